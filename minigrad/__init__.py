@@ -1,0 +1,228 @@
+"""minigrad: a deep-learning framework in plain Python, on NumPy (CPU) and CuPy (NVIDIA GPU)."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+from . import autograd, tensor as _tensor_module
+from .autograd import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from .backend import Device as device
+from .backend.dtype import (
+    DType as dtype,
+    bool_ as bool,
+    float16,
+    float32,
+    float64,
+    get_default_dtype,
+    int8,
+    int16,
+    int32,
+    int64,
+    promote_types,
+    set_default_dtype,
+    uint8,
+)
+from .backend.parallel import get_num_threads, set_num_threads
+from .backend.random import Generator, manual_seed
+from .functions.creation import (
+    arange,
+    as_tensor,
+    asarray,
+    bernoulli,
+    empty,
+    empty_like,
+    eye,
+    from_numpy,
+    full,
+    full_like,
+    linspace,
+    multinomial,
+    normal,
+    ones,
+    ones_like,
+    rand,
+    rand_like,
+    randint,
+    randn,
+    randn_like,
+    randperm,
+    tensor,
+    zeros,
+    zeros_like,
+)
+from .functions.indexing import (
+    argsort,
+    gather,
+    index_add,
+    index_select,
+    masked_fill,
+    masked_select,
+    nonzero,
+    scatter,
+    scatter_add,
+    sort,
+    take_along_dim,
+    topk,
+    unique,
+)
+from .functions.linalg import addmm, baddbmm, bmm, dot, einsum, ger, matmul, mm, mv, outer
+from .functions.pointwise import (
+    abs,
+    absolute,
+    add,
+    atan,
+    atan2,
+    bitwise_and,
+    bitwise_not,
+    bitwise_or,
+    bitwise_xor,
+    ceil,
+    clamp,
+    clip,
+    clone,
+    cos,
+    div,
+    divide,
+    eq,
+    erf,
+    exp,
+    exp2,
+    expm1,
+    floor,
+    floor_divide,
+    fmod,
+    ge,
+    gt,
+    isfinite,
+    isinf,
+    isnan,
+    le,
+    lerp,
+    log,
+    log1p,
+    log2,
+    log10,
+    log_softmax,
+    logical_and,
+    logical_not,
+    logical_or,
+    logical_xor,
+    lt,
+    maximum,
+    minimum,
+    mul,
+    multiply,
+    nan_to_num,
+    ne,
+    neg,
+    negative,
+    pow,
+    reciprocal,
+    relu,
+    remainder,
+    round,
+    rsqrt,
+    sigmoid,
+    sign,
+    sin,
+    softmax,
+    sqrt,
+    square,
+    sub,
+    subtract,
+    tan,
+    tanh,
+    true_divide,
+    trunc,
+    where,
+)
+from .functions.reduction import (
+    all,
+    amax,
+    amin,
+    any,
+    argmax,
+    argmin,
+    count_nonzero,
+    cumprod,
+    cumsum,
+    logsumexp,
+    max,
+    mean,
+    min,
+    norm,
+    prod,
+    std,
+    sum,
+    var,
+)
+from .functions.shaping import (
+    broadcast_tensors,
+    broadcast_to,
+    cat,
+    chunk,
+    concat,
+    concatenate,
+    diagonal,
+    flatten,
+    flip,
+    hstack,
+    meshgrid,
+    movedim,
+    narrow,
+    permute,
+    repeat_interleave,
+    reshape,
+    roll,
+    select,
+    split,
+    squeeze,
+    stack,
+    swapaxes,
+    t,
+    tile,
+    transpose,
+    tril,
+    triu,
+    unbind,
+    unflatten,
+    unsqueeze,
+    vstack,
+)
+from .tensor import Size, Tensor
+
+__version__ = "0.1.0"
+
+half, float, double = float16, float32, float64
+short, int, long = int16, int32, int64
+inf, nan, pi, e = _tensor_module.np.inf, _tensor_module.np.nan, _tensor_module.np.pi, _tensor_module.np.e
+
+_LAZY = {"nn": "nn", "optim": "optim", "cuda": "cuda", "text": "text", "training": "training"}
+_LAZY_NAMES = {"save": "serialization", "load": "serialization"}
+
+
+def __getattr__(name: str) -> Any:
+    """Parts that not every program needs are imported when they are first used."""
+    if name in _LAZY:
+        return import_module(f"{__name__}.{_LAZY[name]}")
+    if name in _LAZY_NAMES:
+        return getattr(import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
+    raise AttributeError(f"module 'minigrad' has no attribute {name!r}")
+
+
+def is_tensor(obj: Any) -> Any:
+    """Whether an object is a Tensor."""
+    return isinstance(obj, Tensor)
+
+
+def equal(input: Tensor, other: Tensor) -> Any:
+    """Whether two tensors have the same shape and elements."""
+    return input.shape == other.shape and input.eq(other).array.all().item()
+
+
+def allclose(input: Tensor, other: Tensor, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
+    """Whether all elements are equal to within atol + rtol · |other|."""
+    near = (input - other).abs() <= atol + rtol * other.abs()
+    near = near | (input == other)
+    return (near | (input.isnan() & other.isnan()) if equal_nan else near).array.all().item()

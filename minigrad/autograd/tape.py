@@ -1,0 +1,382 @@
+"""The tape: ``Variable`` is an array that remembers how it was made, ``Node`` is that memory.
+
+``apply`` runs an op on Variables and, where a gradient will be wanted, records a Node with what the op's
+rules keep. ``mutate`` does the same for changes in place. The walk back over the nodes is in ``walk.py``.
+"""
+
+from __future__ import annotations
+
+import sys
+import weakref
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from ..backend import dtype as dt
+from ..backend import of
+from ..ops.op import Op, Plan, Traced
+from .mode import state
+
+Array = dt.Array
+_order = count()  # a node is younger than all that it was computed from
+
+
+class Variable(Traced):
+    """An array, whether it wants a gradient, and the node that made it. ``Tensor`` gives it operators.
+
+    Attributes:
+        array: the NumPy or CuPy array.
+    """
+
+    array: Array
+    _version: list[Any]  # [changes in place, op and place of the last]; one list for all views of a memory
+    _needs: bool = False
+    _node: Node | None = None  # None for a leaf
+    _slot: int = 0  # which of the node's results this is
+    _grad: Any = None
+    _hooks: dict[int, Callable[..., Any]] | None = None
+    _base: Variable | None = None  # of a view: what it is a view of,
+    _view: tuple[Op, tuple[Any, ...], int] | None = None  # by which op, and which of its results it is,
+    _seen: int = 0  # and the version at which its node was made
+
+    def __hash__(self) -> int:
+        return id(self)
+
+    @staticmethod
+    def apply(op: Op, args: tuple[Any, ...]) -> Any:
+        return apply(op, args)
+
+    def _source(self) -> tuple[Node | None, int]:
+        """The node that made it, and which of its results it is. Of a view whose memory has changed since,
+        the node is made again from its base, whose history the change is part of."""
+        base = self._base
+        if base is not None and self._seen != self._version[0]:
+            self._seen = self._version[0]
+            if base._needs:
+                op, args, slot = self._view  # type: ignore[misc]
+                again = _raw_apply(op, (base, *args))
+                again = again[slot] if isinstance(again, tuple) else again
+                self._node, self._slot, self._needs = again._node, again._slot, again._needs
+        return self._node, self._slot
+
+
+class Node:
+    """One application of an op, kept for the backward pass.
+
+    Attributes:
+        op: the op.
+        plan: which inputs want a gradient, and by which rules.
+        edges: for each of them (its node, or itself where it is a leaf; slot; shape; dtype).
+        saved: the kept arguments; None once the walk has freed them.
+        order: its number in order of creation.
+    """
+
+    __slots__ = ("__weakref__", "edges", "hooks", "op", "order", "out", "place", "plan", "residual", "results",
+                 "saved", "versions")  # fmt: skip
+
+    op: Op
+    plan: Plan
+    edges: list[tuple[Any, int, tuple[int, ...], Any]]
+    saved: list[Any] | None
+    versions: list[tuple[list[Any], int]]
+    out: tuple[Array, list[Any]] | None
+    residual: Any  # what a kernel keeps for its own backward; the shapes of variadic inputs
+    results: list[tuple[tuple[int, ...], Any, Any]] | None  # of an op with several results: shape, dtype, xp
+    hooks: dict[int, dict[int, Callable[..., Any]]] | None
+    place: str | None
+    order: int
+
+    def __repr__(self) -> str:
+        return f"<{self.name()} of {self.op.name}>"
+
+    def name(self) -> str:
+        """PyTorch's way to call it: "MulBackward"."""
+        return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
+
+    @property
+    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
+        """The nodes of the inputs that want a gradient; None stands for a leaf."""
+        return tuple((t if isinstance(t, Node) else None, slot) for t, slot, _, _ in self.edges)
+
+
+_result: Any = Variable  # the class of results; ``results_are`` makes it Tensor
+
+
+def results_are(cls: type[Variable]) -> None:
+    """Make ``cls`` what ops return (tensor.py stands above this file, so it tells)."""
+    global _result
+    _result = cls
+
+
+def wrap(array: Array) -> Any:
+    """A Variable without history around an array; a NumPy scalar becomes an array without axes."""
+    made = _result.__new__(_result)
+    made.array = array if hasattr(array, "base") and not isinstance(array, np.generic) else np.asarray(array)
+    made._version = [0, None]
+    return made
+
+
+def apply(op: Op, args: tuple[Any, ...]) -> Any:
+    """Run an op on Variables and attributes, recording it where an input wants a gradient."""
+    arrays = []
+    mask, bit = 0, 1
+    kind: type | None = None
+    for a in args:
+        if isinstance(a, Variable):
+            array = a.array
+            if a._needs:
+                mask |= bit
+            if kind is None:
+                kind = type(array)
+            elif type(array) is not kind:
+                return apply(op, _one_device(op, args))
+            arrays.append(array)
+        else:
+            arrays.append(a)
+        bit <<= 1
+    if op.promote and (fixed := _one_dtype(op, args, arrays)) is not None:
+        return apply(op, fixed)
+    mask &= op.differentiable
+    if not state.grad:
+        mask = 0
+    if op.kernel:
+        return _apply_fused(op, args, arrays, mask)
+    try:
+        out = op.forward(*arrays)
+    except (ValueError, TypeError, IndexError) as error:
+        raise _explained(op, arrays, error) from error
+    result = record(op, args, mask, out) if mask else _results(out)
+    if op.view:
+        _note_view(op, args, result)
+    return result
+
+
+def _raw_apply(op: Op, args: tuple[Any, ...]) -> Any:
+    """``apply`` without noting that the result is a view."""
+    out = op.forward(*(a.array if isinstance(a, Variable) else a for a in args))
+    needs = sum(1 << i for i, a in enumerate(args) if isinstance(a, Variable) and a._needs)
+    return record(op, args, needs & op.differentiable, out)
+
+
+def _results(out: Any) -> Any:
+    if type(out) is tuple:
+        return tuple(wrap(o) for o in out)
+    made = _result.__new__(_result)
+    made.array = out if type(out) is np.ndarray else wrap(out).array
+    made._version = [0, None]
+    return made
+
+
+def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, residual: Any = None) -> Any:
+    """A Variable for the result ``out`` (several for a tuple), with the node that leads back to ``args``."""
+    result = _results(out)
+    node = Node.__new__(Node)
+    node.op = op
+    plan = node.plan = op.plan(mask, len(args))
+    node.edges = edges = []
+    for i in plan.inputs:
+        a = args[i]
+        source, slot = (a._node, a._slot) if a._base is None else a._source()
+        edges.append((a if source is None else source, slot, a.array.shape, a.array.dtype))
+    node.saved = saved = [args[i] for i in plan.keep]
+    node.versions = [(a._version, a._version[0]) for a in saved if isinstance(a, Variable)]
+    node.residual = [a.array.shape for a in args[op.arity :]] if op.variadic else residual
+    node.hooks = None
+    node.out = node.results = None
+    node.order = next(_order)
+    if type(result) is tuple:
+        node.results = [(r.array.shape, r.array.dtype, r.array) for r in result]
+        for slot, r in enumerate(result):
+            if r.array.dtype.kind == "f":
+                r._node, r._slot, r._needs = node, slot, True
+        node.results = [(r.array.shape, r.array.dtype, of(r.array).xp) for r in result]
+    else:
+        result._node, result._needs = node, True
+        if plan.keeps_out:
+            node.out = (result.array, result._version)
+            node.versions.append((result._version, 0))
+    node.place = _note_place(node, result) if state.anomaly else None
+    return result
+
+
+def _apply_fused(op: Op, args: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
+    """Run an op by the backend's kernel, or by its plain definition where there is none."""
+    kernel = op.find_kernel(arrays)
+    if kernel is None:
+        return op.plain(*args)
+    try:
+        if op.rules or not mask:
+            out, residual = kernel.forward((False,) * len(args), *arrays)[0], None
+        else:
+            out, residual = kernel.forward(op.plan(mask, len(args)).needs, *arrays)
+    except (ValueError, TypeError, IndexError) as error:
+        raise _explained(op, arrays, error) from error
+    return record(op, args, mask, out, residual) if mask else _results(out)
+
+
+# Views and changes in place -------------------------------------------------------------------------------
+
+
+def _note_view(op: Op, args: tuple[Any, ...], result: Any) -> None:
+    """Tie results that share memory with their input to it: one version for both, history through the base."""
+    base = args[0]
+    owner = base.array.base
+    for slot, r in enumerate(result if type(result) is tuple else (result,)):
+        shared = r.array.base
+        if shared is base.array or (shared is not None and shared is owner):
+            r._base, r._version = base, base._version
+            r._view, r._seen = (op, args[1:], slot), base._version[0]
+
+
+def mutate(target: Variable, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
+    """Change ``target`` in place to what ``op`` makes of ``args``, and give it that op's history.
+
+    Args:
+        target: the Variable to change; usually ``args[0]`` as well.
+        op, args: the op without the change in place.
+        out: where the memory has been changed already, the array that shows it (``x[i] = v`` does that).
+
+    Raises:
+        RuntimeError: a leaf that wants a gradient, while gradients are recorded; a result of another shape or
+            of a category of dtype that the target cannot hold.
+    """
+    check_mutable(target, op.name)
+    if out is None:
+        result = apply(op, args)
+        _check_fits(target, result.array, op)
+        target.array[...] = result.array
+    else:
+        needs = sum(1 << i for i, a in enumerate(args) if isinstance(a, Variable) and a._needs)
+        mask = needs & op.differentiable if state.grad else 0
+        result = record(op, args, mask, out) if mask else _results(out)
+    bump(target, op.name)
+    if state.grad:
+        _rebase(target, result)
+    return target
+
+
+def check_mutable(target: Variable, name: str) -> None:
+    """Refuse to change a leaf that wants a gradient, or a view of one, while gradients are recorded."""
+    if not (state.grad and target._needs):
+        return
+    leaf: Variable | None = target
+    while leaf is not None:
+        if leaf._node is None:
+            kind = "a leaf tensor" if leaf is target else "a view of a leaf tensor"
+            raise RuntimeError(
+                f"{kind} that requires grad is being used in an in-place operation ({name}_): its gradient would "
+                f"have no meaning. Change it under minigrad.no_grad(), or work on a copy (x.clone())"
+            )
+        leaf = leaf._base
+
+
+def _check_fits(target: Variable, result: Array, op: Op) -> None:
+    if result.shape != target.array.shape:
+        raise RuntimeError(
+            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape {list(result.shape)}: "
+            f"{op.name}_ cannot change a tensor's shape in place; use {op.name} without the underscore"
+        )
+    source, own = dt.of(result), dt.of(target.array)
+    if not dt.can_cast(source, own):
+        raise RuntimeError(f"result type {source} can't be cast to the desired output type {own} in {op.name}_")
+
+
+def bump(target: Variable, name: str) -> None:
+    """Count a change in place, and note where the program made it."""
+    target._version[0] += 1
+    target._version[1] = (name, caller())
+
+
+def _rebase(target: Variable, result: Any) -> None:
+    """Give ``target`` the history of ``result``; its base, if it is a view, that of a partial assignment."""
+    target._node, target._slot, target._needs = result._node, result._slot, result._needs
+    target._seen = target._version[0]
+    base = target._base
+    if base is None or not (result._needs or base._needs):
+        return
+    from ..ops.indexing import assign_view
+
+    view, args, slot = target._view  # type: ignore[misc]
+    mask = (1 if base._needs else 0) | (2 if result._needs else 0)
+    _rebase(base, record(assign_view, (base, result, view, args, slot), mask, base.array))
+
+
+# Operands that do not go together -------------------------------------------------------------------------
+
+
+def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Move CPU tensors without axes to the device of the others, as PyTorch does; refuse any other mixture."""
+    variables = [a for a in args if isinstance(a, Variable)]
+    backends = {id(of(a.array)): a for a in variables if a.array.ndim or of(a.array).device_type != "cpu"}
+    if len(backends) > 1:
+        told = " and ".join(
+            f"{tuple(a.array.shape)} {dt.of(a.array).name} on {of(a.array).device_of(a.array)}" for a in backends.values()
+        )
+        raise RuntimeError(
+            f"{op.name}: expected all tensors to be on the same device, but found {told}; "
+            f"move one with .to(device)"
+        )
+    device = of((target := next(iter(backends.values()))).array).device_of(target.array)
+    return tuple(a.to(device) if isinstance(a, Variable) else a for a in args)
+
+
+def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, ...] | None:
+    """The arguments brought to the dtype of the result; None where they have it already (nearly always)."""
+    first: Any = None
+    agree = True
+    for a in arrays:
+        if hasattr(a, "dtype"):
+            if first is None:
+                first = a.dtype
+            elif a.dtype != first:
+                agree = False
+                break
+    if agree and first.kind == "f":
+        return None
+    operands = [a for a in arrays if hasattr(a, "dtype") or isinstance(a, (bool, int, float))]
+    common = dt.result_type(*operands)
+    if op.promote == "float" and not common.is_floating_point:
+        common = dt.get_default_dtype()
+    if agree and first == common.numpy:
+        return None
+    return tuple(a.to(common) if isinstance(a, Variable) else a for a in args)
+
+
+def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
+    """An array library's error as one that names the op and what it was given."""
+    shapes = ", ".join(
+        f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape")
+    )
+    told = f"{op.name}: {error} (given {shapes})"
+    if isinstance(error, IndexError):
+        return IndexError(told)
+    return TypeError(told) if isinstance(error, TypeError) else RuntimeError(told)
+
+
+# Places in the user's program -----------------------------------------------------------------------------
+
+_PACKAGE = __name__.split(".")[0]
+
+
+def caller() -> str:
+    """The line of the program that called into the library, "file:line"."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == _PACKAGE:
+        frame = frame.f_back
+    return f"{frame.f_code.co_filename}:{frame.f_lineno}"
+
+
+def _note_place(node: Node, result: Any) -> str:
+    """In anomaly mode: remember the line, and stop at the first result that holds NaN."""
+    place = caller()
+    for r in result if type(result) is tuple else (result,):
+        if r.array.dtype.kind == "f" and bool((r.array != r.array).any()):
+            raise RuntimeError(f"{node.op.name} at {place} made the first NaN, in a result of shape {r.array.shape}")
+    return place
+
+
+def weak(variable: Variable) -> Callable[[], Variable | None]:
+    """A reference that does not keep a Variable alive (a node must not keep its own result)."""
+    return weakref.ref(variable)

@@ -1,0 +1,59 @@
+"""Where a tensor lives, in PyTorch's spelling: "cpu", "cuda", "cuda:1"."""
+
+from __future__ import annotations
+
+from typing import Any
+
+_TYPES: set[str] = {"cpu", "cuda"}
+
+
+class Device:
+    """A device type and, for GPUs, an index. Equal to PyTorch's ``torch.device``.
+
+    Args:
+        type: "cpu", "cuda" or "cuda:INDEX"; a Device is copied.
+        index: the GPU's number, where ``type`` does not already hold it.
+
+    Raises:
+        ValueError: the text is not a device.
+    """
+
+    __slots__ = ("index", "type")
+
+    type: str
+    index: int | None
+
+    def __init__(self, type: str | Device | int = "cpu", index: int | None = None) -> None:
+        if isinstance(type, Device):
+            self.type, self.index = type.type, type.index if index is None else index
+            return
+        if isinstance(type, int) and not isinstance(type, bool):
+            self.type, self.index = "cuda", type
+            return
+        kind, colon, number = str(type).partition(":")
+        if kind not in _TYPES or (colon and not number.isdecimal()) or (colon and index is not None):
+            known = ", ".join(repr(name) for name in sorted(_TYPES))
+            raise ValueError(
+                f"{type!r} is not a device: expected one of {known}, or a GPU by number as 'cuda:0'"
+            )
+        self.type = kind
+        self.index = int(number) if colon else index
+
+    def __repr__(self) -> str:
+        return f"device(type={self.type!r}" + ("" if self.index is None else f", index={self.index}") + ")"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: Any) -> bool:
+        if isinstance(other, str):
+            return str(self) == other
+        return isinstance(other, Device) and (self.type, self.index) == (other.type, other.index)
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+
+def add_type(name: str) -> None:
+    """Make ``name`` a device type that ``Device`` accepts (a backend that is being registered)."""
+    _TYPES.add(name)

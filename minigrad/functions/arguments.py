@@ -1,0 +1,171 @@
+"""How PyTorch lets arguments be written, brought to the one form that ops take."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.tape import Variable, wrap
+from ..backend import Device, is_array, of, xp
+from ..backend import dtype as dt
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+Dims = int | tuple[int, ...] | list[int] | None
+Scalar = bool | int | float
+
+
+def axis(dim: int, ndim: int) -> int:
+    """An axis as a number from 0, after a check that it exists.
+
+    Raises:
+        IndexError: there is no such axis.
+    """
+    if not isinstance(dim, (int, np.integer)):
+        raise TypeError(f"a dimension must be an int, not {type(dim).__name__} ({dim!r})")
+    reach = max(ndim, 1)
+    if not -reach <= dim < reach:
+        raise IndexError(
+            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})"
+        )
+    return int(dim) % reach
+
+
+def axes(dim: Dims, ndim: int) -> int | tuple[int, ...] | None:
+    """One axis, several, or None for all; an empty tuple means all, as in PyTorch. Without axes, None."""
+    if dim is None:
+        return None
+    if isinstance(dim, (tuple, list)):
+        found = tuple(axis(d, ndim) for d in dim)
+        if len(set(found)) < len(found):
+            raise RuntimeError(f"dim {dim} names an axis twice")
+        return found if found and ndim else None
+    return axis(dim, ndim) if ndim else (axis(dim, ndim), None)[1]
+
+
+def sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
+    """A shape from separate numbers or from one tuple, list or Size."""
+    if len(given) == 1 and isinstance(given[0], (tuple, list)):
+        given = tuple(given[0])
+    try:
+        return tuple(n.__index__() for n in given)
+    except AttributeError:
+        bad = next(n for n in given if not hasattr(n, "__index__"))
+        raise TypeError(f"a shape is made of ints, not {type(bad).__name__} ({bad!r})") from None
+
+
+def raw(value: Any) -> Any:
+    """The array of a tensor; anything else as it is."""
+    return value.array if isinstance(value, Variable) else value
+
+
+def operand(other: Any, like: Variable) -> Any:
+    """A second operand: a tensor or a Python scalar; NumPy scalars and arrays are converted.
+
+    Returns:
+        NotImplemented where it can be no operand (Python then raises its TypeError).
+    """
+    if isinstance(other, Variable):
+        return other
+    if isinstance(other, np.generic):
+        return other.item()
+    if isinstance(other, (bool, int, float)):
+        return other
+    if is_array(other):
+        return wrap(other)
+    return NotImplemented
+
+
+def as_tensor_like(value: Any, like: Variable) -> Variable:
+    """A tensor on the device of ``like`` from a tensor, an array, a scalar or nested lists."""
+    if isinstance(value, Variable):
+        return value
+    backend = of(like.array)
+    array = value if isinstance(value, backend.array_type) else to_array(value, None, backend.device_of(like.array))
+    made: Variable = wrap(array)
+    return made
+
+
+def to_array(data: Any, dtype: Any, device: Device | None) -> Any:
+    """An array of its own memory from nested lists, scalars, tensors and arrays.
+
+    Floats get the default dtype and ints int64; NumPy arrays keep their dtype.
+
+    Raises:
+        ValueError: nested lists of unequal length. TypeError: not numbers.
+    """
+    from ..backend import for_device
+
+    data = raw(data)
+    if not is_array(data):
+        data = _from_python(data, dtype)
+    if dtype is not None:
+        data = data.astype(dt.as_dtype(dtype).numpy)
+    dt.of(data)
+    backend = of(data)
+    if device is not None and device != backend.device_of(data):
+        target = for_device(device)
+        data = target.asarray(backend.to_numpy(data), device)
+    return data
+
+
+def _from_python(data: Any, dtype: Any) -> Any:
+    """Nested lists, possibly with tensors inside, as a NumPy array."""
+    if isinstance(data, (list, tuple)):
+        data = _plain(data)
+    try:
+        array = np.array(data, dtype=None if dtype is None else dt.as_dtype(dtype).numpy)
+    except ValueError as error:
+        raise ValueError(f"cannot make a tensor: nested lists must have equal lengths ({error})") from None
+    if array.dtype.kind not in "bifu":
+        raise TypeError(f"cannot make a tensor of {type(data).__name__}: its elements are not numbers ({data!r:.80})")
+    if dtype is None and (array.dtype.kind == "f") and not _holds_numpy(data):
+        array = array.astype(dt.get_default_dtype().numpy)
+    elif dtype is None and array.size == 0 and array.dtype.kind == "f":
+        array = array.astype(dt.get_default_dtype().numpy)
+    return array
+
+
+def _plain(data: Any) -> Any:
+    """Lists with their tensors turned into NumPy values."""
+    if isinstance(data, Variable):
+        return of(data.array).to_numpy(data.array)
+    return [_plain(item) for item in data] if isinstance(data, (list, tuple)) else data
+
+
+def _holds_numpy(data: Any) -> bool:
+    while isinstance(data, (list, tuple)) and data:
+        data = data[0]
+    return isinstance(data, (np.ndarray, np.generic))
+
+
+def index_array(index: Any, like: Any, name: str) -> Any:
+    """An integer index tensor as an array on the device of ``like``.
+
+    Raises:
+        TypeError: it is not of an integer dtype. RuntimeError: it lives on another device.
+    """
+    array = raw(index)
+    if not is_array(array):
+        array = xp(like).asarray(np.asarray(array))
+    if array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected an index tensor of an integer dtype, not {dt.of(array)}")
+    return same_device(array, like, name)
+
+
+def same_device(array: Any, like: Any, name: str) -> Any:
+    """The array, after a check that it lives where ``like`` does."""
+    if not isinstance(array, of(like).array_type):
+        raise RuntimeError(
+            f"{name}: expected all tensors to be on the same device, but found {of(like).device_of(like)} and "
+            f"{of(array).device_of(array)}; move one with .to(device)"
+        )
+    return array
+
+
+def like_of(input: Tensor) -> tuple[Any, Device]:
+    """A tensor's namespace and device."""
+    backend = of(input.array)
+    return backend.xp, backend.device_of(input.array)

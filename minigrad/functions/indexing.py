@@ -1,0 +1,243 @@
+"""Taking elements out and putting them in, by PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.tape import Variable, apply, bump, check_mutable, mutate, wrap
+from ..backend import is_array, of, xp
+from ..ops import indexing as i
+from .arguments import Scalar, as_tensor_like, axis, index_array, operand, raw, same_device
+from .reduction import ValuesIndices
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
+    """What stands between the brackets, with tensors, lists and ranges as arrays of the tensor's backend."""
+    parts = key if isinstance(key, tuple) else (key,)
+    return tuple(p if p.__class__ in _PLAIN else _part(p, input.array) for p in parts)
+
+
+_PLAIN = frozenset({int, slice, type(None), type(Ellipsis)})
+
+
+def _part(part: Any, like: Any) -> Any:
+    """One index in the form that array libraries share."""
+    if isinstance(part, slice) or part is None or part is Ellipsis:
+        return part
+    if isinstance(part, Variable) or is_array(part):
+        array = raw(part)
+        if array.ndim == 0 and array.dtype.kind in "iu":
+            return int(array)
+        if array.dtype.kind not in "iub":
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {array.dtype}")
+        if isinstance(array, np.ndarray) and type(like) is not np.ndarray:
+            return of(like).asarray(array, of(like).device_of(like))
+        return same_device(array, like, "index")
+    if isinstance(part, (bool, np.bool_)):
+        return xp(like).asarray(bool(part))
+    if isinstance(part, (list, tuple, range)):
+        items = [int(p) if isinstance(p, Variable) else p for p in part]
+        array = np.array(items) if items else np.array([], np.int64)
+        return of(like).asarray(array, of(like).device_of(like))
+    if hasattr(part, "__index__"):
+        return part.__index__()
+    raise IndexError(
+        f"only integers, slices (`:`), ellipsis (`...`), None and integer or bool tensors are valid indices "
+        f"(got {type(part).__name__})"
+    )
+
+
+def _check(input: Tensor, index: tuple[Any, ...]) -> None:
+    """Too many indices, a number out of range, a negative step: said in the words of the axes they are for."""
+    used = [p.ndim if getattr(p, "dtype", None) == bool else 1 for p in index if p is not None and p is not Ellipsis]
+    if sum(used) > input.array.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given")
+    place, after = 0, sum(used)
+    for part in index:
+        if part is Ellipsis:
+            place = input.array.ndim - after
+            continue
+        if part is None:
+            continue
+        if isinstance(part, int) and not -input.array.shape[place] <= part < input.array.shape[place]:
+            raise IndexError(
+                f"index {part} is out of bounds for dimension {place} with size {input.array.shape[place]}"
+            )
+        if isinstance(part, slice) and part.step is not None and part.step <= 0:
+            raise ValueError("step must be greater than zero: reverse an axis with .flip()")
+        step = part.ndim if getattr(part, "dtype", None) == bool else 1
+        place, after = place + step, after - step
+
+
+def getitem(input: Tensor, key: Any) -> Tensor:
+    """input[key]: a view for numbers, slices, None and the ellipsis, a copy for index tensors and masks."""
+    index = index_of(input, key)
+    _check(input, index)
+    return apply(i.getitem, (input, index))  # type: ignore[no-any-return]
+
+
+def setitem(input: Tensor, key: Any, value: Any) -> None:
+    """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
+    index = index_of(input, key)
+    _check(input, index)
+    given = operand(value, input)
+    if given is NotImplemented:
+        given = as_tensor_like(value, input)
+    check_mutable(input, "setitem")
+    source = raw(given)
+    if hasattr(source, "dtype"):
+        same_device(source, input.array, "setitem") if source.ndim else None
+        if source.ndim and type(source) is not type(input.array):
+            source = same_device(source, input.array, "setitem")
+    try:
+        input.array[index] = source if not getattr(source, "ndim", 1) == 0 else source.astype(input.array.dtype)
+    except ValueError as error:
+        raise RuntimeError(
+            f"shape mismatch: value tensor of shape {list(getattr(source, 'shape', []))} cannot be broadcast to "
+            f"indexing result of shape {list(input.array[index].shape)}"
+        ) from error
+    if input._needs or getattr(given, "_needs", False):
+        mutate(input, i.put, (input, given, index), input.array)
+    else:
+        bump(input, "setitem")
+
+
+def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
+    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "gather")
+    _check_range(where, input.array.shape[place] if input.array.ndim else 1, "gather")
+    if where.ndim != input.array.ndim:
+        raise RuntimeError(
+            f"gather: index tensor must have the same number of dimensions as input tensor "
+            f"({where.ndim} and {input.array.ndim})"
+        )
+    return apply(i.gather, (input, place, where))  # type: ignore[no-any-return]
+
+
+def _check_range(index: Any, length: int, name: str) -> None:
+    i.check_indices(index, length, name)
+
+
+def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
+    """``gather`` whose index broadcasts to the input on the other axes."""
+    place = axis(dim, input.array.ndim)
+    shape = list(np.broadcast_shapes(*(tuple(1 if d == place else n for d, n in enumerate(t.array.shape))
+                                       for t in (input, indices))))  # fmt: skip
+    shape[place] = indices.array.shape[place]
+    return gather(input, place, indices.expand(shape))
+
+
+def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar | None = None, *,
+            value: Scalar | None = None) -> Tensor:  # fmt: skip
+    """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number."""
+    return apply(i.scatter, scatter_arguments(input, dim, index, value if src is None else src))  # type: ignore[no-any-return]
+
+
+def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, ...]:
+    """The arguments of the op ``scatter``, checked."""
+    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "scatter")
+    _check_range(where, input.array.shape[place], "scatter")
+    return input, place, where, operand(src, input)
+
+
+def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
+    """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
+    return apply(i.scatter_add, scatter_arguments(input, dim, index, src))  # type: ignore[no-any-return]
+
+
+def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
+    """The slices of an axis that a vector of indices names."""
+    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "index_select")
+    _check_range(where, input.array.shape[place], "index_select")
+    return apply(i.index_select, (input, place, where.reshape(-1)))  # type: ignore[no-any-return]
+
+
+def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
+    """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
+    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "index_add")
+    _check_range(where, input.array.shape[place], "index_add")
+    added = apply(i.index_add, (input.array.shape, place, where, source if alpha == 1 else source * alpha))
+    return input + added
+
+
+def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
+    """A copy whose slices index[i] along ``dim`` are ``value``."""
+    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "index_fill")
+    return apply(i.put, (input, value, (*(slice(None),) * place, where)))  # type: ignore[no-any-return]
+
+
+def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
+    """A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
+    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "index_copy")
+    return apply(i.put, (input, source, (*(slice(None),) * place, where)))  # type: ignore[no-any-return]
+
+
+def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
+    """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True."""
+    where = mask_array(mask, input, "masked_fill")
+    if isinstance(value, Variable):
+        if value.array.ndim:
+            raise RuntimeError("masked_fill only supports a 0-dimensional value tensor")
+        if value._needs:
+            from .pointwise import where as choose
+
+            return choose(wrap(where), value, input)  # type: ignore[no-any-return]
+        value = value.array.item()
+    elif isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and input.array.dtype.kind in "iub":
+        raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow: {value}")
+    return apply(i.masked_fill, (input, where, value))  # type: ignore[no-any-return]
+
+
+def mask_array(mask: Tensor, like: Tensor, name: str) -> Any:
+    """A bool mask as an array, after a check of its dtype and device."""
+    array = raw(mask)
+    if array.dtype.kind != "b":
+        raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}")
+    return same_device(array, like.array, name)
+
+
+def masked_select(input: Tensor, mask: Tensor) -> Tensor:
+    """The elements where the bool mask (broadcast) is True, as a vector."""
+    shape = np.broadcast_shapes(input.array.shape, mask.array.shape)
+    where = xp(mask.array).broadcast_to(mask_array(mask, input, "masked_select"), shape)
+    return apply(i.getitem, (input.expand(shape), (where,)))  # type: ignore[no-any-return]
+
+
+def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
+    """The indices of the elements that are not 0: (N, axes), or a tuple with a vector for each axis."""
+    found = apply(i.nonzero, (input,))
+    if as_tuple:
+        return found
+    return wrap(xp(input.array).stack([f.array for f in found], axis=1))
+
+
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
+    """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
+    return ValuesIndices(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
+
+
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> ValuesIndices:
+    """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
+    return ValuesIndices(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))
+
+
+def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
+    """The indices that sort along ``dim``, int64."""
+    return sort(input.detach(), dim, descending).indices
+
+
+def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
+           dim: int | None = None) -> Any:  # fmt: skip
+    """The different values in ascending order; also, if asked, where each element's stands, and how many are."""
+    m = xp(input.array)
+    parts = m.unique(input.array, return_inverse=True, return_counts=True, axis=dim)
+    values, inverse, counts = parts[0], parts[1].reshape(input.array.shape if dim is None else -1), parts[2]
+    extra = ([wrap(inverse)] if return_inverse else []) + ([wrap(counts)] if return_counts else [])
+    return (wrap(values), *extra) if extra else wrap(values)

@@ -1,0 +1,162 @@
+"""Products of vectors and matrices, by PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.tape import apply
+from ..ops import linear as ops
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def matmul(input: Tensor, other: Tensor) -> Tensor:
+    """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
+    _check_floats_agree(input, other, "matmul")
+    return apply(ops.matmul, (input, other))  # type: ignore[no-any-return]
+
+
+def _check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
+    """Products do not promote: a float32 and a float64 operand are a mistake more often than a wish."""
+    if a.array.dtype != b.array.dtype:
+        raise RuntimeError(
+            f"{name}: expected both operands to have the same dtype, but got: {a.dtype} and {b.dtype}. "
+            f"Convert one with .to(dtype)"
+        )
+
+
+def mm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The product of two matrices."""
+    _check_axes(input, 2, "mm")
+    _check_axes(mat2, 2, "mm")
+    return matmul(input, mat2)
+
+
+def bmm(input: Tensor, mat2: Tensor) -> Tensor:
+    """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P)."""
+    _check_axes(input, 3, "bmm")
+    _check_axes(mat2, 3, "bmm")
+    if input.array.shape[0] != mat2.array.shape[0]:
+        raise RuntimeError(f"bmm: batch sizes {input.array.shape[0]} and {mat2.array.shape[0]} differ")
+    return matmul(input, mat2)
+
+
+def mv(input: Tensor, vec: Tensor) -> Tensor:
+    """The product of a matrix and a vector."""
+    return matmul(input, vec)
+
+
+def dot(input: Tensor, tensor: Tensor) -> Tensor:
+    """Σ aᵢ bᵢ of two vectors."""
+    _check_axes(input, 1, "dot")
+    return matmul(input, tensor)
+
+
+def _check_axes(x: Tensor, n: int, name: str) -> None:
+    if x.array.ndim != n:
+        raise RuntimeError(f"{name}: expected a tensor of {n} dimensions, but got shape {tuple(x.array.shape)}")
+
+
+def outer(input: Tensor, vec2: Tensor) -> Tensor:
+    """aᵢ bⱼ of two vectors."""
+    _check_axes(input, 1, "outer")
+    _check_axes(vec2, 1, "outer")
+    return apply(ops.outer, (input, vec2))  # type: ignore[no-any-return]
+
+
+ger = outer
+
+
+def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta · input + alpha · mat1 mat2."""
+    product = mm(mat1, mat2)
+    product = product if alpha == 1 else product * alpha
+    return (input if beta == 1 else input * beta) + product
+
+
+def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta · input + alpha · batch1 batch2, batch by batch."""
+    return input * beta + bmm(batch1, batch2) * alpha
+
+
+def einsum(equation: str, *operands: Any) -> Tensor:
+    """Einstein's sum: "bhid,bhjd->bhij". Letters that the result leaves out are summed over.
+
+    Args:
+        equation: letters for the axes of each operand, an ellipsis for those that broadcast, "->" and the
+            result's letters (by default those that stand once, in alphabetical order).
+        operands: the tensors, separate or in one list; contracted from left to right.
+
+    Raises:
+        RuntimeError: the equation does not fit the operands.
+    """
+    tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
+    terms, result = _parse(equation, tensors)
+    _check_lengths(equation, terms, tensors)
+    for n, term in enumerate(terms):
+        tensors[n], terms[n] = _without_repeats(tensors[n], term)
+    left, letters = tensors[0], terms[0]
+    for n in range(1, len(tensors)):
+        later = "".join(terms[n + 1 :]) + result
+        kept = "".join(dict.fromkeys(c for c in letters + terms[n] if c in later))
+        left = apply(ops.einsum_pair, (left, tensors[n], (letters, terms[n], kept)))
+        letters = kept
+    return _arranged(left, letters, result)
+
+
+def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
+    """The letters of each operand and of the result; an ellipsis becomes capital letters from the right."""
+    text = equation.replace(" ", "")
+    inputs, arrow, result = text.partition("->")
+    terms = inputs.split(",")
+    if len(terms) != len(tensors):
+        raise RuntimeError(f"einsum(): {equation!r} names {len(terms)} operands, but {len(tensors)} were given")
+    spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in text]
+    most = 0
+    for n, term in enumerate(terms):
+        hidden = tensors[n].array.ndim - len(term.replace("...", ""))
+        if hidden < 0 or (hidden and "..." not in term):
+            raise RuntimeError(
+                f"einsum(): the subscripts {term!r} do not match operand {n} of {tensors[n].array.ndim} dimensions"
+            )
+        terms[n] = term.replace("...", "".join(reversed(spare[:hidden])))
+        most = max(most, hidden if "..." in term else 0)
+    ellipsis = "".join(reversed(spare[:most]))
+    if not arrow:
+        joined = inputs.replace(",", "").replace(".", "")
+        result = ellipsis + "".join(sorted(c for c in set(joined) if joined.count(c) == 1))
+    result = result.replace("...", ellipsis)
+    unknown = set(result) - set("".join(terms))
+    if unknown or len(set(result)) < len(result):
+        raise RuntimeError(f"einsum(): the result of {equation!r} repeats a subscript or names one no operand has")
+    return terms, result
+
+
+def _check_lengths(equation: str, terms: list[str], tensors: list[Tensor]) -> None:
+    lengths: dict[str, int] = {}
+    for term, tensor in zip(terms, tensors, strict=True):
+        for letter, n in zip(term, tensor.array.shape, strict=True):
+            if lengths.setdefault(letter, n) != n:
+                raise RuntimeError(
+                    f"einsum(): in {equation!r} the subscript {letter!r} has length {lengths[letter]} and {n}"
+                )
+
+
+def _without_repeats(tensor: Tensor, term: str) -> tuple[Tensor, str]:
+    """The diagonal where an operand names a letter twice ("ii")."""
+    for letter in dict.fromkeys(term):
+        while term.count(letter) > 1:
+            first, second = term.index(letter), term.rindex(letter)
+            tensor = tensor.diagonal(0, first, second)
+            term = "".join(c for i, c in enumerate(term) if i not in (first, second)) + letter
+    return tensor, term
+
+
+def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
+    """Summed over the letters the result lacks, and in its order."""
+    lonely = tuple(i for i, c in enumerate(letters) if c not in result)
+    if lonely:
+        tensor = tensor.sum(lonely)
+        letters = "".join(c for c in letters if c in result)
+    return tensor if letters == result else tensor.permute([letters.index(c) for c in result])

@@ -1,0 +1,19 @@
+"""Every primitive: its forward and its gradient rules side by side. ``op.py`` tells how to read them."""
+
+from . import (
+    activation,
+    attention,
+    device,
+    dropout,
+    elementwise,
+    indexing,
+    linear,
+    loss,
+    normalization,
+    reduction,
+    shape,
+    softmax,
+)
+
+__all__ = ["activation", "attention", "device", "dropout", "elementwise", "indexing", "linear", "loss", "normalization",
+           "reduction", "shape", "softmax"]  # fmt: skip

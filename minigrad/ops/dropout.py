@@ -1,0 +1,15 @@
+"""Dropout. The draw is an argument: the same mask gives the same result, in every order of differentiation."""
+
+from __future__ import annotations
+
+from ..backend.dtype import Array
+from .op import op
+
+
+@op(kernel="dropout")
+def dropout(x: Array, keep: Array, scale: float) -> Array:
+    """x · scale where ``keep`` is True, 0 elsewhere; scale = 1/(1 - p) (Srivastava et al. 2014)"""
+    return x * (keep * x.dtype.type(scale)) if hasattr(x, "base") else x * keep * scale
+
+
+dropout.gradient(x=lambda g, keep, scale: dropout(g, keep, scale))

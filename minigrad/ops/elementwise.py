@@ -1,0 +1,658 @@
+"""Arithmetic and functions of each element. Operands broadcast; the walk sums gradients back."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+
+from ..backend import xp
+from ..backend.dtype import Array
+from .op import op
+
+# Arithmetic ------------------------------------------------------------------------------------------------
+
+
+@op(promote="same")
+def add(a: Array, b: Array) -> Array:
+    """a + b"""
+    return a + b
+
+
+add.gradient(a=lambda g: g, b=lambda g: g)
+
+
+@op(promote="same")
+def sub(a: Array, b: Array) -> Array:
+    """a - b"""
+    return a - b
+
+
+sub.gradient(a=lambda g: g, b=lambda g: -g)
+
+
+@op(promote="same")
+def mul(a: Array, b: Array) -> Array:
+    """a b"""
+    return a * b
+
+
+mul.gradient(a=lambda g, b: g * b, b=lambda g, a: g * a)
+
+
+@op(promote="float")
+def div(a: Array, b: Array) -> Array:
+    """a / b"""
+    return xp(_array_of(a, b)).true_divide(a, b)
+
+
+div.gradient(a=lambda g, b: g / b, b=lambda g, a, b: -g * a / (b * b))
+
+
+@op(promote="same")
+def floor_divide(a: Array, b: Array) -> Array:
+    """⌊a / b⌋, constant almost everywhere"""
+    return xp(_array_of(a, b)).floor_divide(a, b)
+
+
+@op(promote="same")
+def remainder(a: Array, b: Array) -> Array:
+    """a - ⌊a / b⌋ b, with the sign of b"""
+    return xp(_array_of(a, b)).remainder(a, b)
+
+
+remainder.gradient(a=lambda g: g, b=lambda g, a, b: -g * floor(a / b))
+
+
+@op(promote="same")
+def fmod(a: Array, b: Array) -> Array:
+    """a - trunc(a / b) b, with the sign of a"""
+    return xp(_array_of(a, b)).fmod(a, b)
+
+
+fmod.gradient(a=lambda g: g, b=lambda g, a, b: -g * trunc(a / b))
+
+
+@op(promote="same")
+def pow(a: Array, b: Array) -> Array:
+    """aᵇ"""
+    if isinstance(b, (int, float)) and b == 2:
+        return a * a
+    return xp(_array_of(a, b)).power(a, b)
+
+
+# At b = 0 the first is 0 and not 0 * inf; at a = 0 the second is 0 for b >= 0, as aᵇ is flat in b there.
+pow.gradient(
+    a=lambda g, a, b: g * _power_slope(a, b),
+    b=lambda g, a, b, out: g * where((a == 0) & (b >= 0), 0.0, out * log(where(a == 0, 1.0, a))),
+)
+
+
+def _power_slope(a: Array, b: Array) -> Array:
+    """b aᵇ⁻¹, and 0 where b = 0."""
+    if isinstance(b, (int, float)):
+        return 0.0 * a if b == 0 else a * 2 if b == 2 else b * pow(a, b - 1)
+    return where(b == 0, 0.0, b * pow(a, where(b == 0, 1.0, b - 1)))
+
+
+def _array_of(*operands: Any) -> Any:
+    """The first operand that is an array (``2 - x`` and ``x - 2`` both have one)."""
+    return next((o for o in operands if hasattr(o, "dtype")), operands[0])
+
+
+@op
+def neg(x: Array) -> Array:
+    """-x"""
+    return -x
+
+
+neg.gradient(x=lambda g: -g)
+
+
+@op
+def abs(x: Array) -> Array:
+    """|x|; the gradient at 0 is 0"""
+    return xp(x).absolute(x)
+
+
+abs.gradient(x=lambda g, x: g * sign(x))
+
+
+@op
+def sign(x: Array) -> Array:
+    """-1, 0 or 1"""
+    return xp(x).sign(x)
+
+
+sign.gradient(x=lambda g: g * 0)
+
+# Powers, exponentials, logarithms --------------------------------------------------------------------------
+
+
+@op
+def square(x: Array) -> Array:
+    """x²"""
+    return x * x
+
+
+square.gradient(x=lambda g, x: g * (2 * x))
+
+
+@op(promote="float")
+def sqrt(x: Array) -> Array:
+    """√x"""
+    return xp(x).sqrt(x)
+
+
+sqrt.gradient(x=lambda g, out: g / (2 * out))
+
+
+@op(promote="float")
+def rsqrt(x: Array) -> Array:
+    """1 / √x"""
+    return 1 / xp(x).sqrt(x)
+
+
+rsqrt.gradient(x=lambda g, out: g * (-0.5 * (out * out * out)))
+
+
+@op(promote="float")
+def reciprocal(x: Array) -> Array:
+    """1 / x"""
+    return 1 / x
+
+
+reciprocal.gradient(x=lambda g, out: -g * (out * out))
+
+
+@op(promote="float")
+def exp(x: Array) -> Array:
+    """eˣ"""
+    return xp(x).exp(x)
+
+
+exp.gradient(x=lambda g, out: g * out)
+
+
+@op(promote="float")
+def exp2(x: Array) -> Array:
+    """2ˣ"""
+    return xp(x).exp2(x)
+
+
+exp2.gradient(x=lambda g, out: g * (out * math.log(2)))
+
+
+@op(promote="float")
+def expm1(x: Array) -> Array:
+    """eˣ - 1, exact near 0"""
+    return xp(x).expm1(x)
+
+
+expm1.gradient(x=lambda g, out: g * (out + 1))
+
+
+@op(promote="float")
+def log(x: Array) -> Array:
+    """ln x"""
+    return xp(x).log(x)
+
+
+log.gradient(x=lambda g, x: g / x)
+
+
+@op(promote="float")
+def log2(x: Array) -> Array:
+    """log₂ x"""
+    return xp(x).log2(x)
+
+
+log2.gradient(x=lambda g, x: g / (x * math.log(2)))
+
+
+@op(promote="float")
+def log10(x: Array) -> Array:
+    """log₁₀ x"""
+    return xp(x).log10(x)
+
+
+log10.gradient(x=lambda g, x: g / (x * math.log(10)))
+
+
+@op(promote="float")
+def log1p(x: Array) -> Array:
+    """ln(1 + x), exact near 0"""
+    return xp(x).log1p(x)
+
+
+log1p.gradient(x=lambda g, x: g / (1 + x))
+
+# Trigonometric and hyperbolic ------------------------------------------------------------------------------
+
+
+@op(promote="float")
+def sin(x: Array) -> Array:
+    """sin x"""
+    return xp(x).sin(x)
+
+
+sin.gradient(x=lambda g, x: g * cos(x))
+
+
+@op(promote="float")
+def cos(x: Array) -> Array:
+    """cos x"""
+    return xp(x).cos(x)
+
+
+cos.gradient(x=lambda g, x: -g * sin(x))
+
+
+@op(promote="float")
+def tan(x: Array) -> Array:
+    """tan x"""
+    return xp(x).tan(x)
+
+
+tan.gradient(x=lambda g, out: g * (1 + out * out))
+
+
+@op(promote="float")
+def atan(x: Array) -> Array:
+    """arctan x"""
+    return xp(x).arctan(x)
+
+
+atan.gradient(x=lambda g, x: g / (1 + x * x))
+
+
+@op(promote="float")
+def tanh(x: Array) -> Array:
+    """tanh x"""
+    return xp(x).tanh(x)
+
+
+tanh.gradient(x=lambda g, out: g * (1 - out * out))
+
+
+@op(promote="float")
+def erf(x: Array) -> Array:
+    """2/√π ∫₀ˣ exp(-t²) dt"""
+    return error_function(x)
+
+
+erf.gradient(x=lambda g, x: g * (exp(-(x * x)) * (2 / math.sqrt(math.pi))))
+
+
+def error_function(x: Array) -> Array:
+    """erf on an array, to the last digits of its dtype: the backend's own, or W. J. Cody's approximations."""
+    from ..backend import of
+
+    special = getattr(of(x), "erf", None)
+    return special(x) if special else _cody_erf(x)
+
+
+# Rational Chebyshev approximations for the error function, Math. Comp. 23 (1969), highest power first
+_NEAR = ([1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2,
+          3.20937758913846947e3],
+         [1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
+          2.84423683343917062e3])  # fmt: skip
+_MIDDLE = ([2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1,
+            2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
+            1.23033935479799725e3],
+           [1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
+            3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3,
+            1.23033935480374942e3])  # fmt: skip
+_FAR = ([1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1,
+         1.60837851487422766e-2, 6.58749161529837803e-4],
+        [1.0, 2.56852019228982242e0, 1.87295284992346725e0, 5.27905102951428412e-1, 6.05183413124413191e-2,
+         2.33520497626869185e-3])  # fmt: skip
+
+
+def _ratio(coefficients: tuple[list[float], list[float]], t: Array) -> Array:
+    """One polynomial over another, by Horner's rule."""
+    sums = []
+    for powers in coefficients:
+        total = powers[0] * t + powers[1] if len(powers) > 1 else powers[0]
+        for coefficient in powers[2:]:
+            total = total * t + coefficient
+        sums.append(total)
+    return sums[0] / sums[1]
+
+
+def _cody_erf(x: Array) -> Array:
+    m = xp(x)
+    y = m.absolute(x)
+    near = x * _ratio(_NEAR, m.minimum(y, 0.5) ** 2)
+    clipped = m.clip(y, 0.46875, 6.0)
+    tail = _ratio(_MIDDLE, clipped)
+    inverse = 1 / (m.maximum(clipped, 4.0) ** 2)
+    far = (1 / math.sqrt(math.pi) - inverse * _ratio(_FAR, inverse)) / m.maximum(clipped, 4.0)
+    tail = m.where(clipped > 4, far, tail) * m.exp(-clipped * clipped)
+    return m.where(y <= 0.46875, near, m.where(m.isnan(x), x, m.sign(x) * (1 - tail)))
+
+
+# Activations -----------------------------------------------------------------------------------------------
+
+
+@op
+def relu(x: Array) -> Array:
+    """max(x, 0); the gradient at 0 is 0"""
+    return xp(x).maximum(x, 0)
+
+
+relu.gradient(x=lambda g, out: g * (out > 0))
+
+
+@op(promote="float")
+def sigmoid(x: Array) -> Array:
+    """1 / (1 + e⁻ˣ), from tanh, which overflows nowhere"""
+    return 0.5 * xp(x).tanh(0.5 * x) + 0.5
+
+
+sigmoid.gradient(x=lambda g, out: g * (out * (1 - out)))
+
+
+@op(promote="float")
+def silu(x: Array) -> Array:
+    """x σ(x) (Elfwing et al. 2017, "swish")"""
+    return x * sigmoid(x)
+
+
+silu.gradient(x=lambda g, x: g * _silu_slope(x, sigmoid(x)))
+
+
+def _silu_slope(x: Array, s: Array) -> Array:
+    return s * (1 + x * (1 - s))
+
+
+@op(promote="float")
+def softplus(x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
+    """ln(1 + eᵝˣ) / β, and x itself where βx exceeds the threshold"""
+    scaled = x * beta
+    return xp(x).where(scaled > threshold, x, xp(x).logaddexp(scaled, xp(x).zeros_like(scaled)) / beta)
+
+
+softplus.gradient(
+    x=lambda g, x, beta, threshold: g * where(x * beta > threshold, 1.0, sigmoid(x * beta)),
+)
+
+
+@op(promote="float")
+def logsigmoid(x: Array) -> Array:
+    """ln σ(x) = -ln(1 + e⁻ˣ), in a form that cannot overflow"""
+    m = xp(x)
+    return m.minimum(x, 0) - m.log1p(m.exp(-m.absolute(x)))
+
+
+logsigmoid.gradient(x=lambda g, x: g * sigmoid(-x))
+
+
+@op(promote="float")
+def elu(x: Array, alpha: float = 1.0) -> Array:
+    """x for x > 0, else α (eˣ - 1) (Clevert et al. 2015)"""
+    m = xp(x)
+    return m.where(x > 0, x, alpha * m.expm1(m.minimum(x, 0)))
+
+
+elu.gradient(x=lambda g, x, alpha: g * where(x > 0, 1.0, alpha * exp(minimum(x, 0.0))))
+
+
+@op
+def leaky_relu(x: Array, negative_slope: float = 0.01) -> Array:
+    """x for x > 0, else slope · x"""
+    return xp(x).where(x > 0, x, x * negative_slope)
+
+
+leaky_relu.gradient(x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope))
+
+# Rounding --------------------------------------------------------------------------------------------------
+
+
+@op
+def floor(x: Array) -> Array:
+    """⌊x⌋"""
+    return xp(x).floor(x)
+
+
+@op
+def ceil(x: Array) -> Array:
+    """⌈x⌉"""
+    return xp(x).ceil(x)
+
+
+@op
+def round(x: Array, decimals: int = 0) -> Array:
+    """The nearest integer, halves to even"""
+    return xp(x).round(x, decimals)
+
+
+@op
+def trunc(x: Array) -> Array:
+    """x without its fraction"""
+    return xp(x).trunc(x)
+
+
+floor.gradient(x=lambda g: g * 0)
+ceil.gradient(x=lambda g: g * 0)
+round.gradient(x=lambda g: g * 0)
+trunc.gradient(x=lambda g: g * 0)
+
+# Choice ----------------------------------------------------------------------------------------------------
+
+
+@op(promote="same")
+def maximum(a: Array, b: Array) -> Array:
+    """max(a, b); equal operands share the gradient"""
+    return xp(_array_of(a, b)).maximum(a, b)
+
+
+@op(promote="same")
+def minimum(a: Array, b: Array) -> Array:
+    """min(a, b); equal operands share the gradient"""
+    return xp(_array_of(a, b)).minimum(a, b)
+
+
+maximum.gradient(a=lambda g, a, b: g * _share(a > b, a == b), b=lambda g, a, b: g * _share(b > a, a == b))
+minimum.gradient(a=lambda g, a, b: g * _share(a < b, a == b), b=lambda g, a, b: g * _share(b < a, a == b))
+
+
+def _share(wins: Array, ties: Array) -> Array:
+    """1 where an operand wins, 1/2 where both are equal."""
+    return where(wins, 1.0, where(ties, 0.5, 0.0))
+
+
+@op
+def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
+    """x held within [min, max]; the gradient is 0 outside"""
+    m = xp(x)
+    if min is not None:
+        x = m.maximum(x, min)
+    return x if max is None else m.minimum(x, max)
+
+
+clamp.gradient(
+    x=lambda g, x, min, max: g * _inside(x, min, max),
+)
+
+
+def _inside(x: Array, low: Array, high: Array) -> Array:
+    """Whether low <= x <= high, a missing bound being none."""
+    above = True if low is None else x >= low
+    return above if high is None else (x <= high) & above
+
+
+@op
+def where(condition: Array, a: Array, b: Array) -> Array:
+    """a where the condition holds, b elsewhere"""
+    m = xp(condition)
+    dtype = next((v.dtype for v in (a, b) if hasattr(v, "dtype")), None)
+    if dtype is None and isinstance(a, float):
+        return m.where(condition, m.float32(a), m.float32(b))  # two constants: factors, never wide
+    return m.where(condition, a, b)
+
+
+where.gradient(
+    a=lambda g, condition: where(condition, g, 0.0),
+    b=lambda g, condition: where(condition, 0.0, g),
+)
+
+
+@op(promote="same")
+def lerp(a: Array, b: Array, weight: Array) -> Array:
+    """a + weight (b - a)"""
+    return a + weight * (b - a)
+
+
+lerp.gradient(
+    a=lambda g, weight: g * (1 - weight),
+    b=lambda g, weight: g * weight,
+    weight=lambda g, a, b: g * (b - a),
+)
+
+
+@op(promote="same")
+def atan2(a: Array, b: Array) -> Array:
+    """The angle of the point (b, a)"""
+    return xp(_array_of(a, b)).arctan2(a, b)
+
+
+atan2.gradient(
+    a=lambda g, a, b: g * b / (a * a + b * b),
+    b=lambda g, a, b: -g * a / (a * a + b * b),
+)
+
+# Copies and dtypes -----------------------------------------------------------------------------------------
+
+
+@op
+def clone(x: Array) -> Array:
+    """A copy in memory of its own"""
+    return x.copy()
+
+
+clone.gradient(x=lambda g: g)
+
+
+@op
+def cast(x: Array, dtype: Any) -> Array:
+    """x in another NumPy dtype (the walk brings gradients back to the input's)"""
+    return x.astype(dtype)
+
+
+cast.gradient(x=lambda g: g)
+
+
+@op
+def nan_to_num(x: Array, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Array:
+    """x with NaN and infinities replaced"""
+    return xp(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
+
+
+nan_to_num.gradient(x=lambda g, x: where(isfinite(x), g, 0.0))
+
+# Comparison and logic: bools, without gradient --------------------------------------------------------------
+
+
+@op
+def eq(a: Array, b: Array) -> Array:
+    """a = b"""
+    return a == b
+
+
+@op
+def ne(a: Array, b: Array) -> Array:
+    """a ≠ b"""
+    return a != b
+
+
+@op
+def lt(a: Array, b: Array) -> Array:
+    """a < b"""
+    return a < b
+
+
+@op
+def le(a: Array, b: Array) -> Array:
+    """a ≤ b"""
+    return a <= b
+
+
+@op
+def gt(a: Array, b: Array) -> Array:
+    """a > b"""
+    return a > b
+
+
+@op
+def ge(a: Array, b: Array) -> Array:
+    """a ≥ b"""
+    return a >= b
+
+
+@op
+def bitwise_and(a: Array, b: Array) -> Array:
+    """a & b, bit by bit (logical and of bools)"""
+    return a & b
+
+
+@op
+def bitwise_or(a: Array, b: Array) -> Array:
+    """a | b, bit by bit"""
+    return a | b
+
+
+@op
+def bitwise_xor(a: Array, b: Array) -> Array:
+    """a ^ b, bit by bit"""
+    return a ^ b
+
+
+@op
+def bitwise_not(x: Array) -> Array:
+    """~x, bit by bit (logical not of bools)"""
+    return ~x
+
+
+@op
+def logical_and(a: Array, b: Array) -> Array:
+    """Both are not 0"""
+    return xp(a).logical_and(a, b)
+
+
+@op
+def logical_or(a: Array, b: Array) -> Array:
+    """One at least is not 0"""
+    return xp(a).logical_or(a, b)
+
+
+@op
+def logical_xor(a: Array, b: Array) -> Array:
+    """Exactly one is not 0"""
+    return xp(a).logical_xor(a, b)
+
+
+@op
+def logical_not(x: Array) -> Array:
+    """x is 0"""
+    return xp(x).logical_not(x)
+
+
+@op
+def isnan(x: Array) -> Array:
+    """x is NaN"""
+    return xp(x).isnan(x)
+
+
+@op
+def isinf(x: Array) -> Array:
+    """x is infinite"""
+    return xp(x).isinf(x)
+
+
+@op
+def isfinite(x: Array) -> Array:
+    """x is neither NaN nor infinite"""
+    return xp(x).isfinite(x)
+
+

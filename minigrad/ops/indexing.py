@@ -1,0 +1,277 @@
+"""Taking elements out by index or mask, and putting them in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import of, xp
+from ..backend.dtype import Array
+from .elementwise import where
+from .op import Op, op
+
+Shape = tuple[int, ...]
+
+
+def _is_basic(index: tuple[Any, ...]) -> bool:
+    """Whether an index takes each element at most once without looking: numbers, slices, None, ellipsis."""
+    return not any(hasattr(i, "dtype") or isinstance(i, list) for i in index)
+
+
+@op(view=True)
+def getitem(x: Array, index: tuple[Any, ...]) -> Array:
+    """x[index]: a view for numbers and slices, a copy for integer arrays and masks"""
+    if _is_basic(index) and not any(i is Ellipsis for i in index):
+        return x[(*index, ...)]  # with the ellipsis even a single element is a view
+    return x[index]
+
+
+getitem.gradient(x=lambda g, shape, index: put_back(g, shape, index))
+
+
+@op
+def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
+    """Zeros of a shape with x added at an index: what ``getitem`` takes out, put back. Repeats add up"""
+    m = xp(x)
+    out = m.zeros(size, x.dtype)
+    if _is_basic(index) or all(not hasattr(i, "dtype") or i.dtype.kind == "b" for i in index):
+        out[index] = x
+    elif len(index) == 1 and len(size) > 1:
+        flat = index[0].reshape(-1)
+        return scatter_add_rows(x.reshape(flat.size, -1), flat, size[0]).reshape(size)
+    else:
+        m.add.at(out, index, x)
+    return out
+
+
+put_back.gradient(x=lambda g, index: getitem(g, index))
+
+
+@op(kernel="scatter_add_rows")
+def scatter_add_rows(x: Array, indices: Array, rows: int) -> Array:
+    """out[indices[i]] += x[i], from zeros (rows, D): an embedding's gradient"""
+    return index_add((rows, x.shape[1]), 0, indices, x)
+
+
+scatter_add_rows.gradient(x=lambda g, indices: getitem(g, (indices,)))
+
+
+@op
+def put(x: Array, value: Array, index: tuple[Any, ...]) -> Array:
+    """A copy of x with x[index] = value"""
+    out = x.copy()
+    out[index] = value
+    return out
+
+
+put.gradient(
+    x=lambda g, index: put(g, 0.0, index),
+    value=lambda g, index: getitem(g, index),
+)
+
+
+@op
+def assign_view(x: Array, value: Array, view: Op, args: tuple[Any, ...], slot: int) -> Array:
+    """A copy of x in which the part that ``view(x, *args)`` shows is ``value``"""
+    out = x.copy()
+    _view_of(out, view, args, slot)[...] = value
+    return out
+
+
+assign_view.gradient(
+    x=lambda g, view, args, slot: assign_view(g, 0.0, view, args, slot),
+    value=lambda g, view, args, slot: _view_of(g, view, args, slot),
+)
+
+
+def _view_of(x: Array, view: Op, args: tuple[Any, ...], slot: int) -> Array:
+    seen = view(x, *args)
+    return seen[slot] if isinstance(seen, tuple) else seen
+
+
+@op
+def gather(x: Array, dim: int, index: Array) -> Array:
+    """out[i, j] = x[index[i, j], j] for dim 0, and so on for other axes"""
+    return x[_along(x.ndim, dim, index)]
+
+
+gather.gradient(x=lambda g, shape, dim, index: scatter_add(_zeros_for(g, shape), dim, index, g))
+
+
+def _along(ndim: int, dim: int, index: Array) -> tuple[Array, ...]:
+    """Index arrays that walk along an axis by ``index`` and stay in place on the others."""
+    m = xp(index)
+    grid = [m.arange(n).reshape((1,) * i + (n,) + (1,) * (ndim - i - 1)) for i, n in enumerate(index.shape)]
+    grid[dim] = index
+    return tuple(grid)
+
+
+def _zeros_for(g: Any, shape: Shape) -> Array:
+    array = getattr(g, "array", g)
+    return xp(array).zeros(shape, array.dtype)
+
+
+@op
+def scatter(x: Array, dim: int, index: Array, src: Array) -> Array:
+    """A copy of x with out[index[i, j], j] = src[i, j] for dim 0; src is an array or a number"""
+    out = x.copy()
+    out[_along(x.ndim, dim, index)] = src[tuple(slice(0, n) for n in index.shape)] if hasattr(src, "shape") else src
+    return out
+
+
+scatter.gradient(
+    x=lambda g, dim, index: scatter(g, dim, index, 0.0),
+    src=lambda g, shape, dim, index: _padded_to(gather(g, dim, index), shape),
+)
+
+
+@op
+def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
+    """A copy of x with out[index[i, j], j] += src[i, j] for dim 0; repeats add up"""
+    out = x.copy()
+    part = src[tuple(slice(0, n) for n in index.shape)]
+    xp(out).add.at(out, _along(x.ndim, dim, index), part)
+    return out
+
+
+scatter_add.gradient(
+    x=lambda g: g,
+    src=lambda g, shape, dim, index: _padded_to(gather(g, dim, index), shape),
+)
+
+
+def _padded_to(x: Array, shape: Shape) -> Array:
+    """Zeros after x's elements up to a shape (the part of ``src`` that no index named)."""
+    from .shape import pad
+
+    return x if x.shape == shape else pad(x, tuple((0, n - m) for n, m in zip(shape, x.shape, strict=True)))
+
+
+@op
+def index_select(x: Array, dim: int, index: Array) -> Array:
+    """The slices of an axis that a one-dimensional index names"""
+    return xp(x).take(x, index, axis=dim)
+
+
+index_select.gradient(x=lambda g, shape, dim, index: index_add(shape, dim, index, g))
+
+
+@op
+def index_add(size: Shape, dim: int, index: Array, src: Array) -> Array:
+    """Zeros of a shape, to whose slices index[i] along ``dim`` the slices i of src are added"""
+    m = xp(src)
+    out = m.zeros(size, src.dtype)
+    m.add.at(m.moveaxis(out, dim, 0), index, m.moveaxis(src, dim, 0))
+    return out
+
+
+index_add.gradient(src=lambda g, dim, index: index_select(g, dim, index))
+
+
+@op
+def masked_fill(x: Array, mask: Array, value: float) -> Array:
+    """x with ``value`` where the mask is True"""
+    return xp(x).where(mask, xp(x).asarray(value, x.dtype), x)
+
+
+masked_fill.gradient(x=lambda g, mask: where(mask, 0.0, g))
+
+
+@op
+def embedding(weight: Array, indices: Array, padding_idx: int | None = None) -> Array:
+    """Rows of ``weight`` (V, D) by index (any shape) -> (..., D); the row ``padding_idx`` gets no gradient"""
+    return xp(weight).take(weight, indices, axis=0)
+
+
+embedding.gradient(
+    weight=lambda g, shape, indices, padding_idx: _row_gradient(g, shape, indices, padding_idx),
+)
+
+
+def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | None) -> Array:
+    """The sum of g's rows by index, that of ``padding_idx`` left out."""
+    from .shape import reshape
+
+    flat = indices.reshape(-1)
+    rows = scatter_add_rows(reshape(g, (-1, shape[1])), getattr(flat, "array", flat), shape[0])
+    if padding_idx is None:
+        return rows
+    return put(rows, 0.0, (padding_idx,))
+
+
+@op
+def nonzero(x: Array) -> tuple[Array, ...]:
+    """The indices of the elements that are not 0, an array for each axis"""
+    found = xp(x).nonzero(x)
+    return tuple(found)
+
+
+@op
+def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
+    """(values, indices) in order along an axis; equal elements keep their order"""
+    order = _stable_order(x, dim, descending)
+    return xp(x).take_along_axis(x, order, dim), order
+
+
+sort.gradient(x=lambda g, shape, x, dim, descending: _unsorted(g[0], shape, _order_of(x, dim, descending), dim))
+
+
+@op
+def topk(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, Array]:
+    """(values, indices) of the k largest (or smallest) along an axis, in order"""
+    order = _top_order(x, k, dim, largest)
+    return xp(x).take_along_axis(x, order, dim), order
+
+
+topk.gradient(x=lambda g, shape, x, k, dim, largest: _unsorted(g[0], shape, _top_order_of(x, k, dim, largest), dim))
+
+
+def _order_of(x: Any, dim: int, descending: bool) -> Array:
+    return _stable_order(getattr(x, "array", x), dim, descending)
+
+
+def _top_order_of(x: Any, k: int, dim: int, largest: bool) -> Array:
+    return _top_order(getattr(x, "array", x), k, dim, largest)
+
+
+def _stable_order(x: Array, dim: int, descending: bool) -> Array:
+    """Indices that sort an axis, stably in both directions."""
+    m = xp(x)
+    if not descending:
+        return m.argsort(x, axis=dim, kind="stable")
+    backwards = m.argsort(m.flip(x, dim), axis=dim, kind="stable")
+    return x.shape[dim] - 1 - m.flip(backwards, dim)
+
+
+def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
+    """Indices of the k largest, in order: a partition first, where it saves sorting a long axis."""
+    m, n = xp(x), x.shape[dim] if x.ndim else 1
+    if not 0 <= k <= n:
+        raise RuntimeError(f"topk: selected index k out of range: k is {k}, the axis has {n} elements")
+    rows = m.moveaxis(x, dim, -1)
+    key = -rows if largest and rows.dtype.kind == "f" else rows
+    if largest and rows.dtype.kind != "f":
+        key = ~rows
+    if 0 < 8 * k < n:
+        near = m.argpartition(key, k - 1, axis=-1)[..., :k]
+        near = m.sort(near, axis=-1)  # so that the first of equal elements comes first
+        order = m.argsort(m.take_along_axis(key, near, -1), axis=-1, kind="stable")
+        found = m.take_along_axis(near, order, -1)
+    else:
+        found = m.argsort(key, axis=-1, kind="stable")[..., :k]
+    return m.moveaxis(found, -1, dim)
+
+
+def _unsorted(g: Array, shape: Shape, order: Array, dim: int) -> Array:
+    """g's elements back at the places that ``order`` took them from."""
+    return scatter_add(_zeros_for(g, shape), dim, order, g)
+
+
+def check_indices(indices: Array, rows: int, name: str) -> None:
+    """Refuse indices outside 0 .. rows - 1 (checked on the CPU; a GPU would have to be waited for)."""
+    if of(indices).device_type == "cpu" and indices.size:
+        low, high = int(np.min(indices)), int(np.max(indices))
+        if low < 0 or high >= rows:
+            bad = low if low < 0 else high
+            raise IndexError(f"{name}: index {bad} is out of range: indices must be in 0 .. {rows - 1}")

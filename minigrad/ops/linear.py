@@ -1,0 +1,141 @@
+"""Products of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..backend import xp
+from ..backend.dtype import Array
+from .op import op
+from .reduction import sum as sum_over
+from .reduction import sum_to
+from .shape import broadcast_to, reshape, transpose, unsqueeze
+
+
+@op(promote="same")
+def matmul(a: Array, b: Array) -> Array:
+    """a b over the last two axes, leading axes broadcast; a vector counts as a row (left) or column (right)"""
+    if a.ndim == 0 or b.ndim == 0:
+        raise RuntimeError(f"matmul: both arguments need at least one axis, given shapes {a.shape} and {b.shape}")
+    inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
+    if inner != rows:
+        raise RuntimeError(
+            f"matmul: mat1 and mat2 shapes cannot be multiplied ({_told(a)} and {_told(b)}): "
+            f"the last axis of the first ({inner}) must equal the {'' if b.ndim == 1 else 'last but one '}axis "
+            f"of the second ({rows})"
+        )
+    if b.ndim == 2 and a.ndim > 2:  # one large product instead of many small ones
+        return (a.reshape(-1, inner) @ b).reshape(*a.shape[:-1], b.shape[1])
+    return a @ b
+
+
+matmul.gradient(a=lambda g, a, b: _left(g, a, b), b=lambda g, a, b: _right(g, a, b))
+
+
+def _told(x: Array) -> str:
+    return "x".join(map(str, x.shape))
+
+
+def _left(g: Array, a: Array, b: Array) -> Array:
+    """g bᵀ, with a vector's missing axis put in and taken out again."""
+    if len(b.shape) == 1:
+        return unsqueeze(g, -1) * b
+    if len(a.shape) == 1:
+        return sum_to(matmul(b, unsqueeze(g, -1))[..., 0], a.shape)
+    return matmul(g, transpose(b, -1, -2))
+
+
+def _right(g: Array, a: Array, b: Array) -> Array:
+    """aᵀ g, summed over the leading axes at once where b has none."""
+    if len(a.shape) == 1:
+        return a * g if len(b.shape) == 1 else unsqueeze(a, -1) * unsqueeze(g, -2)
+    if len(b.shape) == 1:
+        return matmul(transpose(reshape(a, (-1, a.shape[-1])), 0, 1), reshape(g, (-1,)))
+    if len(b.shape) == 2 and len(a.shape) > 2:
+        return matmul(transpose(reshape(a, (-1, a.shape[-1])), 0, 1), reshape(g, (-1, g.shape[-1])))
+    return matmul(transpose(a, -1, -2), g)
+
+
+@op(promote="same")
+def linear(x: Array, weight: Array, bias: Array = None) -> Array:
+    """x Wᵀ + b: x (..., in), W (out, in), b (out)"""
+    if x.shape[-1:] != weight.shape[1:]:
+        raise RuntimeError(
+            f"linear: mat1 and mat2 shapes cannot be multiplied: the input's last axis is "
+            f"{x.shape[-1] if x.ndim else 'missing'} (shape {tuple(x.shape)}), the weight {tuple(weight.shape)} "
+            f"wants {weight.shape[-1]}"
+        )
+    out = x.reshape(-1, x.shape[-1]) @ weight.T
+    if bias is not None:
+        out += bias
+    return out.reshape(*x.shape[:-1], weight.shape[0])
+
+
+linear.gradient(
+    x=lambda g, weight: matmul(g, weight),
+    weight=lambda g, x: matmul(transpose(_rows(g), 0, 1), _rows(x)),
+    bias=lambda g: sum_over(_rows(g), (0,), False),
+)
+
+
+def _rows(x: Array) -> Array:
+    """x as a matrix of its last axis."""
+    return reshape(x, (-1, x.shape[-1]))
+
+
+@op(promote="same")
+def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
+    """Einstein's sum of two operands: the letters of a, of b and of the result, each once in its operand"""
+    return _contract(a, b, *subscripts)
+
+
+einsum_pair.gradient(
+    a=lambda g, b, shape, subscripts: _einsum_slope(g, b, shape, subscripts[0], subscripts[1], subscripts[2]),
+    b=lambda g, a, shape, subscripts: _einsum_slope(g, a, shape, subscripts[1], subscripts[0], subscripts[2]),
+)
+
+
+def _contract(a: Array, b: Array, left: str, right: str, result: str) -> Array:
+    """As one batched matrix product: letters in both and the result are batch, in both alone are summed."""
+    a, left = _sum_lonely(a, left, right + result)
+    b, right = _sum_lonely(b, right, left + result)
+    batch = [c for c in left if c in right and c in result]
+    inner = [c for c in left if c in right and c not in result]
+    rows = [c for c in left if c not in right]
+    columns = [c for c in right if c not in left]
+    size = dict(zip(left, a.shape, strict=True)) | dict(zip(right, b.shape, strict=True))
+
+    def number(letters: list[str]) -> int:
+        return int(np.prod([size[c] for c in letters], dtype=np.int64))
+
+    shape = [size[c] for c in batch]
+    a = a.transpose([left.index(c) for c in batch + rows + inner]).reshape(*shape, number(rows), number(inner))
+    b = b.transpose([right.index(c) for c in batch + inner + columns]).reshape(*shape, number(inner), number(columns))
+    found = batch + rows + columns
+    return (a @ b).reshape([size[c] for c in found]).transpose([found.index(c) for c in result])
+
+
+def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
+    """x summed over the letters that stand nowhere else."""
+    lonely = tuple(i for i, c in enumerate(letters) if c not in others)
+    return (x.sum(axis=lonely), "".join(c for c in letters if c in others)) if lonely else (x, letters)
+
+
+def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], own: str, others: str, result: str) -> Array:
+    """The sum with g in the operand's place; letters that only the operand had are repeated along."""
+    found = "".join(c for c in own if c in others or c in result)
+    slope = einsum_pair(g, other, (result, others, found))
+    if found == own:
+        return slope
+    lengths = iter(slope.shape)
+    full = tuple(next(lengths) if c in found else 1 for c in own)
+    return broadcast_to(reshape(slope, full), shape)
+
+
+@op
+def outer(a: Array, b: Array) -> Array:
+    """aᵢ bⱼ of two vectors"""
+    return xp(a).multiply(a[:, None], b[None, :])
+
+
+outer.gradient(a=lambda g, b: matmul(g, b), b=lambda g, a: matmul(a, g))

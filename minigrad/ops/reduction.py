@@ -1,0 +1,255 @@
+"""Sums and other values over axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import xp
+from ..backend.dtype import Array
+from .elementwise import exp, where
+from .op import op
+from .shape import broadcast_to, flip, reshape
+
+Axes = int | tuple[int, ...] | None
+
+
+def keepdim_shape(shape: tuple[int, ...], dim: Axes) -> tuple[int, ...]:
+    """The shape of a reduction's result with its reduced axes kept, of length 1."""
+    axes = range(len(shape)) if dim is None else [d % len(shape) for d in ((dim,) if isinstance(dim, int) else dim)]
+    return tuple(1 if i in axes else n for i, n in enumerate(shape))
+
+
+def _spread(g: Array, shape: tuple[int, ...], dim: Axes) -> Array:
+    """A reduction's gradient with its axes back, repeated along them."""
+    return broadcast_to(_restore(g, shape, dim), shape)
+
+
+def _restore(value: Array, shape: tuple[int, ...], dim: Axes) -> Array:
+    """A reduction's result with the reduced axes back, of length 1."""
+    return reshape(value, keepdim_shape(shape, dim)) if shape else value
+
+
+@op
+def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
+    """Σ x over the axes ``dim`` (all of them where None)"""
+    if x.dtype == np.float16:  # 11 bits are too few to add up in
+        return x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(np.float16)
+    if type(x) is np.ndarray and (columns := _leading(x, dim)):
+        return _column_sums(x, columns, keepdim)
+    return x.sum(axis=dim, keepdims=keepdim)
+
+
+sum.gradient(x=lambda g, shape, dim: _spread(g, shape, dim))
+
+
+def _leading(x: Array, dim: Axes) -> int:
+    """How many leading axes ``dim`` names, if it names these alone and a BLAS product can sum over them."""
+    if dim is None or x.size < 4096 or x.dtype.kind != "f" or not x.flags.c_contiguous:
+        return 0
+    axes = (dim,) if isinstance(dim, int) else dim
+    return len(axes) if len(axes) < x.ndim and sorted(d % x.ndim for d in axes) == list(range(len(axes))) else 0
+
+
+def _column_sums(x: Array, leading: int, keepdim: bool) -> Array:
+    """Sums over leading axes as 1ᵀx: BLAS adds columns several times faster than NumPy."""
+    rest = x.shape[leading:]
+    total = np.ones(x.size // max(1, int(np.prod(rest))), x.dtype) @ x.reshape(-1, int(np.prod(rest)))
+    return total.reshape((1,) * leading + rest if keepdim else rest)
+
+
+def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
+    """The sum of x over the axes along which ``shape`` was broadcast to x's shape (also on Tensors)."""
+    extra = len(x.shape) - len(shape)
+    axes = tuple(range(extra)) + tuple(
+        extra + i for i, n in enumerate(shape) if n == 1 and x.shape[extra + i] != 1
+    )
+    summed = sum(x, axes, False) if axes else x
+    return summed if summed.shape == shape else reshape(summed, shape)
+
+
+@op
+def mean(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
+    """Σ x / n over the axes ``dim``"""
+    return x.mean(axis=dim, keepdims=keepdim)
+
+
+mean.gradient(x=lambda g, shape, dim: _spread(g / _count(shape, dim), shape, dim))
+
+
+def _count(shape: tuple[int, ...], dim: Axes) -> int:
+    """How many elements go into one result."""
+    kept = keepdim_shape(shape, dim)
+    return int(np.prod([n for n, k in zip(shape, kept, strict=True) if k == 1], dtype=np.int64)) if shape else 1
+
+
+@op
+def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
+    """Σ (x - mean)² / (n - correction)"""
+    return _quiet_var(x, dim, correction, keepdim)
+
+
+var.gradient(
+    x=lambda g, x, shape, dim, correction: _spread(g * 2, shape, dim)
+    * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction)),
+)
+
+
+def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
+    """n - correction, and NaN (not a division by zero) where too few elements are there."""
+    left = _count(shape, dim) - correction
+    return left if left > 0 else float("nan")
+
+
+def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
+    centred = x - x.mean(axis=dim, keepdims=True)
+    return (centred * centred).sum(axis=dim, keepdims=keepdim) / _degrees(x.shape, dim, correction)
+
+
+@op
+def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    """Π x"""
+    return x.prod(axis=dim, keepdims=keepdim)
+
+
+prod.gradient(x=lambda g, x, shape, dim: _spread(g, shape, dim) * _others(x, dim))
+
+
+def _others(x: Array, dim: int | None) -> Array:
+    """For each element the product of all the others (right where some are zero, too)."""
+    if dim is None:
+        return reshape(_others(reshape(x, (-1,)), 0), x.shape)
+    before = cumprod_exclusive(x, dim)
+    after = flip(cumprod_exclusive(flip(x, (dim,)), dim), (dim,))
+    return before * after
+
+
+def cumprod_exclusive(x: Array, dim: int) -> Array:
+    """Products of the elements before each one."""
+    from .indexing import getitem
+    from .shape import concatenate
+
+    n, axis = x.shape[dim], dim % len(x.shape)
+    lead = (slice(None),) * axis
+    first = getitem(x, (*lead, slice(0, 1))) * 0 + 1
+    parts = [first]
+    for i in range(n - 1):
+        parts.append(parts[-1] * getitem(x, (*lead, slice(i, i + 1))))
+    return concatenate(axis, *parts)
+
+
+@op
+def cumsum(x: Array, dim: int) -> Array:
+    """Running sums along an axis"""
+    return xp(x).cumsum(x, axis=dim)
+
+
+cumsum.gradient(x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
+
+
+@op
+def cumprod(x: Array, dim: int) -> Array:
+    """Running products along an axis"""
+    return xp(x).cumprod(x, axis=dim)
+
+
+cumprod.gradient(x=lambda g, x, dim: _cumprod_slope(g, x, dim))
+
+
+def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
+    """Σₖ gₖ ∂outₖ/∂xᵢ, each derivative a product that leaves xᵢ out (right at zeros; O(n²))."""
+    from .indexing import getitem
+    from .shape import concatenate
+
+    axis = dim % len(x.shape)
+    lead = (slice(None),) * axis
+    n, columns = x.shape[axis], []
+    before = cumprod_exclusive(x, axis)
+    for i in range(n):
+        running = getitem(before, (*lead, slice(i, i + 1)))
+        total = running * getitem(g, (*lead, slice(i, i + 1)))
+        for k in range(i + 1, n):
+            running = running * getitem(x, (*lead, slice(k, k + 1)))
+            total = total + running * getitem(g, (*lead, slice(k, k + 1)))
+        columns.append(total)
+    return concatenate(axis, *columns) if columns else g
+
+
+@op
+def amax(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
+    """The largest; equal ones share the gradient"""
+    return x.max(axis=dim, keepdims=keepdim)
+
+
+@op
+def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
+    """The smallest; equal ones share the gradient"""
+    return x.min(axis=dim, keepdims=keepdim)
+
+
+amax.gradient(x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
+amin.gradient(x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
+
+
+def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
+    """The gradient to each element that equals the result, divided by how many do."""
+    wins = where(x == _restore(out, shape, dim), 1.0, 0.0)
+    return wins * (_restore(g, shape, dim) / sum(wins, dim, True)) if shape else g
+
+
+@op(promote="float")
+def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
+    """ln Σ eˣ, the largest taken out first"""
+    m = xp(x)
+    top = x.max(axis=dim, keepdims=True)
+    top = m.where(m.isfinite(top), top, m.zeros_like(top))
+    with np.errstate(divide="ignore"):
+        total = m.log(m.exp(x - top).sum(axis=dim, keepdims=True)) + top
+    return total if keepdim else m.squeeze(total, axis=dim)
+
+
+logsumexp.gradient(
+    x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - _finite(_restore(out, shape, dim))),
+)
+
+
+def _finite(x: Array) -> Array:
+    """x, and 0 where it is infinite: exp(-inf - 0) is 0 where exp(-inf + inf) would be NaN."""
+    return where(x == float("-inf"), 0.0, x)
+
+
+@op
+def any(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
+    """Whether one element at least is not 0"""
+    return x.any(axis=dim, keepdims=keepdim)
+
+
+@op
+def all(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
+    """Whether no element is 0"""
+    return x.all(axis=dim, keepdims=keepdim)
+
+
+@op
+def argmax(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    """The index of the largest, the first where several are"""
+    return _index_of(x.argmax(axis=dim), x.shape, dim, keepdim)
+
+
+@op
+def argmin(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    """The index of the smallest, the first where several are"""
+    return _index_of(x.argmin(axis=dim), x.shape, dim, keepdim)
+
+
+def _index_of(found: Any, shape: tuple[int, ...], dim: int | None, keepdim: bool) -> Array:
+    return found.reshape(keepdim_shape(shape, dim)) if keepdim and shape else found
+
+
+@op
+def count_nonzero(x: Array, dim: Axes = None) -> Array:
+    """How many elements are not 0"""
+    return (x != 0).sum(axis=dim)
+
+

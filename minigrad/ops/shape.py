@@ -1,0 +1,245 @@
+"""Shapes: views of the same memory where that is possible, and arrays put together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import xp
+from ..backend.dtype import Array
+from .op import op
+
+Shape = tuple[int, ...]
+
+
+@op(view=True)
+def reshape(x: Array, size: Shape) -> Array:
+    """The same elements in another shape; one -1 is worked out"""
+    return x.reshape(size)
+
+
+reshape.gradient(x=lambda g, shape: reshape(g, shape))
+
+
+@op(view=True)
+def permute(x: Array, dims: Shape) -> Array:
+    """The axes in another order"""
+    return x.transpose(dims)
+
+
+permute.gradient(x=lambda g, dims: permute(g, _inverse(dims)))
+
+
+def _inverse(dims: Shape) -> Shape:
+    """The order that undoes ``dims``."""
+    axes = [d % len(dims) for d in dims]
+    return tuple(axes.index(i) for i in range(len(axes)))
+
+
+@op(view=True)
+def transpose(x: Array, dim0: int, dim1: int) -> Array:
+    """Two axes exchanged"""
+    return x.swapaxes(dim0, dim1)
+
+
+transpose.gradient(x=lambda g, dim0, dim1: transpose(g, dim0, dim1))
+
+
+@op(view=True)
+def unsqueeze(x: Array, dim: int) -> Array:
+    """A new axis of length 1 at ``dim``"""
+    return xp(x).expand_dims(x, dim)
+
+
+unsqueeze.gradient(x=lambda g, shape: reshape(g, shape))
+
+
+@op(view=True)
+def squeeze(x: Array, dim: int | Shape | None = None) -> Array:
+    """Without its axes of length 1 (those in ``dim``; longer ones stay)"""
+    axes = range(x.ndim) if dim is None else [d % max(x.ndim, 1) for d in ((dim,) if isinstance(dim, int) else dim)]
+    return x.reshape(tuple(n for i, n in enumerate(x.shape) if n != 1 or i not in axes))
+
+
+squeeze.gradient(x=lambda g, shape: reshape(g, shape))
+
+
+@op(view=True)
+def broadcast_to(x: Array, size: Shape) -> Array:
+    """x repeated along axes of length 1 and along new ones in front, without a copy"""
+    return xp(x).broadcast_to(x, size)
+
+
+broadcast_to.gradient(x=lambda g: g)  # the walk sums over the broadcast axes
+
+
+@op(view=True)
+def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
+    """The elements (i, i + offset) of two axes, as a last axis"""
+    found = xp(x).diagonal(x, offset, dim1, dim2)
+    if type(found) is np.ndarray:
+        found.flags.writeable = x.flags.writeable  # NumPy's view of a diagonal is read-only out of caution
+    return found
+
+
+diagonal.gradient(x=lambda g, shape, offset, dim1, dim2: diagonal_scatter(g, shape, offset, dim1, dim2))
+
+
+@op
+def diagonal_scatter(x: Array, size: Shape, offset: int, dim1: int, dim2: int) -> Array:
+    """Zeros of a shape with x on a diagonal: what ``diagonal`` takes out, put back"""
+    m = xp(x)
+    out = m.zeros(size, x.dtype)
+    moved = m.moveaxis(out, (dim1, dim2), (-2, -1))
+    i = m.arange(x.shape[-1])
+    moved[..., i + max(-offset, 0), i + max(offset, 0)] = x
+    return out
+
+
+diagonal_scatter.gradient(x=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+
+
+@op
+def flip(x: Array, dims: Shape) -> Array:
+    """The order of elements reversed along ``dims``"""
+    return xp(x).flip(x, dims).copy()
+
+
+flip.gradient(x=lambda g, dims: flip(g, dims))
+
+
+@op
+def roll(x: Array, shifts: int | Shape, dims: int | Shape | None = None) -> Array:
+    """Elements moved along ``dims``, those that fall off coming in at the other end"""
+    return xp(x).roll(x, shifts, dims)
+
+
+roll.gradient(x=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
+
+
+def _negated(shifts: int | Shape) -> int | Shape:
+    return -shifts if isinstance(shifts, int) else tuple(-s for s in shifts)
+
+
+@op
+def repeat(x: Array, repeats: Shape) -> Array:
+    """x laid out ``repeats`` times along each axis"""
+    return xp(x).tile(x, repeats)
+
+
+repeat.gradient(x=lambda g, shape, repeats: _sum_tiles(g, shape, repeats))
+
+
+def _sum_tiles(g: Array, shape: Shape, repeats: Shape) -> Array:
+    """The sum of the copies that ``repeat`` made."""
+    from .reduction import sum as sum_over
+
+    padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
+    split = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
+    return reshape(sum_over(reshape(g, split), tuple(range(0, len(split), 2)), False), shape)
+
+
+@op
+def concatenate(dim: int, *xs: Array) -> Array:
+    """Arrays one after another along an axis they have"""
+    return xp(xs[0]).concatenate(xs, axis=dim)
+
+
+concatenate.gradient(xs=lambda g, dim, which, shapes: _part(g, dim, [shape[dim] for shape in shapes], which))
+
+
+def _part(g: Array, dim: int, lengths: list[int], index: int) -> Array:
+    """The piece of g that input ``index`` became."""
+    from .indexing import getitem
+
+    start = sum(lengths[:index])
+    lead = (slice(None),) * (dim % len(g.shape))
+    return getitem(g, (*lead, slice(start, start + lengths[index])))
+
+
+@op
+def pad(x: Array, widths: tuple[tuple[int, int], ...], value: float = 0.0) -> Array:
+    """x with (before, after) elements of a constant added on each axis"""
+    return xp(x).pad(x, widths, mode="constant", constant_values=value)
+
+
+pad.gradient(x=lambda g, widths: _inner(g, widths))
+
+
+def _inner(g: Array, widths: tuple[tuple[int, int], ...]) -> Array:
+    from .indexing import getitem
+
+    return getitem(g, tuple(slice(b, n - a) for (b, a), n in zip(widths, g.shape, strict=True)))
+
+
+@op(view=True)
+def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
+    """Consecutive pieces of the given lengths along an axis"""
+    lead, pieces, start = (slice(None),) * (dim % x.ndim), [], 0
+    for size in sizes:
+        pieces.append(x[(*lead, slice(start, start + size))])
+        start += size
+    return tuple(pieces)
+
+
+split.gradient(x=lambda g, dim: concatenate(dim, *g))
+
+
+@op(view=True)
+def unbind(x: Array, dim: int) -> tuple[Array, ...]:
+    """The slices along an axis, which they lose"""
+    lead = (slice(None),) * (dim % x.ndim)
+    return tuple(x[(*lead, i, ...)] for i in range(x.shape[dim]))
+
+
+unbind.gradient(x=lambda g, dim: stack(dim, *g))
+
+
+@op
+def stack(dim: int, *xs: Array) -> Array:
+    """Arrays of one shape side by side along a new axis"""
+    return xp(xs[0]).stack(xs, axis=dim)
+
+
+stack.gradient(xs=lambda g, dim, which: _slice_at(g, dim, which))
+
+
+def _slice_at(g: Array, dim: int, index: int) -> Array:
+    from .indexing import getitem
+
+    return getitem(g, (*(slice(None),) * (dim % len(g.shape)), index, ...))
+
+
+@op
+def tril(x: Array, diagonal: int = 0) -> Array:
+    """The lower triangle of the last two axes, zeros above it"""
+    return xp(x).tril(x, diagonal)
+
+
+@op
+def triu(x: Array, diagonal: int = 0) -> Array:
+    """The upper triangle of the last two axes, zeros below it"""
+    return xp(x).triu(x, diagonal)
+
+
+tril.gradient(x=lambda g, diagonal: tril(g, diagonal))
+triu.gradient(x=lambda g, diagonal: triu(g, diagonal))
+
+
+@op
+def repeat_interleave(x: Array, repeats: Any, dim: int) -> Array:
+    """Each element of an axis ``repeats`` times in a row (one number, or one for each)"""
+    return xp(x).repeat(x, repeats, axis=dim)
+
+
+repeat_interleave.gradient(x=lambda g, shape, repeats, dim: _sum_runs(g, shape, repeats, dim))
+
+
+def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
+    """The sum of each element's copies."""
+    from .indexing import index_add
+
+    module = xp(repeats) if hasattr(repeats, "dtype") else xp(getattr(g, "array", g))
+    source = module.repeat(module.arange(shape[dim]), repeats)
+    return index_add(shape, dim, source, g)

@@ -1,0 +1,105 @@
+"""How a tensor shows itself: PyTorch's ``repr``."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .backend import dtype as dt
+from .backend import of
+
+if TYPE_CHECKING:
+    from .tensor import Tensor
+
+PRECISION, THRESHOLD, EDGE, WIDTH = 4, 1000, 3, 80
+
+
+def tensor_repr(tensor: Tensor) -> str:
+    """ "tensor([1., 2.], requires_grad=True)": values in columns, the middle of large axes left out."""
+    values = of(tensor.array).to_numpy(tensor.array)
+    prefix = "tensor("
+    if values.size == 0:
+        body = "[]" if values.ndim == 1 else f"[], size={tuple(values.shape)}"
+    else:
+        body = _lines(values, _formatter(_shown(values)), len(prefix), values.size > THRESHOLD)
+    suffixes = []
+    device = tensor.device
+    if device.type != "cpu":
+        suffixes.append(f"device='{device}'")
+    dtype = tensor.dtype
+    usual = dtype in (dt.get_default_dtype(), dt.int64, dt.bool_)
+    if not usual or (values.size == 0 and dtype is not dt.get_default_dtype()):
+        suffixes.append(f"dtype={dtype}")
+    if tensor.grad_fn is not None:
+        suffixes.append(f"grad_fn=<{tensor.grad_fn.name()}>")
+    elif tensor.requires_grad:
+        suffixes.append("requires_grad=True")
+    return prefix + _with_suffixes(body, suffixes, len(prefix)) + ")"
+
+
+def _with_suffixes(body: str, suffixes: list[str], indent: int) -> str:
+    """What follows the values, on a new line where it would not fit."""
+    length = indent + len(body) - body.rfind("\n") - 1
+    for suffix in suffixes:
+        if length + len(suffix) + 2 > WIDTH:
+            body, length = f"{body},\n{' ' * indent}{suffix}", indent + len(suffix)
+        else:
+            body, length = f"{body}, {suffix}", length + len(suffix) + 2
+    return body
+
+
+def _shown(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """The elements that will be printed."""
+    if values.size <= THRESHOLD:
+        return values.reshape(-1)
+    for axis, n in enumerate(values.shape):
+        if n > 2 * EDGE:
+            values = np.take(values, [*range(EDGE), *range(n - EDGE, n)], axis)
+    return values.reshape(-1)
+
+
+def _formatter(values: np.ndarray[Any, Any]) -> Any:
+    """A function from one element to its text, all texts as wide as the widest."""
+    if values.dtype.kind != "f":
+        width = max(len(str(v)) for v in values.tolist())
+        return lambda v: str(v).rjust(width)
+    finite = np.abs(values[np.isfinite(values) & (values != 0)].astype(np.float64))
+    text = _float_text(finite)
+    width = max(len(text(v)) for v in values.tolist())
+    return lambda v: text(v).rjust(width)
+
+
+def _float_text(finite: np.ndarray[Any, Any]) -> Any:
+    """PyTorch's choice between "1.", "1.5000" and "1.5000e+10", by the range of the values."""
+    if finite.size == 0:
+        return lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
+    top, bottom = float(finite.max()), float(finite.min())
+    if bool((finite == np.ceil(finite)).all()):
+        if top / bottom > 1000 or top > 1e8:
+            return lambda v: f"{v:.{PRECISION}e}"
+        return lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
+    if top / bottom > 1000 or top > 1e8 or bottom < 1e-4:
+        return lambda v: f"{v:.{PRECISION}e}"
+    return lambda v: f"{v:.{PRECISION}f}"
+
+
+def _lines(values: np.ndarray[Any, Any], text: Any, indent: int, summarise: bool) -> str:
+    """Nested brackets, the last axis wrapped at the line's width."""
+    if values.ndim == 0:
+        return str(text(values.item()))
+    n = len(values)
+    cut = summarise and n > 2 * EDGE
+    kept = [*range(EDGE), *range(n - EDGE, n)] if cut else list(range(n))
+    if values.ndim == 1:
+        items = [text(values[i].item()) for i in kept]
+        if cut:
+            items.insert(EDGE, " ...")
+        per_line = max(1, (WIDTH - indent) // (max(map(len, items)) + 2))
+        rows = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
+        return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
+    parts = [_lines(values[i], text, indent + 1, summarise) for i in kept]
+    if cut:
+        parts.insert(EDGE, "...")
+    return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(parts) + "]"
