@@ -1,0 +1,1 @@
+"""Train a transformer to translate, and translate with it: ``python -m examples.translate``."""
