@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +13,22 @@ from models.transformer import Config, Transformer
 VERSION = 1
 
 
+def check_writable(path: Path) -> None:
+    """Fail now, and not after the training, where a checkpoint cannot be written.
+
+    Raises:
+        OSError: it names the folder.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=path.parent):
+            pass
+    except OSError as error:
+        raise OSError(f"no checkpoint can be written to {path}: {error}") from error
+
+
 def save(path: Path, model: Transformer, tokenizer: Tokenizer, training: dict[str, Any]) -> None:
     """Write a checkpoint: whole or not at all."""
-    path.parent.mkdir(parents=True, exist_ok=True)
     mg.save(
         {"version": VERSION, "program": "examples.translate", "config": model.config.as_dict(),
          "tokenizer": tokenizer.as_dict(), "model": model.state_dict(), "training": training}, path,

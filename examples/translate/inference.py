@@ -20,9 +20,10 @@ def translate_sentences(options: argparse.Namespace) -> int:
     model, tokenizer, _ = checkpoint.load(options.checkpoint, options.device)
     mg.manual_seed(options.seed)
     status = 0
-    for sentence in options.sentences:
+    for typed in options.sentences:
+        sentence = tokenizer.prepare(typed)
         length = len(tokenizer.encode(sentence)) + 1
-        if not sentence.strip():
+        if not typed.strip():
             print("error: the sentence is empty", file=sys.stderr)
             status = 1
         elif length > model.config.positions:

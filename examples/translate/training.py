@@ -19,6 +19,7 @@ from models.transformer import Config, Transformer, pad
 
 from . import checkpoint, data
 from .evaluation import report, show_samples
+from .interrupt import Interrupt
 from .progress import Progress
 
 SAVE_SECONDS = 60.0
@@ -62,6 +63,7 @@ class Training:
 
     def __init__(self, options: argparse.Namespace) -> None:
         self.options, self.recipe = options, Recipe(options)
+        checkpoint.check_writable(options.checkpoint)
         mg.manual_seed(options.seed)
         self.step = self.epoch = self.batch = 0
         self.seconds = 0.0
@@ -105,7 +107,6 @@ class Training:
         while True:
             order = list(batches(pairs, self.recipe.batch_tokens, seed=self.options.seed * 1_000_003 + self.epoch))
             for rows in order[self.batch :]:
-                self.batch += 1
                 yield [pairs[i] for i in rows]
             self.epoch, self.batch = self.epoch + 1, 0
 
@@ -129,7 +130,7 @@ class Training:
         clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
         self.schedule.step()
-        self.step += 1
+        self.step, self.batch = self.step + 1, self.batch + 1
         return value
 
 
@@ -140,13 +141,11 @@ def train(options: argparse.Namespace) -> int:
     corpus = training.corpus
     print(f"{len(corpus.encoded):,} sentence pairs, {len(corpus.tokenizer):,} tokens in the vocabulary, "
           f"{count:,} parameters, on {options.device}", flush=True)  # fmt: skip
-    try:
-        run(training)
-    except KeyboardInterrupt:
-        training.save()
+    finished = run(training)
+    training.save()
+    if not finished:
         print(f"\nstopped at step {training.step:,}; saved to {options.checkpoint}. Go on with:\n  {go_on(options)}")
         return 130
-    training.save()
     print(f"saved to {options.checkpoint}")
     show_samples(training.model, corpus)
     report(training.model, corpus, options.beam)
@@ -155,23 +154,26 @@ def train(options: argparse.Namespace) -> int:
     return 0
 
 
-def run(training: Training) -> None:
-    """Update until the steps or the minutes are over, saving every minute."""
+def run(training: Training) -> bool:
+    """Update until the steps or the minutes are over, saving every minute; False if Ctrl-C ended it before."""
     options, steps = training.options, training.recipe.steps
     limit = math.inf if options.minutes is None else 60 * options.minutes
     training.model.train()
     saved = started = time.monotonic()
     before = training.seconds
-    with Progress(steps, limit, training.step, before) as bar:
+    with Progress(steps, limit, training.step, before) as bar, Interrupt() as stop:
         for batch in training.batches():
             if training.step >= steps or training.seconds >= limit:
-                return
+                return True
+            if stop.asked:
+                return False
             loss = training.update(batch)
             training.seconds = before + time.monotonic() - started
             bar.advance(loss, sum(len(a) + len(b) for a, b in batch), training.seconds)
             if time.monotonic() - saved > SAVE_SECONDS:
                 training.save()
                 saved = time.monotonic()
+    return False
 
 
 def go_on(options: argparse.Namespace) -> str:

@@ -16,6 +16,9 @@ class Tokenizer(Protocol):
     def __len__(self) -> int:
         """How many ids there are."""
 
+    def prepare(self, text: str) -> str:
+        """What a person typed, as the corpus would write it."""
+
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without BOS and EOS."""
 
@@ -45,7 +48,7 @@ class WordTokenizer:
     Args:
         words: the vocabulary after the special tokens.
         split, join: how a text becomes words and words a text; by default at spaces.
-        normalize: applied to a text before it is split.
+        normalize: what ``prepare`` does.
     """
 
     def __init__(
@@ -69,14 +72,17 @@ class WordTokenizer:
     def __len__(self) -> int:
         return len(self.words)
 
+    def prepare(self, text: str) -> str:
+        return self.normalize(text)
+
     def encode(self, text: str) -> list[int]:
-        return [self.ids.get(word, UNKNOWN) for word in self.split(self.normalize(text))]
+        return [self.ids.get(word, UNKNOWN) for word in self.split(text)]
 
     def decode(self, ids: Iterable[int]) -> str:
         return self.join([self.words[i] for i in _until_end(ids)])
 
     def unknown(self, text: str) -> list[str]:
-        return [word for word in self.split(self.normalize(text)) if word not in self.ids]
+        return [word for word in self.split(text) if word not in self.ids]
 
     def as_dict(self) -> dict[str, Any]:
         return {"kind": "words", "scheme": self.scheme, "words": self.words[len(SPECIAL) :]}
@@ -109,15 +115,18 @@ class SubwordTokenizer:
     def __len__(self) -> int:
         return int(self.model.get_vocab_size())
 
+    def prepare(self, text: str) -> str:
+        return text.strip()
+
     def encode(self, text: str) -> list[int]:
-        return list(self.model.encode(text.strip()).ids)
+        return list(self.model.encode(text).ids)
 
     def decode(self, ids: Iterable[int]) -> str:
         return str(self.model.decode(_until_end(ids)))
 
     def unknown(self, text: str) -> list[str]:
-        found = self.model.encode(text.strip())
-        return [text.strip()[a:b] for i, (a, b) in zip(found.ids, found.offsets, strict=True) if i == UNKNOWN]
+        found = self.model.encode(text)
+        return [text[a:b] for i, (a, b) in zip(found.ids, found.offsets, strict=True) if i == UNKNOWN]
 
     def as_dict(self) -> dict[str, Any]:
         return {"kind": "subwords", "json": self.model.to_str()}

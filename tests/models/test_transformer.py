@@ -1,0 +1,154 @@
+"""The transformer: who sees whom, decoding against exhaustive search, the cache against none, learning."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import pytest
+
+import minigrad as mg
+from minigrad.nn import functional as F
+from models.transformer import BOS, EOS, PAD, Config, Transformer, pad, positional_encoding
+
+
+def small(device: str, norm_first: bool = False, vocabulary: int = 11, positions: int = 32) -> Transformer:
+    mg.manual_seed(1)
+    model = Transformer(Config(vocabulary, 8, 2, 2, 16, 0.1, positions, norm_first))
+    return model.to(device).eval()
+
+
+def tokens(rows: list[list[int]], device: str) -> mg.Tensor:
+    return pad(rows, device)
+
+
+def values(x: mg.Tensor) -> mg.Tensor:
+    return x.detach().cpu()
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_a_token_is_seen_by_those_that_may_see_it_and_no_others(device: str, norm_first: bool) -> None:
+    model = small(device, norm_first)
+    source, target = tokens([[4, 5, 6]], device), tokens([[BOS, 7, 8, 9]], device)
+    before = values(model(source, target))
+    later = values(model(source, tokens([[BOS, 7, 10, 9]], device)))
+    assert mg.equal(before[0, :2], later[0, :2])
+    assert ((before[0, 2:] - later[0, 2:]).abs().amax(-1) > 1e-6).all()
+    other = values(model(tokens([[4, 5, 7]], device), target))
+    assert ((before - other).abs().amax(-1) > 1e-6).all()
+
+
+def test_padding_changes_nothing(device: str) -> None:
+    model = small(device)
+    alone = values(model(tokens([[4, 5]], device), tokens([[BOS, 7]], device)))
+    padded = values(model(tokens([[4, 5], [4, 5, 6, 7]], device), tokens([[BOS, 7], [BOS, 7, 8]], device)))
+    assert mg.allclose(alone[0], padded[0, :2], atol=1e-5)
+    loss = model.loss(tokens([[4, 5]], device), tokens([[BOS, 7, EOS]], device))
+    longer = model.loss(tokens([[4, 5, PAD]], device), tokens([[BOS, 7, EOS, PAD, PAD]], device))
+    assert math.isclose(float(loss), float(longer), rel_tol=1e-5)
+
+
+def test_loss_is_the_cross_entropy_of_the_logits(device: str) -> None:
+    model = small(device)
+    source, target = tokens([[4, 5, 6], [7, 8]], device), tokens([[BOS, 7, 8, EOS], [BOS, 9, EOS]], device)
+    logits = model(source, target[:, :-1])
+    plain = F.cross_entropy(logits.reshape(-1, 11), target[:, 1:].reshape(-1), ignore_index=PAD, label_smoothing=0.1)
+    assert math.isclose(float(plain), float(model.loss(source, target, 0.1)), rel_tol=1e-5)
+
+
+def test_positions_are_the_papers() -> None:
+    table = positional_encoding(5, 8)
+    for position, i in itertools.product(range(5), range(4)):
+        angle = position / 10000 ** (2 * i / 8)
+        assert math.isclose(table[position, 2 * i].item(), math.sin(angle), abs_tol=1e-6)
+        assert math.isclose(table[position, 2 * i + 1].item(), math.cos(angle), abs_tol=1e-6)
+
+
+SOURCES = [[4, 5, 6], [7, 8, 9, 10, 4], [5]]
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_the_cache_changes_no_output(device: str, norm_first: bool) -> None:
+    model, source = small(device, norm_first), tokens(SOURCES, device)
+    assert mg.equal(model.greedy(source, 12), model.greedy(source, 12, cached=False))
+    for width in (1, 2, 4):
+        assert mg.equal(model.beam(source, width, 12), model.beam(source, width, 12, cached=False))
+    mg.manual_seed(3)
+    drawn = model.sample(source, 12, temperature=0.8, top_k=4)
+    mg.manual_seed(3)
+    assert mg.equal(drawn, model.sample(source, 12, temperature=0.8, top_k=4, cached=False))
+
+
+def test_a_batch_gives_what_its_sentences_give_alone(device: str) -> None:
+    model = small(device)
+    together = model.beam(tokens(SOURCES, device), 3, 10).tolist()
+    for row, sentence in zip(together, SOURCES, strict=True):
+        alone = model.beam(tokens([sentence], device), 3, 10).tolist()[0]
+        assert [t for t in row if t != PAD] == [t for t in alone if t != PAD]
+
+
+def test_beam_of_one_is_greedy(device: str) -> None:
+    model, source = small(device), tokens(SOURCES, device)
+    greedy, beam = (
+        [[t for t in row if t != PAD] for row in found.tolist()]
+        for found in (model.greedy(source, 10), model.beam(source, 1, 10))
+    )
+    assert greedy == beam
+
+
+def test_a_wide_beam_finds_what_an_exhaustive_search_finds() -> None:
+    """All 7 + 6·7 + 36·7 sentences of up to three tokens, each scored by itself."""
+    model = small("cpu", vocabulary=7, positions=8)
+    source = tokens([[4, 5, 6]], "cpu")
+    best: tuple[float, list[int]] = (-math.inf, [])
+    words = [t for t in range(7) if t != EOS]
+    for length in range(1, 4):
+        for middle in itertools.product(words, repeat=length - 1):
+            sentence = [*middle, EOS]
+            log_p = model(source, tokens([[BOS, *middle]], "cpu")).log_softmax(-1)
+            total = sum(log_p[0, i, t].item() for i, t in enumerate(sentence))
+            best = max(best, (total / ((5 + length) / 6) ** 0.6, sentence))
+    found = model.beam(source, width=200, limit=3, length_penalty=0.6)
+    assert found.tolist()[0] == best[1]
+
+
+def test_sampling_follows_the_probabilities() -> None:
+    model = small("cpu")
+    source = tokens([[4, 5, 6]] * 2000, "cpu")
+    p = model(tokens([[4, 5, 6]], "cpu"), tokens([[BOS]], "cpu"))[0, 0].softmax(-1)
+    drawn = model.sample(source, 1)[:, 0]
+    for token in range(11):
+        share = float((drawn == token).float().mean())
+        assert abs(share - float(p[token])) < 4 * math.sqrt(float(p[token]) / 2000) + 1e-3
+    top = set(model.sample(source, 1, top_k=2)[:, 0].tolist())
+    assert top == set(p.topk(2).indices.tolist())
+    with pytest.raises(ValueError, match="temperature must be positive"):
+        model.sample(source, 1, temperature=0.0)
+
+
+def test_bad_sizes_and_sentences() -> None:
+    with pytest.raises(ValueError, match=r"d_model \(10\) must be even and a multiple of heads \(4\)"):
+        Config(10, 10, 4)
+    model = small("cpu", positions=4)
+    with pytest.raises(ValueError, match="a sentence of 5 tokens is longer than the model's 4 positions"):
+        model.encode(tokens([[4, 5, 6, 7, 8]], "cpu"))
+    assert model.greedy(tokens([[4, 5]], "cpu"), limit=50).shape[1] <= 4
+    with pytest.raises(IndexError, match="out of range"):
+        model.encode(tokens([[4, 11]], "cpu"))
+
+
+def test_it_learns_to_copy(device: str) -> None:
+    """A few steps of Adam on one batch bring the loss near zero, in float32 all the way."""
+    mg.manual_seed(0)
+    model = Transformer(Config(9, 16, 2, 1, 32, 0.0, 16)).to(device)
+    source = tokens([[4, 5, 6, EOS], [8, 7, EOS], [6, 8, 5, EOS]], device)
+    target = tokens([[BOS, 4, 5, 6, EOS], [BOS, 8, 7, EOS], [BOS, 6, 8, 5, EOS]], device)
+    optimizer = mg.optim.Adam(model.parameters(), lr=0.01)
+    for _ in range(60):
+        optimizer.zero_grad()
+        loss = model.loss(source, target)
+        loss.backward()
+        optimizer.step()
+    assert float(loss) < 0.05
+    assert all(p.dtype is mg.float32 and p.grad is not None and p.grad.dtype is mg.float32 for p in model.parameters())
+    assert mg.equal(model.eval().greedy(source, 8)[:, :4].cpu(), target[:, 1:].cpu())

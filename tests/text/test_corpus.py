@@ -1,0 +1,94 @@
+"""Reading corpora: every layout that is offered, and every way in which a file can be wrong."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from minigrad.text import read_pairs
+
+ENGLISH, GERMAN = "a cat\na dog\n", "eine Katze\nein Hund\n"
+
+
+def write(path: Path, text: str | bytes) -> Path:
+    data = text.encode() if isinstance(text, str) else text
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+@pytest.mark.parametrize("ending", ["", ".gz"])
+def test_folder(tmp_path: Path, ending: str) -> None:
+    for split in ("train", "val", "test_2016"):
+        write(tmp_path / f"{split}.en{ending}", ENGLISH)
+        write(tmp_path / f"{split}.de{ending}", GERMAN)
+    found = read_pairs([tmp_path], "en", "de")
+    assert set(found) == {"train", "validation", "test"}
+    assert found["train"] == (["a cat", "a dog"], ["eine Katze", "ein Hund"], 0)
+
+
+def test_folder_takes_the_ending_as_a_whole(tmp_path: Path) -> None:
+    """With train.en and train.tok.en there, "en" is the first and "tok.en" the second."""
+    for ending, text in (("en", "A cat.\n"), ("tok.en", "a cat .\n"), ("de", "Katze.\n"), ("tok.de", "katze .\n")):
+        write(tmp_path / f"train.{ending}", text)
+        write(tmp_path / f"test_flickr.{ending}.gz", text)
+    assert read_pairs([tmp_path], "en", "de")["train"].source == ["A cat."]
+    found = read_pairs([tmp_path], "tok.en", "tok.de")
+    assert found["train"].source == found["test"].source == ["a cat ."]
+
+
+def test_table_and_two_files(tmp_path: Path) -> None:
+    table = write(tmp_path / "pairs.tsv.gz", "a cat\teine Katze\tsource 1\na dog\tein Hund\n")
+    left, right = write(tmp_path / "x.txt", ENGLISH), write(tmp_path / "y.txt.gz", GERMAN)
+    assert read_pairs([table], "", "") == read_pairs([left, right], "", "")
+
+
+def test_windows_lines_and_byte_order_mark(tmp_path: Path) -> None:
+    left = write(tmp_path / "a", b"\xef\xbb\xbfone\r\ntwo\r\n")
+    right = write(tmp_path / "b", "uno\ndue")
+    assert read_pairs([left, right], "", "")["train"] == (["one", "two"], ["uno", "due"], 0)
+
+
+def test_pairs_with_an_empty_side_are_left_out_and_counted(tmp_path: Path) -> None:
+    left, right = write(tmp_path / "a", "one\n\n three \n"), write(tmp_path / "b", "uno\ndue\ntre\n")
+    assert read_pairs([left, right], "", "")["train"] == (["one", "three"], ["uno", "tre"], 1)
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "told"),
+    [
+        ("one\ntwo\n", "uno\n", r"a has 2 lines and .*b 1: line n of one"),
+        ("", "", "no sentence pairs"),
+        ("\n \n", "\n\n", "no sentence pairs"),
+        (b"ok\ncaf\xe9\n", "va bene\ncaff\n", r"a, line 2: not UTF-8 \(byte 0xe9 at 3\)"),
+    ],
+)
+def test_bad_files(tmp_path: Path, left: str | bytes, right: str, told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        read_pairs([write(tmp_path / "a", left), write(tmp_path / "b", right)], "", "")
+
+
+def test_truncated_archive(tmp_path: Path) -> None:
+    whole = gzip.compress(ENGLISH.encode() * 500)
+    (tmp_path / "a.gz").write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(ValueError, match="not a whole gzip file"):
+        read_pairs([tmp_path / "a.gz", tmp_path / "a.gz"], "", "")
+    (tmp_path / "b.gz").write_bytes(b"plain text")
+    with pytest.raises(ValueError, match="not a whole gzip file"):
+        read_pairs([tmp_path / "b.gz", tmp_path / "b.gz"], "", "")
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no .*nowhere"):
+        read_pairs([tmp_path / "nowhere"], "en", "de")
+    write(tmp_path / "train.en", ENGLISH)
+    with pytest.raises(FileNotFoundError, match=r"no train.en with a train.de .*it holds train.en"):
+        read_pairs([tmp_path], "en", "de")
+    with pytest.raises(ValueError, match="3 paths were given"):
+        read_pairs([tmp_path] * 3, "en", "de")
+
+
+def test_table_without_tabs(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="line 2: no tab"):
+        read_pairs([write(tmp_path / "t.tsv", "a\tb\nc d\n")], "", "")

@@ -1,0 +1,54 @@
+"""Tokenizers: what goes in comes out, what is unknown is told, what is saved comes back."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from minigrad.text import SubwordTokenizer, WordTokenizer, english_italian, tokenizer_from_dict
+from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN
+
+TEXTS = ["two young men are outside .", "several men in hard hats", "a little girl climbs , slowly ."] * 5
+
+
+def test_words() -> None:
+    t = WordTokenizer(["a", "cat", "sat"])
+    assert len(t) == 7
+    assert t.encode("a cat flew") == [4, 5, UNKNOWN]
+    assert t.unknown("a cat flew") == ["flew"]
+    assert t.decode([BOS, 4, 5, EOS, 6, PAD]) == "a cat"
+    assert t.encode("") == [] and t.decode([]) == ""
+
+
+def test_english_italian_takes_what_people_type() -> None:
+    pairs = english_italian.load("validation", size=1000)
+    t = WordTokenizer.english_italian([s for p in pairs for s in (p.source, p.target)])
+    assert t.encode(t.prepare("i like   cats")) == t.encode("I like cats.")
+    assert t.unknown(t.prepare("I like zebras")) == ["zebras"]
+    for pair in pairs[:200]:
+        assert t.decode(t.encode(pair.target)) == pair.target
+        assert t.prepare(pair.source) == pair.source
+
+
+def test_subwords() -> None:
+    pytest.importorskip("tokenizers")
+    t = SubwordTokenizer.train(TEXTS, 60)
+    assert 30 < len(t) <= 60
+    for text in TEXTS[:3]:
+        ids = t.encode(text)
+        assert min(ids) > UNKNOWN and t.decode([BOS, *ids, EOS, 9]) == text
+    assert t.unknown("men 漢 are") == ["漢"]
+    assert t.decode([PAD, EOS]) == ""
+
+
+def test_tokenizers_come_back_from_their_description() -> None:
+    pytest.importorskip("tokenizers")
+    words = WordTokenizer(["a", "cat"])
+    pairs = english_italian.load("test", size=50)
+    shipped = WordTokenizer.english_italian([p.source for p in pairs])
+    for t, text in ((words, "a cat"), (shipped, pairs[0].source), (SubwordTokenizer.train(TEXTS, 60), TEXTS[0])):
+        again = tokenizer_from_dict(json.loads(json.dumps(t.as_dict())))
+        assert again.encode(text) == t.encode(text) and len(again) == len(t)
+    with pytest.raises(ValueError, match="unknown kind of tokenizer: 'x'"):
+        tokenizer_from_dict({"kind": "x"})
