@@ -102,6 +102,7 @@ def _load_cuda() -> Backend:
 
 
 _by_type: dict[type, Backend] = {}
+ARRAY_TYPES = _by_type.keys()
 _by_device: dict[str, Backend] = {}
 _loaders: dict[str, Callable[[], Backend]] = {"cuda": _load_cuda}
 

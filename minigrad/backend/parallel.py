@@ -10,7 +10,10 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 BLOCK_BYTES = 1 << 18  # 256 KiB: half of a usual second-level cache
 SERIAL_BYTES = 1 << 17  # below this a thread costs more than it gives
@@ -45,6 +48,8 @@ def set_num_threads(n: int) -> None:
 
 
 def _executor() -> ThreadPoolExecutor:
+    from concurrent.futures import ThreadPoolExecutor  # here, as it brings `logging` with it
+
     global _pool
     with _lock:
         if _pool is None:

@@ -9,6 +9,7 @@ numbers and need no comparison, come from a second, faster stream (SFC64) of the
 from __future__ import annotations
 
 import os
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,10 +32,20 @@ class Generator:
     def manual_seed(self, seed: int) -> Generator:
         """Start the stream again from ``seed`` (any integer; 32 bits of it count, as in PyTorch)."""
         self._seed = int(seed)
-        self._bits = np.random.RandomState(self._seed % _WORD)._bit_generator  # type: ignore[attr-defined]
-        self._masks = np.random.Generator(np.random.SFC64(self._seed % (1 << 64)))
         self._spare: float | None = None
+        vars(self).pop("_bits", None)
+        vars(self).pop("_masks", None)
         return self
+
+    # Both streams are made when they are first drawn from: numpy.random costs `import minigrad` a tenth.
+
+    @cached_property
+    def _bits(self) -> Any:
+        return np.random.RandomState(self._seed % _WORD)._bit_generator  # type: ignore[attr-defined]
+
+    @cached_property
+    def _masks(self) -> np.random.Generator:
+        return np.random.Generator(np.random.SFC64(self._seed % (1 << 64)))
 
     def seed(self) -> int:
         """Start from a seed of the operating system's, and tell it."""
@@ -46,16 +57,16 @@ class Generator:
         return self._seed
 
     def get_state(self) -> dict[str, Any]:
-        """The stream's position, as plain Python values and NumPy arrays."""
-        return {"seed": self._seed, "bits": self._bits.state, "spare": self._spare,
-                "masks": self._masks.bit_generator.state}  # fmt: skip
+        """The stream's position, in plain Python values (so that any file format can hold it)."""
+        states = {"bits": self._bits.state, "masks": self._masks.bit_generator.state}
+        return {"seed": self._seed, "spare": self._spare, **{k: _as_lists(v) for k, v in states.items()}}
 
     def set_state(self, state: dict[str, Any]) -> Generator:
         """Go to a position that ``get_state`` told."""
         self.manual_seed(state["seed"])
-        self._bits.state = state["bits"]
-        self._masks.bit_generator.state = state["masks"]
         self._spare = state["spare"]
+        bits, masks = _as_arrays(state["bits"], np.uint32), _as_arrays(state["masks"], np.uint64)
+        self._bits.state, self._masks.bit_generator.state = bits, masks
         return self
 
     def words(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
@@ -120,10 +131,34 @@ class Generator:
 
     def keep_mask(self, shape: tuple[int, ...], p: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """Bools that are False with probability ``p`` (to 1/65536), from the fast stream."""
-        count = int(np.prod(shape, dtype=np.int64))
+        count, bound = int(np.prod(shape, dtype=np.int64)), round(p * 65536)
+        if bound > 65535:
+            return np.zeros(shape, np.bool_)
         raw = self._masks.bit_generator.random_raw((count + 3) // 4).view(np.uint16)[:count]
-        keep: np.ndarray[Any, np.dtype[np.bool_]] = raw >= np.uint16(min(round(p * 65536), 65535))
+        keep: np.ndarray[Any, np.dtype[np.bool_]] = raw >= np.uint16(bound)
         return keep.reshape(shape)
+
+    def mask_seed(self) -> int:
+        """A seed from the fast stream, for a device that draws its masks itself."""
+        return int(self._masks.bit_generator.random_raw())
+
+    def seed_masks(self, seed: int) -> None:
+        """Start the fast stream alone again."""
+        self._masks = np.random.Generator(np.random.SFC64(int(seed) % (1 << 64)))
+
+
+def _as_lists(state: Any) -> Any:
+    """A bit generator's state with lists for its arrays."""
+    if isinstance(state, dict):
+        return {key: _as_lists(value) for key, value in state.items()}
+    return state.tolist() if isinstance(state, np.ndarray) else state
+
+
+def _as_arrays(state: Any, dtype: Any) -> Any:
+    """The state again from ``_as_lists``."""
+    if isinstance(state, dict):
+        return {key: _as_arrays(value, dtype) for key, value in state.items()}
+    return np.array(state, dtype) if isinstance(state, (list, tuple)) else state
 
 
 def _box_muller(uniforms: FloatArray) -> FloatArray:

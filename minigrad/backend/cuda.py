@@ -1,0 +1,136 @@
+"""CuPy on NVIDIA GPUs. CuPy is imported when a GPU is first asked for, never before."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from functools import cache
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+
+from . import random
+from .device import Device
+from .dtype import Array
+
+KERNELS = frozenset({
+    "adam", "cross_entropy", "dropout", "gelu", "layer_norm", "linear_cross_entropy", "log_softmax",
+    "log_softmax_gradient", "rms_norm", "scaled_dot_product_attention", "scatter_add_rows", "softmax",
+    "softmax_gradient",
+})  # fmt: skip
+_INSTALL = "install CuPy for your driver: pip install cupy-cuda12x (or cupy-cuda13x), and see `nvidia-smi`"
+
+
+class CupyBackend:
+    """Arrays are ``cupy.ndarray``; fused kernels are CUDA sources in ``kernels``, compiled on first use.
+
+    Args:
+        cupy: the module.
+    """
+
+    name = "cupy"
+    device_type = "cuda"
+
+    def __init__(self, cupy: Any) -> None:
+        self.xp: Any = cupy
+        self.array_type: type = cupy.ndarray
+        self._devices = [Device("cuda", i) for i in range(cupy.cuda.runtime.getDeviceCount())]
+        self._kernels: dict[str, Any] = {}
+
+    def device_of(self, array: Array) -> Device:
+        number: int = array.device.id
+        return self._devices[number]
+
+    def on(self, device: Device) -> Any:
+        """The CuPy device of a Device, for ``with``. "cuda" without a number is the current one.
+
+        Raises:
+            RuntimeError: there is no GPU of that number.
+        """
+        if device.index is not None and device.index >= len(self._devices):
+            raise RuntimeError(f"there is no {device}: this machine has {len(self._devices)} GPU(s)")
+        return self.xp.cuda.Device(device.index)
+
+    def asarray(self, array: Array, device: Device) -> Array:
+        with self.on(device) as target:
+            if isinstance(array, (np.ndarray, np.generic)):
+                return self.xp.asarray(array)
+            return array if array.device.id == target.id else array.copy()
+
+    def to_numpy(self, array: Array) -> np.ndarray[Any, Any]:
+        return array.get()  # type: ignore[no-any-return]
+
+    def kernel(self, name: str) -> Any:
+        found = self._kernels.get(name)
+        if found is None and name in KERNELS:
+            module = importlib.import_module(f"{__package__}.kernels.{name}_cuda")
+            found = self._kernels[name] = module if len(self._devices) == 1 else OnDevice(module)
+        return found
+
+    def erf(self, x: Array) -> Array:
+        """The error function, elementwise: the one function that NumPy's namespace lacks and CuPy has."""
+        return importlib.import_module("cupyx.scipy.special").erf(x)
+
+    def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Array:
+        from .kernels import keep_mask_cuda
+
+        with self.on(device):
+            return keep_mask_cuda.draw(self.xp, shape, p, _next_seed())
+
+
+def _next_seed() -> int:
+    """A seed for one draw, from the CPU's stream of masks: one seed repeats a run on every device."""
+    return random.default_generator.mask_seed()
+
+
+class OnDevice:
+    """A kernel's module for a machine with several GPUs: its functions run where their first array lives."""
+
+    def __init__(self, module: ModuleType) -> None:
+        self._module = module
+
+    def __getattr__(self, name: str) -> Any:
+        function = getattr(self._module, name)
+
+        def run(*args: Any) -> Any:
+            with next(a for a in args if hasattr(a, "device")).device:
+                return function(*args)
+
+        setattr(self, name, run)
+        return run
+
+
+@cache
+def why_not() -> str:
+    """Why no GPU can be used here, and what to do; "" where one can."""
+    if importlib.util.find_spec("cupy") is None:
+        return f"CuPy is not installed: {_INSTALL}"
+    try:
+        count = importlib.import_module("cupy").cuda.runtime.getDeviceCount()
+    except ImportError as error:
+        return f"CuPy cannot be imported ({error}): {_INSTALL}"
+    except RuntimeError as error:  # CUDARuntimeError: no driver, or one older than this CuPy's CUDA
+        return f"CuPy finds no usable NVIDIA driver ({error}): {_INSTALL}"
+    return "" if count else "CuPy finds no NVIDIA GPU: see `nvidia-smi` and CUDA_VISIBLE_DEVICES"
+
+
+def load() -> CupyBackend:
+    """The backend of this machine's GPUs.
+
+    Raises:
+        RuntimeError: CuPy, a driver or a GPU is missing; the text tells what to do.
+    """
+    if why_not():
+        raise RuntimeError(f"the device 'cuda' cannot be used. {why_not()}")
+    return CupyBackend(importlib.import_module("cupy"))
+
+
+def is_available() -> bool:
+    """Whether there is a GPU, a driver and CuPy."""
+    return not why_not()
+
+
+def device_count() -> int:
+    """How many GPUs there are."""
+    return 0 if why_not() else int(importlib.import_module("cupy").cuda.runtime.getDeviceCount())

@@ -1,0 +1,103 @@
+// Cross-entropy of logits (rows, n) and class indices (rows,), with class weights and label smoothing.
+//
+// The target is a distribution: 1 - smoothing on the class itself and smoothing / n on each class, all times
+// the class weights. So with coefficients c:  loss = -sum(c * log_softmax(x)),  dx = softmax(x) * sum(c) - c.
+// "Rethinking the Inception Architecture for Computer Vision", Szegedy et al. 2016.
+
+#define NAN_VALUE (INFINITE - INFINITE)
+
+// The row's maximum, and the logarithm of its sum of exponentials less that maximum.
+struct LogSumExp {
+    wide largest, log_total;
+};
+
+__device__ inline LogSumExp log_sum_exp(const real* x, i64 n) {
+    wide largest = -INFINITE;
+    EACH_COLUMN(j, n) largest = fmax(largest, (wide)x[j]);
+    largest = row_max(largest);
+    wide total = 0;
+    EACH_COLUMN(j, n) total += exp((wide)x[j] - largest);
+    return {largest, log(row_sum(total))};
+}
+
+__device__ inline wide class_weight(const real* weight, i64 j) { return weight ? (wide)weight[j] : (wide)1; }
+
+// Every thread of the row gets the loss; the sum of the coefficients goes to *total.
+__device__ inline wide row_loss(const real* x, const real* weight, i64 target, LogSumExp lse, wide smoothing, i64 n,
+                                wide* total) {
+    wide hit = (1 - smoothing) * class_weight(weight, target);
+    wide loss = hit * (lse.log_total - ((wide)x[target] - lse.largest));
+    *total = hit;
+    if (smoothing == 0) return loss;
+    wide weights = 0, losses = 0;
+    EACH_COLUMN(j, n) {
+        weights += class_weight(weight, j);
+        losses += class_weight(weight, j) * (lse.log_total - ((wide)x[j] - lse.largest));
+    }
+    *total += smoothing / n * row_sum(weights);
+    return loss + smoothing / n * row_sum(losses);
+}
+
+// Loss per row: 0 where the target is ignored, NaN where there is no such class. lse and total (rows,) are kept.
+extern "C" __global__ void cross_entropy(const real* x, const i64* target, const real* weight, real* loss, wide* lse,
+                                         wide* total, i64 ignore_index, double smoothing, i64 rows, i64 n) {
+    EACH_ROW(row, rows) {
+        i64 label = target[row];
+        wide value = 0, coefficients = 0;
+        LogSumExp e = {0, 0};
+        if (label != ignore_index) {
+            e = log_sum_exp(x + row * n, n);
+            value = NAN_VALUE;
+            if (label >= 0 && label < n)
+                value = row_loss(x + row * n, weight, label, e, (wide)smoothing, n, &coefficients);
+        }
+        if (threadIdx.x == 0) {
+            loss[row] = (real)value;
+            lse[row] = e.largest + e.log_total;
+            total[row] = coefficients;
+        }
+    }
+}
+
+extern "C" __global__ void cross_entropy_gradient(const real* g, const real* x, const i64* target,
+                                                  const real* weight, const wide* lse, const wide* total, real* dx,
+                                                  i64 ignore_index, double smoothing, i64 rows, i64 n) {
+    EACH_ROW(row, rows) {
+        i64 label = target[row];
+        wide upstream = (wide)g[row];
+        EACH_COLUMN(j, n) {
+            wide gradient = 0;
+            if (label != ignore_index) {
+                wide share = (wide)smoothing / n + (j == label ? 1 - (wide)smoothing : (wide)0);
+                wide probability = exp((wide)x[row * n + j] - lse[row]);
+                gradient = upstream * (probability * total[row] - share * class_weight(weight, j));
+            }
+            dx[row * n + j] = (real)gradient;
+        }
+    }
+}
+
+// For the linear layer's chunks: the loss, and the gradient times scale[0] in the place of the logits.
+extern "C" __global__ void cross_entropy_in_place(real* x, const i64* target, wide* loss, const wide* scale,
+                                                  i64 ignore_index, double smoothing, i64 rows, i64 n) {
+    EACH_ROW(row, rows) {
+        i64 label = target[row];
+        real* logits = x + row * n;
+        wide value = 0, factor = 0, coefficients = 0;
+        LogSumExp e = {0, 0};
+        if (label != ignore_index) {
+            e = log_sum_exp(logits, n);
+            value = NAN_VALUE;
+            if (label >= 0 && label < n) value = row_loss(logits, 0, label, e, (wide)smoothing, n, &coefficients);
+            factor = scale[0];
+        }
+        if (threadIdx.x == 0) loss[row] = value;
+        if (blockDim.x == 32) __syncwarp();  // all have read the target's logit before it is overwritten
+        else __syncthreads();
+        EACH_COLUMN(j, n) {
+            wide share = (wide)smoothing / n + (j == label ? 1 - (wide)smoothing : (wide)0);
+            wide probability = exp((wide)logits[j] - e.largest - e.log_total);
+            logits[j] = factor == 0 ? (real)0 : (real)((probability - share) * factor);
+        }
+    }
+}

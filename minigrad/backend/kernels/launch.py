@@ -1,0 +1,131 @@
+"""From a CUDA source to a running kernel: the one place that compiles and launches.
+
+``NAME.cu`` stands beside its launcher ``NAME_cuda.py``. It is compiled when it is first needed, once for each
+number format, with ``common.cuh`` before it. The compiler is the ``RawModule`` of the arrays' own namespace
+(``cupy.RawModule``), so that the stand-in for CuPy that the tests use can bring another.
+"""
+
+from __future__ import annotations
+
+import math
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from .. import xp
+from ..dtype import Array
+
+NULL = 0  # the address of an array that is not there (None would crash in the driver)
+WARP = 32
+BLOCK = 256  # threads in a block, unless a kernel says otherwise
+_LONG_ROW = 1024  # numbers in a row from which a whole block works on it, not a single warp
+_MOST_BLOCKS = 1 << 16  # the kernels loop over what is left
+_ENOUGH_BLOCKS = 512  # to keep the largest GPUs busy
+_FREE_SHARED_BYTES = 48 * 1024  # above this, CUDA wants to be asked for shared memory
+_FOLDER = Path(__file__).parent
+Defines = tuple[tuple[str, int], ...]
+
+
+def launch(
+    like: Array,
+    source: str,
+    name: str,
+    grid: tuple[int, ...],
+    block: tuple[int, ...],
+    args: tuple[Any, ...],
+    shared_bytes: int = 0,
+    defines: Defines = (),
+) -> None:
+    """Run kernel ``name`` of ``source``.cu, compiled for the dtype of ``like``, on the current device.
+
+    Args:
+        like: an array; its dtype is the kernel's ``real``.
+        grid, block: how many blocks, and threads in a block, along x, y and z.
+        args: contiguous arrays, NULL, Python ints (``long long`` in CUDA) and floats (``double``).
+        shared_bytes: dynamic shared memory of a block.
+        defines: macros (name, number): another set of them is another compiled kernel.
+
+    Raises:
+        TypeError: ``like`` does not hold floating point numbers.
+    """
+    if like.dtype.kind not in "fb":  # a kernel of masks alone has no ``real``
+        raise TypeError(f"the {name} kernel computes with floating point numbers, not {like.dtype}")
+    if 0 in grid:
+        return
+    bits = max(8 * like.dtype.itemsize, 16)
+    function = _function(xp(like).RawModule, source, name, bits, defines)
+    if shared_bytes > _FREE_SHARED_BYTES:
+        function.max_dynamic_shared_size_bytes = shared_bytes
+    function(grid, block, args, shared_mem=shared_bytes)
+
+
+def code(source: str) -> str:
+    """The text that is compiled for ``source``.cu; compile errors name the file's own lines."""
+    parts = ("common.cuh", f"{source}.cu")
+    return "\n".join(f'#line 1 "{part}"\n{(_FOLDER / part).read_text("utf-8")}' for part in parts)
+
+
+def options(bits: int, defines: Defines = ()) -> tuple[str, ...]:
+    """What the compiler is told, for numbers of ``bits`` bits."""
+    return ("-std=c++17", f"-DREAL_BITS={bits}", *(f"-D{name}={value}" for name, value in defines))
+
+
+@cache
+def _function(raw_module: Any, source: str, name: str, bits: int, defines: Defines) -> Any:
+    return _module(raw_module, source, bits, defines).get_function(name)
+
+
+@cache
+def _module(raw_module: Any, source: str, bits: int, defines: Defines) -> Any:
+    return raw_module(code=code(source), options=options(bits, defines))
+
+
+def each_element(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The grid and block of a kernel that loops with EACH_ELEMENT."""
+    return (min(-(-count // BLOCK), _MOST_BLOCKS),), (BLOCK,)
+
+
+def each_row(rows: int, length: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The grid and block of a kernel that loops with EACH_ROW over rows of ``length`` numbers."""
+    if length == 0:
+        return (0,), (BLOCK,)
+    lanes = WARP if length <= _LONG_ROW else BLOCK
+    rows_at_once = BLOCK // lanes
+    return (min(-(-rows // rows_at_once), _MOST_BLOCKS),), (lanes, rows_at_once)
+
+
+def column_stripes(rows: int, length: int) -> tuple[tuple[int, int], tuple[int, int]]:
+    """The grid and block of a kernel that sums down columns: stripes of 32, parts of the rows by 8."""
+    stripes = -(-length // WARP)
+    parts = max(1, min(-(-rows // 32), _ENOUGH_BLOCKS // max(stripes, 1)))
+    return (stripes, parts), (WARP, 8)
+
+
+def row_count(x: Array) -> int:
+    """How many rows, along the last axis, an array holds."""
+    return math.prod(x.shape[:-1])
+
+
+def contiguous(x: Array, dtype: Any = None) -> Array:
+    """``x``, or a copy whose numbers lie one after the other (and are of ``dtype``)."""
+    dense = xp(x).ascontiguousarray(x, dtype=dtype)
+    return dense if x.ndim else dense.reshape(())
+
+
+def wide(x: Array) -> Any:
+    """The dtype that kernels add up in: see common.cuh."""
+    return xp(x).float64 if x.dtype.itemsize == 8 else xp(x).float32
+
+
+def address(x: Array | None, dtype: Any = None) -> Array | int:
+    """An optional array as a kernel's argument."""
+    return NULL if x is None else contiguous(x, dtype)
+
+
+def along(dim: int, source: str, name: str, *inputs: Array) -> Array:
+    """Run a kernel ``(input..., out, rows, length)`` on the rows along ``dim``; the result is ``out``."""
+    last = [contiguous(xp(x).moveaxis(x, dim, -1)) if x.ndim else x.reshape(1) for x in inputs]
+    out = xp(last[0]).empty_like(last[0])
+    rows, length = row_count(out), out.shape[-1]
+    launch(out, source, name, *each_row(rows, length), (*last, out, rows, length))
+    return xp(out).moveaxis(out, -1, dim) if inputs[0].ndim else out.reshape(())

@@ -1,0 +1,57 @@
+"""Layer norm over the last axis in blocks of rows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..dtype import Array
+from ..parallel import over_rows
+from .rows import as_rows, column_sums, row_dot, row_sum
+
+
+def forward(
+    needs: tuple[bool, ...], x: Array, weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, tuple[Array, Array]]:
+    rows = as_rows(x, -1)
+    out, width = np.empty_like(rows), rows.shape[1]
+    mean, scale = np.empty(len(rows), x.dtype), np.empty(len(rows), x.dtype)
+
+    def work(a: int, b: int) -> None:
+        mean[a:b] = row_sum(rows[a:b]) / width
+        block = np.subtract(rows[a:b], mean[a:b, None], out=out[a:b])
+        scale[a:b] = 1 / np.sqrt(row_dot(block, block) / width + eps)
+        block *= scale[a:b, None]
+        if weight is not None:
+            block *= weight
+        if bias is not None:
+            block += bias
+
+    over_rows(work, len(rows), 2 * rows.itemsize * width)
+    return out.reshape(x.shape), (mean, scale)
+
+
+def backward(
+    needs: tuple[bool, ...], saved: tuple[Array, Array], g: Array, x: Array, weight: Array | None, bias: Array | None,
+    eps: float,
+) -> tuple[Array | None, ...]:  # fmt: skip
+    mean, scale = saved
+    rows, g_rows = as_rows(x, -1), as_rows(g, -1)
+    out, width = np.empty_like(rows), rows.shape[1]
+
+    def work(a: int, b: int, sums: Array) -> None:
+        normal = (rows[a:b] - mean[a:b, None]) * scale[a:b, None]
+        block = g_rows[a:b]
+        if needs[1]:
+            sums[0] = np.einsum("ij,ij->j", block, normal)
+        if needs[2]:
+            sums[1] = block.sum(axis=0)
+        if needs[0]:
+            slope = np.multiply(block, weight, out=out[a:b]) if weight is not None else block
+            normal *= (row_dot(slope, normal) / width)[:, None]
+            normal += (row_sum(slope) / width)[:, None]
+            np.subtract(slope, normal, out=out[a:b])
+            out[a:b] *= scale[a:b, None]
+
+    sums = column_sums(work, len(rows), 4 * rows.itemsize * width, (2, width), x.dtype)
+    return (out.reshape(x.shape) if needs[0] else None, sums[0] if needs[1] else None, sums[1] if needs[2] else None,
+            None)  # fmt: skip

@@ -1,0 +1,59 @@
+"""Cross-entropy of ``x @ weight.T + bias`` without ever holding all the logits: see cross_entropy.cu.
+
+A chunk of rows at a time: its logits by cuBLAS, then one kernel that turns them into losses and, in their own
+place, into the gradient of the logits, from which cuBLAS makes the gradients of x, weight and bias. So these
+are known when the loss is, and ``backward`` has only to scale them.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import xp
+from ..dtype import Array
+from .launch import contiguous, each_row, launch, wide
+
+CHUNK_BYTES = 1 << 28  # of logits: 256 MiB
+
+
+def forward(
+    needs: tuple[bool, ...],
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    target: Array,
+    ignore_index: int,
+    label_smoothing: float,
+    reduction: str,
+) -> tuple[Array, tuple[Array | None, ...]]:
+    m, rows, classes = xp(x), x.shape[0], weight.shape[0]
+    target = contiguous(target, m.int64)
+    scale = m.ones((), wide(x))
+    if reduction == "mean":
+        scale /= m.count_nonzero(target != ignore_index)
+    losses = m.zeros(rows, wide(x))
+    dx = m.zeros_like(x) if needs[0] else None
+    dweight = m.zeros_like(weight) if needs[1] else None
+    dbias = m.zeros_like(bias) if needs[2] else None
+    step = max(1, CHUNK_BYTES // max(1, classes * x.dtype.itemsize))
+    for start in range(0, rows, step):
+        part = slice(start, start + step)
+        logits = x[part] @ weight.T
+        if bias is not None:
+            logits += bias
+        args = (logits, target[part], losses[part], scale, int(ignore_index), float(label_smoothing),
+                *logits.shape)  # fmt: skip
+        launch(x, "cross_entropy", "cross_entropy_in_place", *each_row(*logits.shape), args)
+        if dx is not None:
+            dx[part] = logits @ weight
+        if dweight is not None:
+            dweight += logits.T @ x[part]
+        if dbias is not None:
+            dbias += logits.sum(axis=0)
+    return (losses.sum() * scale).astype(x.dtype), (dx, dweight, dbias)
+
+
+def backward(
+    needs: tuple[bool, ...], saved: tuple[Array | None, ...], g: Array, *args: Any
+) -> tuple[Array | None, ...]:
+    return (*(None if gradient is None else gradient * g for gradient in saved), None, None, None, None)

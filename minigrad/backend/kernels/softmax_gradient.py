@@ -1,0 +1,25 @@
+"""The gradient of softmax, from its result."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..dtype import Array
+from ..parallel import over_rows
+from .rows import as_rows, from_rows, row_dot
+
+
+def forward(needs: tuple[bool, ...], g: Array, out: Array, dim: int) -> tuple[Array, Any]:
+    if out.size == 0 or out.ndim == 0:
+        return np.zeros_like(out), None
+    g_rows, out_rows = as_rows(g, dim), as_rows(out, dim)
+    result = np.empty_like(out_rows)
+
+    def work(a: int, b: int) -> None:
+        np.subtract(g_rows[a:b], row_dot(g_rows[a:b], out_rows[a:b])[:, None], out=result[a:b])
+        result[a:b] *= out_rows[a:b]
+
+    over_rows(work, len(result), 3 * result.strides[0])
+    return from_rows(result, out.shape, dim), None

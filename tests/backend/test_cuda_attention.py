@@ -1,0 +1,209 @@
+"""The attention kernels, run by the emulator: against NumPy in float64, difference quotients, and PyTorch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.backend.kernels import scaled_dot_product_attention_cuda as attention
+from tests.support import kernel_checks
+from tests.support.kernel_checks import assert_close, check_slopes, forward, gradients
+
+NAME = "scaled_dot_product_attention"
+RNG = np.random.default_rng(11)
+# batch, heads, queries, keys, width of keys, width of values
+SHAPES = [
+    (2, 3, 5, 7, 4, 6), (1, 2, 33, 33, 16, 16), (1, 1, 70, 19, 20, 9), (2, 1, 1, 66, 1, 1),
+    (1, 1, 17, 65, 40, 33),
+]  # fmt: skip
+
+
+@pytest.fixture(params=kernel_checks.PLACES, autouse=True)
+def place(request: pytest.FixtureRequest) -> None:
+    """Run each test with the emulator, and on a GPU where there is one."""
+    kernel_checks.use(request.param)
+
+
+def inputs(shape: tuple[int, ...], dtype: str = "float64") -> tuple[Any, Any, Any, Any]:
+    """q, k, v and the gradient of the result."""
+    b, h, t, s, d, dv = shape
+    sizes = ((b, h, t, d), (b, h, s, d), (b, h, s, dv), (b, h, t, dv))
+    return tuple(RNG.standard_normal(size).astype(dtype) for size in sizes)  # type: ignore[return-value]
+
+
+def reference(q: Any, k: Any, v: Any, mask: Any, keep: Any, is_causal: bool, scale: float, p: float) -> Any:
+    scores = q.astype("float64") @ np.swapaxes(k, -1, -2).astype("float64") * scale
+    allowed = np.ones(scores.shape, bool)
+    if mask is not None and mask.dtype == bool:
+        allowed &= mask
+    elif mask is not None:
+        scores = scores + mask
+    if is_causal:
+        allowed &= np.tri(*scores.shape[-2:]).astype(bool)
+    scores = np.where(allowed, scores, -np.inf)
+    top = scores.max(-1, keepdims=True, initial=-np.inf)
+    powers = np.exp(scores - np.where(np.isneginf(top), 0, top))
+    total = powers.sum(-1, keepdims=True)
+    weights = powers / np.where(total == 0, 1, total)
+    return (weights if keep is None else weights * keep / (1 - p)) @ v.astype("float64")
+
+
+def masks(shape: tuple[int, ...]) -> dict[str, Any]:
+    b, h, t, s = shape[:4]
+    rows = RNG.random((b, 1, t, s)) < 0.6
+    rows[:, :, 0] = False  # a row that may attend to nothing
+    bias = RNG.standard_normal((h, t, s))
+    bias[:, :, s // 2] = -np.inf
+    return {"none": None, "padding": np.arange(s) < RNG.integers(1, s + 1, (b, 1, 1, 1)), "rows": rows,
+            "bias": bias, "keys": RNG.standard_normal((s,)), "all": np.zeros((1, 1, 1, 1), bool)}  # fmt: skip
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("is_causal", [False, True])
+@pytest.mark.parametrize("kind", ["none", "padding", "rows", "bias", "keys", "all"])
+@pytest.mark.parametrize("shape", SHAPES[:3])
+def test_attention(shape: tuple[int, ...], kind: str, is_causal: bool, dtype: str) -> None:
+    q, k, v, g = inputs(shape, dtype)
+    mask = masks(shape)[kind]
+    if mask is not None and mask.dtype != bool:
+        mask = mask.astype(dtype)
+    how = (mask, None, is_causal, 0.3, 0.0)
+    out, *found = gradients(NAME, g, q, k, v, *how, needs=(0, 1, 2))
+    assert_close(out, reference(q, k, v, *how), dtype)
+    torch = pytest.importorskip("torch")
+    tensors = [torch.tensor(a.astype("float64"), requires_grad=True) for a in (q, k, v)]
+    expected = torch_attention(torch, tensors, *how)
+    expected.backward(torch.tensor(g.astype("float64")))
+    for one, tensor in zip(found, tensors, strict=True):
+        assert_close(one, tensor.grad.numpy(), dtype)
+
+
+def torch_attention(
+    torch: Any, qkv: list[Any], mask: Any, keep: Any, is_causal: bool, scale: float, p: float
+) -> Any:
+    """PyTorch's own, save that a row without keys gives zeros, as not in all of its versions."""
+    q, k, v = qkv
+    t, s = q.shape[-2], k.shape[-2]
+    added = torch.zeros(t, s, dtype=torch.float64)
+    if mask is not None:
+        m = torch.tensor(mask)
+        added = torch.where(m, 0.0, -math.inf).double() if m.dtype == torch.bool else m.double()
+    if is_causal:
+        added = added + torch.where(torch.ones(t, s).tril().bool(), 0.0, -math.inf).double()
+    full = added.expand(*q.shape[:2], t, s)
+    dead = torch.isneginf(full).all(-1, keepdim=True)
+    attend = torch.nn.functional.scaled_dot_product_attention
+    out = attend(q, k, v, torch.where(dead, 0.0, full), scale=scale)
+    return torch.where(dead, 0.0, out)
+
+
+@pytest.mark.parametrize("tile", [16, 32, 64])
+@pytest.mark.parametrize("shape", SHAPES)
+def test_every_tile_agrees(shape: tuple[int, ...], tile: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut = attention.Plan(-(-max(shape[4:]) // 16) * 16, tile, 8)
+    if cut.shared_bytes(4, 2) > kernel_checks.most_shared_bytes():
+        pytest.skip("this GPU has too little shared memory for such tiles")
+    monkeypatch.setattr(attention, "plan", lambda *_: cut)
+    q, k, v, g = inputs(shape)
+    how = (masks(shape)["bias"], None, shape[2] > 20, 0.3, 0.0)
+    fused = gradients(NAME, g, q, k, v, *how, needs=(0, 1, 2, 3))
+    monkeypatch.setattr(attention, "plan", lambda *_: None)  # composed of array functions
+    plain = gradients(NAME, g, q, k, v, *how, needs=(0, 1, 2, 3))
+    for one, other in zip(fused, plain, strict=True):
+        assert_close(one, other)
+
+
+@pytest.mark.parametrize("composed", [False, True])
+@pytest.mark.parametrize("kind", ["none", "rows", "bias", "keys"])
+@pytest.mark.parametrize("dropped", [False, True])
+def test_slopes(dropped: bool, kind: str, composed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if composed:
+        monkeypatch.setattr(attention, "plan", lambda *_: None)
+    shape = (2, 2, 9, 18, 5, 3)
+    q, k, v, _ = inputs(shape)
+    mask = masks(shape)[kind]
+    keep = RNG.random((2, 2, 9, 18)) < 0.75 if dropped else None
+    needs = (0, 1, 2, 3) if mask is not None and mask.dtype != bool else (0, 1, 2)
+    how = (np.nan_to_num(mask, neginf=-3.0) if 3 in needs else mask, keep, True, 0.5, 0.25)
+    assert_close(forward(NAME, q, k, v, *how), reference(q, k, v, *how))
+    check_slopes(NAME, q, k, v, *how, needs=needs)
+
+
+def test_each_gradient_alone() -> None:
+    shape = (1, 2, 6, 5, 4, 3)
+    q, k, v, g = inputs(shape)
+    how = (masks(shape)["bias"], None, False, 0.5, 0.0)
+    _, *all_four = gradients(NAME, g, q, k, v, *how, needs=(0, 1, 2, 3))
+    for i in range(4):
+        assert_close(gradients(NAME, g, q, k, v, *how, needs=(i,))[1], all_four[i])
+
+
+@pytest.mark.parametrize("composed", [False, True])
+def test_rows_that_see_nothing_are_zero(composed: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    if composed:
+        monkeypatch.setattr(attention, "plan", lambda *_: None)
+    q, k, v, g = inputs((1, 1, 3, 4, 2, 2))
+    mask = np.ones((3, 4), bool)
+    mask[1] = False
+    out, dq, dk, dv = gradients(NAME, g, q, k, v, mask, None, False, 1.0, 0.0, needs=(0, 1, 2))
+    assert not out[0, 0, 1].any()
+    assert not dq[0, 0, 1].any()
+    assert np.isfinite(dk).all()
+    assert np.isfinite(dv).all()
+
+
+def test_large_scores_do_not_overflow() -> None:
+    q, k, v, _ = inputs((1, 1, 4, 40, 8, 8), "float32")
+    how = (None, None, False, 400.0, 0.0)
+    assert_close(forward(NAME, q, k, v, *how), reference(q, k, v, *how), "float16")
+
+
+def test_half_precision() -> None:
+    q, k, v, g = inputs((1, 2, 20, 20, 8, 8), "float16")
+    how = (None, None, True, 0.35, 0.0)
+    half = gradients(NAME, g, q, k, v, *how, needs=(0, 1, 2))
+    full = gradients(NAME, *(a.astype("float64") for a in (g, q, k, v)), *how, needs=(0, 1, 2))
+    for one, other in zip(half, full, strict=True):
+        assert one.dtype == np.float16
+        assert_close(one, other, "float16")
+
+
+def test_dropping_everything_gives_zeros() -> None:
+    q, k, v, g = inputs((1, 1, 3, 3, 2, 2))
+    keep = np.zeros((1, 1, 3, 3), bool)
+    for found in gradients(NAME, g, q, k, v, None, keep, False, 1.0, 1.0, needs=(0, 1, 2)):
+        assert not found.any()
+
+
+@pytest.mark.parametrize("shape", [
+    (0, 2, 3, 3, 4, 4), (1, 2, 0, 3, 4, 4), (2, 0, 3, 3, 4, 4), (1, 1, 3, 0, 4, 4),
+])  # fmt: skip
+def test_empty(shape: tuple[int, ...]) -> None:
+    q, k, v, g = inputs(shape)
+    for found in gradients(NAME, g, q, k, v, None, None, False, 1.0, 0.0, needs=(0, 1, 2)):
+        assert not found.any()
+
+
+def test_plan_fits_the_gpu() -> None:
+    for most_bytes in (48, 64, 99, 163, 227):  # KiB a block may ask for: Turing to Hopper
+        for itemsize in (4, 8):
+            for width in (1, 16, 17, 64, 80, 128, 256):
+                cut = attention.plan(width, 1000, itemsize, most_bytes << 10)
+                if cut is not None:
+                    assert cut.shared_bytes(4, 2) <= most_bytes << 10
+                    assert cut.head % 16 == 0
+                    assert width <= cut.head < width + 16
+    assert attention.plan(64, 1000, 4, 99 << 10) == attention.Plan(64, 64, 4)
+    assert attention.plan(128, 1000, 4, 99 << 10) == attention.Plan(128, 32, 4)
+    assert attention.plan(64, 10, 4, 99 << 10) == attention.Plan(64, 16, 4)
+    assert attention.plan(257, 1000, 4, 1 << 30) is None
+
+
+def test_widest_head() -> None:
+    shape = (1, 1, 5, 4, 257, 2)
+    q, k, v, g = inputs(shape)
+    how = (None, None, True, 0.1, 0.0)
+    assert_close(gradients(NAME, g, q, k, v, *how, needs=(0,))[0], reference(q, k, v, *how))

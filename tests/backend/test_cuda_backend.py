@@ -1,0 +1,156 @@
+"""The CuPy backend, as far as it can be known without a GPU, and the same on one where there is one."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad.cuda
+from minigrad import backend
+from minigrad.backend import cuda, kernels
+from minigrad.backend.device import Device
+
+no_gpu = pytest.mark.skipif(cuda.is_available(), reason="this machine has a GPU")
+
+
+@no_gpu
+def test_without_a_gpu_the_error_says_what_to_do() -> None:
+    assert not minigrad.cuda.is_available()
+    assert minigrad.cuda.device_count() == 0
+    for ask in (cuda.load, lambda: backend.for_device(Device("cuda")), minigrad.cuda.synchronize):
+        with pytest.raises(RuntimeError, match=r"pip install cupy|nvidia-smi"):
+            ask()
+
+
+def test_nothing_imports_cupy_unasked() -> None:
+    program = "import sys, minigrad.cuda, minigrad.backend.cuda; sys.exit('cupy' in sys.modules)"
+    subprocess.run([sys.executable, "-c", program], check=True, cwd=Path(__file__).parents[2])
+
+
+def why_not(monkeypatch: pytest.MonkeyPatch, *, installed: bool, count: Any) -> str:
+    """What is told of a machine with this CuPy."""
+
+    def get_device_count() -> int:
+        if isinstance(count, Exception):
+            raise count
+        return int(count)
+
+    module = ModuleType("cupy")
+    module.cuda = SimpleNamespace(runtime=SimpleNamespace(getDeviceCount=get_device_count))  # type: ignore[attr-defined]
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: module if installed else None)
+    monkeypatch.setitem(sys.modules, "cupy", module)
+    return cuda.why_not.__wrapped__()
+
+
+def test_why_not(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert "pip install cupy" in why_not(monkeypatch, installed=False, count=1)
+    assert "no usable NVIDIA driver (old)" in why_not(monkeypatch, installed=True, count=RuntimeError("old"))
+    assert "no NVIDIA GPU" in why_not(monkeypatch, installed=True, count=0)
+    assert why_not(monkeypatch, installed=True, count=2) == ""
+
+
+class FakeGpu:
+    """Stands for cupy.cuda.Device: notes which device is current."""
+
+    current = 0
+
+    def __init__(self, number: int | None = None) -> None:
+        self.id = FakeGpu.current if number is None else number
+
+    def __enter__(self) -> FakeGpu:
+        self.before, FakeGpu.current = FakeGpu.current, self.id
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        FakeGpu.current = self.before
+
+
+class FakeArray:
+    """Stands for cupy.ndarray: lives where it was made."""
+
+    def __init__(self) -> None:
+        self.device = FakeGpu(FakeGpu.current)
+
+    def copy(self) -> FakeArray:
+        return FakeArray()
+
+
+@pytest.fixture
+def two_gpus() -> cuda.CupyBackend:
+    runtime = SimpleNamespace(getDeviceCount=lambda: 2)
+    return cuda.CupyBackend(SimpleNamespace(
+        ndarray=FakeArray, asarray=lambda array: FakeArray(),
+        cuda=SimpleNamespace(Device=FakeGpu, runtime=runtime)))  # fmt: skip
+
+
+def test_devices(two_gpus: cuda.CupyBackend) -> None:
+    on_1 = two_gpus.asarray(np.zeros(3), Device("cuda:1"))
+    assert two_gpus.device_of(on_1) == Device("cuda:1")
+    assert two_gpus.asarray(on_1, Device("cuda:1")) is on_1
+    assert two_gpus.device_of(two_gpus.asarray(on_1, Device("cuda:0"))) == Device("cuda:0")
+    with FakeGpu(1):
+        assert two_gpus.device_of(two_gpus.asarray(np.zeros(3), Device("cuda"))) == Device("cuda:1")
+    assert FakeGpu.current == 0
+    with pytest.raises(RuntimeError, match="no cuda:2: this machine has 2"):
+        two_gpus.asarray(np.zeros(3), Device("cuda:2"))
+
+
+def test_kernels_run_where_their_arrays_live(two_gpus: cuda.CupyBackend) -> None:
+    module: Any = SimpleNamespace(forward=lambda needs, x, dim: (FakeGpu.current, dim))
+    kernel = cuda.OnDevice(module)
+    with FakeGpu(1):
+        array = FakeArray()
+    assert kernel.forward((True,), array, 3) == (1, 3)
+    assert not hasattr(kernel, "backward")
+    assert isinstance(two_gpus.kernel("softmax"), cuda.OnDevice)
+    assert two_gpus.kernel("no such kernel") is None
+
+
+def test_every_kernel_has_a_module_and_a_source() -> None:
+    folder = Path(kernels.__path__[0])
+    modules = {path.name.removesuffix("_cuda.py") for path in folder.glob("*_cuda.py")}
+    assert modules == cuda.KERNELS | {"keep_mask"}
+    for name in cuda.KERNELS:
+        module = importlib.import_module(f"minigrad.backend.kernels.{name}_cuda")
+        assert hasattr(module, "step" if name == "adam" else "forward")
+
+
+def test_manual_seed_repeats_the_masks() -> None:
+    def seeds() -> list[int]:
+        return [cuda._next_seed() for _ in range(3)]
+
+    minigrad.cuda.manual_seed(5)
+    first = seeds()
+    assert len(set(first)) == 3
+    minigrad.cuda.manual_seed_all(5)
+    assert seeds() == first
+    backend.random.manual_seed(5)
+    again = seeds()
+    backend.random.manual_seed(5)
+    assert seeds() == again
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not cuda.is_available(), reason=cuda.why_not() or "there is a GPU")
+def test_on_a_gpu() -> None:
+    there = backend.for_device(Device("cuda"))
+    x = there.asarray(np.arange(6.0).reshape(2, 3), Device("cuda"))
+    kernel = there.kernel("softmax")
+    assert kernel is not None
+    found = there.to_numpy(kernel.forward((False, False), x, -1)[0])
+    np.testing.assert_allclose(found.sum(-1), 1)
+    keep = there.to_numpy(there.keep_mask((1000,), 0.5, Device("cuda")))
+    assert 300 < keep.sum() < 700
+    minigrad.cuda.reset_peak_memory_stats()
+    assert minigrad.cuda.max_memory_allocated() >= 0
+    assert minigrad.cuda.memory_allocated() > 0
+    assert minigrad.cuda.get_device_name()
+    minigrad.cuda.synchronize()

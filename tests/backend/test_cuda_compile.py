@@ -1,0 +1,74 @@
+"""Every CUDA source compiles for the GPUs in use: NVIDIA's own compiler, which needs no GPU."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad.backend import kernels
+from minigrad.backend.kernels import launch
+from minigrad.backend.kernels.scaled_dot_product_attention_cuda import plan
+
+SOURCES = sorted(path.stem for path in Path(kernels.__path__[0]).glob("*.cu"))
+
+
+@pytest.fixture(scope="module")
+def nvrtc() -> Any:
+    if importlib.util.find_spec("cupy") is None:
+        pytest.skip("needs CuPy (cupy-cuda12x), nvidia-cuda-nvrtc-cu12 and nvidia-cuda-runtime-cu12")
+    importlib.import_module("cupy")  # finds the compiler's library
+    compiler = importlib.import_module("cupy_backends.cuda.libs.nvrtc")
+    try:
+        compiler.getVersion()
+    except RuntimeError as error:
+        pytest.skip(f"the NVRTC library is not installed (nvidia-cuda-nvrtc-cu12): {error}")
+    return compiler
+
+
+def headers() -> tuple[str, ...]:
+    """The option for the folder of CUDA's headers, if it is installed from PyPI."""
+    spec = importlib.util.find_spec("nvidia.cuda_runtime") if importlib.util.find_spec("nvidia") else None
+    found = spec.submodule_search_locations if spec else None
+    return (f"-I{found[0]}/include",) if found else ()
+
+
+def compiled(nvrtc: Any, source: str, options: tuple[str, ...]) -> tuple[bytes, str]:
+    """The GPU's machine code, and what the compiler had to say."""
+    program = nvrtc.createProgram(launch.code(source), f"{source}.cu", (), ())
+    try:
+        nvrtc.compileProgram(program, options)
+        return nvrtc.getCUBIN(program), nvrtc.getProgramLog(program)
+    except nvrtc.NVRTCError:
+        pytest.fail(nvrtc.getProgramLog(program))
+    finally:
+        nvrtc.destroyProgram(program)
+
+
+@pytest.mark.parametrize("source", SOURCES)
+@pytest.mark.parametrize("bits", [16, 32, 64])
+@pytest.mark.parametrize("arch", ["sm_80", "sm_90"])
+def test_source_compiles(nvrtc: Any, source: str, bits: int, arch: str) -> None:
+    if bits == 16 and not headers():
+        pytest.skip("cuda_fp16.h is not installed (nvidia-cuda-runtime-cu12)")
+    defines = (("HEAD", 64), ("TILE", 32)) if source == "scaled_dot_product_attention" else ()
+    as_cupy_does = ("--device-as-default-execution-space", "-ftz=true", f"-arch={arch}")
+    code, log = compiled(nvrtc, source, launch.options(bits, defines) + as_cupy_does + headers())
+    assert len(code) > 1000
+    assert "warning" not in log
+
+
+@pytest.mark.parametrize("head", [64, 128, 256])
+@pytest.mark.parametrize("itemsize", [4, 8])
+def test_attention_keeps_its_sums_in_registers(nvrtc: Any, head: int, itemsize: int) -> None:
+    """No array that was meant for registers ends up in slow local memory."""
+    cut = plan(head, 1024, itemsize, 227 << 10)
+    assert cut is not None
+    options = launch.options(8 * itemsize, cut.macros)
+    _, log = compiled(nvrtc, "scaled_dot_product_attention", (*options, "-arch=sm_90", "--ptxas-options=-v"))
+    frames = [line for line in log.splitlines() if "stack frame" in line]
+    assert len(frames) == 4
+    assert all("0 bytes stack frame, 0 bytes spill stores, 0 bytes spill loads" in line for line in frames)

@@ -1,0 +1,134 @@
+"""The emulator of CUDA kernels: it runs what is right, and reports what is wrong."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.support import cuda_emulator
+from tests.support.kernel_checks import needs_emulator
+from tests.support.strict_array import wrap
+
+pytestmark = needs_emulator
+
+SOURCE = r"""
+extern "C" __global__ void reverse(const float* x, float* out, long long synced) {
+    __shared__ float line[64];
+    line[threadIdx.x] = x[threadIdx.x];
+    if (synced) __syncthreads();
+    out[threadIdx.x] = line[63 - threadIdx.x];
+}
+extern "C" __global__ void where_am_i(long long* out) {
+    long long thread = threadIdx.x + blockDim.x * (threadIdx.y + blockDim.y * threadIdx.z);
+    long long block = blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z);
+    out[block * blockDim.x * blockDim.y * blockDim.z + thread] = block * 1000 + thread;
+}
+extern "C" __global__ void warp_sums(const double* x, double* out) {
+    double sum = x[threadIdx.x];
+    for (int step = 16; step; step /= 2) sum += __shfl_xor_sync(0xffffffffu, sum, step);
+    double down = x[threadIdx.x];
+    for (int step = 16; step; step /= 2) down += __shfl_down_sync(0xffffffffu, down, step);
+    out[threadIdx.x] = threadIdx.x % 32 ? sum : down;
+}
+extern "C" __global__ void write_at(float* out, long long at) { if (threadIdx.x == 0) out[at] = 1; }
+extern "C" __global__ void write_shared(float* out, long long at) {
+    extern __shared__ float memory[];
+    if (threadIdx.x == 0) memory[at] = 1;
+    __syncthreads();
+    out[threadIdx.x] = memory[threadIdx.x];
+}
+extern "C" __global__ void some_wait(float* out, double unused) { if (threadIdx.x < 40) __syncthreads(); }
+""".replace("extern __shared__ float memory[];", "DYNAMIC_SHARED(float, memory);")
+
+
+@pytest.fixture(scope="module")
+def module() -> Any:
+    return cuda_emulator.RawModule(code=SOURCE, options=("-std=c++17",))
+
+
+def array(*shape: int, dtype: str = "float32") -> Any:
+    return wrap(np.arange(np.prod(shape, dtype=int)).reshape(shape).astype(dtype))
+
+
+def test_shared_memory_and_barriers(module: Any) -> None:
+    x, out = array(64), array(64)
+    module.get_function("reverse")((1,), (64,), (x, out, 1))
+    np.testing.assert_array_equal(out.get(), x.get()[::-1])
+
+
+def test_a_missing_barrier_shows(module: Any) -> None:
+    x, out = array(64), array(64)
+    module.get_function("reverse")((1,), (64,), (x, out, 0))
+    assert np.isnan(out.get()).any()  # shared memory that nobody had written yet
+
+
+def test_indices(module: Any) -> None:
+    out = array(2 * 3 * 2 * 64, dtype="int64")
+    module.get_function("where_am_i")((2, 3, 2), (16, 2, 2), (out,))
+    block, thread = np.divmod(np.arange(12 * 64), 64)
+    np.testing.assert_array_equal(out.get(), block * 1000 + thread)
+
+
+def test_shuffles(module: Any) -> None:
+    x, out = array(64, dtype="float64"), array(64, dtype="float64")
+    module.get_function("warp_sums")((1,), (64,), (x, out))
+    np.testing.assert_array_equal(out.get(), x.get().reshape(2, 32).sum(1).repeat(32))
+
+
+@pytest.mark.parametrize("at", [64, 70, -1, 500])
+def test_writing_outside_an_array(module: Any, at: int) -> None:
+    with pytest.raises(cuda_emulator.EmulatorError, match="outside an array"):
+        module.get_function("write_at")((1,), (32,), (array(64), at))
+
+
+def test_shared_memory_is_poisoned_and_guarded(module: Any) -> None:
+    out = array(32)
+    module.get_function("write_shared")((1,), (32,), (out, 5), shared_mem=128)
+    assert out.get()[5] == 1
+    assert np.isnan(np.delete(out.get(), 5)).all()
+    with pytest.raises(cuda_emulator.EmulatorError, match="end of dynamic shared memory"):
+        module.get_function("write_shared")((1,), (32,), (out, 32), shared_mem=128)
+
+
+def test_much_shared_memory_must_be_asked_for(module: Any) -> None:
+    kernel, args = module.get_function("write_shared"), ((1,), (32,), (array(32), 5))
+    with pytest.raises(cuda_emulator.EmulatorError, match="shared memory"):
+        kernel(*args, shared_mem=50_000)
+    kernel.max_dynamic_shared_size_bytes = 50_000
+    kernel(*args, shared_mem=50_000)
+
+
+def test_deadlock_is_an_error_and_not_the_end(module: Any) -> None:
+    with pytest.raises(cuda_emulator.EmulatorError, match="40 threads wait at __syncthreads"):
+        module.get_function("some_wait")((1,), (64,), (array(1), 0.0))
+    test_shared_memory_and_barriers(module)
+
+
+@pytest.mark.parametrize(("args", "message"), [
+    ((array(64),), "takes 2 arguments"),
+    ((array(64, dtype="float64"), 1), r"float64 where the kernel declares \*f"),
+    ((array(64), 1.0), "declares q"),
+    ((array(64), True), "declares q"),
+    ((array(64), None), "declares q"),
+    ((None, 1), r"declares \*f"),
+    ((array(8, 8).T, 1), "not contiguous"),
+    ((np.zeros(64, "float32"), 1), r"declares \*f"),
+])  # fmt: skip
+def test_arguments_are_checked(module: Any, args: Any, message: str) -> None:
+    with pytest.raises(cuda_emulator.EmulatorError, match=message):
+        module.get_function("write_at")((1,), (32,), args)
+
+
+@pytest.mark.parametrize(("grid", "block"), [
+    ((0,), (32,)), ((1, 70_000), (32,)), ((1,), (2048,)), ((1,), (33,)),
+])  # fmt: skip
+def test_launches_are_checked(module: Any, grid: Any, block: Any) -> None:
+    with pytest.raises(cuda_emulator.EmulatorError):
+        module.get_function("write_at")(grid, block, (array(64), 1))
+
+
+def test_a_kernel_that_does_not_compile() -> None:
+    with pytest.raises(cuda_emulator.EmulatorError, match="undeclared"):
+        cuda_emulator.RawModule(code='extern "C" __global__ void f(float* x) { x[0] = undeclared; }')

@@ -1,0 +1,388 @@
+"""The CUDA kernels, run by the emulator: against NumPy in float64, difference quotients, and PyTorch."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.backend.kernels import keep_mask_cuda, linear_cross_entropy_cuda
+from tests.support import kernel_checks
+from tests.support.kernel_checks import (
+    assert_close,
+    check_slopes,
+    forward,
+    gradients,
+    kernel,
+    namespace,
+    on_device,
+)
+
+DTYPES = ("float16", "float32", "float64")
+RNG = np.random.default_rng(7)
+
+
+@pytest.fixture(params=kernel_checks.PLACES, autouse=True)
+def place(request: pytest.FixtureRequest) -> None:
+    """Run each test with the emulator, and on a GPU where there is one."""
+    kernel_checks.use(request.param)
+
+
+def normal(*shape: int, dtype: str = "float64") -> Any:
+    return RNG.standard_normal(shape).astype(dtype)
+
+
+def torch_gradients(function: Any, g: Any, *arrays: Any) -> tuple[Any, ...]:
+    """A PyTorch function's result and the gradients of its arguments, in float64."""
+    torch = pytest.importorskip("torch")
+    tensors = [torch.tensor(a.astype("float64"), requires_grad=True) for a in arrays]
+    out = function(torch.nn.functional, *tensors)
+    out.backward(torch.tensor(g.astype("float64")))
+    return (out.detach().numpy(), *(t.grad.numpy() for t in tensors))
+
+
+# softmax and its relatives
+
+
+def np_softmax(x: Any, axis: int) -> Any:
+    powers = np.exp(x - x.max(axis, keepdims=True))
+    return powers / powers.sum(axis, keepdims=True)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("shape", "dim"), [
+    ((3, 5), -1), ((3, 5), 0), ((2, 3, 4), 1), ((7,), 0), ((4, 1), -1), ((33, 31), 1), ((2, 1025), 1),
+    ((0, 4), 1), ((4, 0), 1), ((0,), 0),
+])  # fmt: skip
+def test_softmax_family(shape: tuple[int, ...], dim: int, dtype: str) -> None:
+    x, g = 3 * normal(*shape, dtype=dtype), normal(*shape, dtype=dtype)
+    if 0 in shape:
+        for name in ("softmax", "log_softmax"):
+            assert forward(name, x, dim).shape == shape
+        return
+    wide = x.astype("float64")
+    p = np_softmax(wide, dim)
+    assert_close(forward("softmax", x, dim), p, dtype)
+    assert_close(forward("log_softmax", x, dim), np.log(p), dtype)
+    found = forward("softmax_gradient", g, p.astype(dtype), dim)
+    assert_close(found, p * (g - (g.astype("float64") * p).sum(dim, keepdims=True)), dtype)
+    found = forward("log_softmax_gradient", g, np.log(p).astype(dtype), dim)
+    assert_close(found, g - p * g.astype("float64").sum(dim, keepdims=True), dtype)
+    assert forward("softmax", x, dim).dtype == dtype
+
+
+def test_softmax_of_infinities() -> None:
+    inf = math.inf
+    x = np.array([[-inf, -inf, -inf], [0, -inf, 0], [1e4, 1e4, -1e4], [math.nan, 0, 0]], "float32")
+    expected = [[0, 0, 0], [0.5, 0, 0.5], [0.5, 0.5, 0], [math.nan] * 3]
+    np.testing.assert_array_equal(forward("softmax", x, 1), np.array(expected, "float32"))
+
+
+def test_softmax_takes_what_is_not_contiguous() -> None:
+    x = normal(6, 4)
+    moved = on_device(x)[::2].T
+    found = kernel("softmax").forward((True,), moved, -1)[0].get()
+    assert_close(found, np_softmax(x[::2].T, -1))
+
+
+def test_softmax_adds_up_long_rows_well() -> None:
+    x = np.zeros((1, 100_000), "float32")
+    assert_close(forward("softmax", x, 1), np.full(x.shape, 1e-5), "float32")
+    g = np.full(x.shape, 0.1, "float32")
+    assert abs(float(forward("log_softmax_gradient", g, x, 1)[0, 0]) - (0.1 - 1e4)) < 1e-2
+
+
+# gelu, dropout
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(), (5,), (3, 301), (0, 3)])
+def test_gelu(shape: tuple[int, ...], dtype: str) -> None:
+    x, g = np.asarray(2 * normal(*shape), dtype), np.asarray(normal(*shape), dtype)
+    for approximate in ("none", "tanh"):
+        out, dx = gradients("gelu", g, x, approximate, needs=(0,))
+        wide = x.astype("float64")
+        if approximate == "none":
+            expected = wide * 0.5 * (1 + np.vectorize(math.erf, otypes="d")(wide / math.sqrt(2)))
+        else:
+            expected = 0.5 * wide * (1 + np.tanh(math.sqrt(2 / math.pi) * (wide + 0.044715 * wide**3)))
+        assert_close(out, expected, dtype)
+        if dtype == "float64":
+            check_slopes("gelu", x, approximate, needs=(0,))
+        _, slope = torch_gradients(lambda f, a, how=approximate: f.gelu(a, approximate=how), g, x)
+        assert_close(dx, slope, dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(5,), (3, 301), (0, 3)])
+def test_dropout(shape: tuple[int, ...], dtype: str) -> None:
+    x, keep = normal(*shape, dtype=dtype), RNG.random(shape) < 0.7
+    found = forward("dropout", x, keep, 1 / 0.7)
+    assert found.dtype == dtype
+    assert_close(found, x.astype("float64") * keep / 0.7, dtype)
+
+
+def test_keep_mask_is_repeatable_and_fair() -> None:
+    def draw(shape: tuple[int, ...], p: float, seed: int) -> Any:
+        return keep_mask_cuda.draw(namespace(), shape, p, seed).get()
+
+    first = draw((3, 10_001), 0.3, 2**64 - 5)
+    np.testing.assert_array_equal(first, draw((3, 10_001), 0.3, 2**64 - 5))
+    assert abs(first.mean() - 0.7) < 0.01
+    assert 0.4 < (first == draw((3, 10_001), 0.3, 17)).mean() < 0.7
+    assert abs(np.corrcoef(first[0, 1:], first[0, :-1])[0, 1]) < 0.03
+    assert draw((50,), 0.0, 1).all()
+    assert not draw((50,), 1.0, 1).any()
+    assert draw((0, 3), 0.5, 1).shape == (0, 3)
+
+
+def test_keep_mask_is_philox() -> None:
+    """The published generator's answer for a zero counter and key: its first word is 6627e8d5."""
+    for word, value in enumerate((0x6627E8D5, 0xE169C58D, 0xBC57AC4C, 0x9B00DBD8)):
+        for p, kept in ((value / 2**32, True), ((value + 1) / 2**32, False)):
+            assert keep_mask_cuda.draw(namespace(), (4,), p, 0).get()[word] == kept
+
+
+# normalization
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 33), (70, 1), (1, 1100), (0, 4), (300, 40)])
+@pytest.mark.parametrize("affine", ["both", "weight", "none"])
+def test_layer_norm(shape: tuple[int, ...], affine: str, dtype: str) -> None:
+    n = shape[-1]
+    x, g = normal(*shape, dtype=dtype) + dtype_one(dtype), normal(*shape, dtype=dtype)
+    weight = normal(n, dtype=dtype) if affine != "none" else None
+    bias = normal(n, dtype=dtype) if affine == "both" else None
+    needs = (0, *((1,) if weight is not None else ()), *((2,) if bias is not None else ()))
+    out, *found = gradients("layer_norm", g, x, weight, bias, 1e-5, needs=needs)
+    wide = x.astype("float64")
+    expected = (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5)
+    expected = expected * (1 if weight is None else weight) + (0 if bias is None else bias)
+    assert_close(out, expected, dtype)
+    if dtype == "float64" and shape == (2, 3, 33):
+        check_slopes("layer_norm", x, weight, bias, 1e-5, needs=needs)
+    given = [a for a in (x, weight, bias) if a is not None]
+    _, *slopes = torch_gradients(lambda f, a, *wb: f.layer_norm(a, (n,), *wb, eps=1e-5), g, *given)
+    for one, other in zip(found, slopes, strict=True):
+        assert_close(one, other, dtype)
+
+
+def dtype_one(dtype: str) -> Any:
+    return np.dtype(dtype).type(1)
+
+
+def test_layer_norm_far_from_zero() -> None:
+    x = (normal(4, 64) + 1e4).astype("float32")
+    wide = x.astype("float64")
+    expected = (wide - wide.mean(-1, keepdims=True)) / np.sqrt(wide.var(-1, keepdims=True) + 1e-5)
+    assert np.abs(forward("layer_norm", x, None, None, 1e-5) - expected).max() < 5e-3
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("shape", [(3, 5), (2, 3, 33), (70, 1), (1, 1100), (0, 4)])
+@pytest.mark.parametrize("weighted", [True, False])
+def test_rms_norm(shape: tuple[int, ...], weighted: bool, dtype: str) -> None:
+    n = shape[-1]
+    x, g = normal(*shape, dtype=dtype), normal(*shape, dtype=dtype)
+    weight = normal(n, dtype=dtype) if weighted else None
+    needs = (0, 1) if weighted else (0,)
+    out, *found = gradients("rms_norm", g, x, weight, 1e-6, needs=needs)
+    wide = x.astype("float64")
+    expected = wide / np.sqrt((wide**2).mean(-1, keepdims=True) + 1e-6) * (1 if weight is None else weight)
+    assert_close(out, expected, dtype)
+    if dtype == "float64" and shape == (2, 3, 33):
+        check_slopes("rms_norm", x, weight, 1e-6, needs=needs)
+    given = [a for a in (x, weight) if a is not None]
+    _, *slopes = torch_gradients(lambda f, a, *w: f.rms_norm(a, (n,), *w, eps=1e-6), g, *given)
+    for one, other in zip(found, slopes, strict=True):
+        assert_close(one, other, dtype)
+
+
+# cross-entropy
+
+
+def np_cross_entropy(x: Any, target: Any, weight: Any, ignore: int, smoothing: float) -> Any:
+    """Row by row, as PyTorch defines it."""
+    losses = np.zeros(len(x))
+    for i, (row, label) in enumerate(zip(x.astype("float64"), target, strict=True)):
+        if label == ignore:
+            continue
+        log_p = row - row.max() - np.log(np.exp(row - row.max()).sum())
+        w = np.ones(len(row)) if weight is None else weight.astype("float64")
+        losses[i] = -(1 - smoothing) * w[label] * log_p[label]
+        if smoothing:
+            losses[i] -= smoothing / len(row) * (w * log_p).sum()
+    return losses
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("rows", "classes"), [(5, 7), (9, 1), (3, 1030), (0, 4), (40, 33)])
+@pytest.mark.parametrize("weighted", [True, False])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+def test_cross_entropy(rows: int, classes: int, weighted: bool, smoothing: float, dtype: str) -> None:
+    x, g = 2 * normal(rows, classes, dtype=dtype), normal(rows, dtype=dtype)
+    target = RNG.integers(0, classes, rows)
+    target[::4] = -100
+    weight = RNG.random(classes).astype(dtype) if weighted else None
+    args = (x, target, weight, -100, smoothing)
+    out, dx = gradients("cross_entropy", g, *args, needs=(0,))
+    assert_close(out, np_cross_entropy(*args), dtype)
+    assert not dx[::4].any()
+    if dtype == "float64" and classes == 7:
+        check_slopes("cross_entropy", *args, needs=(0,))
+    torch = pytest.importorskip("torch")
+    w = None if weight is None else torch.tensor(weight.astype("float64"))
+    _, slope = torch_gradients(lambda f, a: f.cross_entropy(
+        a, torch.tensor(target), w, label_smoothing=smoothing, reduction="none"), g, x)  # fmt: skip
+    assert_close(dx, slope, dtype)
+
+
+def test_cross_entropy_of_infinities_and_wrong_classes() -> None:
+    inf = math.inf
+    x = np.array([[0, -inf, 0], [0, -inf, 0], [0.0, 0, 0], [0.0, 0, 0]])
+    target = np.array([0, 1, 3, -1])
+    out, dx = gradients("cross_entropy", np.ones(4), x, target, None, -100, 0.0, needs=(0,))
+    np.testing.assert_allclose(out, [math.log(2), inf, math.nan, math.nan])
+    np.testing.assert_allclose(dx[0], [-0.5, 0, 0.5])
+
+
+def test_cross_entropy_ignores_another_index() -> None:
+    x, target = normal(4, 3), np.array([0, 2, 2, 1])
+    out, dx = gradients("cross_entropy", np.ones(4), x, target, None, 2, 0.2, needs=(0,))
+    assert_close(out, np_cross_entropy(x, target, None, 2, 0.2))
+    assert not dx[1:3].any()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("biased", [True, False])
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("chunk_rows", [1, 4, 100])
+def test_linear_cross_entropy(
+    chunk_rows: int,
+    reduction: str,
+    smoothing: float,
+    biased: bool,
+    dtype: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(linear_cross_entropy_cuda, "CHUNK_BYTES", chunk_rows * 11 * np.dtype(dtype).itemsize)
+    x, weight = normal(9, 6, dtype=dtype), normal(11, 6, dtype=dtype)
+    bias = normal(11, dtype=dtype) if biased else None
+    target = RNG.integers(0, 11, 9)
+    target[2] = target[8] = -100
+    args = (x, weight, bias, target, -100, smoothing, reduction)
+    needs = (0, 1, 2) if biased else (0, 1)
+    g = np.asarray(1.7, dtype)
+    out, *found = gradients("linear_cross_entropy", g, *args, needs=needs)
+    logits = x.astype("float64") @ weight.T.astype("float64") + (0 if bias is None else bias)
+    losses = np_cross_entropy(logits, target, None, -100, smoothing)
+    assert_close(out, losses.sum() / (7 if reduction == "mean" else 1), dtype)
+    if dtype == "float64":
+        check_slopes("linear_cross_entropy", *args, needs=needs)
+    torch = pytest.importorskip("torch")
+    given = [a for a in (x, weight, bias) if a is not None]
+    _, *slopes = torch_gradients(lambda f, a, *wb: f.cross_entropy(
+        f.linear(a, *wb), torch.tensor(target), label_smoothing=smoothing, reduction=reduction), g, *given)
+    for one, other in zip(found, slopes, strict=True):
+        assert_close(one, other, dtype)
+
+
+def test_linear_cross_entropy_ignores_rows_of_any_size() -> None:
+    x, weight = normal(3, 4), normal(5, 4)
+    x[1] *= 1e6
+    target = np.array([1, -100, 2])
+    args = (x, weight, None, target, -100, 0.1, "sum")
+    out, dx = gradients("linear_cross_entropy", np.ones(()), *args, needs=(0,))
+    assert np.isfinite(out)
+    assert np.isfinite(dx).all()
+    assert not dx[1].any()
+
+
+@pytest.mark.parametrize("classes", [40, 1500])  # a warp a row, a block a row
+def test_linear_cross_entropy_reads_the_target_before_it_is_overwritten(classes: int) -> None:
+    x, weight = normal(24, 3), normal(classes, 3)
+    target = RNG.integers(0, classes, 24)
+    found = forward("linear_cross_entropy", x, weight, None, target, -100, 0.0, "sum")
+    assert_close(found, np_cross_entropy(x @ weight.T, target, None, -100, 0.0).sum())
+
+
+def test_linear_cross_entropy_of_nothing() -> None:
+    x, weight = normal(3, 4), normal(5, 4)
+    ignored = np.full(3, -100)
+    args = (x, weight, None, ignored, -100, 0.0, "mean")
+    out, dx = gradients("linear_cross_entropy", np.ones(()), *args, needs=(0,))
+    assert np.isnan(out)
+    assert not dx.any()
+    empty = forward("linear_cross_entropy", x[:0], weight, None, ignored[:0], -100, 0.0, "sum")
+    assert empty == 0
+
+
+# embedding gradient
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize(("count", "rows", "n"), [
+    (50, 7, 5), (3, 10, 33), (0, 4, 3), (100, 1, 1), (5, 5, 70), (4, 3, 0),
+])  # fmt: skip
+def test_scatter_add_rows(count: int, rows: int, n: int, dtype: str) -> None:
+    g, indices = normal(count, n, dtype=dtype), RNG.integers(0, rows, count)
+    expected = np.zeros((rows, n))
+    np.add.at(expected, indices, g.astype("float64"))
+    found = forward("scatter_add_rows", g, indices, rows)
+    assert found.dtype == dtype
+    assert_close(found, expected, dtype)
+    assert_close(forward("scatter_add_rows", g, indices.astype("int32"), rows), expected, dtype)
+
+
+# Adam
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("decoupled", [True, False])
+@pytest.mark.parametrize("amsgrad", [True, False])
+@pytest.mark.parametrize("maximize", [True, False])
+def test_adam(maximize: bool, amsgrad: bool, decoupled: bool, dtype: str) -> None:
+    torch = pytest.importorskip("torch")
+    start = normal(3, 101, dtype=dtype)
+    parameter = torch.nn.Parameter(torch.tensor(start))
+    make = torch.optim.AdamW if decoupled else torch.optim.Adam
+    optimizer = make([parameter], lr=0.02, betas=(0.8, 0.95), eps=1e-6, weight_decay=0.1, amsgrad=amsgrad,
+                     maximize=maximize)  # fmt: skip
+    mine = on_device(start)
+    states = [on_device(np.zeros_like(start)) for _ in range(3)]
+    most = states[2] if amsgrad else None
+    for step in range(1, 6):
+        gradient = normal(3, 101, dtype=dtype) / step
+        parameter.grad = torch.tensor(gradient)
+        optimizer.step()
+        how = (0.02, 0.8, 0.95, 1e-6, 0.1, decoupled, step, maximize)
+        kernel("adam").step(mine, on_device(gradient), *states[:2], most, *how)
+    assert_close(mine.get(), parameter.detach().numpy(), dtype)
+    assert_close(states[1].get(), optimizer.state[parameter]["exp_avg_sq"].numpy(), dtype)
+
+
+def test_adam_of_one_step_by_hand() -> None:
+    """The first step is lr times the gradient's sign, whatever its size; and of a view, in place."""
+    whole = on_device(np.zeros((4, 3)))
+    part = whole[:, 1]
+    g = on_device(np.array([1e-3, -5.0, 2.0, -7.0]))
+    states = [on_device(np.zeros(4)) for _ in range(2)]
+    kernel("adam").step(part, g, *states, None, 0.1, 0.9, 0.999, 0.0, 0.0, False, 1, False)
+    assert_close(whole.get()[:, 1], [-0.1, 0.1, -0.1, 0.1])
+    assert not whole.get()[:, ::2].any()
+
+
+def test_adam_of_a_scalar_and_of_nothing() -> None:
+    for shape in ((), (0,)):
+        arrays = [on_device(np.ones(shape)) for _ in range(4)]
+        kernel("adam").step(*arrays, None, 0.1, 0.9, 0.999, 1e-8, 0.0, True, 1, False)
+        assert (arrays[0].get() < 1).all()
+
+
+def test_kernels_refuse_integers() -> None:
+    with pytest.raises(TypeError, match="floating point"):
+        kernel("softmax").forward((True,), on_device(np.arange(3)), 0)

@@ -1,0 +1,234 @@
+"""The strict stand-in for CuPy: it refuses what CuPy refuses, and otherwise does what CuPy does."""
+
+from __future__ import annotations
+
+import copy
+import importlib
+import importlib.util
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad import backend
+from minigrad.backend.device import Device
+from tests.support import cuda_emulator, cupy_names, strict
+from tests.support.strict_array import NAMES, NAMESPACE, StrictArray
+
+xp: Any = NAMESPACE
+
+
+@pytest.fixture
+def x() -> Any:
+    return xp.arange(6, dtype=xp.float32).reshape(2, 3) + 1
+
+
+HOST = np.ones((2, 3), np.float32)
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "np.asarray": np.asarray,
+    "np.array": np.array,
+    "list of arrays": lambda x: np.array([x, x]),
+    "x + host": lambda x: x + HOST,
+    "host + x": lambda x: HOST + x,
+    "x @ host": lambda x: x @ HOST.T,
+    "x == host": lambda x: x == HOST,
+    "x += host": lambda x: x.__iadd__(HOST),
+    "host += x": lambda x: HOST.copy().__iadd__(x),
+    "np.add": lambda x: np.add(x, HOST),
+    "function of both": lambda x: xp.maximum(x, HOST),
+    "concatenate both": lambda x: xp.concatenate([x, HOST]),
+    "where with host": lambda x: xp.where(x > 0, x, HOST),
+    "method of host": lambda x: x.dot(HOST.T),
+    "set from host": lambda x: x.__setitem__((0,), HOST[0]),
+    "host takes x": lambda x: HOST.copy().__setitem__(0, x[0]),
+    "0-d host": lambda x: x * np.array(2.0),
+    "a list as operand": lambda x: xp.add(x, [1, 2, 3]),
+    "sum of a list": lambda x: xp.sum([1, 2, 3]),
+    "sum of a scalar": lambda x: xp.sum(3.0),
+    "objects": lambda x: xp.array([None, "a"], dtype=object),
+    "text": lambda x: xp.asarray(["a"]),
+    "keyword where": lambda x: xp.sum(x, where=x > 0),
+    "ufunc's where": lambda x: xp.add(x, x, where=x > 0),
+    "keyword of a method": lambda x: x.sum(initial=1),
+    "too many arguments": lambda x: xp.sum(x, 0, None, None, False, 0, True),
+    "as an index": lambda x: [1, 2, 3][xp.argmax(x)],
+    "range": lambda x: range(xp.argmax(x)),
+    "hash": hash,
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_refused(name: str, x: Any) -> None:
+    with pytest.raises(TypeError):
+        REFUSED[name](x)
+
+
+@pytest.mark.parametrize("name", ["nansum_", "erf", "errstate", "random", "float128", "memmap", "_x"])
+def test_names_that_cupy_or_the_stand_in_lacks(name: str) -> None:
+    with pytest.raises(AttributeError):
+        getattr(xp, name)
+
+
+ACCEPTED: dict[str, Callable[[Any], Any]] = {
+    "python scalar": lambda x: x * 2.5 + 1,
+    "numpy scalar": lambda x: np.float32(2) * x + np.float32(1),
+    "power": lambda x: 2**x,
+    "comparison": lambda x: (x > 2) & (x <= 5),
+    "matmul": lambda x: x @ x.T,
+    "reductions": lambda x: x.sum(0, keepdims=True) + x.max(axis=1, keepdims=True) + x.mean(),
+    "where": lambda x: xp.where(x > 2, x, 0.0),
+    "concatenate": lambda x: xp.concatenate([x, x * 2], axis=1),
+    "stack": lambda x: xp.stack((x, x)),
+    "einsum": lambda x: xp.einsum("ij,kj->ik", x, x),
+    "fancy index": lambda x: x[xp.asarray([1, 0, 1])],
+    "host index": lambda x: x[np.array([1, 0, 1])],
+    "mask": lambda x: x[x > 2],
+    "numpy's function": lambda x: np.exp(x),
+    "numpy's sum": lambda x: np.sum(x),
+    "take_along_axis": lambda x: xp.take_along_axis(x, xp.argmax(x, axis=1)[:, None], axis=1),
+    "sorting": lambda x: xp.argsort(-x, axis=1),
+    "transposes": lambda x: x.transpose(1, 0).swapaxes(0, 1).mT,
+    "astype": lambda x: x.astype(xp.float64) / 3,
+    "triangle": lambda x: xp.tril(x) + xp.triu(x, k=1),
+    "sliced": lambda x: x[..., ::2, None],
+    "outer": lambda x: xp.outer(x[0], x[1]),
+    "split": lambda x: xp.concatenate(xp.split(x, 3, axis=1)),
+    "isfinite": lambda x: xp.isfinite(x / 0),
+}
+
+
+@pytest.mark.parametrize("name", ACCEPTED)
+def test_accepted(name: str, x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = ACCEPTED[name](x)
+    assert type(found) is StrictArray
+    monkeypatch.setitem(globals(), "xp", np)
+    with np.errstate(all="ignore"):
+        expected = np.asarray(ACCEPTED[name](x.get()))
+    assert found.dtype == expected.dtype
+    np.testing.assert_array_equal(found.get(), expected)
+
+
+def test_scalars_stay_arrays(x: Any) -> None:
+    single = (x[0, 0], x.sum(), xp.max(x), xp.any(x > 0), xp.allclose(x, x), -x[1, 2], x[0][0] > 0,
+              x[0, 0] + 1, xp.count_nonzero(x))  # fmt: skip
+    for value in single:
+        assert type(value) is StrictArray
+        assert value.shape == ()
+    assert float(x[0, 1]) == 2
+    assert int(x[1, 2]) == 6
+    assert bool(x[0, 0] == 1)
+    assert x[0, 1].item() == 2
+    assert x.tolist() == [[1, 2, 3], [4, 5, 6]]
+    assert [type(row) for row in x] == [StrictArray] * 2
+
+
+def test_views_share_memory_and_know_their_owner(x: Any) -> None:
+    owner = x.copy()
+    assert owner.base is None
+    views = (owner[0], owner.T, owner.reshape(3, 2), owner[:, 1:][0], owner.ravel(), owner.mT, owner.view(),
+             owner[1, 2], xp.broadcast_to(owner, (4, 2, 3)), xp.swapaxes(owner, 0, 1),
+             xp.expand_dims(owner, 0))  # fmt: skip
+    for view in views:
+        assert view.base is owner
+    assert owner[xp.asarray([0])].base is None
+    assert (owner + 1).base is None
+    owner[0][1] = 50
+    owner[1, 2] -= 1
+    assert owner.tolist() == [[1, 50, 3], [4, 5, 5]]
+    reshaped = xp.ascontiguousarray(owner.T).reshape(2, 3)
+    assert reshaped[0].base is reshaped.base
+
+
+def test_nothing_is_copied_without_need(x: Any) -> None:
+    assert xp.asarray(x) is x
+    assert xp.ascontiguousarray(x) is x or xp.ascontiguousarray(x).base is x.base
+    assert x.astype(x.dtype, copy=False) is x
+    assert xp.array(x) is not x
+    assert x.copy()._array is not x._array
+    assert copy.deepcopy(x).tolist() == x.tolist()
+    assert pickle.loads(pickle.dumps(x)).tolist() == x.tolist()
+    host = np.ones(3)
+    there = xp.asarray(host)
+    host[0] = 7
+    assert there.tolist() == [1, 1, 1]
+    there.get()[0] = 9
+    assert there.tolist() == [1, 1, 1]
+
+
+def test_in_place(x: Any) -> None:
+    y = x
+    y += 1
+    y *= x
+    y -= x / 2
+    y /= 2
+    assert y is x
+    with pytest.raises(TypeError):  # CuPy's same_kind rule
+        x.astype(xp.int64).__itruediv__(2)
+    z = xp.zeros(3, xp.float32)
+    xp.add.at(z, xp.asarray([0, 0, 2]), xp.ones(3, xp.float32))
+    xp.add.at(z, (xp.asarray([1]),), 5.0)
+    assert z.tolist() == [2, 5, 1]
+    with pytest.raises(TypeError):
+        xp.add.at(xp.zeros(3, xp.int64), xp.asarray([0]), 1)
+    z.fill(3)
+    z[1:] = 4
+    z[xp.asarray([True, False, False])] = 0
+    assert z.tolist() == [0, 4, 4]
+
+
+def test_new_memory_is_poisoned() -> None:
+    assert xp.isnan(xp.empty((2, 2), xp.float32)).all()
+    assert xp.isnan(xp.empty_like(xp.zeros(3))).all()
+    assert (xp.empty(3, xp.int64) == 77).all()
+
+
+def test_the_backend_protocol() -> None:
+    there = strict.install()
+    device = Device("strict")
+    array = there.asarray(np.arange(3.0), device)
+    assert backend.for_device(device) is there
+    assert backend.of(array) is there
+    assert backend.xp(array) is NAMESPACE
+    assert backend.is_array(array)
+    assert there.device_of(array) == device
+    assert there.to_numpy(array).tolist() == [0, 1, 2]
+    assert type(there.keep_mask((2, 3), 0.5, device)) is StrictArray
+    assert array.device.id == 0
+    assert there.kernel("no such kernel") is None
+    assert (there.kernel("softmax") is None) == bool(cuda_emulator.missing())
+    assert strict.install(emulate=False).kernel("softmax") is None
+    strict.install()
+
+
+def test_without_a_compiler_there_are_no_kernels(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cuda_emulator, "_COMPILER", None)
+    assert strict.install().kernel("softmax") is None
+
+
+def test_everything_an_array_offers_cupy_offers_too() -> None:
+    own = {"emulator_array", "_array", "_base", "__weakref__", "__annotations__", "__firstlineno__",
+           "__static_attributes__"}  # fmt: skip
+    offered = {name for name in vars(StrictArray) if name not in own}
+    assert offered <= set(NAMES["array"]), offered - set(NAMES["array"])
+
+
+@pytest.fixture(scope="module")
+def cupy() -> Any:
+    if importlib.util.find_spec("cupy") is None:
+        pytest.skip("CuPy cannot be imported here")
+    return importlib.import_module("cupy")
+
+
+def test_the_list_of_names_is_cupys(cupy: Any) -> None:
+    """All that the stand-in offers is there in this CuPy too, if it is not the one the list was made from."""
+    now = cupy_names.collect(cupy)
+    for name, parameters in NAMES["functions"].items():
+        if hasattr(np, name):
+            assert set(parameters) <= set(now["functions"][name]), name
+    for name in vars(NAMESPACE):
+        assert hasattr(cupy, name)
+    offered = {name for name in vars(StrictArray) if not name.startswith("_")} - {"emulator_array"}
+    assert offered <= set(now["array"])

@@ -1,0 +1,169 @@
+"""A CPU emulator of CUDA kernels: g++ builds the very source that the GPU gets (see cuda_emulator.h).
+
+It offers what the library uses of ``cupy.RawModule``. A launch checks what CUDA does not: that each argument
+is of the type the kernel declares, that arrays are contiguous, and that no kernel writes outside the arrays
+it was given (they are copied between guard bytes; what is read there is NaN).
+"""
+
+from __future__ import annotations
+
+import ctypes
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+_FOLDER = Path(__file__).parent
+_COMPILER = shutil.which("g++")
+_FLAGS = ("-O1", "-shared", "-fPIC", "-w", "-fno-strict-aliasing", "-U_FORTIFY_SOURCE")
+_KERNEL = re.compile(r'extern\s+"C"\s+__global__\s+void\s+(?:__launch_bounds__\([^)]*\)\s*)?(\w+)\s*\(')
+_GUARD_BYTES = 4096
+_POISON = 0xFF
+_FREE_SHARED_BYTES = 48 * 1024
+
+
+def missing() -> str:
+    """Why kernels cannot be emulated on this machine; "" where they can."""
+    if sys.platform != "linux":
+        return "CUDA kernels are emulated on Linux only"
+    return "" if _COMPILER else "no g++ on this machine: CUDA kernels cannot be emulated"
+
+
+class EmulatorError(RuntimeError):
+    """A kernel that does not compile, a launch CUDA would refuse, or a fault while it ran."""
+
+
+class RawModule:
+    """What ``cupy.RawModule`` is to a GPU: kernels are ``code``'s ``extern "C" __global__`` functions."""
+
+    def __init__(self, *, code: str, options: tuple[str, ...] = ()) -> None:
+        self.kernels = _KERNEL.findall(code)
+        defines = [option for option in options if option.startswith("-D")]
+        if "-DREAL_BITS=16" in defines:
+            defines.append("-DEMULATOR_HALF")
+        wrappers = "".join(f"EMULATOR_KERNEL({name})\n" for name in self.kernels)
+        self.library = ctypes.CDLL(str(_build(f'{code}\n#line 1 "emulator"\n{wrappers}', tuple(defines))))
+
+    def get_function(self, name: str) -> RawKernel:
+        if name not in self.kernels:
+            raise EmulatorError(f"no kernel {name!r} in this source, which has {self.kernels}")
+        return RawKernel(self.library, name)
+
+
+class RawKernel:
+    """What ``cupy.RawKernel`` is to a GPU."""
+
+    def __init__(self, library: ctypes.CDLL, name: str) -> None:
+        self.name = name
+        self.max_dynamic_shared_size_bytes = _FREE_SHARED_BYTES
+        self._launch = library[f"launch_{name}"]
+        self._launch.restype = ctypes.c_char_p
+        signature = library[f"signature_{name}"]
+        signature.restype = ctypes.c_char_p
+        self.parameters = re.findall(r"\*?.", signature().decode())
+
+    def __call__(
+        self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...], *, shared_mem: int = 0
+    ) -> None:
+        grid, block = (*grid, 1, 1)[:3], (*block, 1, 1)[:3]
+        self._check(grid, block, args, shared_mem)
+        memory = _Memory()
+        values = [_value(arg, kind, memory) for arg, kind in zip(args, self.parameters, strict=True)]
+        addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
+        error = self._launch((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block),
+                             ctypes.c_size_t(shared_mem), addresses)  # fmt: skip
+        if error:
+            raise EmulatorError(f"{self.name}: {error.decode()}")
+        memory.give_back(self.name)
+
+    def _check(
+        self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...], shared_mem: int
+    ) -> None:
+        threads = block[0] * block[1] * block[2]
+        if not (0 < grid[0] < 2**31 and 0 < grid[1] < 65536 and 0 < grid[2] < 65536):
+            raise EmulatorError(f"{self.name}: CUDA refuses a grid of {grid}")
+        if not 0 < threads <= 1024 or threads % 32 or block[2] > 64:
+            raise EmulatorError(f"{self.name}: a block of {block} is not 1 to 32 whole warps")
+        if shared_mem > self.max_dynamic_shared_size_bytes:
+            limit = self.max_dynamic_shared_size_bytes
+            raise EmulatorError(f"{self.name}: {shared_mem} bytes of shared memory, {limit} allowed")
+        if len(args) != len(self.parameters):
+            raise EmulatorError(f"{self.name} takes {len(self.parameters)} arguments, not {len(args)}")
+
+
+def _build(code: str, defines: tuple[str, ...]) -> Path:
+    """The shared library of a source, from a folder of the user's that keeps what was built before."""
+    if _COMPILER is None:
+        raise EmulatorError(missing())
+    header = (_FOLDER / "cuda_emulator.h").read_text()
+    key = hashlib.sha256(repr((code, defines, header, _FLAGS, _COMPILER)).encode()).hexdigest()[:32]
+    folder = Path(tempfile.gettempdir()) / f"minigrad-cuda-emulator-{os.getuid()}"
+    folder.mkdir(mode=0o700, exist_ok=True)
+    library = folder / f"{key}.so"
+    if not library.exists():
+        with tempfile.TemporaryDirectory(dir=folder) as work:
+            source, built = Path(work) / "kernel.cpp", Path(work) / "kernel.so"
+            source.write_text(code)
+            include = (f"-I{_FOLDER}", "-include", "cuda_emulator.h")
+            command = [_COMPILER, "-std=c++17", *_FLAGS, *defines, *include, str(source), "-o", str(built)]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                raise EmulatorError(f"g++ refuses the kernel:\n{done.stderr}")
+            os.replace(built, library)
+    return library
+
+
+class _Memory:
+    """The arrays of one launch, copied between guards. Arrays that share memory share their copy."""
+
+    def __init__(self) -> None:
+        self._copies: list[tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]] = []
+
+    def lend(self, array: np.ndarray[Any, Any]) -> int:
+        """The address of an array's copy."""
+        for original, copy in self._copies:
+            if original.ctypes.data == array.ctypes.data and original.nbytes == array.nbytes:
+                return copy.ctypes.data + _GUARD_BYTES
+            if np.may_share_memory(original, array):
+                raise EmulatorError("two arrays of a launch overlap in part")
+        copy = np.full(array.nbytes + 2 * _GUARD_BYTES, _POISON, np.uint8)
+        copy[_GUARD_BYTES : _GUARD_BYTES + array.nbytes] = _bytes(array)
+        self._copies.append((array, copy))
+        return copy.ctypes.data + _GUARD_BYTES
+
+    def give_back(self, name: str) -> None:
+        """Copy back what the kernel wrote."""
+        for original, copy in self._copies:
+            stop = _GUARD_BYTES + original.nbytes
+            if (copy[:_GUARD_BYTES] != _POISON).any() or (copy[stop:] != _POISON).any():
+                raise EmulatorError(f"{name} wrote outside an array of shape {original.shape}")
+            _bytes(original)[...] = copy[_GUARD_BYTES:stop]
+
+
+def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    return array.reshape(-1).view(np.uint8)
+
+
+def _value(arg: Any, kind: str, memory: _Memory) -> Any:
+    """An argument as CuPy would pass it: arrays by address, int as long long, float as double."""
+    if hasattr(arg, "emulator_array"):
+        array = arg.emulator_array()
+        if kind != f"*{array.dtype.char}" and not (kind == "*q" and array.dtype == np.int64):
+            raise EmulatorError(f"an array of {array.dtype} where the kernel declares {kind}")
+        if not array.flags.c_contiguous:
+            raise EmulatorError(f"an array of shape {array.shape} that is not contiguous")
+        return ctypes.c_void_p(memory.lend(array))
+    if type(arg) is int and kind.startswith("*") and arg == 0:
+        return ctypes.c_void_p(None)
+    if type(arg) is int and kind == "q":
+        return ctypes.c_longlong(arg)
+    if type(arg) is float and kind == "d":
+        return ctypes.c_double(arg)
+    raise EmulatorError(f"{arg!r} ({type(arg).__name__}) where the kernel declares {kind}")

@@ -1,0 +1,44 @@
+"""Which functions CuPy has, and their keywords: writes ``cupy_names.json``, which the strict stand-in obeys.
+
+    python -m tests.support.cupy_names      (where CuPy can be imported; it needs no GPU)
+"""
+
+from __future__ import annotations
+
+import inspect
+import json
+from pathlib import Path
+from typing import Any
+
+FILE = Path(__file__).with_name("cupy_names.json")
+_UFUNC = ["*", "out", "dtype", "casting"]  # what every ufunc of CuPy takes
+
+
+def parameters(function: Any) -> list[str]:
+    """The names of a function's parameters; "*" and "**" stand for any positional ones, any keywords."""
+    if type(function).__name__ == "ufunc":
+        return _UFUNC
+    try:
+        kinds = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # compiled code that does not tell
+        return ["*", "**"]
+    return ["*" if p.kind is p.VAR_POSITIONAL else "**" if p.kind is p.VAR_KEYWORD else p.name for p in kinds]
+
+
+def collect(cupy: Any) -> dict[str, Any]:
+    """Functions with their parameters, the names of constants and types, and what an array has."""
+    public = {name: getattr(cupy, name) for name in sorted(dir(cupy)) if not name.startswith("_")}
+    functions = {n: parameters(v) for n, v in public.items() if callable(v) and not isinstance(v, type)}
+    constants = [n for n, v in public.items() if n not in functions and not inspect.ismodule(v)]
+    return {"functions": functions, "constants": constants, "array": dir(cupy.ndarray)}
+
+
+def write(names: dict[str, Any]) -> None:
+    """Save the names, a function a line."""
+    functions = ",\n".join(f"{json.dumps(n)}: {json.dumps(p)}" for n, p in names["functions"].items())
+    constants, array = json.dumps(names["constants"]), json.dumps(names["array"])
+    FILE.write_text(f'{{"functions": {{\n{functions}}},\n"constants": {constants},\n"array": {array}}}\n')
+
+
+if __name__ == "__main__":
+    write(collect(__import__("cupy")))

@@ -1,0 +1,92 @@
+"""Runs the Python examples of a Markdown page, in order and in one namespace, and compares what they print.
+
+    python -m tests.support.documents README.md
+
+A block of ```text that follows a block of ```python is what that prints ("..." stands for anything). A block
+of ```python that begins with ">>>" is a session, as in doctest. A page gets a process of its own: what its
+examples register, seed or set does not reach other tests.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import doctest
+import io
+import re
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)[^\n]*\n(?P<text>.*?)^(?P=indent)```", re.M | re.S)
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block.
+
+    Attributes:
+        line: of its first line of text, from 1.
+        follows: whether nothing but white space lies between it and the block before.
+    """
+
+    language: str
+    text: str
+    line: int
+    follows: bool
+
+
+def blocks(page: str) -> list[Block]:
+    """The fenced blocks of a page, in order."""
+    found, end = [], 0
+    for match in FENCE.finditer(page):
+        lines = [line.removeprefix(match["indent"]) for line in match["text"].splitlines()]
+        line = page.count("\n", 0, match.start("text")) + 1
+        follows = bool(found) and not page[end : match.start()].strip()
+        found.append(Block(match["language"], "\n".join(lines) + "\n", line, follows))
+        end = match.end()
+    return found
+
+
+def run(path: Path) -> list[str]:
+    """Run a page's examples; returns what went wrong."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    errors = []
+    page = blocks(path.read_text(encoding="utf-8"))
+    for block, after in zip(page, [*page[1:], None], strict=True):
+        if block.language != "python":
+            continue
+        wanted = after.text if after and after.language == "text" and after.follows else None
+        if block.text.startswith(">>> "):
+            errors += _run_session(block, namespace, path)
+        else:
+            errors += _run_program(block, wanted, namespace, path)
+    return errors
+
+
+def _run_program(block: Block, wanted: str | None, namespace: dict[str, Any], path: Path) -> list[str]:
+    """Run a block under the page's line numbers, and compare what it prints with ``wanted``."""
+    printed = io.StringIO()
+    code = compile("\n" * (block.line - 1) + block.text, str(path), "exec")
+    with contextlib.redirect_stdout(printed):
+        exec(code, namespace)
+    if wanted is None or doctest.OutputChecker().check_output(wanted, printed.getvalue(), OPTIONS):
+        return []
+    return [f"{path}:{block.line} prints\n{printed.getvalue()}\nand not\n{wanted}"]
+
+
+def _run_session(block: Block, namespace: dict[str, Any], path: Path) -> list[str]:
+    """Run a block of ">>> " lines and what they answer."""
+    name = f"{path.name}:{block.line}"
+    session = doctest.DocTestParser().get_doctest(block.text, namespace, name, str(path), block.line - 1)
+    session.globs = namespace  # the parser's own is a copy
+    report = io.StringIO()
+    result = doctest.DocTestRunner(optionflags=OPTIONS).run(session, out=report.write, clear_globs=False)
+    return [report.getvalue()] if result.failed else []
+
+
+if __name__ == "__main__":
+    problems = run(Path(sys.argv[1]))
+    print("\n".join(problems))
+    sys.exit(bool(problems))

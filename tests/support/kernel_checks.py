@@ -1,0 +1,104 @@
+"""What the tests of the CUDA kernels share: run a kernel (emulated or on a GPU), check its gradients."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad import backend
+from minigrad.backend import cuda
+from minigrad.backend.device import Device
+
+from . import cuda_emulator, strict
+
+Ndarray = Any
+needs_emulator = pytest.mark.skipif(bool(cuda_emulator.missing()), reason=cuda_emulator.missing() or "none")
+PLACES = [pytest.param("strict", marks=needs_emulator)]
+if cuda.is_available():
+    PLACES.append(pytest.param("cuda", marks=pytest.mark.cuda))
+TOLERANCE = {"float16": 4e-3, "float32": 1e-5, "float64": 1e-10}
+
+
+_place = "strict"
+
+
+def use(place: str) -> None:
+    """Run kernels there from now on: "strict" (the emulator) or "cuda"."""
+    global _place
+    _place = place
+    strict.install()
+
+
+def _backend() -> Any:
+    return backend.for_device(Device(_place))
+
+
+def namespace() -> Any:
+    """What stands for ``cupy``, or ``cupy``."""
+    return _backend().xp
+
+
+def most_shared_bytes() -> int:
+    """Shared memory that a block may ask for."""
+    return int(on_device(np.zeros(1)).device.attributes["MaxSharedMemoryPerBlockOptin"])
+
+
+def kernel(name: str) -> Any:
+    """The CUDA kernel of that name."""
+    return _backend().kernel(name)
+
+
+def on_device(value: Any) -> Any:
+    """A NumPy array as one of the backend's; anything else as it is."""
+    return _backend().asarray(value, Device(_place)) if isinstance(value, np.ndarray) else value
+
+
+def to_host(value: Any) -> Any:
+    """The backend's arrays, in a tuple too, as NumPy's."""
+    if isinstance(value, tuple):
+        return tuple(to_host(v) for v in value)
+    return value.get() if hasattr(value, "get") else value
+
+
+def forward(name: str, *args: Any) -> Ndarray:
+    """A kernel's result."""
+    return to_host(kernel(name).forward((False,) * len(args), *map(on_device, args))[0])
+
+
+def gradients(name: str, g: Ndarray, *args: Any, needs: tuple[int, ...]) -> tuple[Any, ...]:
+    """The result, and the gradient of each argument numbered in ``needs``. No other may be computed."""
+    wanted = tuple(i in needs for i in range(len(args)))
+    moved = tuple(map(on_device, args))
+    out, saved = kernel(name).forward(wanted, *moved)
+    found = to_host(kernel(name).backward(wanted, saved, on_device(g), *moved))
+    assert len(found) == len(args)
+    assert [f is not None for f in found] == list(wanted)
+    for i in needs:
+        assert found[i].shape == args[i].shape
+        assert found[i].dtype == args[i].dtype
+    return (to_host(out), *(found[i] for i in needs))
+
+
+def assert_close(found: Any, expected: Any, dtype: str = "float64") -> None:
+    """Equal to the tolerance of a dtype, relative to the largest number, NaN and shapes included."""
+    found, expected = np.asarray(found, np.float64), np.asarray(expected, np.float64)
+    assert found.shape == expected.shape
+    finite = np.abs(expected[np.isfinite(expected)])
+    largest = max(1.0, float(finite.max(initial=0.0)))
+    np.testing.assert_allclose(found, expected, rtol=TOLERANCE[dtype], atol=TOLERANCE[dtype] * largest)
+
+
+def check_slopes(name: str, *args: Any, needs: tuple[int, ...], seed: int = 0) -> None:
+    """Each gradient in float64, along a random direction, against the difference quotient of the forward."""
+    rng, step = np.random.default_rng(seed), 1e-6
+    out = forward(name, *args)
+    g = np.asarray(rng.standard_normal(out.shape))
+    _, *found = gradients(name, g, *args, needs=needs)
+    for i, gradient in zip(needs, found, strict=True):
+        direction = rng.standard_normal(args[i].shape)
+        moved = [np.asarray(args[i] + s * step * direction) for s in (1, -1)]
+        ahead, behind = (forward(name, *args[:i], arg, *args[i + 1 :]) for arg in moved)
+        slope = float((g * (ahead - behind)).sum() / (2 * step))
+        assert float((gradient * direction).sum()) == pytest.approx(slope, rel=1e-6, abs=1e-7)

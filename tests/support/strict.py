@@ -1,0 +1,65 @@
+"""The backend "strict": the GPU path without a GPU.
+
+Arrays refuse what CuPy's refuse (``strict_array``), and fused kernels are the CUDA sources themselves, run by
+an emulator (``cuda_emulator``). ``install()`` makes the device "strict" known::
+
+    strict.install()                 # kernels through the emulator, where there is a g++
+    strict.install(emulate=False)    # no kernels: the plain definitions run
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+
+from minigrad import backend
+from minigrad.backend import random
+from minigrad.backend.cuda import KERNELS
+from minigrad.backend.device import Device
+
+from . import cuda_emulator
+from .strict_array import NAMESPACE, StrictArray, wrap
+
+backend._device.add_type("strict")
+_STRICT = Device("strict")
+
+
+class StrictBackend:
+    """Stands in for ``CupyBackend``. ``emulate`` may be switched at any time."""
+
+    name = "strict"
+    device_type = "strict"
+    array_type: type = StrictArray
+    xp: Any = NAMESPACE
+
+    def __init__(self, emulate: bool = True) -> None:
+        self.emulate = emulate
+
+    def device_of(self, array: Any) -> Device:
+        return _STRICT
+
+    def asarray(self, array: Any, device: Device) -> Any:
+        return array if isinstance(array, StrictArray) else wrap(np.array(array))
+
+    def to_numpy(self, array: Any) -> np.ndarray[Any, Any]:
+        return array.get()  # type: ignore[no-any-return]
+
+    def kernel(self, name: str) -> Any:
+        if name not in KERNELS or not self.emulate or cuda_emulator.missing():
+            return None
+        return importlib.import_module(f"minigrad.backend.kernels.{name}_cuda")
+
+    def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Any:
+        return wrap(random.cpu_keep_mask(shape, p))  # the CPU's draw: results can be compared
+
+
+BACKEND = StrictBackend()
+
+
+def install(emulate: bool = True) -> StrictBackend:
+    """Make the device "strict" known (again: set its mode)."""
+    BACKEND.emulate = emulate
+    backend.register(BACKEND)
+    return BACKEND

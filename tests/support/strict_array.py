@@ -1,0 +1,428 @@
+"""An array that refuses what a CuPy array refuses, on NumPy's memory: ``StrictArray``, and ``Namespace``.
+
+A program that mixes host and device, or relies on what only NumPy has, fails here as it would on a GPU:
+
+- no implicit conversion to NumPy, no NumPy arrays among the operands (NumPy scalars are welcome);
+- no function, keyword or method that CuPy lacks (``cupy_names.json``), no Python lists as operands;
+- results are arrays, of no axes too: nothing turns into a scalar by itself.
+
+As on a GPU, views share memory and name their owner as ``base``. New memory of ``empty`` is poisoned.
+"""
+
+from __future__ import annotations
+
+import json
+import operator
+import weakref
+from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any, Self
+
+import numpy as np
+
+from . import cuda_emulator, cupy_names
+
+Ndarray = Any  # a numpy.ndarray
+NAMES: dict[str, Any] = json.loads(cupy_names.FILE.read_text())
+_SCALARS = (bool, int, float, complex, np.generic)
+# functions that take sequences of arrays, that make arrays of anything, and that answer in plain Python
+_TAKE_SEQUENCES = frozenset({
+    "block", "broadcast_arrays", "column_stack", "concatenate", "dstack", "einsum", "hstack", "meshgrid",
+    "stack", "vstack",
+})  # fmt: skip
+_CONVERT = frozenset({"array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray"})
+_PLAIN = frozenset({
+    "broadcast_shapes", "can_cast", "common_type", "isscalar", "issubdtype", "may_share_memory",
+    "min_scalar_type", "ndim", "promote_types", "result_type", "shape", "shares_memory", "size",
+})  # fmt: skip
+_TAKE_SHAPES = frozenset({
+    "arange", "broadcast_shapes", "empty", "eye", "full", "identity", "indices", "linspace", "logspace",
+    "ones", "tri", "tril_indices", "triu_indices", "zeros",
+})  # fmt: skip
+_owners: weakref.WeakValueDictionary[int, StrictArray] = weakref.WeakValueDictionary()
+
+
+class Device:
+    """Where every strict array lives: stands for ``cupy.cuda.Device``."""
+
+    id = 0
+
+    def __init__(self) -> None:
+        self.attributes = {"MaxSharedMemoryPerBlockOptin": 227 * 1024}  # a Hopper
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        pass
+
+
+DEVICE = Device()
+
+
+def _attribute(name: str) -> property:
+    return property(lambda self: getattr(self._array, name))
+
+
+class StrictArray:
+    """A NumPy array behind CuPy's interface. ``get()`` is the way back to NumPy."""
+
+    __slots__ = ("__weakref__", "_array", "_base")
+    __hash__ = None  # type: ignore[assignment]
+    __array_priority__ = 100
+
+    def __init__(self, array: Ndarray, base: StrictArray | None = None) -> None:
+        if type(array) is not np.ndarray or array.dtype.kind not in "?biufc":
+            raise TypeError(f"Unsupported type {type(array)} or dtype {getattr(array, 'dtype', None)}")
+        self._array = array
+        self._base = base
+
+    def emulator_array(self) -> Ndarray:
+        """The memory itself, for the emulator of kernels alone."""
+        return self._array
+
+    # to NumPy and Python, on demand only
+
+    def get(self) -> Ndarray:
+        return self._array.copy()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Ndarray:
+        raise TypeError("Implicit conversion to a NumPy array is not allowed. "
+                        "Please use `.get()` to construct a NumPy array explicitly.")  # fmt: skip
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method != "__call__":
+            return NotImplemented
+        return getattr(NAMESPACE, ufunc.__name__)(*inputs, **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return getattr(NAMESPACE, function.__name__)(*args, **kwargs)
+
+    def item(self, *index: int) -> Any:
+        return self._array.item(*index)
+
+    def tolist(self) -> Any:
+        return self._array.tolist()
+
+    def tobytes(self) -> bytes:
+        return self._array.tobytes()
+
+    def __bool__(self) -> bool:
+        return bool(self._array)
+
+    def __int__(self) -> int:
+        return int(self._array)
+
+    def __float__(self) -> float:
+        return float(self._array)
+
+    def __repr__(self) -> str:
+        return repr(self._array)
+
+    def __str__(self) -> str:
+        return str(self._array)
+
+    def __format__(self, spec: str) -> str:
+        return format(self._array, spec)
+
+    # what it is
+
+    shape: Any = _attribute("shape")
+    dtype: Any = _attribute("dtype")
+    ndim: Any = _attribute("ndim")
+    size: Any = _attribute("size")
+    strides: Any = _attribute("strides")
+    itemsize: Any = _attribute("itemsize")
+    nbytes: Any = _attribute("nbytes")
+
+    @property
+    def base(self) -> StrictArray | None:
+        return self._base
+
+    @property
+    def device(self) -> Device:
+        return DEVICE
+
+    @property
+    def flags(self) -> Any:
+        flags = self._array.flags
+        return SimpleNamespace(c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous,
+                               owndata=self._base is None)  # fmt: skip
+
+    @property
+    def T(self) -> Any:
+        return wrap(self._array.T)
+
+    @property
+    def mT(self) -> Any:
+        return wrap(self._array.mT)
+
+    def __len__(self) -> int:
+        return len(self._array)
+
+    def __iter__(self) -> Iterator[StrictArray]:
+        if self._array.ndim == 0:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(len(self)))
+
+    # its elements
+
+    def __getitem__(self, index: Any) -> Any:
+        whole = index if isinstance(index, tuple) else (index,)
+        arrays = any(isinstance(i, (StrictArray, np.ndarray, list)) for i in whole)
+        if not arrays and not any(i is Ellipsis for i in whole):
+            whole = (*whole, Ellipsis)  # a view where NumPy would give a scalar
+        return wrap(np.asarray(self._array[_index(whole)]))
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._array[_index(index if isinstance(index, tuple) else (index,))] = _operand(value)
+
+    def fill(self, value: Any) -> None:
+        if isinstance(value, (np.ndarray, StrictArray)) and value.ndim:
+            raise TypeError("fill takes a scalar")
+        self._array.fill(value.item() if isinstance(value, StrictArray) else value)
+
+    def __copy__(self) -> Any:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        return wrap, (self._array.copy(),)
+
+    def copy(self, order: Any = "C") -> Any:
+        return wrap(self._array.copy(order))
+
+    def astype(
+        self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True
+    ) -> Any:
+        return wrap(self._array.astype(dtype, order=order, copy=copy), self)
+
+    def view(self, dtype: Any = None) -> Any:
+        return wrap(self._array.view() if dtype is None else self._array.view(dtype))
+
+    def take(self, indices: Any, axis: Any = None, out: Any = None) -> Any:
+        into = None if out is None else out._array
+        found = wrap(np.asarray(self._array.take(_index((indices,))[0], axis, into)))
+        return found if out is None else out
+
+    def scatter_add(self, index: Any, value: Any) -> None:
+        if self._array.dtype.char not in "iIefdQ":
+            raise TypeError("scatter_add only supports int32, float16, float32, float64, uint32, uint64")
+        np.add.at(self._array, _index(index if isinstance(index, tuple) else (index,)), _operand(value))
+
+
+def wrap(result: Any, *sources: Any) -> Any:
+    """NumPy's result as CuPy would give it: the source itself where nothing was done, a view, a new array."""
+    if isinstance(result, (tuple, list)):
+        return type(result)(wrap(r, *sources) for r in result)
+    if isinstance(result, (np.generic, bool)):
+        result = np.asarray(result)
+    if type(result) is not np.ndarray:
+        return result
+    for source in sources:
+        if isinstance(source, StrictArray) and result is source._array:
+            return source
+    owner = result
+    while type(owner.base) is np.ndarray:
+        owner = owner.base
+    known = _owners.get(id(owner))
+    array = StrictArray(result, known)
+    if known is None:
+        _owners[id(owner)] = array
+    return array
+
+
+def _operand(value: Any) -> Any:
+    """What an operator or function may be given: a strict array or a scalar."""
+    if isinstance(value, StrictArray):
+        return value._array
+    if isinstance(value, _SCALARS):
+        return value
+    raise TypeError(f"Unsupported type {type(value)}")
+
+
+def _index(index: tuple[Any, ...]) -> tuple[Any, ...]:
+    """An index as NumPy takes it. CuPy converts NumPy arrays and lists here."""
+    return tuple(i._array if isinstance(i, StrictArray) else i for i in index)
+
+
+def _binary(function: Callable[[Any, Any], Any], swapped: bool) -> Callable[[StrictArray, Any], Any]:
+    def method(self: StrictArray, other: Any) -> Any:
+        if not isinstance(other, (StrictArray, np.ndarray, *_SCALARS)):
+            return NotImplemented
+        mine, others = self._array, _operand(other)
+        with np.errstate(all="ignore"):  # a GPU does not warn
+            return wrap(np.asarray(function(others, mine) if swapped else function(mine, others)))
+
+    return method
+
+
+def _inplace(ufunc: Any) -> Callable[[StrictArray, Any], StrictArray]:
+    def method(self: StrictArray, other: Any) -> Any:
+        with np.errstate(all="ignore"):
+            ufunc(self._array, _operand(other), out=self._array)
+        return self
+
+    return method
+
+
+def _by_function(name: str, parameters: tuple[str, ...]) -> Callable[..., Any]:
+    """A method that does what NumPy's does, with the parameters of CuPy's."""
+
+    def method(self: StrictArray, *args: Any, **kwargs: Any) -> Any:
+        unknown = [k for k in kwargs if k not in parameters]
+        if unknown:
+            raise TypeError(f"{name}() got an unexpected keyword argument {unknown[0]!r}")
+        named = {k: _plain_arrays((v,))[0] for k, v in kwargs.items()}
+        with np.errstate(all="ignore"):
+            return wrap(getattr(self._array, name)(*_plain_arrays(args), **named), self, *kwargs.values())
+
+    return method
+
+
+def _plain_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
+    for a in args:
+        if isinstance(a, np.ndarray):
+            raise TypeError(f"Unsupported type {type(a)}")
+    return tuple(a._array if isinstance(a, StrictArray) else a for a in args)
+
+
+_OPERATORS = (
+    "add", "and", "floordiv", "lshift", "matmul", "mod", "mul", "or", "pow", "rshift", "sub", "truediv",
+    "xor",
+)  # fmt: skip
+_INPLACE = {
+    "iadd": np.add, "isub": np.subtract, "imul": np.multiply, "itruediv": np.true_divide, "ipow": np.power,
+    "ifloordiv": np.floor_divide, "imod": np.remainder, "iand": np.bitwise_and, "ior": np.bitwise_or,
+    "ixor": np.bitwise_xor,
+}  # fmt: skip
+_METHODS = {
+    "all": "axis out keepdims", "any": "axis out keepdims", "argmax": "axis dtype out keepdims",
+    "argmin": "axis dtype out keepdims", "argsort": "axis", "clip": "min max out", "conj": "",
+    "cumprod": "axis dtype out", "cumsum": "axis dtype out", "diagonal": "offset axis1 axis2",
+    "dot": "b out", "flatten": "order",
+    "max": "axis out keepdims", "mean": "axis dtype out keepdims", "min": "axis out keepdims", "nonzero": "",
+    "prod": "axis dtype out keepdims", "ravel": "order", "repeat": "repeats axis", "reshape": "order",
+    "round": "decimals out", "searchsorted": "v side sorter", "sort": "axis", "squeeze": "axis",
+    "std": "axis dtype out ddof keepdims", "sum": "axis dtype out keepdims", "swapaxes": "axis1 axis2",
+    "trace": "offset axis1 axis2 dtype out", "transpose": "", "var": "axis dtype out ddof keepdims",
+}  # fmt: skip
+
+
+def _fill_in() -> None:
+    for name in _OPERATORS:
+        function = getattr(operator, f"__{name}__")
+        setattr(StrictArray, f"__{name}__", _binary(function, swapped=False))
+        setattr(StrictArray, f"__r{name}__", _binary(function, swapped=True))
+    for name in ("eq", "ne", "lt", "le", "gt", "ge"):
+        setattr(StrictArray, f"__{name}__", _binary(getattr(operator, f"__{name}__"), swapped=False))
+    for name, ufunc in _INPLACE.items():
+        setattr(StrictArray, f"__{name}__", _inplace(ufunc))
+    for name in ("neg", "pos", "abs", "invert"):
+        function = getattr(operator, f"__{name}__")
+        setattr(StrictArray, f"__{name}__", lambda self, f=function: wrap(np.asarray(f(self._array))))
+    for name, parameters in _METHODS.items():
+        setattr(StrictArray, name, _by_function(name, tuple(parameters.split())))
+
+
+class Namespace:
+    """What stands for the module ``cupy``: NumPy's functions, where CuPy has them, with its parameters."""
+
+    ndarray = StrictArray
+    RawModule = cuda_emulator.RawModule
+
+    def __init__(self) -> None:
+        for name in NAMES["constants"]:
+            value = getattr(np, name, None)
+            kinds = (np.generic, np.finfo, np.iinfo, np.dtype)
+            is_dtype = isinstance(value, type) and issubclass(value, kinds)
+            if is_dtype or isinstance(value, float) or name == "newaxis":
+                setattr(self, name, value)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_") or name not in NAMES["functions"] or not hasattr(np, name):
+            raise AttributeError(f"the strict stand-in for CuPy has no {name!r}")
+        function = Function(name, NAMES["functions"][name])
+        setattr(self, name, function)
+        return function
+
+    def asnumpy(self, a: StrictArray) -> Ndarray:
+        return a.get()
+
+    def empty(self, shape: Any, dtype: Any = float, order: Any = "C") -> Any:
+        return wrap(_poisoned(np.empty(shape, dtype, order)))
+
+    def empty_like(
+        self, a: StrictArray, dtype: Any = None, order: Any = "K", subok: Any = None, shape: Any = None
+    ) -> Any:
+        return wrap(_poisoned(np.empty_like(_operand(a), dtype, order, shape=shape)))
+
+
+class Function:
+    """A function of the namespace: NumPy's, after CuPy's objections."""
+
+    def __init__(self, name: str, parameters: list[str]) -> None:
+        self.name, self.__name__, self.parameters = name, name, parameters
+        self.numpy = getattr(np, name)
+
+    def __repr__(self) -> str:
+        return f"<strict {self.name}>"
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self._check(args, kwargs)
+        sources: list[StrictArray] = []
+        plain = [self._unwrap(a, sources) for a in args]
+        named = {k: self._unwrap(v, sources) for k, v in kwargs.items()}
+        if self.name == "argsort":
+            named["kind"] = "stable"  # CuPy's only one
+        with np.errstate(all="ignore"):
+            result = self.numpy(*plain, **named)
+        if self.name in _PLAIN:
+            return result
+        return wrap(np.asarray(result) if isinstance(result, int) else result, *sources)
+
+    def _check(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+        if "*" not in self.parameters and len(args) > len(self.parameters):
+            raise TypeError(f"cupy.{self.name} takes {len(self.parameters)} arguments, not {len(args)}")
+        for k in kwargs:
+            if k not in self.parameters and "**" not in self.parameters:
+                raise TypeError(f"cupy.{self.name} got an unexpected keyword argument {k!r}")
+        is_ufunc = isinstance(self.numpy, np.ufunc)
+        if self.name in _CONVERT | _PLAIN | _TAKE_SHAPES:
+            return
+        for a in args if is_ufunc else args[:1]:
+            if isinstance(a, (list, tuple)) and self.name not in _TAKE_SEQUENCES:
+                raise TypeError(f"cupy.{self.name}: Unsupported type {type(a)}")
+            if isinstance(a, _SCALARS) and not is_ufunc and self.parameters[:1] == ["a"]:
+                raise TypeError(f"cupy.{self.name}: Unsupported type {type(a)}")
+
+    def _unwrap(self, value: Any, sources: list[StrictArray]) -> Any:
+        if isinstance(value, StrictArray):
+            sources.append(value)
+            return value._array
+        if isinstance(value, np.ndarray):
+            if self.name not in _CONVERT:
+                raise TypeError(f"cupy.{self.name}: Unsupported type {type(value)}")
+            return value.copy()
+        if isinstance(value, (list, tuple)):
+            return type(value)(self._unwrap(v, sources) for v in value)
+        return value
+
+    def at(self, a: StrictArray, indices: Any, b: Any) -> None:
+        """``cupy.add.at`` and its kind, in place."""
+        if self.name not in ("add", "subtract", "maximum", "minimum"):
+            raise NotImplementedError(f"cupy.{self.name}.at")
+        if a.dtype.char not in "iIefdQ":
+            raise TypeError(f"cupy.{self.name}.at does not take {a.dtype}")
+        self.numpy.at(a._array, _index(indices if isinstance(indices, tuple) else (indices,)), _operand(b))
+
+
+def _poisoned(array: Ndarray) -> Ndarray:
+    array.fill(np.nan if array.dtype.kind in "fc" else True if array.dtype.kind == "b" else 77)
+    return array
+
+
+_fill_in()
+NAMESPACE = Namespace()
