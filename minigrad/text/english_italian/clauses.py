@@ -1,0 +1,238 @@
+"""Clauses: subject, verb and the rest, in both languages at once.
+
+A mood is a tense or a modal verb:
+
+    present  eats           mangia
+    past     ate            ha mangiato, è andata (passato prossimo)
+    future   will eat       mangerà
+    can      can eat        può mangiare
+    must     must eat       deve mangiare
+    want     wants to eat   vuole mangiare
+    wish     would like to eat   vorrebbe mangiare
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from minigrad.text.english_italian.lexicon import (
+    CONDITIONAL_OF_VOLERE,
+    IMPERFECT_OF_ESSERE,
+    VERBS,
+    Adjective,
+    Verb,
+)
+from minigrad.text.english_italian.phrases import Clitic, Link, Phrase
+
+Mood = Literal["present", "past", "future", "can", "must", "want", "wish"]
+
+AVERE, ESSERE = VERBS["have"], VERBS["be"]
+_ENGLISH_MODALS = {"future": "will", "can": "can", "must": "must", "wish": "would"}
+_ITALIAN_MODALS = {
+    "can": VERBS["can"].present,
+    "must": VERBS["must"].present,
+    "want": VERBS["want"].present,
+    "wish": CONDITIONAL_OF_VOLERE,
+}
+_BE = {"present": ("am", "are", "is", "are", "are"), "past": ("was", "were", "was", "were", "were")}
+_DATIVE = ("mi", "ti", "", "ci", "")
+_ENDINGS = {("m", False): "o", ("f", False): "a", ("m", True): "i", ("f", True): "e"}
+
+
+class Clause(NamedTuple):
+    """A piece of sentence in both languages, without capital and full stop.
+
+    `links` are the pairs of words that it puts together; `corpus` keeps some pairs for testing.
+    """
+
+    english: str
+    italian: str
+    links: tuple[Link, ...] = ()
+    end: str = "."
+
+
+class Adverb(NamedTuple):
+    """An adverb of frequency: before the verb in English, after the inflected verb in Italian."""
+
+    english: str
+    italian: str
+    negative: bool = False
+
+
+ALWAYS = Adverb("always", "sempre")
+OFTEN = Adverb("often", "spesso")
+NEVER = Adverb("never", "mai", negative=True)
+
+
+def phrase_join(*parts: str) -> str:
+    """The parts that are not empty, with spaces between."""
+    return " ".join(filter(None, parts))
+
+
+def agree(participle: str, gender: str, plural: bool) -> str:
+    return participle[:-1] + _ENDINGS["f" if gender == "f" else "m", plural]
+
+
+def english_verb(
+    subject: Phrase, verb: Verb, mood: Mood, negative: bool, question: bool, adverb: str = ""
+) -> str:
+    """Subject and verb: "he eats", "does he eat", "he will not eat", "he never eats"."""
+    if mood == "want":
+        tail = f" to {verb.base}"
+        base, third, past = f"want{tail}", f"wants{tail}", ""
+    else:
+        base, third, past = verb.base, verb.third, verb.past
+    if mood == "wish":
+        base = f"like to {base}"
+    auxiliary = _ENGLISH_MODALS.get(mood, "")
+    if not auxiliary and (negative or question):
+        auxiliary = "did" if mood == "past" else "does" if subject.person == 2 else "do"
+    if auxiliary:
+        main = base
+    elif mood == "past":
+        main = past
+    else:
+        main = third if subject.person == 2 else base
+    if question:
+        return phrase_join(auxiliary, subject.english, "not" if negative else "", adverb, main)
+    if negative:
+        auxiliary = "cannot" if auxiliary == "can" else f"{auxiliary} not"
+    return phrase_join(subject.english, auxiliary, adverb, main)
+
+
+def italian_verb(
+    subject: Phrase,
+    verb: Verb,
+    mood: Mood,
+    negative: bool,
+    clitic: Clitic | None = None,
+    adverb: str = "",
+) -> str:
+    """The verb with non and clitic: "non lo mangia", "le ha mangiate", "è andata"."""
+    person = subject.person
+    pronoun = clitic.italian if clitic else ""
+    if mood == "present":
+        finite, rest = verb.present[person], ""
+    elif mood == "future":
+        finite, rest = verb.future[person], ""
+    elif mood != "past":
+        finite, rest = _ITALIAN_MODALS[mood][person], verb.infinitive
+    elif verb.auxiliary == "essere":
+        finite = ESSERE.present[person]
+        rest = agree(verb.participle, subject.gender, subject.plural)
+    else:
+        finite, rest = AVERE.present[person], verb.participle
+        if clitic and clitic.agrees:
+            rest = agree(rest, clitic.gender, clitic.plural)
+            if not clitic.plural:
+                finite, pronoun = f"l'{finite}", ""
+    return phrase_join("non" if negative else "", pronoun, finite, adverb, rest)
+
+
+def clause(
+    subject: Phrase,
+    verb: Verb,
+    mood: Mood = "present",
+    tail: tuple[str, str] = ("", ""),
+    *,
+    links: tuple[Link, ...] = (),
+    negative: bool = False,
+    question: bool = False,
+    clitic: Clitic | None = None,
+    adverb: Adverb | None = None,
+) -> Clause:
+    """Subject, verb and `tail` (English, Italian), which holds objects, places and times.
+
+    A yes/no question keeps the order of a statement in Italian. The clause links subject and verb
+    and adds `links` and those of the subject.
+    """
+    before, after = (adverb.english, adverb.italian) if adverb else ("", "")
+    non = negative or (adverb is not None and adverb.negative)
+    english = english_verb(subject, verb, mood, negative, question, before)
+    italian = italian_verb(subject, verb, mood, non, clitic, after)
+    return Clause(
+        phrase_join(english, clitic.english if clitic else "", tail[0]),
+        phrase_join(subject.italian, italian, tail[1]),
+        subject_links(subject, verb.base) + links,
+        "?" if question else ".",
+    )
+
+
+def subject_links(subject: Phrase, verb: str) -> tuple[Link, ...]:
+    return (*subject.links, (subject.head, verb)) if subject.head else subject.links
+
+
+def be(tense: str, subject: Phrase) -> tuple[str, str]:
+    """The verb to be in the present, past (Italian imperfect) or future."""
+    if tense == "future":
+        return "will be", ESSERE.future[subject.person]
+    italian = ESSERE.present if tense == "present" else IMPERFECT_OF_ESSERE
+    return _BE[tense][subject.person], italian[subject.person]
+
+
+def copula(
+    subject: Phrase,
+    predicate: tuple[str, str],
+    tense: str = "present",
+    *,
+    links: tuple[Link, ...] = (),
+    negative: bool = False,
+    question: bool = False,
+) -> Clause:
+    """Subject, to be, `predicate` (English, Italian): "is the house big?", "la casa è grande?"."""
+    is_, essere = be(tense, subject)
+    non = "non " if negative else ""
+    if question:
+        first, _, rest = is_.partition(" ")
+        english = phrase_join(first, subject.english, rest, predicate[0])
+    elif negative:
+        first, _, rest = is_.partition(" ")
+        english = phrase_join(subject.english, first, "not", rest, predicate[0])
+    else:
+        english = f"{subject.english} {is_} {predicate[0]}"
+    italian = phrase_join(subject.italian, f"{non}{essere} {predicate[1]}")
+    return Clause(english, italian, subject.links + links, "?" if question else ".")
+
+
+def quality(
+    subject: Phrase, adjective: Adjective, degree: tuple[str, str] = ("", "")
+) -> tuple[tuple[str, str], tuple[Link, ...]]:
+    """A predicate adjective that agrees with `subject`, and the link it makes with it."""
+    italian = adjective.italian[subject.gender, subject.plural]
+    predicate = phrase_join(degree[0], adjective.english), phrase_join(degree[1], italian)
+    return predicate, ((subject.head, adjective.english),) if subject.head else ()
+
+
+def piacere(
+    who: Phrase,
+    liked: Phrase,
+    mood: Mood = "present",
+    *,
+    negative: bool = False,
+    question: bool = False,
+    much: bool = False,
+) -> Clause:
+    """To like something: in Italian the thing pleases the person ("Ai gatti piace il latte").
+
+    The verb agrees with what is liked, also its participle ("Mi è piaciuta la torta").
+    """
+    english = english_verb(who, VERBS["like"], mood, negative, question)
+    english = phrase_join(english, liked.english, "very much" if much else "")
+    if mood == "past":
+        form = "sono" if liked.plural else "è"
+        form = f"{form} {agree('piaciuto', liked.gender, liked.plural)}"
+    else:
+        form = "piacciono" if liked.plural else "piace"
+    italian = phrase_join(experiencer(who, negative), form, "molto" if much else "", liked.italian)
+    links = (*subject_links(who, "like"), ("like", liked.head), *liked.links)
+    return Clause(english, italian, links, "?" if question else ".")
+
+
+def experiencer(who: Phrase, negative: bool) -> str:
+    """The person to whom something is pleasing, with the negation: "non mi", "a Maria non"."""
+    non = "non" if negative else ""
+    if who.rest:
+        return phrase_join(who.after("a"), non)
+    if who.person == 4:
+        return phrase_join("a loro", non)
+    return phrase_join(non, _DATIVE[who.person] or ("le" if who.gender == "f" else "gli"))

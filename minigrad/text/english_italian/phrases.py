@@ -1,0 +1,204 @@
+"""Phrases: a noun with its determiner and adjective, a pronoun, a name, in both languages at once.
+
+Nothing here is random; `speaker` chooses, this module says it correctly.
+
+Conventions where English does not tell what Italian must say:
+- "you" is tu;
+- I, we, you and they are masculine ("I am tired": Sono stanco), and so are friend, student,
+  teacher, child, doctor, waiter and psychologist;
+- a group is feminine only when all of it is (Maria and Anna: stanche).
+"""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from minigrad.text.english_italian.lexicon import (
+    ADJECTIVES,
+    NOUNS,
+    NUMBERS,
+    WOMEN,
+    Adjective,
+    Noun,
+)
+from minigrad.text.english_italian.morphology import (
+    Gender,
+    a_or_an,
+    contract,
+    definite,
+    indefinite,
+    inflect,
+    join,
+    with_preposition,
+)
+
+Link = tuple[str, str]
+"""Two words that a sentence puts together (noun + adjective, verb + object, subject + verb)."""
+
+
+class Phrase(NamedTuple):
+    """A noun phrase. `article` is apart from `rest` so that a preposition can swallow it."""
+
+    english: str
+    article: str
+    rest: str
+    person: int
+    gender: Gender
+    plural: bool
+    pronoun: str
+    head: str = ""
+    links: tuple[Link, ...] = ()
+
+    @property
+    def italian(self) -> str:
+        """The phrase as subject or object; "" for a subject pronoun, which Italian leaves out."""
+        return join(self.article, self.rest) if self.rest else ""
+
+    def after(self, preposition: str) -> str:
+        """The Italian phrase after `preposition`, contracted: al cane, della mia amica."""
+        return with_preposition(preposition, self.article, self.rest)
+
+
+class Clitic(NamedTuple):
+    """An object pronoun; `agrees` if a participle after it takes its gender (le ho viste)."""
+
+    english: str
+    italian: str
+    gender: Gender
+    plural: bool
+    agrees: bool
+
+
+POSSESSIVES = {
+    "my": inflect("mio", "miei"),
+    "your": inflect("tuo", "tuoi"),
+    "his": inflect("suo", "suoi"),
+    "her": inflect("suo", "suoi"),
+    "our": inflect("nostro"),
+    "their": dict.fromkeys(inflect("loro"), "loro"),
+}
+_THIS = inflect("questo")
+_MANY = inflect("molto")
+_BELLO = ADJECTIVES["beautiful"]
+
+PRONOUNS = {
+    "I": Phrase("I", "", "", 0, "m", False, "I"),
+    "you": Phrase("you", "", "", 1, "m", False, "you"),
+    "he": Phrase("he", "", "", 2, "m", False, "he"),
+    "she": Phrase("she", "", "", 2, "f", False, "she"),
+    "we": Phrase("we", "", "", 3, "m", True, "we"),
+    "they": Phrase("they", "", "", 4, "m", True, "they"),
+}
+OBJECT_PRONOUNS = {
+    "me": Clitic("me", "mi", "m", False, False),
+    "you": Clitic("you", "ti", "m", False, False),
+    "him": Clitic("him", "lo", "m", False, True),
+    "her": Clitic("her", "la", "f", False, True),
+    "us": Clitic("us", "ci", "m", True, False),
+}
+DATIVES = {
+    "me": Clitic("me", "mi", "m", False, False),
+    "you": Clitic("you", "ti", "m", False, False),
+    "him": Clitic("him", "gli", "m", False, False),
+    "her": Clitic("her", "le", "f", False, False),
+    "us": Clitic("us", "ci", "m", True, False),
+}
+
+
+def back_reference(phrase: Phrase) -> Clitic:
+    """The clitic that takes up `phrase` again: "Compro le mele e le mangio"."""
+    italian = {"m": ("lo", "li"), "f": ("la", "le")}[phrase.gender][phrase.plural]
+    english = {"he": "him", "she": "her", "it": "it", "they": "them"}[phrase.pronoun]
+    return Clitic(english, italian, phrase.gender, phrase.plural, True)
+
+
+@cache
+def name(who: str) -> Phrase:
+    """A person's name, the same in both languages."""
+    woman = who in WOMEN
+    return Phrase(who, "", who, 2, "f" if woman else "m", False, "she" if woman else "he", who)
+
+
+@cache
+def two_names(one: str, other: str) -> Phrase:
+    gender: Gender = "f" if one in WOMEN and other in WOMEN else "m"
+    return Phrase(f"{one} and {other}", "", f"{one} e {other}", 4, gender, True, "they")
+
+
+@cache
+def noun_phrase(
+    determiner: str, noun: Noun, plural: bool = False, adjective: Adjective | None = None
+) -> Phrase:
+    """A noun phrase from its parts.
+
+    Args:
+        determiner: the, a, this, that, some, many, a possessive (my), a number (two),
+            a genitive ("Maria's"), or "" for a generic noun: "cats" is i gatti, "bread" il pane.
+            this and that become these and those in the plural.
+    """
+    gender = noun.plural_gender if plural else noun.gender
+    english, italian = _core(noun, plural, gender, adjective)
+    the = definite(gender, plural, italian)
+    article = ""
+    if determiner == "the":
+        article, english = the, f"the {english}"
+    elif determiner == "":
+        article = the
+    elif determiner == "a":
+        article, english = indefinite(gender, italian), f"{a_or_an(english)} {english}"
+    elif determiner == "some":
+        italian, english = join(contract("di", the), italian), f"some {english}"
+    elif determiner == "this":
+        italian = f"{_THIS[gender, plural]} {italian}"
+        english = f"{'these' if plural else 'this'} {english}"
+    elif determiner == "that":
+        italian = join(contract("quello", the), italian)
+        english = f"{'those' if plural else 'that'} {english}"
+    elif determiner in POSSESSIVES:
+        form = POSSESSIVES[determiner][gender, plural]
+        # mia sorella, but le mie sorelle and la loro sorella
+        bare = "kin" in noun.kinds and not plural and form != "loro"
+        article = "" if bare else definite(gender, plural, form)
+        italian, english = f"{form} {italian}", f"{determiner} {english}"
+    elif determiner.endswith("'s"):
+        owner = determiner.removesuffix("'s")
+        article, italian, english = the, f"{italian} di {owner}", f"{determiner} {english}"
+    else:
+        count = _MANY[gender, plural] if determiner == "many" else NUMBERS[determiner]
+        italian, english = f"{count} {italian}", f"{determiner} {english}"
+    if noun.kinds.isdisjoint(("person", "kin")):
+        pronoun = "it"
+    else:
+        pronoun = "she" if gender == "f" else "he"
+    links = ((noun.name, adjective.english),) if adjective else ()
+    person, pronoun = (4, "they") if plural else (2, pronoun)
+    return Phrase(english, article, italian, person, gender, plural, pronoun, noun.name, links)
+
+
+def _core(noun: Noun, plural: bool, gender: Gender, adjective: Adjective | None) -> tuple[str, str]:
+    """Noun and adjective without determiner. Only bello stands before its noun (un bel gatto)."""
+    english = noun.english_plural if plural else noun.english
+    italian = noun.italian_plural if plural else noun.italian
+    if adjective is None:
+        return english, italian
+    english = f"{adjective.english} {english}"
+    if adjective is _BELLO:
+        form = contract("bello", definite(gender, plural, italian))
+        return english, join(form, italian)
+    return english, f"{italian} {adjective.italian[gender, plural]}"
+
+
+@cache
+def measured(vessel: str, plural: bool, drink: str) -> Phrase:
+    """A glass of water: un bicchiere d'acqua; three cups of tea: tre tazze di tè.
+
+    The plural is of two: "two glasses of wine".
+    """
+    outer = noun_phrase("two" if plural else "a", NOUNS[vessel], plural)
+    content = NOUNS[drink].italian
+    of = "d'" if content[0] == "a" else "di"
+    rest = f"{outer.rest} {join(of, content)}"
+    return outer._replace(
+        english=f"{outer.english} of {drink}", rest=rest, links=((vessel, drink),), head=drink
+    )

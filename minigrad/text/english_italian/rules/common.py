@@ -1,0 +1,105 @@
+"""What the rules share: moods, habits, and lists of words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from minigrad.text.english_italian.clauses import (
+    ALWAYS,
+    NEVER,
+    OFTEN,
+    Clause,
+    Mood,
+)
+from minigrad.text.english_italian.lexicon import (
+    ADJECTIVES,
+    NOUNS,
+    PLACES,
+    VERBS,
+    Adjective,
+    Verb,
+    adjectives,
+    nouns,
+)
+from minigrad.text.english_italian.speaker import ANIMALS, Speaker
+
+Rule = Callable[[Speaker], Clause]
+
+
+def verbs_named(names: str) -> tuple[Verb, ...]:
+    return tuple(VERBS[name.replace("_", " ")] for name in names.split())
+
+
+def adjectives_named(names: str) -> tuple[Adjective, ...]:
+    return tuple(ADJECTIVES[name] for name in names.split())
+
+
+ACTIONS = verbs_named(
+    "eat drink buy see read write open close wash cook find lose look_for wait_for help"
+    " write write open close wash cook lose read"  # those that few other rules use
+)
+STATIVES = verbs_named("know love prefer have want")
+MOODS: tuple[Mood, ...] = (
+    *("present",) * 7,
+    *("past",) * 3,
+    *("future",) * 7,
+    *("can", "can", "must", "must", "want", "wish"),
+)
+PAST_MOODS: tuple[Mood, ...] = (*MOODS, *("past",) * 6)
+"""For verbs whose participles have several forms."""
+TENSES: tuple[Mood, ...] = ("present", "past", "future")
+ADVERBS = (ALWAYS, OFTEN, NEVER)
+DEGREES = (("very", "molto"), ("too", "troppo"))
+
+HABITS = {
+    "sleep": ("home", "hotel", "garden"),
+    "work": ("hospital", "museum", "restaurant", "zoo", "airport", "station", "hotel", "office",
+             "library", "school", "university", "stadium", "market", "cinema", "home"),
+    "study": ("library", "school", "university", "home", "kitchen", "office"),
+    "dance": ("home", "school", "park", "kitchen", "garden", "restaurant", "hotel", "stadium"),
+    "swim": ("lake", "pool"),
+    "eat": ("home", "school", "restaurant", "kitchen", "garden", "park", "hotel", "office"),
+    "drink": ("home", "restaurant", "kitchen", "garden", "hotel", "office"),
+    "read": ("home", "school", "library", "garden", "park", "university", "airport"),
+    "buy": ("market",),
+    "wait for": ("station", "airport", "park", "cinema", "hotel", "museum"),
+    "see": ("park", "zoo", "market", "station"),
+    "cook": ("home", "kitchen", "restaurant"),
+}  # fmt: skip
+"""Where people do what."""
+INTRANSITIVE = verbs_named("sleep work study dance swim")
+MOTION = verbs_named("go arrive return")
+DESTINATIONS = tuple(PLACES)
+STOPS = tuple(n for n, p in PLACES.items() if p.inside[0].startswith("at "))
+
+TRANSPORT = nouns("transport")
+FOOD = nouns("food")
+DRINKS = nouns("drink")
+READING = nouns("reading")
+LIKED = (*FOOD, *DRINKS, *ANIMALS, *nouns("flower"))
+THINGS = nouns("thing", "vehicle", "container", "openable", "reading", "building", "dish")
+INANIMATE = tuple(n for n in NOUNS.values() if n.kinds.isdisjoint(("person", "kin")))
+PEOPLE = nouns("person")
+
+
+SORTS = frozenset(("food", "drink", "animal"))
+"""One prefers food to food and drink to drink."""
+
+DIETS = {
+    animal: tuple(
+        food for food in (*FOOD, *DRINKS) if food.kinds & animal.kinds or food.name == "water"
+    )
+    for animal in ANIMALS
+    if animal.name != "spider"
+}
+"""What each animal eats and drinks."""
+OF_PEOPLE = adjectives(NOUNS["man"])
+DESCRIBABLE = tuple(n for n in INANIMATE if adjectives(n))
+
+
+def mood_of(s: Speaker, verb: Verb, negative: bool, question: bool) -> Mood:
+    """A mood for `verb`, never one whose English is ambiguous ("I read": past or present)."""
+    mood = s.pick(TENSES if verb.base == "lose" else MOODS)
+    if mood == "past" and verb.past == verb.base and not (negative or question):
+        return "future"
+    return mood

@@ -1,0 +1,116 @@
+"""Liking, where the Italian thing pleases the person (piacere)."""
+
+from __future__ import annotations
+
+from minigrad.text.english_italian.clauses import (
+    Clause,
+    english_verb,
+    experiencer,
+    piacere,
+    subject_links,
+)
+from minigrad.text.english_italian.lexicon import (
+    NOUNS,
+    VERBS,
+    nouns,
+)
+from minigrad.text.english_italian.phrases import (
+    Link,
+    noun_phrase,
+)
+from minigrad.text.english_italian.rules.common import (
+    DIETS,
+    DRINKS,
+    FOOD,
+    HABITS,
+    INTRANSITIVE,
+    LIKED,
+    READING,
+    SORTS,
+    THINGS,
+    verbs_named,
+)
+from minigrad.text.english_italian.speaker import ANIMALS, OBJECTS, Speaker
+
+
+def like(s: Speaker) -> Clause:
+    """I like cats. My sister does not like this soup. Do you like my shoes?"""
+    x = s.random()
+    if s.chance(0.75):
+        thing = s.thing(LIKED, ("",), 0.12)
+        much = 0.15 < x < 0.3
+        who = s.someone(x > 0.82)
+        return piacere(who, thing, negative=x < 0.15, question=x > 0.82, much=much)
+    thing = s.specific((*FOOD, *THINGS, *ANIMALS))
+    return piacere(s.someone(x > 0.75), thing, negative=x < 0.2, question=x > 0.75)
+
+
+def liked(s: Speaker) -> Clause:
+    """Did you like the cake? Marco liked these books."""
+    x = s.random()
+    thing = s.specific((*FOOD, *DRINKS, *READING, *nouns("town", "sight")), 0.1)
+    who = s.someone(x > 0.75)
+    return piacere(who, thing, "past", negative=x < 0.2, question=x > 0.75)
+
+
+def creatures_like(s: Speaker) -> Clause:
+    """Cats like milk. Children do not like onions."""
+    negative = s.chance(0.25)
+    if s.chance(0.6):
+        noun = s.pick(tuple(DIETS))
+        foods = FOOD if negative else DIETS[noun]
+        thing = s.thing(
+            [food for food in foods if food not in DIETS[noun] or not negative], ("",), 0
+        )
+    else:
+        noun = s.pick(_CROWDS)
+        thing = s.thing(LIKED, ("",), 0.1)
+    return piacere(noun_phrase("", noun, True), thing, negative=negative)
+
+
+_CROWDS = tuple(NOUNS[n] for n in ("child", "student", "teacher", "doctor", "woman", "man"))
+
+
+def like_but_not(s: Speaker) -> Clause:
+    """I like cats but not dogs."""
+    one = s.thing(LIKED, ("",), 0)
+    sorts = NOUNS[one.head].kinds & SORTS or {"animal"}
+    other = s.thing(nouns(*sorts), ("",), 0)
+    if other.head == one.head:
+        return like(s)
+    first = piacere(s.someone(), one)
+    return Clause(
+        f"{first.english} but not {other.english}",
+        f"{first.italian} ma non {other.italian}",
+        (*first.links, ("like", other.head)),
+    )
+
+
+def like_doing(s: Speaker) -> Clause:
+    """My brother likes to swim in the lake. I like to drink coffee in the morning."""
+    doing, fare, links = activity(s)
+    x = s.random()
+    who = s.someone(x > 0.8)
+    negative, question = x < 0.2, x > 0.8
+    english = english_verb(who, VERBS["like"], "present", negative, question)
+    return Clause(
+        f"{english} to {doing}",
+        f"{experiencer(who, negative)} piace {fare}",
+        (*subject_links(who, "like"), *links),
+        "?" if question else ".",
+    )
+
+
+def activity(s: Speaker) -> tuple[str, str, tuple[Link, ...]]:
+    """Something to do, as an infinitive: "swim in the lake", "eat apples"."""
+    if s.chance(0.35):
+        verb = s.pick(verbs_named("eat drink cook"))
+        thing = s.thing(OBJECTS[verb], ("",), 0.1)
+        links = (*thing.links, (verb.base, thing.head))
+        return f"{verb.base} {thing.english}", f"{verb.infinitive} {thing.italian}", links
+    verb = s.pick(INTRANSITIVE)
+    if s.chance(0.2):
+        return verb.base, verb.infinitive, ()
+    place = s.place(*HABITS[verb.base])
+    links = ((verb.base, place.name),)
+    return f"{verb.base} {place.inside[0]}", f"{verb.infinitive} {place.inside[1]}", links

@@ -1,0 +1,256 @@
+"""What a sentence speaks of: random choices of people, things, places and times that make sense."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from typing import TypeVar
+
+from minigrad.text.english_italian.lexicon import (
+    ADJECTIVES,
+    DAYS,
+    MEN,
+    NOUNS,
+    NUMBERS,
+    PLACES,
+    VERBS,
+    WOMEN,
+    Adjective,
+    Noun,
+    Place,
+    Verb,
+    adjectives,
+    nouns,
+)
+from minigrad.text.english_italian.phrases import (
+    POSSESSIVES,
+    PRONOUNS,
+    Phrase,
+    measured,
+    name,
+    noun_phrase,
+    two_names,
+)
+
+T = TypeVar("T")
+Tail = tuple[str, str]
+"""The end of a clause (English, Italian): an object, a place, a time."""
+
+PEOPLE, KIN, ANIMALS = nouns("person"), nouns("kin"), nouns("animal")
+NAMES = MEN + WOMEN
+PUBLIC = frozenset(
+    (
+        *nouns("town", "sight", "transport", "tree"),
+        *(noun for noun in ANIMALS if "pet" not in noun.kinds),
+        *(noun for noun in PEOPLE if "mine" not in noun.kinds),
+    )
+)
+"""What is nobody's own: "my wolf" and "Anna's city" would be odd."""
+
+_BELLO = ADJECTIVES["beautiful"]
+DESCRIBED = {
+    noun: (*found, *(_BELLO,) * (_BELLO in found))  # twice: of all adjectives it has most forms
+    for noun in NOUNS.values()
+    for found in (adjectives(noun),)
+}
+OBJECTS = {verb: nouns(*verb.objects) for verb in VERBS.values()}
+
+# What each verb says of its object: one eats some bread, but closes a particular door.
+_NEW = ("the", "a", "a", "this", "some", "some", "number")
+_OWN = ("the", "the", "the", "this", "that", "own", "own", "genitive")
+_ANY = (*_NEW, *_OWN)
+_DETERMINERS = {
+    **dict.fromkeys(("buy", "want"), _NEW),
+    **dict.fromkeys(("eat", "drink", "cook"), (*_NEW, "own", "genitive", "", "")),
+    "have": ("a", "a", "number", "many", "some"),
+    "write": ("a", "the", "this", "number", "some", "many"),
+    **dict.fromkeys(("read", "give", "see", "find"), _ANY),
+    **dict.fromkeys(("prefer", "love"), ("",)),
+    **dict.fromkeys(("wait for", "know"), ("the", "the", "a", "this", "that")),
+}
+
+_QUANTITIES = ("a", "some", "many", "number")
+_POURED = nouns("glass", "cup")
+PLURALS = {"a": "number"}
+"""Determiners that are only singular, and what stands for them in the plural."""
+
+TIMES: dict[str, tuple[Tail, ...]] = {
+    "present": (
+        ("every day", "ogni giorno"),
+        ("in the morning", "la mattina"),
+        ("in the evening", "la sera"),
+        ("today", "oggi"),
+    ),
+    "past": (
+        ("yesterday", "ieri"),
+        ("last week", "la settimana scorsa"),
+        *((f"on {day}", giorno) for day, giorno in DAYS.items()),
+    ),
+    "future": (
+        ("tomorrow", "domani"),
+        ("next week", "la prossima settimana"),
+        *((f"on {day}", giorno) for day, giorno in DAYS.items()),
+    ),
+    "can": (("today", "oggi"), ("tomorrow", "domani")),
+}
+TIMES |= {"must": TIMES["can"], "want": TIMES["can"], "wish": TIMES["can"]}
+
+
+class Speaker(random.Random):
+    """A random generator that chooses words; it remembers nothing but its own state."""
+
+    def pick(self, options: Sequence[T]) -> T:
+        """One of `options`, as `choice` but faster."""
+        return options[int(self.random() * len(options))]
+
+    def chance(self, probability: float) -> bool:
+        return self.random() < probability
+
+    # People
+
+    def pronoun(self) -> Phrase:
+        return PRONOUNS[self.pick(("I", "I", "you", "you", "we", "we", "he", "she", "they"))]
+
+    def named(self) -> Phrase:
+        return name(self.pick(NAMES))
+
+    def relative(self) -> Phrase:
+        """Someone of a family: my sister, Maria's uncle, our parents."""
+        noun = self.pick(KIN)
+        plural = not noun.english or (noun.english_plural != "" and self.chance(0.25))
+        owner = f"{self.pick(NAMES)}'s" if self.chance(0.1) else self.pick(tuple(POSSESSIVES))
+        return noun_phrase(owner, noun, plural)
+
+    def person(self) -> Phrase:
+        """A person who is named neither by name nor as family: this tired man, two students."""
+        noun = self.pick(PEOPLE)
+        plural = self.chance(0.35)
+        determiner = self.pick(("the", "the", "the", "this", "that", "a", "own", "own"))
+        if determiner == "own":
+            if "mine" in noun.kinds:
+                return noun_phrase(self.pick(tuple(POSSESSIVES)), noun, plural)
+            determiner = "the"
+        if plural:
+            determiner = PLURALS.get(determiner, determiner)
+        return self.realise(determiner, noun, plural, self.adjective(noun, 0.25))
+
+    def known(self) -> Phrase:
+        """Someone that both speaker and hearer know: not "a man"."""
+        while True:
+            phrase = self.relative() if self.chance(0.5) else self.person()
+            if not phrase.english.startswith(("a ", "an ")):
+                return phrase
+
+    def someone(self, question: bool = False) -> Phrase:
+        """Any human subject; in a question, hardly ever oneself."""
+        x = self.random()
+        if x < 0.63:
+            who = self.pronoun()
+            return PRONOUNS["you"] if question and who.person in (0, 3) and x < 0.6 else who
+        if x < 0.7:
+            return self.named()
+        if x < 0.76:
+            one, other = self.sample(NAMES, 2)
+            return two_names(one, other)
+        return self.relative() if x < 0.87 else self.person()
+
+    def women(self) -> Phrase:
+        """Several women, for the forms that only they have (andate, stanche)."""
+        x = self.random()
+        if x < 0.4:
+            one, other = self.sample(WOMEN, 2)
+            return two_names(one, other)
+        if x < 0.7:
+            noun = NOUNS[self.pick(("sister", "daughter", "aunt"))]
+            return noun_phrase(self.pick(tuple(POSSESSIVES)), noun, True)
+        noun = NOUNS[self.pick(("girl", "woman", "actress"))]
+        return noun_phrase(self.pick(("the", "the", "this", "that")), noun, True)
+
+    def anyone_known(self, question: bool = False) -> Phrase:
+        """A subject that both know, as in "where is my brother?"."""
+        x = self.random()
+        return self.someone(question) if x < 0.5 else self.named() if x < 0.65 else self.known()
+
+    # Things
+
+    def adjective(self, noun: Noun, probability: float) -> Adjective | None:
+        """An adjective to put beside `noun`, or none. "good" is kept for "is good"."""
+        options = DESCRIBED[noun]
+        if not options or not self.chance(probability):
+            return None
+        chosen = self.pick(options)
+        return None if chosen is ADJECTIVES["good"] else chosen
+
+    def realise(
+        self, determiner: str, noun: Noun, plural: bool, adjective: Adjective | None
+    ) -> Phrase:
+        """The noun phrase, with "own", "genitive" and "number" made particular."""
+        if determiner == "own":
+            determiner = self.pick(tuple(POSSESSIVES))
+        elif determiner == "genitive":
+            determiner = f"{self.pick(NAMES)}'s"
+        elif determiner == "number":
+            determiner = self.pick(tuple(NUMBERS))
+        return noun_phrase(determiner, noun, plural, adjective)
+
+    def thing(
+        self,
+        options: Sequence[Noun],
+        determiners: Sequence[str],
+        adjective: float = 0.25,
+        plain: bool = False,
+    ) -> Phrase:
+        """A noun phrase of one of `options`, with a determiner that fits its number.
+
+        `plain` keeps out some, many and numbers, as English does after not and never.
+        """
+        noun = self.pick(options)
+        determiner = self.pick(determiners)
+        mass = not noun.english_plural
+        plural = not noun.english or (not mass and self.chance(0.4))
+        if determiner == "" and not mass:
+            plural = True  # "I eat apples", "I eat bread"
+        if plural:
+            determiner = PLURALS.get(determiner, determiner)
+        elif determiner in _QUANTITIES:
+            determiner = "some" if mass else "a"
+        if plain and determiner in _QUANTITIES and (plural or mass):
+            determiner = "the"
+        if noun in PUBLIC and determiner in ("own", "genitive"):
+            determiner = self.pick(("the", "this", "that"))
+        return self.realise(determiner, noun, plural, self.adjective(noun, adjective))
+
+    def object_of(self, verb: Verb, plain: bool = False) -> Phrase:
+        """Something or someone that `verb` can be done to; `plain` as in `thing`."""
+        if verb.base == "drink" and not plain and self.chance(0.25):
+            return self.drink()
+        noun = self.pick(OBJECTS[verb])
+        if "kin" in noun.kinds:
+            return self.relative_of(noun)
+        determiners = _DETERMINERS.get(verb.base, _OWN)
+        if "person" in noun.kinds:
+            mine = "own" if "mine" in noun.kinds else "the"
+            determiners = ("the", "the", "this", "that", "a", mine)
+        return self.thing((noun,), determiners, 0.2, plain)
+
+    def relative_of(self, noun: Noun) -> Phrase:
+        plural = not noun.english or (noun.english_plural != "" and self.chance(0.25))
+        return noun_phrase(self.pick(tuple(POSSESSIVES)), noun, plural)
+
+    def drink(self) -> Phrase:
+        """A glass of water, two cups of tea."""
+        noun = self.pick(_POURED)
+        vessel = self.pick([kind for kind in ("glass", "cup", "bottle") if kind in noun.kinds])
+        return measured(vessel, self.chance(0.3), noun.name)
+
+    def specific(self, options: Sequence[Noun], adjective: float = 0.15) -> Phrase:
+        """Something one can point at: the red car, my shoes, Luca's book."""
+        return self.thing(options, _OWN, adjective)
+
+    # Places and times
+
+    def place(self, *names: str) -> Place:
+        return PLACES[self.pick(names)]
+
+    def time(self, mood: str) -> Tail:
+        return self.pick(TIMES[mood])
