@@ -6,6 +6,7 @@ D model width (d_model), H heads, V vocabulary. A token mask is True at tokens a
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -293,8 +294,8 @@ class Transformer(nn.Module):
             scores = mg.tensor(kept, device=source.device)
             order = mg.tensor(rows, device=source.device)
             tokens = mg.cat((tokens[order], mg.tensor(chosen, device=source.device)[:, None]), 1)
-            for own, cross in caches or []:
-                own.reorder(order), cross.reorder(order)
+            for cache in itertools.chain.from_iterable(caches or []):
+                cache.reorder(order)
             if all(len(f) >= width for f in finished):
                 break
         for sentence, row in enumerate(tokens[::width].tolist()):

@@ -32,6 +32,8 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("--beam", type=_positive, default=1, metavar="N",
                    help="follow the N likeliest translations (default: 1, greedy)")  # fmt: skip
     p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="draw translations at random")
+    p.add_argument("--bleu-tokenize", choices=("13a", "none", "intl", "char"), default="13a",
+                   help='how sacrebleu splits words; "none" for text that is tokenised already (default: 13a)')  # fmt: skip
     data = p.add_argument_group("training data")
     data.add_argument("--data", nargs="+", type=Path, metavar="PATH",
                       help="a folder, a .tsv table, or two aligned files; gzipped or not (default: the corpus that "

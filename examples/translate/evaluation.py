@@ -26,8 +26,12 @@ def show_samples(model: Transformer, corpus: Corpus, count: int = 5) -> None:
         print(f"  {source}\n    -> {found}" + ("" if found == reference else f"\n       (reference: {reference})"))
 
 
-def report(model: Transformer, corpus: Corpus, beam: int) -> None:
-    """Print how many unseen sentences are translated exactly, and BLEU where sacrebleu is installed."""
+def report(model: Transformer, corpus: Corpus, beam: int, tokenize: str) -> None:
+    """Print how many unseen sentences are translated exactly, and BLEU where sacrebleu is installed.
+
+    Args:
+        beam: follow so many beginnings; 1 is greedy. tokenize: how sacrebleu splits words.
+    """
     print()
     for split in ("validation", "test"):
         pairs = corpus.pairs.get(split)
@@ -35,7 +39,7 @@ def report(model: Transformer, corpus: Corpus, beam: int) -> None:
             found = _translated(model, corpus, pairs, beam, split)
             exact = sum(a == b for a, b in zip(found, pairs.target, strict=True))
             print(f"{split}: {exact:,} of {len(found):,} translated exactly ({exact / len(found):.1%}), "
-                  f"{'greedy' if beam == 1 else f'beam {beam}'}{_bleu(found, pairs.target)}")  # fmt: skip
+                  f"{'greedy' if beam == 1 else f'beam {beam}'}{_bleu(found, pairs.target, tokenize)}")  # fmt: skip
 
 
 def _translated(model: Transformer, corpus: Corpus, pairs: Pairs, beam: int, split: str) -> list[str]:
@@ -45,11 +49,11 @@ def _translated(model: Transformer, corpus: Corpus, pairs: Pairs, beam: int, spl
         return translate(model, corpus.tokenizer, pairs.source, beam, progress=bar.update)
 
 
-def _bleu(found: list[str], wanted: list[str]) -> str:
-    """BLEU of text that is tokenised already (the shipped corpus, Multi30k's lc.norm.tok files)."""
+def _bleu(found: list[str], wanted: list[str], tokenize: str) -> str:
+    """BLEU as sacrebleu measures it (Post 2018), or nothing where that is not installed."""
     try:
         import sacrebleu
     except ImportError:
         return ""
-    score = sacrebleu.corpus_bleu(found, [wanted], tokenize="none", force=True)
-    return f", BLEU {score.score:.2f} (tokenize=none)"
+    score = sacrebleu.corpus_bleu(found, [wanted], tokenize=tokenize, force=True)
+    return f", BLEU {score.score:.2f} (tokenize={tokenize})"

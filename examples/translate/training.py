@@ -148,9 +148,10 @@ def train(options: argparse.Namespace) -> int:
         return 130
     print(f"saved to {options.checkpoint}")
     show_samples(training.model, corpus)
-    report(training.model, corpus, options.beam)
-    again = f" --checkpoint {options.checkpoint}" if options.data else ""
-    print(f'\ntranslate with it:  python -m examples.translate{again} "I like cats"')
+    report(training.model, corpus, options.beam, options.bleu_tokenize)
+    again = ["--checkpoint", str(options.checkpoint)] if options.data else []
+    example = corpus.pairs["train"].source[0] if options.data else "I like cats"
+    print("\ntranslate with it:  " + shlex.join(["python", "-m", "examples.translate", *again, example]))
     return 0
 
 

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from . import device as _device
-from .device import Device
+from .device import Device as Device
 from .dtype import Array
 
 

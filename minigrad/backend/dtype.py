@@ -79,6 +79,11 @@ def of(array: Array) -> DType:
 
 
 def of_numpy(dtype: Any) -> DType:
+    """The dtype of a NumPy dtype.
+
+    Raises:
+        TypeError: tensors have no such dtype (complex numbers, strings, objects).
+    """
     try:
         return _OF_NUMPY[dtype]
     except KeyError:

@@ -25,6 +25,9 @@ class Tokenizer(Protocol):
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids, up to the first EOS; padding is left out."""
 
+    def token(self, i: int) -> str:
+        """The text of one id."""
+
     def unknown(self, text: str) -> list[str]:
         """The parts of a text that the vocabulary lacks."""
 
@@ -81,6 +84,9 @@ class WordTokenizer:
     def decode(self, ids: Iterable[int]) -> str:
         return self.join([self.words[i] for i in _until_end(ids)])
 
+    def token(self, i: int) -> str:
+        return self.words[i]
+
     def unknown(self, text: str) -> list[str]:
         return [word for word in self.split(text) if word not in self.ids]
 
@@ -123,6 +129,9 @@ class SubwordTokenizer:
 
     def decode(self, ids: Iterable[int]) -> str:
         return str(self.model.decode(_until_end(ids)))
+
+    def token(self, i: int) -> str:
+        return str(self.model.id_to_token(i)).replace("▁", " ")
 
     def unknown(self, text: str) -> list[str]:
         found = self.model.encode(text)

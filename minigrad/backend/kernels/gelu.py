@@ -9,6 +9,7 @@ import numpy as np
 
 from ..dtype import Array
 from ..parallel import over_rows
+from ..special import error_function
 
 _ROOT = math.sqrt(2 / math.pi)
 
@@ -84,8 +85,6 @@ def _normal(x: Array) -> tuple[Array, Array]:
     """The normal distribution Φ(x), and exp(-x²/2)."""
     bell = np.exp(-0.5 * (x * x))
     if x.dtype != np.float32:
-        from ...ops.elementwise import error_function
-
         return 0.5 + 0.5 * error_function(x * math.sqrt(0.5)), bell
     # Abramowitz and Stegun 7.1.26: to 1.5e-7, about float32's last place, with the exp that is needed anyway
     t = np.absolute(x)

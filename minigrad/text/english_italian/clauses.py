@@ -70,6 +70,7 @@ def phrase_join(*parts: str) -> str:
 
 
 def agree(participle: str, gender: str, plural: bool) -> str:
+    """The participle with the ending of a gender and number: "andato" -> "andate"."""
     return participle[:-1] + _ENDINGS["f" if gender == "f" else "m", plural]
 
 
@@ -159,6 +160,7 @@ def clause(
 
 
 def subject_links(subject: Phrase, verb: str) -> tuple[Link, ...]:
+    """The word pairs that a subject and its verb bring together (they may be held out of training)."""
     return (*subject.links, (subject.head, verb)) if subject.head else subject.links
 
 

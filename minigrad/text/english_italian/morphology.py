@@ -33,6 +33,7 @@ def join(left: str, right: str) -> str:
 
 
 def starts_with_vowel(word: str) -> bool:
+    """Whether a word begins with a vowel, and so elides what stands before it."""
     return word[0].lower() in VOWELS
 
 

@@ -122,6 +122,7 @@ def name(who: str) -> Phrase:
 
 @cache
 def two_names(one: str, other: str) -> Phrase:
+    """Two people as one plural subject, masculine unless both are women."""
     gender: Gender = "f" if one in WOMEN and other in WOMEN else "m"
     return Phrase(f"{one} and {other}", "", f"{one} e {other}", 4, gender, True, "they")
 

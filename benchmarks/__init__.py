@@ -1,0 +1,1 @@
+"""Measurements. Programs and not tests: what they print depends on the machine, which they name."""

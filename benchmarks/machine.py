@@ -1,0 +1,36 @@
+"""What a measurement was made on: figures without it mean little."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib import metadata
+from pathlib import Path
+
+
+def describe(*packages: str) -> str:
+    """The processor, the cores that may be used, the system, Python, NumPy and other packages, in a line."""
+    versions = [f"{name} {_version(name)}" for name in ("numpy", *packages)]
+    system = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    return ", ".join([f"{_processor()} ({_cores()} cores)", system, *versions])
+
+
+def _processor() -> str:
+    """The processor's name, where the system tells."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+        return next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
+    except (OSError, StopIteration):
+        return platform.processor() or "unknown processor"
+
+
+def _cores() -> int:
+    """The cores that this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _version(package: str) -> str:
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "(not installed)"

@@ -1,0 +1,212 @@
+"""Writes docs/ops.md: every op with its formula, its gradient rules, its test and its kernels, file by file.
+
+    python docs/generate_index.py            write it
+    python docs/generate_index.py --check    fail if it is not up to date
+
+The ops come from the registry of the running library, the text and place of a rule from its source, and the
+tests from the table of cases.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib
+import re
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+INDEX = ROOT / "docs" / "ops.md"
+CASES = ROOT / "tests" / "ops" / "cases.py"
+KERNELS = ROOT / "minigrad" / "backend" / "kernels"
+INTRODUCTION = """\
+# All ops
+
+Written by `python tasks.py index`; a test fails when it is out of date.
+
+An op is a forward on arrays and, beside it, one gradient rule for each input
+([ops/op.py](../minigrad/ops/op.py) tells how they are read). In a rule `g` is the gradient that arrives,
+`out` the op's result and `shape` the input's shape; its other names are arguments of the op. A *fused* op
+has a kernel in the backend: its definition is what the kernel computes, and what higher orders differentiate.
+"""
+HEADER = """\
+| op | computes | gradient rules | tested by | kernels |
+|---|---|---|---|---|
+"""
+
+
+def registry() -> dict[str, Any]:
+    """All ops by name: those of the modules in which the decorator stands."""
+    sys.path.insert(0, str(ROOT))  # this checkout, whatever else is installed
+    for path in sorted((ROOT / "minigrad").rglob("*.py")):
+        if re.search(r"^@op\b", path.read_text(encoding="utf-8"), re.MULTILINE):
+            importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
+    found: dict[str, Any] = importlib.import_module("minigrad.ops.op").REGISTRY
+    return {name: op for name, op in found.items() if op.__module__.startswith("minigrad.")}
+
+
+def write_index(ops: dict[str, Any]) -> str:
+    """The whole page."""
+    placed = sorted(ops.values(), key=lambda op: (_file(op), _line(op)))
+    parts = [INTRODUCTION, f"{len(ops)} ops, {sum(bool(op.kernel) for op in placed)} of them fused.\n"]
+    for file, group in groupby(placed, key=_file):
+        rows = [_row(op) for op in group]
+        parts.append(f"## {_link(file.removeprefix('minigrad/'), file)}\n\n{_summary(file)}\n")
+        parts.append(HEADER + "".join(rows))
+    return "\n".join(parts)
+
+
+def _row(op: Any) -> str:
+    cells = [
+        _link(f"`{op.name}`", _file(op), _line(op)) + f"<br>({', '.join(_parameters(op))})",
+        _formula(op),
+        "<br>".join(_rules(op)) or "not differentiable",
+        _test(op.name),
+        "<br>".join(_kernels(op)),
+    ]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |\n"
+
+
+def _parameters(op: Any) -> list[str]:
+    return [*op.params, *([f"\\*{op.variadic}"] if op.variadic else [])]
+
+
+def _formula(op: Any) -> str:
+    """The first line of the docstring, as it would stand in the middle of a sentence."""
+    lines = (op.__doc__ or "").strip().splitlines()
+    return lines[0].rstrip(".").replace("*", "\\*").replace("<", "&lt;") if lines else ""
+
+
+# Rules ---------------------------------------------------------------------------------------------------
+
+
+def _rules(op: Any) -> Iterator[str]:
+    """Each differentiable input with its rule and the place of that, or with the kernel's backward."""
+    sources = _rule_sources(_file(op)).get(op.name, {})
+    for name, (line, text) in sources.items():
+        if name in op.rules:
+            yield f"{_link(f'`{name}`', _file(op), line)}: `{text}`"
+    if without := [f"`{name}`" for name in sources if name not in op.rules]:
+        yield f"{', '.join(without)}: {_backward(op)}"
+
+
+def _backward(op: Any) -> str:
+    """A link to the backward of an op without rules: that of its kernel, or else through its definition."""
+    for path in (KERNELS / f"{op.kernel}.py", KERNELS / f"{op.kernel}_cuda.py"):
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        for number, line in enumerate(lines, 1):
+            if line.startswith("def backward("):
+                return _link("the kernel’s backward", _relative(path), number)
+    return _link("through its definition", _file(op), _line(op))
+
+
+@cache
+def _rule_sources(file: str) -> dict[str, dict[str, tuple[int, str]]]:
+    """For each op the (line, text) of its rules by input, from ``NAME.gradient(input=lambda ...: text)``."""
+    text = (ROOT / file).read_text(encoding="utf-8")
+    found: dict[str, dict[str, tuple[int, str]]] = {}
+    for call in _calls(text):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "gradient":
+            rules = found.setdefault(ast.unparse(call.func.value), {})
+            for keyword in call.keywords:
+                rules[str(keyword.arg)] = (keyword.lineno, _rule_text(keyword.value, text))
+    return found
+
+
+def _calls(source: str) -> Iterator[ast.Call]:
+    return (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+
+
+def _rule_text(rule: ast.expr, source: str) -> str:
+    body = rule.body if isinstance(rule, ast.Lambda) else rule
+    return " ".join((ast.get_source_segment(source, body) or "").split())
+
+
+# Tests and kernels ---------------------------------------------------------------------------------------
+
+
+def _test(name: str) -> str:
+    """A link to the op's first case, and how many it has; "" where it has none."""
+    lines = _case_lines().get(name, [])
+    count = f"{len(lines)} case{'s' if len(lines) > 1 else ''}"
+    return _link(count, _relative(CASES), lines[0]) if lines else ""
+
+
+@cache
+def _case_lines() -> dict[str, list[int]]:
+    """For each op the lines of its cases."""
+    found: dict[str, list[int]] = {}
+    for case in importlib.import_module("tests.ops.cases").CASES if CASES.exists() else ():
+        found.setdefault(case.op, []).append(case.ours.__code__.co_firstlineno)
+    return found
+
+
+def _kernels(op: Any) -> Iterator[str]:
+    """Links to the files of a fused op's kernels."""
+    if not op.kernel:
+        return
+    for label, file in (("NumPy", f"{op.kernel}.py"), ("CUDA", f"{op.kernel}_cuda.py")):
+        if (KERNELS / file).exists():
+            yield _link(label, _relative(KERNELS / file))
+    for source in _cuda_sources(op.kernel):
+        yield _link(source.name, _relative(source))
+
+
+def _cuda_sources(kernel: str) -> list[Path]:
+    """The CUDA sources that a kernel's launcher names."""
+    launcher = KERNELS / f"{kernel}_cuda.py"
+    words = re.findall(r'"(\w+)"', launcher.read_text(encoding="utf-8")) if launcher.exists() else []
+    paths = [KERNELS / f"{word}.cu" for word in dict.fromkeys(words)]
+    return [path for path in paths if path.exists()]
+
+
+# Places --------------------------------------------------------------------------------------------------
+
+
+def _file(op: Any) -> str:
+    return _relative(Path(op.plain.__code__.co_filename))
+
+
+def _line(op: Any) -> int:
+    """The line of the op's ``def``, not of its decorator."""
+    first = int(op.plain.__code__.co_firstlineno)
+    lines = (ROOT / _file(op)).read_text(encoding="utf-8").splitlines()
+    return next(n for n in range(first, len(lines) + 1) if lines[n - 1].startswith("def "))
+
+
+def _summary(file: str) -> str:
+    """The first line of a file's docstring."""
+    doc = ast.get_docstring(ast.parse((ROOT / file).read_text(encoding="utf-8"))) or ""
+    return doc.split("\n\n")[0].replace("\n", " ")
+
+
+def _relative(path: Path) -> str:
+    return path.resolve().relative_to(ROOT).as_posix()
+
+
+def _link(label: str, file: str, line: int | None = None) -> str:
+    return f"[{label}](../{file}{f'#L{line}' if line else ''})"
+
+
+def main() -> int:
+    """Write the page, or check it."""
+    parser = argparse.ArgumentParser(description="Write docs/ops.md, the index of all ops.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
+    check = parser.parse_args().check
+    text = write_index(registry())
+    if check:
+        current = INDEX.exists() and INDEX.read_text(encoding="utf-8") == text
+        print("docs/ops.md is up to date" if current else "docs/ops.md is out of date: python tasks.py index")
+        return 0 if current else 1
+    INDEX.write_text(text, encoding="utf-8", newline="\n")
+    print(f"wrote {_relative(INDEX)}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

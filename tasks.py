@@ -1,0 +1,218 @@
+"""Everything that is done in a checkout, as one command each. It needs Python 3.11 or later and nothing else:
+
+    python tasks.py translate       train a small translator, and talk to it
+    python tasks.py test            run all tests
+    python tasks.py --help          the rest
+
+A task first sees to it that what it needs is installed: in the virtual environment that is active, or else in
+one that it makes in .venv. What follows the task's name goes to the program that the task runs.
+"""
+
+import argparse
+import hashlib
+import json
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+if sys.version_info < (3, 11):  # noqa: UP036 (it speaks to older Pythons, which can read this file so far)
+    sys.exit(
+        f"minigrad needs Python 3.11 or later, and {sys.executable} is Python {sys.version.split()[0]}.\n"
+        "Get a newer one from https://www.python.org/downloads/, then: python3.11 tasks.py ..."
+    )
+
+ROOT = Path(__file__).resolve().parent
+PROJECT = ROOT / "pyproject.toml"
+STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
+MOST_TEST_PROCESSES = 8
+NO_TESTS_FOUND = 5  # pytest's exit code
+CACHES = ("build", "dist", "htmlcov", "minigrad.egg-info", ".coverage", ".mypy_cache", ".pytest_cache",
+          ".ruff_cache")  # fmt: skip
+
+
+class Task(NamedTuple):
+    """A word for the command line.
+
+    Attributes:
+        help: what it does, in a line.
+        run: is given the environment's Python and the rest of the command line; returns an exit code.
+        extra: which extra of pyproject.toml it needs; None for a task that needs no environment.
+    """
+
+    help: str
+    run: Callable[[str, list[str]], int]
+    extra: str | None = None
+
+
+# What tasks do -------------------------------------------------------------------------------------------
+
+
+def translate(python: str, args: list[str]) -> int:
+    """The translation example."""
+    return call([python, "-m", "examples.translate", *args])
+
+
+def test(python: str, args: list[str]) -> int:
+    """The tests that the arguments name. Without arguments all: quick ones side by side, then the slow ones.
+
+    Tests that run side by side would fight for the cores if each used them all; a slow one wants them all.
+    """
+    if args:
+        return call([python, "-m", "pytest", *args])
+    cores = os.cpu_count() or 1
+    side_by_side = str(min(cores, MOST_TEST_PROCESSES))
+    quick = call([python, "-m", "pytest", "-m", "not slow", "-n", side_by_side], threads(1))
+    slow = call([python, "-m", "pytest", "-m", "slow"], threads(cores))
+    return quick or (0 if slow == NO_TESTS_FOUND else slow)
+
+
+def lint(python: str, args: list[str]) -> int:
+    """Style."""
+    return call([python, "-m", "ruff", "check", *(args or ["."])])
+
+
+def types(python: str, args: list[str]) -> int:
+    """Types."""
+    return call([python, "-m", "mypy", *args])
+
+
+def index(python: str, args: list[str]) -> int:
+    """The index of ops."""
+    return call([python, str(Path("docs") / "generate_index.py"), *args])
+
+
+def check(python: str, args: list[str]) -> int:
+    """Style, types and tests, all of them even if one fails."""
+    return max([lint(python, []), types(python, []), test(python, args)])
+
+
+def clean(_python: str, _args: list[str]) -> int:
+    """Caches and builds; .venv stays."""
+    found = [ROOT / name for name in CACHES]
+    for folder in ("minigrad", "models", "examples", "tests", "benchmarks", "docs", "__pycache__"):
+        found += [ROOT / folder] if folder == "__pycache__" else (ROOT / folder).rglob("__pycache__")
+    for path in filter(Path.exists, found):
+        print(f"removing {path.relative_to(ROOT)}")
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+    return 0
+
+
+TASKS = {
+    "translate": Task("train a small translator and talk to it (examples/translate)", translate, "translate"),
+    "test": Task("run the tests: all of them, or what pytest's arguments name", test, "test"),
+    "lint": Task("check the style with ruff", lint, "dev"),
+    "types": Task("check the types with mypy", types, "dev"),
+    "index": Task("write docs/ops.md anew: every op, its gradient rules, its test", index, "dev"),
+    "check": Task("lint, types and test: what a change must pass", check, "dev"),
+    "clean": Task("remove caches and builds", clean),
+}
+
+
+# How they are done ---------------------------------------------------------------------------------------
+
+
+def call(command: list[str], environment: dict[str, str] | None = None) -> int:
+    """Print a command, run it in the checkout, and return its exit code."""
+    changed = environment or {}
+    print("$", *(f"{name}={value}" for name, value in changed.items()), shlex.join(command), flush=True)
+    try:
+        with subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONUTF8": "1", **changed}) as process:
+            return process.wait()
+    except KeyboardInterrupt:  # the program was interrupted as well, and has said so
+        return 130
+
+
+def threads(count: int) -> dict[str, str]:
+    """Settings under which a process computes on so many cores."""
+    return {f"{name}_NUM_THREADS": str(count) for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
+
+
+def environment_python() -> Path:
+    """The Python to work with: that of the active virtual environment, or else of .venv, made if need be."""
+    if sys.prefix != sys.base_prefix:
+        return Path(sys.executable)
+    python = python_in(ROOT / ".venv")
+    if not python.exists():
+        make_environment(ROOT / ".venv")
+    return python
+
+
+def python_in(environment: Path) -> Path:
+    """Where a virtual environment has its Python."""
+    return environment / "Scripts" / "python.exe" if os.name == "nt" else environment / "bin" / "python"
+
+
+def make_environment(folder: Path) -> None:
+    """Make a virtual environment, or say what is missing for it."""
+    try:
+        import ensurepip  # noqa: F401 (Debian takes it out of Python, and venv fails with a riddle)
+        import venv  # noqa: F401
+    except ImportError:
+        version = f"{sys.version_info.major}.{sys.version_info.minor}"
+        sys.exit(
+            "This Python cannot make virtual environments: its modules venv and ensurepip are missing.\n"
+            f"On Debian and Ubuntu: sudo apt install python{version}-venv. Elsewhere: install Python from\n"
+            "https://www.python.org/downloads/. Or make and activate an environment by other means first."
+        )
+    if call([sys.executable, "-m", "venv", str(folder)]):
+        shutil.rmtree(folder, ignore_errors=True)  # half an environment would be taken for a whole one
+        sys.exit(f"No virtual environment could be made in {folder}: see above.")
+
+
+def install(python: Path, extra: str) -> None:
+    """Install the checkout with an extra, unless that was done before from the same pyproject.toml."""
+    stamp = python.parent.parent / STAMP
+    source = hashlib.sha256(PROJECT.read_bytes() + str(ROOT).encode()).hexdigest()
+    installed = read_stamp(stamp, source)
+    if extra in installed:
+        return
+    if call([str(python), "-m", "pip", "install", "--disable-pip-version-check", "-q", "-e", f".[{extra}]"]):
+        sys.exit(
+            "pip could not install what this needs: see above. Without a network install it by other means,\n"
+            "and put --no-install before the task's name."
+        )
+    stamp.write_text(json.dumps({"source": source, "extras": [*installed, extra]}), encoding="utf-8")
+
+
+def read_stamp(stamp: Path, source: str) -> list[str]:
+    """The extras that are installed from ``source``."""
+    try:
+        found = json.loads(stamp.read_text(encoding="utf-8"))
+        return list(found["extras"]) if found["source"] == source else []
+    except (OSError, ValueError, KeyError, TypeError):
+        return []
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    width = max(map(len, TASKS))
+    made = argparse.ArgumentParser(
+        prog="python tasks.py",
+        description="Runs minigrad's programs and checks, after installing what they need.",
+        epilog="tasks:\n" + "\n".join(f"  {name:{width}}  {task.help}" for name, task in TASKS.items()),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    made.add_argument("--no-install", action="store_true", help="use this Python as it is")
+    made.add_argument("task", choices=TASKS, metavar="task", help="one of those below")
+    made.add_argument("args", nargs=argparse.REMAINDER, help="what goes to the task's program")
+    return made
+
+
+def main() -> int:
+    """Run the task that the command line names."""
+    given = parser().parse_args()
+    task: Task = TASKS[given.task]
+    if task.extra is None or given.no_install:
+        return task.run(sys.executable, given.args)
+    python = environment_python()
+    install(python, task.extra)
+    return task.run(str(python), given.args)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,220 @@
+"""Nothing is left behind: tensors and nodes are freed by counting references, as soon as nobody needs them.
+
+The garbage collector is off in these tests: what only it could free (a cycle) counts as left behind, for on a
+GPU it holds memory that a program needs now. What a process takes in all is measured by benchmarks/memory.py.
+"""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import minigrad
+from minigrad import Tensor, nn, optim
+from minigrad.autograd.tape import Node
+
+Step = Callable[[], object]
+
+
+@pytest.fixture(autouse=True)
+def no_garbage_collection() -> Iterator[None]:
+    """Collect what other tests left, then switch the collector off."""
+    gc.collect()
+    gc.disable()
+    yield
+    gc.enable()
+
+
+def alive() -> tuple[int, int]:
+    """How many tensors and nodes there are."""
+    kinds = [type(each) for each in gc.get_objects()]
+    return sum(issubclass(kind, Tensor) for kind in kinds), sum(issubclass(kind, Node) for kind in kinds)
+
+
+def nodes() -> int:
+    """How many nodes there are."""
+    return alive()[1]
+
+
+def assert_flat(step: Step, repeats: int = 5) -> None:
+    """After a first time, which may fill caches, ``step`` leaves no more behind however often it runs."""
+    step()
+    before = alive()
+    for _ in range(repeats):
+        step()
+    assert alive() == before, "(tensors, nodes) that are alive grew from step to step"
+
+
+class Model(nn.Module):
+    """A small model with each kind of layer that keeps something for its backward pass."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(11, 8)
+        self.norm = nn.LayerNorm(8)
+        self.attention = nn.MultiheadAttention(8, 2, dropout=0.1, batch_first=True)
+        self.feed = nn.Sequential(nn.Linear(8, 16), nn.GELU(), nn.Dropout(0.1), nn.Linear(16, 8))
+        self.head = nn.Linear(8, 11)
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        x = self.norm(self.embed(tokens))
+        x = x + self.attention(x, x, x, need_weights=False)[0]
+        return self.head(x + self.feed(x))
+
+
+def make_training() -> tuple[Model, Tensor, Tensor]:
+    """A model, and tokens (B=2, T=3) with their targets."""
+    return Model(), minigrad.randint(0, 11, (2, 3)), minigrad.randint(0, 11, (2, 3))
+
+
+def loss_of(model: Model, tokens: Tensor, targets: Tensor) -> Tensor:
+    """The mean cross-entropy, over (B · T, V) logits."""
+    return nn.functional.cross_entropy(model(tokens).view(-1, 11), targets.view(-1))
+
+
+@pytest.mark.parametrize("make_optimizer", [
+    lambda parameters: optim.SGD(parameters, lr=0.1, momentum=0.9),
+    lambda parameters: optim.Adam(parameters, lr=1e-3),
+    lambda parameters: optim.AdamW(parameters, lr=1e-3),
+], ids=["sgd", "adam", "adamw"])  # fmt: skip
+def test_training_leaves_nothing_behind(make_optimizer: Callable[..., optim.Optimizer]) -> None:
+    model, tokens, targets = make_training()
+    optimizer = make_optimizer(model.parameters())
+
+    def step() -> None:
+        optimizer.zero_grad()
+        loss_of(model, tokens, targets).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    assert_flat(step)
+
+
+def test_after_a_backward_no_node_is_left() -> None:
+    model, tokens, targets = make_training()
+    before = nodes()
+    loss = loss_of(model, tokens, targets)
+    assert nodes() > before
+    loss.backward()
+    del loss
+    assert nodes() == before
+
+
+def test_a_walked_graph_holds_no_arrays() -> None:
+    """Whoever keeps the loss (to print it later) keeps no activations."""
+    x = minigrad.ones(3, requires_grad=True)
+    hidden = x.exp()
+    loss = (hidden * hidden).sum()
+    before = alive()[0]
+    del hidden
+    loss.backward()
+    x.grad = None
+    assert alive()[0] == before - 1
+
+
+def test_forwards_without_a_backward_leave_nothing_behind() -> None:
+    model, tokens, targets = make_training()
+    assert_flat(lambda: loss_of(model, tokens, targets), repeats=100)
+
+
+def test_evaluation_makes_no_nodes() -> None:
+    model, tokens, targets = make_training()
+    before = nodes()
+    with minigrad.no_grad():
+        loss = loss_of(model, tokens, targets)
+    assert nodes() == before
+    assert loss.item() > 0
+
+
+def test_the_last_loss_does_not_hold_those_before_it() -> None:
+    model, tokens, targets = make_training()
+    losses = []
+    loss = loss_of(model, tokens, targets)
+    before = alive()
+    for _ in range(5):
+        loss = loss_of(model, tokens, targets)
+        losses.append(loss.item())
+    assert alive() == before
+
+
+def test_second_order_leaves_nothing_behind() -> None:
+    x = minigrad.ones(3, requires_grad=True)
+
+    def step() -> None:
+        (slope,) = minigrad.autograd.grad((x.tanh() ** 3).sum(), x, create_graph=True)
+        minigrad.autograd.grad(slope.sum(), x)
+
+    assert_flat(step)
+
+
+def test_views_and_changes_in_place_leave_nothing_behind() -> None:
+    weight = minigrad.ones(4, 4, requires_grad=True)
+
+    def step() -> None:
+        x = weight * 2
+        x[0] = weight[1]
+        x[:, 1].mul_(3)
+        x.transpose(0, 1)[2].relu_()
+        x.sum().backward()
+
+    assert_flat(step)
+
+
+def test_hooks_leave_nothing_behind() -> None:
+    x = minigrad.ones(3, requires_grad=True)
+
+    def step() -> None:
+        y = x * 2
+        y.register_hook(lambda g: g * 2)
+        y.retain_grad()
+        y.sum().backward()
+
+    assert_flat(step)
+
+
+def test_errors_leave_nothing_behind() -> None:
+    x = minigrad.ones(3, requires_grad=True)
+
+    def step() -> None:
+        with pytest.raises(RuntimeError):
+            minigrad.matmul(x.exp(), minigrad.ones(4))
+        with pytest.raises(RuntimeError):
+            x.exp().backward()  # not a scalar
+
+    assert_flat(step)
+
+
+def test_anomaly_mode_leaves_nothing_behind() -> None:
+    x = minigrad.ones(3, requires_grad=True)
+
+    def step() -> None:
+        with minigrad.autograd.detect_anomaly():
+            (x.log() * x).sum().backward()
+
+    assert_flat(step)
+
+
+def test_decoding_keeps_no_history() -> None:
+    """A loop that appends to what it has, as generation does, holds the last sequence and none before it."""
+    tokens = minigrad.zeros(1, 1, dtype=minigrad.int64)
+    model = Model().eval()
+    before = alive()
+    with minigrad.no_grad():
+        for _ in range(5):
+            following = model(tokens)[:, -1].argmax(-1, keepdim=True)
+            tokens = minigrad.cat([tokens, following], dim=1)
+    del following
+    assert alive() == before
+
+
+def test_a_deep_graph_is_freed_without_a_walk() -> None:
+    """Freeing a chain must not recurse either: this one is deeper than any stack."""
+    x = minigrad.ones(1, requires_grad=True)
+    before = nodes()
+    for _ in range(100_000):
+        x = x + 1
+    assert nodes() == before + 100_000
+    del x
+    assert nodes() == before

@@ -1,0 +1,242 @@
+"""The package as a whole: what it imports, which way imports point, what the wheel holds, what has docs."""
+
+from __future__ import annotations
+
+import ast
+import shutil
+import subprocess
+import sys
+import tomllib
+import zipfile
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import minigrad
+
+ROOT = Path(__file__).parent.parent
+SOURCES = sorted(path for top in ("minigrad", "models", "examples") for path in (ROOT / top).rglob("*.py"))
+LIBRARY = [path for path in SOURCES if path.is_relative_to(ROOT / "minigrad")]
+MOST_BYTES = 256 * 1024
+MOST_LINES = 1200  # of a Python file; one idea seldom takes as many
+
+# From the bottom up. A file imports from its own row and from those above it in this list, never from below.
+LAYERS: list[set[str]] = [
+    {"minigrad.backend"},
+    {"minigrad.ops"},
+    {"minigrad.autograd"},
+    {"minigrad.functions"},
+    {"minigrad.printing"},
+    {"minigrad.tensor"},
+    {"minigrad", "minigrad.cuda"},
+    {"minigrad.nn"},
+    {"minigrad.optim"},
+    {"minigrad.serialization", "minigrad.utils", "minigrad.text", "minigrad.training", "minigrad.viz"},
+    {"models"},
+    {"examples"},
+]
+# (file, what it imports): why it may. One that is not needed any more fails the test.
+EXCEPTIONS: dict[tuple[str, str], str] = {}
+
+# Imports -------------------------------------------------------------------------------------------------
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        top = name.partition(".")[0]
+        if top not in sys.stdlib_module_names and top not in ("minigrad", "numpy", "safetensors"):
+            raise ModuleNotFoundError(f"{name} is blocked: {blame}", name=name)
+
+sys.meta_path.insert(0, Block())
+sys.path.insert(0, sys.argv[1])
+failed = []
+blame = "minigrad"
+import minigrad
+loaded = sorted(name for name in sys.modules if name.startswith("minigrad."))
+for module in pkgutil.walk_packages(minigrad.__path__, "minigrad.", onerror=failed.append):
+    blame = module.name
+    try:
+        if not module.name.endswith(".__main__"):
+            importlib.import_module(module.name)
+    except ImportError as error:
+        failed.append(f"{module.name}: {error}")
+print(*loaded)
+sys.exit("\\n".join(failed) or 0)
+"""
+
+
+@cache
+def import_everything() -> subprocess.CompletedProcess[str]:
+    """Import minigrad, then each of its modules, other libraries blocked; prints what the first loads."""
+    command = [sys.executable, "-c", IMPORT_ALL, str(ROOT)]
+    return subprocess.run(command, check=False, capture_output=True, text=True)
+
+
+def test_every_module_imports_with_numpy_and_safetensors_alone() -> None:
+    ran = import_everything()
+    assert ran.returncode == 0, f"import other libraries where they are used, not at the top:\n{ran.stderr}"
+
+
+def test_import_minigrad_leaves_out_what_not_every_program_needs() -> None:
+    loaded = set(import_everything().stdout.split())
+    assert {"minigrad.tensor", "minigrad.ops.elementwise"} <= loaded
+    lazy = ("text", "training", "viz", "backend.cuda", "backend.kernels.launch")
+    early = [name for name in loaded if name.startswith(tuple(f"minigrad.{part}" for part in lazy))]
+    assert not early, f"import minigrad loads {early}"
+
+
+def test_public_names_are_public_for_type_checkers_too() -> None:
+    """A package with py.typed exports what stands in ``__all__``: all else is private to mypy and pyright."""
+    helpers = {"annotations", "import_module", "Any", "TYPE_CHECKING"}
+    found = {name for name, value in vars(minigrad).items() if not isinstance(value, ModuleType)}
+    missing = {name for name in found - helpers - set(minigrad.__all__) if not name.startswith("_")}
+    assert not missing, f"enter these in __all__ of minigrad/__init__.py: {sorted(missing)}"
+    assert all(hasattr(minigrad, name) for name in minigrad.__all__)
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_imports_only_point_down(path: Path) -> None:
+    place = path.relative_to(ROOT).as_posix()
+    own = level(unit(module_name(path)))
+    upward = {target for target in map(unit, imports(path)) if level(target) > own}
+    allowed = {target for file, target in EXCEPTIONS if file == place}
+    assert not upward - allowed, f"{place} imports from {sorted(upward - allowed)}, which stand above it"
+    assert not allowed - upward, f"{place} does not import {allowed - upward}: take it out of EXCEPTIONS"
+
+
+def level(name: str) -> int:
+    """The row of a unit in LAYERS."""
+    found = [row for row, names in enumerate(LAYERS) if name in names]
+    assert found, f"{name} has no place in the house yet: enter it in LAYERS of {__file__}"
+    return found[0]
+
+
+def unit(module: str) -> str:
+    """What LAYERS calls the part that a module belongs to: minigrad.nn.functional is in minigrad.nn."""
+    top, *rest = module.split(".")
+    return f"{top}.{rest[0]}" if top == "minigrad" and rest else top
+
+
+def module_name(path: Path) -> str:
+    """minigrad/nn/__init__.py is minigrad.nn."""
+    parts = path.relative_to(ROOT).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imports(path: Path) -> Iterator[str]:
+    """The modules of this repository that a file imports anywhere, but for ``if TYPE_CHECKING``."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    unseen = {id(node) for block in ast.walk(tree) if is_for_checkers(block) for node in ast.walk(block)}
+    package = path.relative_to(ROOT).parent.parts
+    for node in ast.walk(tree):
+        if id(node) in unseen:
+            continue
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if is_ours(alias.name))
+        elif isinstance(node, ast.ImportFrom):
+            base = [*package[: len(package) - node.level + 1], *([node.module] if node.module else [])]
+            source = ".".join(base) if node.level else str(node.module)
+            for alias in node.names:
+                if is_ours(source):
+                    yield f"{source}.{alias.name}" if is_module(f"{source}.{alias.name}") else source
+
+
+def is_for_checkers(node: ast.AST) -> bool:
+    """Whether it is ``if TYPE_CHECKING:``."""
+    return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
+
+
+def is_ours(module: str) -> bool:
+    """Whether a module lies in the house."""
+    return module.partition(".")[0] in ("minigrad", "models", "examples")
+
+
+def is_module(name: str) -> bool:
+    """Whether a dotted name is a file or folder of the repository."""
+    path = ROOT.joinpath(*name.split("."))
+    return path.with_suffix(".py").exists() or (path / "__init__.py").exists()
+
+
+# The wheel -----------------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> list[str]:
+    """The names of the files in the wheel. setuptools builds it from a copy, without pip and network."""
+    pytest.importorskip("setuptools", "77", reason="setuptools 77 or later builds the wheel")
+    copy = tmp_path_factory.mktemp("checkout") / "minigrad"
+    ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
+    for folder in ("minigrad", "models", "examples", "tests", "docs", "benchmarks"):
+        if (ROOT / folder).exists():
+            shutil.copytree(ROOT / folder, copy / folder, ignore=ignore)
+    for file in ("pyproject.toml", "README.md", "LICENSE", "tasks.py"):
+        shutil.copy(ROOT / file, copy / file)
+    build = "from setuptools import build_meta; print(build_meta.build_wheel('dist'))"
+    ran = subprocess.run([sys.executable, "-c", build], cwd=copy, check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    with zipfile.ZipFile(next((copy / "dist").glob("*.whl"))) as archive:
+        return archive.namelist()
+
+
+def test_the_wheel_holds_minigrad_alone(wheel: list[str]) -> None:
+    tops = {name.split("/")[0] for name in wheel}
+    assert "minigrad" in tops
+    assert all(top == "minigrad" or top.endswith(".dist-info") for top in tops), tops
+
+
+def test_the_wheel_holds_every_file_of_minigrad(wheel: list[str]) -> None:
+    """Also what is not Python: CUDA sources, py.typed, data. A new kind of file belongs in pyproject.toml."""
+    files = {path.relative_to(ROOT).as_posix() for path in (ROOT / "minigrad").rglob("*") if path.is_file()}
+    wanted = {name for name in files if "/__pycache__/" not in name and "/." not in name}
+    assert "minigrad/py.typed" in wanted
+    assert not wanted - set(wheel)
+
+
+def test_dependencies_are_numpy_and_safetensors() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    names = sorted(requirement.split(">")[0] for requirement in project["dependencies"])
+    assert names == ["numpy", "safetensors"]
+    assert "torch" not in str(project["optional-dependencies"]), "PyTorch is large: no extra may ask for it"
+
+
+# Files ---------------------------------------------------------------------------------------------------
+
+
+def repository_files() -> list[Path]:
+    """The files that git knows or would take in."""
+    command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        listed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, encoding="utf-8").stdout
+    except (OSError, subprocess.CalledProcessError):
+        pytest.skip("not a git checkout: there is no list of files")
+    return [path for name in listed.split("\0") if name and (path := ROOT / name).is_file()]
+
+
+def test_no_file_is_large() -> None:
+    sizes = {path.relative_to(ROOT).as_posix(): path.stat().st_size for path in repository_files()}
+    large = {name: size for name, size in sizes.items() if size > MOST_BYTES}
+    assert not large, f"data and weights do not belong in the repository: {large}"
+
+
+@pytest.mark.parametrize("path", SOURCES, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_a_file_is_one_idea(path: Path) -> None:
+    lines = path.read_text(encoding="utf-8").count("\n")
+    assert lines <= MOST_LINES, f"{lines} lines: more than one idea?"
+
+
+@pytest.mark.parametrize("path", LIBRARY, ids=lambda path: path.relative_to(ROOT).as_posix())
+def test_everything_public_has_a_docstring(path: Path) -> None:
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    told = ("forward", "backward") if path.parent.name == "kernels" else ()  # by backend.Kernel, for all
+    without = [
+        f"{node.name} (line {node.lineno})" for node in tree.body
+        if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
+        and node.name not in told and not ast.get_docstring(node)
+    ]  # fmt: skip
+    assert not without, f"{path.relative_to(ROOT)}: no docstring for {', '.join(without)}"
+    assert ast.get_docstring(tree) or not tree.body, f"{path.relative_to(ROOT)} has no docstring"

@@ -1,0 +1,142 @@
+"""tasks.py: what it runs, what it installs and when, and what it says where something is missing."""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tasks
+
+
+class Recorder:
+    """Stands in for ``tasks.call``: notes commands, and answers with exit codes (0 when none is left)."""
+
+    def __init__(self, *codes: int) -> None:
+        self.codes = list(codes)
+        self.commands: list[list[str]] = []
+
+    def __call__(self, command: list[str], environment: dict[str, str] | None = None) -> int:
+        self.commands.append(command)
+        return self.codes.pop(0) if self.codes else 0
+
+
+@pytest.fixture
+def called(monkeypatch: pytest.MonkeyPatch) -> Recorder:
+    """A recorder in the place of ``tasks.call``."""
+    recorder = Recorder()
+    monkeypatch.setattr(tasks, "call", recorder)
+    return recorder
+
+
+def test_help_tells_all_tasks() -> None:
+    command = [sys.executable, "tasks.py", "--help"]
+    ran = subprocess.run(command, cwd=tasks.ROOT, check=True, capture_output=True, text=True)
+    assert all(f"  {name}" in ran.stdout for name in tasks.TASKS)
+
+
+def test_older_pythons_can_read_it_as_far_as_the_complaint() -> None:
+    ast.parse((tasks.ROOT / "tasks.py").read_text(encoding="utf-8"), feature_version=(3, 6))
+
+
+def test_every_task_needs_an_extra_that_there_is() -> None:
+    import tomllib
+
+    extras = tomllib.loads(tasks.PROJECT.read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    assert all(task.extra is None or task.extra in extras for task in tasks.TASKS.values())
+
+
+def test_arguments_go_to_the_program(called: Recorder) -> None:
+    tasks.translate("py", ["--steps", "5"])
+    tasks.test("py", ["tests/ops", "-k", "tanh"])
+    assert called.commands == [["py", "-m", "examples.translate", "--steps", "5"],
+                               ["py", "-m", "pytest", "tests/ops", "-k", "tanh"]]  # fmt: skip
+
+
+def test_options_after_the_task_are_the_programs() -> None:
+    given = tasks.parser().parse_args(["--no-install", "translate", "--help", "--no-install"])
+    assert (given.no_install, given.task, given.args) == (True, "translate", ["--help", "--no-install"])
+
+
+@pytest.mark.parametrize(("codes", "result"), [
+    ((0, 0), 0), ((1, 0), 1), ((0, 1), 1), ((0, tasks.NO_TESTS_FOUND), 0), ((tasks.NO_TESTS_FOUND, 0), 5),
+])  # fmt: skip
+def test_all_tests_are_the_quick_and_the_slow(called: Recorder, codes: tuple[int, int], result: int) -> None:
+    called.codes = list(codes)
+    assert tasks.test("py", []) == result
+    quick, slow = called.commands
+    assert quick[quick.index("-m", 3) + 1] == "not slow"
+    assert slow[slow.index("-m", 3) + 1] == "slow"
+
+
+def test_check_goes_on_after_a_failure(called: Recorder) -> None:
+    called.codes = [1]
+    assert tasks.check("py", []) == 1
+    assert [command[2] for command in called.commands] == ["ruff", "mypy", "pytest", "pytest"]
+
+
+@pytest.fixture
+def environment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The Python of an environment that is not there, and a pyproject.toml of its own."""
+    monkeypatch.setattr(tasks, "PROJECT", tmp_path / "pyproject.toml")
+    tasks.PROJECT.write_text("[project]\n", encoding="utf-8")
+    python = tasks.python_in(tmp_path / "environment")
+    python.parent.mkdir(parents=True)
+    return python
+
+
+def test_an_extra_is_installed_once(called: Recorder, environment: Path) -> None:
+    for extra in ("test", "test", "translate", "test", "translate"):
+        tasks.install(environment, extra)
+    assert [command[-1] for command in called.commands] == [".[test]", ".[translate]"]
+
+
+def test_a_change_of_pyproject_installs_anew(called: Recorder, environment: Path) -> None:
+    tasks.install(environment, "test")
+    tasks.PROJECT.write_text("[project]\nname = 'other'\n", encoding="utf-8")
+    tasks.install(environment, "test")
+    assert len(called.commands) == 2
+
+
+def test_a_failed_installation_is_tried_again(called: Recorder, environment: Path) -> None:
+    called.codes = [1]
+    with pytest.raises(SystemExit, match="--no-install"):
+        tasks.install(environment, "test")
+    tasks.install(environment, "test")
+    assert len(called.commands) == 2
+
+
+def test_a_damaged_stamp_counts_as_none(called: Recorder, environment: Path) -> None:
+    (environment.parent.parent / tasks.STAMP).write_text("[", encoding="utf-8")
+    tasks.install(environment, "test")
+    assert len(called.commands) == 1
+
+
+def test_without_venv_it_says_what_to_install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load = builtins.__import__
+
+    def without_ensurepip(name: str, *args: Any, **kwargs: Any) -> Any:
+        if name == "ensurepip":
+            raise ImportError(name)
+        return load(name, *args, **kwargs)
+
+    monkeypatch.setattr(builtins, "__import__", without_ensurepip)
+    with pytest.raises(SystemExit, match=r"apt install python3\.\d+-venv"):
+        tasks.make_environment(tmp_path / "environment")
+
+
+def test_half_an_environment_is_not_left(called: Recorder, tmp_path: Path) -> None:
+    called.codes = [1]
+    (tmp_path / "environment").mkdir()
+    with pytest.raises(SystemExit, match="virtual environment"):
+        tasks.make_environment(tmp_path / "environment")
+    assert not (tmp_path / "environment").exists()
+
+
+def test_the_exit_code_is_the_programs() -> None:
+    assert tasks.call([sys.executable, "-c", "raise SystemExit(3)"]) == 3
