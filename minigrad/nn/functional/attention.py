@@ -1,0 +1,117 @@
+"""Scaled dot-product attention for any leading axes.
+
+Shape letters: B batch, H heads, T and S target and source length, Dh width of a head, Dv of a value.
+"""
+
+from __future__ import annotations
+
+import math
+
+from ...autograd.tape import apply
+from ...ops import attention as ops
+from ...tensor import Tensor
+from ._checks import probability, same_dtype
+from .dropout import keep_mask
+
+
+def scaled_dot_product_attention(
+    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
+    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
+) -> Tensor:  # fmt: skip
+    """softmax(scale · q kᵀ + mask) v (Vaswani et al. 2017, equation 1).
+
+    Args:
+        query: (..., T, Dh). key: (..., S, Dh). value: (..., S, Dv). Leading axes broadcast.
+        attn_mask: broadcasts to (..., T, S): bool, True where attention is allowed, or numbers that are
+            added.
+        dropout_p: dropout of the attention weights; it acts always, so pass 0.0 in evaluation.
+        is_causal: query i may attend to the keys up to i.
+        scale: 1 / √Dh if None.
+        enable_gqa: key and value may have fewer heads (axis -3) than the query, each shared by several.
+
+    Returns:
+        (..., T, Dv). A query that may attend to nothing gets zeros, where PyTorch gives NaN.
+
+    Raises:
+        RuntimeError: shapes or dtypes that do not fit, or a mask given together with ``is_causal``.
+    """
+    if is_causal and attn_mask is not None:
+        raise RuntimeError(
+            "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
+        )
+    _check_attention(query, key, value, attn_mask)
+    probability("dropout", dropout_p)
+    if enable_gqa and key.ndim >= 3 and key.shape[-3] != query.shape[-3]:
+        key, value = _shared_heads(query, key), _shared_heads(query, value)
+    query, key, value = _same_lead(query, key, value)
+    lead = tuple(query.array.shape[:-2])
+    q, k, v = (_folded(t) for t in (query, key, value))
+    out = attend(q, k, v, _folded_mask(attn_mask, lead), dropout_p, is_causal, scale)
+    return out if len(lead) == 2 else out.reshape(*lead, *out.shape[-2:])  # (B, H, T, Dv) -> (..., T, Dv)
+
+
+def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float = 0.0,
+           is_causal: bool = False, scale: float | None = None) -> Tensor:  # fmt: skip
+    """The fused op on (B, H, T, Dh), (B, H, S, Dh), (B, H, S, Dv) -> (B, H, T, Dv); a mask may join in."""
+    keep = None
+    if dropout_p:
+        keep = keep_mask(query, (*query.array.shape[:-1], key.array.shape[-2]), dropout_p)
+    scale = 1 / math.sqrt(query.array.shape[-1]) if scale is None else scale
+    args = (query, key, value, mask, keep, is_causal, float(scale), float(dropout_p))
+    return apply(ops.scaled_dot_product_attention, args)  # type: ignore[no-any-return]
+
+
+def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
+    name = "scaled_dot_product_attention"
+    same_dtype(name, query, key=key, value=value)
+    shapes = tuple(tuple(t.array.shape) for t in (query, key, value))
+    if min(map(len, shapes)) < 2:
+        raise RuntimeError(
+            f"{name}: query, key and value need at least 2 axes, (T, Dh), (S, Dh), (S, Dv); got {shapes}"
+        )
+    if shapes[0][-1] != shapes[1][-1] or shapes[1][-2] != shapes[2][-2]:
+        raise RuntimeError(
+            f"{name}: query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv) do not fit: got "
+            f"{shapes[0]}, {shapes[1]} and {shapes[2]}"
+        )
+    if mask is not None and mask.array.dtype.kind not in "bf":
+        raise RuntimeError(
+            f"{name}: Expected attn_mask dtype to be bool or float, but got {mask.dtype}: a mask of 0 and 1 "
+            f"becomes bool with .bool()"
+        )
+
+
+def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
+    """Each head of key or value repeated for the queries that share it: (..., Hk, S, D) -> (..., H, S, D)."""
+    heads, own = query.shape[-3], few.shape[-3]
+    if heads % own:
+        raise RuntimeError(
+            f"scaled_dot_product_attention: {heads} query heads cannot share {own} key or value heads evenly"
+        )
+    return few.repeat_interleave(heads // own, -3)
+
+
+def _same_lead(*tensors: Tensor) -> tuple[Tensor, ...]:
+    """The tensors with their axes but the last two broadcast to one shape."""
+    leads = {tuple(t.array.shape[:-2]) for t in tensors}
+    if len(leads) == 1:
+        return tensors
+    longest = max(map(len, leads))
+    padded = [(1,) * (longest - len(lead)) + lead for lead in leads]
+    common = tuple(max(lengths) if min(lengths) else 0 for lengths in zip(*padded, strict=True))
+    return tuple(t.expand(*common, *t.shape[-2:]) for t in tensors)
+
+
+def _folded(x: Tensor) -> Tensor:
+    """(..., T, D) -> (B, H, T, D)."""
+    lead = x.array.shape[:-2]
+    return x if len(lead) == 2 else x.reshape(math.prod(lead[:-1]), lead[-1] if lead else 1, *x.shape[-2:])
+
+
+def _folded_mask(mask: Tensor | None, lead: tuple[int, ...]) -> Tensor | None:
+    """A mask that broadcasts to (*lead, T, S) as one that broadcasts to (B, H, T, S)."""
+    if mask is None or len(lead) == 2 or mask.array.ndim <= min(3, len(lead) + 1):
+        return mask
+    own = mask.array.shape
+    wide = mask.expand(*lead[: len(lead) - 1], *((1,) * (len(lead) + 2 - len(own)) + tuple(own))[-3:])
+    return wide.reshape(math.prod(lead[:-1]), *wide.shape[-3:])  # (..., H, T, S) -> (B, H, T, S)

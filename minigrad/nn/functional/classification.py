@@ -1,0 +1,166 @@
+"""Losses of a choice among classes: cross-entropy and negative log-likelihood.
+
+The classes are in axis 1, with any axes after it: (C), (N, C) or (N, C, d1, ...); the target has the same
+shape without them. Inside, everything is rows of classes (N d1 ..., C).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd.tape import apply, wrap
+from ...backend import xp
+from ...ops import loss as ops
+from ...ops.indexing import check_indices
+from ...tensor import Tensor
+from ._checks import same_dtype
+from ._reduction import reduced, reduction_of
+
+
+def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                  size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
+                  reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
+    """-ln softmax(input) at the target class.
+
+    Args:
+        input: logits, (C), (N, C) or (N, C, d1, ...).
+        target: classes (integers, the shape without C), or probabilities (of the shape of ``input``).
+        weight: (C), a factor for each class.
+        ignore_index: a target that counts for nothing.
+        reduction: "none", "mean" (by the sum of the weights of the targets that count) or "sum".
+        label_smoothing: ε: the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
+
+    Raises:
+        ValueError: shapes that do not fit, an unknown reduction, ε outside [0, 1].
+        IndexError: a class outside 0 .. C - 1 (checked on the CPU).
+        RuntimeError: dtypes that do not fit. The mean over no target is NaN.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise ValueError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    if target.array.dtype.kind == "f":
+        return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
+    rows, flat = _rows("cross_entropy", input, target, weight)
+    counted = _counted("cross_entropy", flat, ignore_index, rows.array.shape[1])
+    losses: Tensor = apply(ops.cross_entropy, (rows, flat, weight, ignore_index, float(label_smoothing)))
+    if reduction == "mean":
+        losses = losses.sum() / _divisor(losses, flat, counted, weight, ignore_index)
+        return losses
+    return losses.sum() if reduction == "sum" else losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
+
+
+def _soft_cross_entropy(
+    input: Tensor, target: Tensor, weight: Tensor | None, reduction: str, smoothing: float
+) -> Tensor:
+    """Cross-entropy with a probability for every class as target; the mean is over the rows."""
+    if input.array.shape != target.array.shape:
+        raise ValueError(
+            f"cross_entropy: a target of probabilities must have the shape of the input, "
+            f"{tuple(input.shape)}, not {tuple(target.shape)}; a target of classes must be of an integer "
+            f"dtype, not {target.dtype}"
+        )
+    same_dtype("cross_entropy", input, target=target, weight=weight)
+    classes_at = 0 if input.ndim == 1 else 1
+    classes = input.array.shape[classes_at]
+    if smoothing:
+        target = target * (1 - smoothing) + smoothing / classes
+    scores = target * input.log_softmax(classes_at)
+    if weight is not None:
+        scores = scores * weight.reshape(classes, *(1,) * (input.ndim - classes_at - 1))  # (C, 1, ...)
+    losses = -scores.sum(classes_at)
+    return losses.sum() / max(losses.numel(), 1) if reduction == "mean" else reduced(losses, reduction)
+
+
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
+             ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean"
+             ) -> Tensor:  # fmt: skip
+    """-input at the target class, input being log-probabilities. See ``cross_entropy`` for the arguments."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    rows, flat = _rows("nll_loss", input, target, weight)
+    counted = _counted("nll_loss", flat, ignore_index, rows.array.shape[1])
+    losses = -rows.gather(1, counted.unsqueeze(1)).squeeze(1)
+    if weight is not None:
+        losses = losses * weight[counted]
+    losses = losses.masked_fill(flat == ignore_index, 0.0)
+    if reduction == "mean":
+        out: Tensor = losses.sum() / _divisor(losses, flat, counted, weight, ignore_index)
+        return out
+    return losses.sum() if reduction == "sum" else losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
+
+
+def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
+    """(N, C) rows and (N,) targets, after a check that all of it fits."""
+    shape = tuple(input.array.shape)
+    batched = len(shape) > 1
+    expected = shape[:1] * batched + shape[2:]
+    _check_integers(name, target)
+    if not shape or tuple(target.array.shape) != expected:
+        raise ValueError(
+            f"{name}: input of shape {shape} has its classes in axis {int(batched)}, so the target must have "
+            f"shape {expected}, not {tuple(target.array.shape)}"
+        )
+    classes = shape[1] if batched else shape[0]
+    if weight is not None:
+        same_dtype(name, input, weight=weight)
+        if weight.array.shape != (classes,):
+            raise RuntimeError(
+                f"{name}: weight must have shape ({classes},), a number for each class, not {weight.shape}"
+            )
+    if len(shape) == 2:
+        return input, target
+    last = input.movedim(1, -1) if batched else input
+    return last.reshape(-1, classes), target.reshape(-1)  # (N, d1, ..., C) -> (N d1 ..., C)
+
+
+def _check_integers(name: str, target: Tensor) -> None:
+    if target.array.dtype.kind not in "iu":
+        raise RuntimeError(
+            f"{name}: expected a target of an integer dtype, but got {target.dtype}: use .long()"
+        )
+
+
+def _counted(name: str, flat: Tensor, ignore_index: int, classes: int) -> Tensor:
+    """The targets with 0 in the place of those that do not count, after a check of their range."""
+    array = flat.array
+    counted = xp(array).where(array == ignore_index, array.dtype.type(0), array)
+    check_indices(counted, classes, f"{name}: target")
+    return wrap(counted)  # type: ignore[no-any-return]
+
+
+def _divisor(
+    losses: Tensor, flat: Tensor, counted: Tensor, weight: Tensor | None, ignore_index: int
+) -> Tensor:
+    """How many targets count, by weight; NaN for none. It stays on the device: nothing waits for a GPU."""
+    counts = flat.array != ignore_index
+    total = (counts if weight is None else weight.array[counted.array] * counts).sum()
+    divisor: Tensor = wrap(xp(flat.array).where(total == 0, float("nan"), total).astype(losses.array.dtype))
+    return divisor
+
+
+def linear_cross_entropy(input: Tensor, weight: Tensor, target: Tensor, bias: Tensor | None = None,
+                         ignore_index: int = -100, label_smoothing: float = 0.0, reduction: str = "mean"
+                         ) -> Tensor:  # fmt: skip
+    """``cross_entropy(linear(input, weight, bias), target)`` without the logits ever being whole in memory.
+
+    Args:
+        input: (..., D). weight: (V, D). target: (...) integers. bias: (V).
+        reduction: "mean" or "sum".
+
+    Raises:
+        ValueError: shapes that do not fit, another reduction. IndexError: a target outside 0 .. V - 1.
+    """
+    if reduction not in ("mean", "sum"):
+        raise ValueError(f"linear_cross_entropy: reduction must be 'mean' or 'sum', not {reduction!r}")
+    shape, (classes, width) = tuple(input.array.shape), weight.array.shape
+    if shape[-1:] != (width,) or tuple(target.array.shape) != shape[:-1]:
+        raise ValueError(
+            f"linear_cross_entropy: input (..., D) of shape {shape} does not fit weight (V, D) of shape "
+            f"{(classes, width)} and target (...) of shape {tuple(target.array.shape)}"
+        )
+    _check_integers("linear_cross_entropy", target)
+    same_dtype("linear_cross_entropy", input, weight=weight, bias=bias)
+    rows = input.reshape(-1, width)  # (..., D) -> (N, D)
+    flat = target.reshape(-1)  # (...) -> (N)
+    _counted("linear_cross_entropy", flat, ignore_index, classes)
+    args: tuple[Any, ...] = (rows, weight, bias, flat, ignore_index, float(label_smoothing), reduction)
+    return apply(ops.linear_cross_entropy, args)  # type: ignore[no-any-return]

@@ -1,0 +1,133 @@
+"""Losses of numbers and probabilities, element by element."""
+
+from __future__ import annotations
+
+import math
+import warnings
+
+from ...backend import dtype as dt
+from ...functions import pointwise
+from ...tensor import Tensor
+from ._checks import same_dtype
+from ._reduction import reduced, reduction_of
+from .activation import logsigmoid
+
+Flag = bool | None
+
+
+def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
+    """input - target, with PyTorch's warning where one is broadcast."""
+    if input.array.shape != target.array.shape:
+        warnings.warn(
+            f"{name}: the target's size ({tuple(target.shape)}) is not the input's ({tuple(input.shape)}). "
+            "This will likely lead to incorrect results due to broadcasting. Please make them the same size.",
+            stacklevel=3,
+        )
+    common = dt.result_type(input.array, target.array)
+    out: Tensor = input.to(common) - target.to(common)
+    return out
+
+
+def _weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    return reduced(losses if weight is None else losses * weight, reduction)
+
+
+def _weighted_mean(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
+    """``_weighted``, but the mean is by the weights' sum."""
+    if weight is None or reduction != "mean":
+        return _weighted(losses, weight, reduction)
+    out: Tensor = (losses * weight).sum() / weight.expand(losses.shape).sum()
+    return out
+
+
+def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
+             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:  # fmt: skip
+    """(input - target)²; with weights, the mean is by their sum."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    return _weighted_mean(_difference("mse_loss", input, target).square(), weight, reduction)
+
+
+def l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
+            reduction: str = "mean", weight: Tensor | None = None) -> Tensor:  # fmt: skip
+    """|input - target|; with weights, the mean is by their sum."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    return _weighted_mean(_difference("l1_loss", input, target).abs(), weight, reduction)
+
+
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
+                   reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
+    """d² / 2β where d = |input - target| < β, else d - β / 2 (Girshick 2015)."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    if beta < 0:
+        raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
+    if beta == 0:
+        return l1_loss(input, target, reduction=reduction)
+    d = _difference("smooth_l1_loss", input, target).abs()
+    return reduced(pointwise.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+
+
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
+               weight: Tensor | None = None) -> Tensor:  # fmt: skip
+    """d² / 2 where d = |input - target| < δ, else δ (d - δ / 2) (Huber 1964)."""
+    reduction = reduction_of(None, None, reduction)
+    if delta <= 0:
+        raise RuntimeError("huber_loss does not support non-positive values for delta.")
+    d = _difference("huber_loss", input, target).abs()
+    return _weighted(pointwise.where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction)
+
+
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                         size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+                         ) -> Tensor:  # fmt: skip
+    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100. The input is probabilities.
+
+    Raises:
+        ValueError: input and target of different shapes.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    _check_same_shape("binary_cross_entropy", input, target)
+    least = math.exp(-100)  # held up before the logarithm: no infinite slope
+    yes, no = input.clamp(min=least).log(), (1 - input).clamp(min=least).log()
+    return _weighted(-(target * yes + (1 - target) * no), weight, reduction)
+
+
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                     size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
+                                     pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
+    """``binary_cross_entropy(sigmoid(input), target)`` in a form that loses nothing.
+
+    Args:
+        pos_weight: a factor for the part of the loss where the target is 1.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    _check_same_shape("binary_cross_entropy_with_logits", input, target)
+    log_p = logsigmoid(input)
+    weighed = log_p if pos_weight is None else log_p * ((pos_weight - 1) * target + 1)
+    return _weighted((1 - target) * input - weighed, weight, reduction)
+
+
+def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
+    if input.array.shape != target.array.shape:
+        raise ValueError(
+            f"{name}: target size ({tuple(target.shape)}) must be the same as input size "
+            f"({tuple(input.shape)})"
+        )
+    same_dtype(name, input, target=target)
+
+
+def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
+           reduction: str = "mean", log_target: bool = False) -> Tensor:  # fmt: skip
+    """t (ln t - input): the divergence of distributions, ``input`` being log-probabilities.
+
+    Args:
+        target: probabilities, or log-probabilities if ``log_target``.
+        reduction: also "batchmean": the sum divided by the length of the first axis, which is the divergence.
+    """
+    batchmean = reduction == "batchmean"
+    reduction = "sum" if batchmean else reduction_of(size_average, reduce, reduction)
+    if log_target:
+        losses = target.exp() * (target - input)
+    else:
+        losses = target * target.masked_fill(target == 0, 1.0).log() - target * input  # 0 ln 0 = 0
+    total = reduced(losses, reduction)
+    return total / input.array.shape[0] if batchmean and input.array.ndim else total

@@ -1,0 +1,99 @@
+"""Positions, added to embeddings: sines and cosines, or learned vectors."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..functions.creation import arange, empty
+from ..functions.shaping import stack
+from ..tensor import Tensor
+from . import functional as F
+from . import init
+from .dropout import Dropout
+from .module import Module
+from .parameter import Parameter
+
+
+class _Positional(Module):
+    """x + the vectors of its positions, and dropout."""
+
+    def __init__(self, d_model: int, max_len: int, dropout: float, batch_first: bool) -> None:
+        super().__init__()
+        self.d_model, self.max_len, self.batch_first = d_model, max_len, batch_first
+        self.dropout = Dropout(dropout)
+
+    def _added(self, x: Tensor, table: Tensor, offset: int) -> Tensor:
+        shape = tuple(x.shape)
+        if len(shape) not in (2, 3) or shape[-1] != self.d_model:
+            layout = "(B, T, D)" if self.batch_first else "(T, B, D)"
+            raise RuntimeError(
+                f"{self._get_name()}: expected {layout} or (T, D) with D = d_model = {self.d_model}, but got "
+                f"{shape}"
+            )
+        length = shape[1 if len(shape) == 3 and self.batch_first else 0]
+        if offset < 0 or offset + length > self.max_len:
+            raise RuntimeError(
+                f"{self._get_name()}: positions {offset} .. {offset + length - 1} are outside 0 .. max_len - "
+                f"1 = {self.max_len - 1}: make it with a larger max_len"
+            )
+        rows = table[offset : offset + length]
+        if len(shape) == 3 and not self.batch_first:
+            rows = rows.unsqueeze(1)  # (T, D) -> (T, 1, D)
+        return self.dropout(x + rows)  # type: ignore[no-any-return]
+
+    def extra_repr(self) -> str:
+        return f"{self.d_model}, max_len={self.max_len}, batch_first={self.batch_first}"
+
+
+class SinusoidalPositionalEncoding(_Positional):
+    """x + PE, where PE(t, 2i) = sin(t / 10000^(2i/D)) and PE(t, 2i+1) = cos(t / 10000^(2i/D)).
+
+    Vaswani et al. 2017, section 3.5. It has no parameters, and nothing in the state dict.
+
+    Args:
+        d_model: D. max_len: how many positions there are.
+        dropout: of the sum, in training.
+        batch_first: inputs are (B, T, D) and not (T, B, D).
+    """
+
+    pe: Tensor
+
+    def __init__(self, d_model: int, max_len: int = 5000, dropout: float = 0.0, batch_first: bool = True,
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__(d_model, max_len, dropout, batch_first)
+        self.register_buffer("pe", sinusoids(max_len, d_model, dtype).to(device=device), persistent=False)
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """(B, T, D) -> the same; ``offset`` is the position of the first token (with a cache of keys and
+        values).
+
+        Raises:
+            RuntimeError: a width other than D, or more positions than ``max_len``.
+        """
+        return self._added(x, self.pe, offset)
+
+
+class LearnedPositionalEncoding(_Positional):
+    """x + a learned vector for each position (as in GPT-2 and BERT), at first normal with deviation 0.02.
+
+    Args: as in SinusoidalPositionalEncoding.
+    """
+
+    def __init__(self, d_model: int, max_len: int = 5000, dropout: float = 0.0, batch_first: bool = True,
+                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__(d_model, max_len, dropout, batch_first)
+        self.weight = Parameter(empty(max_len, d_model, device=device, dtype=dtype))
+        init.normal_(self.weight, std=0.02)
+
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """(B, T, D) -> the same; ``offset`` is the first token's position. Raises as the sinusoidal one."""
+        return self._added(x, self.weight, offset)
+
+
+def sinusoids(max_len: int, d_model: int, dtype: Any = None) -> Tensor:
+    """The table PE (max_len, d_model), computed in float64. Of an odd width the last cosine is left out."""
+    frequency = (arange(0, d_model, 2, dtype="float64") * (-math.log(10000.0) / d_model)).exp()  # (D/2)
+    angle = arange(max_len, dtype="float64").unsqueeze(1) * frequency  # (T, 1) (D/2) -> (T, D/2)
+    pairs = stack([angle.sin(), angle.cos()], -1).flatten(1)  # (T, D/2, 2) -> (T, D)
+    return F.pad(pairs, (0, d_model - pairs.shape[1])).to(dtype=dtype or "float32")

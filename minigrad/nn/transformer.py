@@ -1,0 +1,320 @@
+"""The transformer of "Attention Is All You Need" (Vaswani et al. 2017): blocks, stacks, and both together.
+
+Shape letters: B batch, T and S target and source length, D model width, H heads. Inputs are (T, B, D), or
+(B, T, D) with ``batch_first``, or (T, D) without a batch. Masks are PyTorch's: a bool True leaves out.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from ..functions.creation import full
+from ..tensor import Tensor
+from . import functional as F
+from . import init
+from .attention import MultiheadAttention
+from .containers import ModuleList
+from .dropout import Dropout
+from .heads import causal_mask
+from .linear import Linear
+from .module import Module
+from .normalization import LayerNorm
+
+Activation = Callable[[Tensor], Tensor]
+Mask = Tensor | None
+
+
+class _Block(Module):
+    """What encoder and decoder blocks share: the feed-forward part, and how a part is normalised and added.
+
+    Args:
+        parts: how many parts the block has, each with a norm and a dropout of its own.
+    """
+
+    norm_first: bool
+
+    def _add_feed_forward(
+        self, d_model: int, width: int, dropout: float, bias: bool, factory: dict[str, Any]
+    ) -> None:
+        self.linear1 = Linear(d_model, width, bias=bias, **factory)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(width, d_model, bias=bias, **factory)
+
+    def _add_norms(
+        self, parts: int, d_model: int, eps: float, dropout: float, bias: bool, factory: dict[str, Any]
+    ) -> None:
+        for i in range(1, parts + 1):
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **factory))
+        for i in range(1, parts + 1):
+            setattr(self, f"dropout{i}", Dropout(dropout))
+
+    def _residual(self, x: Tensor, norm: Module, part: Activation) -> Tensor:
+        """x + part(norm(x)) if ``norm_first`` (Xiong et al. 2020), else norm(x + part(x))."""
+        if self.norm_first:
+            out: Tensor = x + part(norm(x))
+            return out
+        return norm(x + part(x))  # type: ignore[no-any-return]
+
+    def _attended(
+        self, attention: Module, x: Tensor, memory: Tensor, mask: Mask, padding: Mask, is_causal: bool
+    ) -> Tensor:
+        """Attention from x to memory, without its weights."""
+        out: Tensor = attention(x, memory, memory, key_padding_mask=padding, need_weights=False,
+                                attn_mask=mask, is_causal=is_causal)[0]  # fmt: skip
+        return out
+
+    def _feed_forward(self, x: Tensor) -> Tensor:
+        """(..., D) -> (..., dim_feedforward) -> (..., D)."""
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))  # type: ignore[no-any-return]
+
+
+class TransformerEncoderLayer(_Block):
+    """Self-attention and a feed-forward network, each with a residual connection and a layer norm.
+
+    Args:
+        d_model: D. nhead: H. dim_feedforward: the hidden width of the feed-forward network.
+        dropout: of attention weights, of hidden units, and of each part's result.
+        activation: "relu", "gelu" or a function.
+        layer_norm_eps: of the norms.
+        batch_first: inputs are (B, S, D) and not (S, B, D).
+        norm_first: norms stand before the parts and not after the sums.
+        bias: whether linear maps and norms have one.
+        device, dtype: of the parameters.
+    """
+
+    def __init__(
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: str | Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        factory = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
+        self._add_feed_forward(d_model, dim_feedforward, dropout, bias, factory)
+        self.norm_first = norm_first
+        self._add_norms(2, d_model, layer_norm_eps, dropout, bias, factory)
+        self.activation = _activation(activation)
+
+    def forward(self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None,
+                is_causal: bool = False) -> Tensor:  # fmt: skip
+        """One block: ``src`` (S, B, D) -> the same shape.
+
+        Args:
+            src_mask: (S, S) or (B H, S, S). src_key_padding_mask: (B, S).
+            is_causal: ``src_mask`` is the causal mask (or stands for it, if None).
+        """
+
+        def attention(x: Tensor) -> Tensor:
+            attended = self._attended(self.self_attn, x, x, src_mask, src_key_padding_mask, is_causal)
+            return self.dropout1(attended)  # type: ignore[no-any-return]
+
+        x = self._residual(src, self.norm1, attention)
+        return self._residual(x, self.norm2, lambda x: self.dropout2(self._feed_forward(x)))
+
+
+class TransformerDecoderLayer(_Block):
+    """Self-attention, attention to the encoder's result, and feed-forward: see TransformerEncoderLayer."""
+
+    def __init__(
+        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
+        activation: str | Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
+        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        factory = {"device": device, "dtype": dtype}
+        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
+        self.multihead_attn = MultiheadAttention(
+            d_model, nhead, dropout, bias, batch_first=batch_first, **factory
+        )
+        self._add_feed_forward(d_model, dim_feedforward, dropout, bias, factory)
+        self.norm_first = norm_first
+        self._add_norms(3, d_model, layer_norm_eps, dropout, bias, factory)
+        self.activation = _activation(activation)
+
+    def forward(
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Mask = None, memory_mask: Mask = None,
+        tgt_key_padding_mask: Mask = None, memory_key_padding_mask: Mask = None, tgt_is_causal: bool = False,
+        memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
+        """One block: ``tgt`` (T, B, D) and ``memory`` (S, B, D) -> (T, B, D).
+
+        Args:
+            tgt_mask: (T, T) or (B H, T, T). memory_mask: (T, S) or (B H, T, S).
+            tgt_key_padding_mask: (B, T). memory_key_padding_mask: (B, S).
+            tgt_is_causal, memory_is_causal: the mask is the causal one (or stands for it, if None).
+        """
+
+        def attention(x: Tensor) -> Tensor:
+            attended = self._attended(self.self_attn, x, x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+            return self.dropout1(attended)  # type: ignore[no-any-return]
+
+        def cross_attention(x: Tensor) -> Tensor:
+            attended = self._attended(self.multihead_attn, x, memory, memory_mask, memory_key_padding_mask,
+                                      memory_is_causal)  # fmt: skip
+            return self.dropout2(attended)  # type: ignore[no-any-return]
+
+        x = self._residual(tgt, self.norm1, attention)
+        x = self._residual(x, self.norm2, cross_attention)
+        return self._residual(x, self.norm3, lambda x: self.dropout3(self._feed_forward(x)))
+
+
+class TransformerEncoder(Module):
+    """``num_layers`` copies of a block, and a last norm if one is given.
+
+    Args:
+        encoder_layer: the block; it is copied with its values. num_layers: how often. norm: after the last
+            block.
+        enable_nested_tensor, mask_check: taken for PyTorch's signature; padding is computed like the rest.
+    """
+
+    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
+                 enable_nested_tensor: bool = True, mask_check: bool = True) -> None:  # fmt: skip
+        super().__init__()
+        self.layers = _clones(encoder_layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None,
+                is_causal: bool | None = None) -> Tensor:  # fmt: skip
+        """All blocks: ``src`` (S, B, D) -> the same shape; ``is_causal`` None looks at the mask."""
+        causal = is_causal_mask(mask) if is_causal is None else is_causal
+        out = src
+        for layer in self.layers:
+            out = layer(out, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=causal)
+        return out if self.norm is None else self.norm(out)
+
+
+class TransformerDecoder(Module):
+    """``num_layers`` copies of a decoder block, and a last norm if one is given; see TransformerEncoder."""
+
+    def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
+        super().__init__()
+        self.layers = _clones(decoder_layer, num_layers)
+        self.num_layers, self.norm = num_layers, norm
+
+    def forward(
+        self, tgt: Tensor, memory: Tensor, tgt_mask: Mask = None, memory_mask: Mask = None,
+        tgt_key_padding_mask: Mask = None, memory_key_padding_mask: Mask = None,
+        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
+        """All blocks: ``tgt`` (T, B, D), ``memory`` (S, B, D) -> (T, B, D); ``tgt_is_causal`` as there."""
+        causal = is_causal_mask(tgt_mask) if tgt_is_causal is None else tgt_is_causal
+        out = tgt
+        for layer in self.layers:
+            out = layer(
+                out, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask, memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=causal, memory_is_causal=memory_is_causal,
+            )  # fmt: skip
+        return out if self.norm is None else self.norm(out)
+
+
+class Transformer(Module):
+    """Encoder and decoder. Embeddings and the map to the vocabulary are the owner's.
+
+    Args:
+        d_model: D. nhead: H. num_encoder_layers, num_decoder_layers: how many blocks.
+        custom_encoder, custom_decoder: modules to take instead.
+        The others are those of TransformerEncoderLayer. Weights are drawn by ``init.xavier_uniform_``.
+    """
+
+    def __init__(
+        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048, dropout: float = 0.1, activation: str | Activation = F.relu,
+        custom_encoder: Module | None = None, custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
+        device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        factory = {"device": device, "dtype": dtype}
+        block = (
+            d_model,
+            nhead,
+            dim_feedforward,
+            dropout,
+            activation,
+            layer_norm_eps,
+            batch_first,
+            norm_first,
+            bias,
+        )
+        if custom_encoder is None:
+            layer: Module = TransformerEncoderLayer(*block, **factory)
+            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
+            custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm)
+        self.encoder = custom_encoder
+        if custom_decoder is None:
+            layer = TransformerDecoderLayer(*block, **factory)
+            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
+            custom_decoder = TransformerDecoder(layer, num_decoder_layers, norm)
+        self.decoder = custom_decoder
+        self._reset_parameters()
+        self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
+
+    def _reset_parameters(self) -> None:
+        for parameter in self.parameters():
+            if parameter.ndim > 1:
+                init.xavier_uniform_(parameter)
+
+    def forward(
+        self, src: Tensor, tgt: Tensor, src_mask: Mask = None, tgt_mask: Mask = None,
+        memory_mask: Mask = None, src_key_padding_mask: Mask = None, tgt_key_padding_mask: Mask = None,
+        memory_key_padding_mask: Mask = None, src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
+    ) -> Tensor:  # fmt: skip
+        """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks as in the encoder and decoder blocks.
+
+        Raises:
+            RuntimeError: widths or batches of ``src`` and ``tgt`` that do not fit.
+        """
+        self._check(src, tgt)
+        memory = self.encoder(
+            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
+        )
+        return self.decoder(  # type: ignore[no-any-return]
+            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask, memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal,
+        )  # fmt: skip
+
+    def _check(self, src: Tensor, tgt: Tensor) -> None:
+        shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
+        if len(shapes[0]) != len(shapes[1]) or (len(shapes[0]) == 3 and shapes[0][at] != shapes[1][at]):
+            raise RuntimeError(
+                f"Transformer: the batch number of src and tgt must be equal, but their shapes are {shapes}"
+            )
+        if shapes[0][-1] != self.d_model or shapes[1][-1] != self.d_model:
+            raise RuntimeError(
+                f"Transformer: the feature number of src and tgt must be equal to d_model = {self.d_model}, "
+                f"but their shapes are {shapes}"
+            )
+
+    @staticmethod
+    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+        """The causal mask as numbers to add, (sz, sz): -inf above the diagonal, 0 elsewhere."""
+        return full((sz, sz), float("-inf"), device=device, dtype=dtype).triu(1)
+
+
+def is_causal_mask(mask: Mask) -> bool:
+    """Whether a mask, bool or of numbers, is the causal one: then attention need not read it."""
+    if mask is None or mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
+        return False
+    size = mask.shape[0]
+    if mask.array.dtype.kind == "b":
+        expected = causal_mask(size, size, mask)
+    else:
+        expected = Transformer.generate_square_subsequent_mask(size, mask.device, mask.dtype)
+    return bool((mask == expected).all())
+
+
+def _clones(module: Module, count: int) -> ModuleList:
+    return ModuleList(copy.deepcopy(module) for _ in range(count))
+
+
+def _activation(activation: str | Activation) -> Activation:
+    if not isinstance(activation, str):
+        return activation
+    if activation not in ("relu", "gelu"):
+        raise RuntimeError(f"activation should be relu/gelu, not {activation}")
+    return F.relu if activation == "relu" else F.gelu

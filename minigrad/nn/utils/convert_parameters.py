@@ -1,0 +1,34 @@
+"""All parameters as one vector, and back."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ...autograd import no_grad
+from ...functions.shaping import cat
+from ...tensor import Tensor
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """Parameters one after another, flattened: gradients flow through."""
+    return cat([p.reshape(-1) for p in parameters])
+
+
+@no_grad()
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Copy a vector into parameters, in order.
+
+    Raises:
+        RuntimeError: the vector does not have exactly as many numbers as the parameters.
+    """
+    listed = list(parameters)
+    count = sum(p.numel() for p in listed)
+    if tuple(vec.shape) != (count,):
+        raise RuntimeError(
+            f"vector_to_parameters: the parameters hold {count} numbers, the vector has shape "
+            f"{tuple(vec.shape)}"
+        )
+    start = 0
+    for parameter in listed:
+        parameter.copy_(vec[start : start + parameter.numel()].reshape(parameter.shape))
+        start += parameter.numel()

@@ -1,0 +1,271 @@
+"""Losses against PyTorch in float64: every reduction, weights, ignored targets, shapes, errors."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn
+from tests.support.parity import assert_close, host, ours, torch
+from tests.support.twins import pair
+
+pytestmark = pytest.mark.parity
+rng = np.random.default_rng(1)
+SHAPES = [(7,), (6, 7), (4, 7, 3), (2, 7, 3, 2)]  # classes in axis 1 (0 of a vector)
+
+
+def logits_and_classes(shape: tuple[int, ...]) -> tuple[Any, Any]:
+    rest = () if len(shape) == 1 else (shape[0], *shape[2:])
+    target = rng.integers(0, 7, rest)
+    if target.size > 2:
+        target.reshape(-1)[[0, 2]] = 3
+    return rng.standard_normal(shape) * 2, target
+
+
+def compare(mine: Any, other: Any, arrays: list[Any], device: str) -> None:
+    """The loss of both libraries and its gradient for the first array."""
+    x, tx = pair(arrays[0], device, requires_grad=True)
+    rest = [pair(a, device) for a in arrays[1:]]
+    loss, expected = mine(x, *(a for a, _ in rest)), other(tx, *(b for _, b in rest))
+    assert_close(loss, expected)
+    g, tg = pair(rng.standard_normal(host(loss).shape), device)
+    loss.backward(g)
+    expected.backward(tg)
+    assert_close(x.grad, tx.grad)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("ignore", [-100, 3])
+@pytest.mark.parametrize("smoothing", [0, 0.1])
+def test_cross_entropy(
+    shape: tuple[int, ...], reduction: str, weighted: bool, ignore: int, smoothing: float, device: str
+) -> None:
+    logits, target = logits_and_classes(shape)
+    if ignore == 3 and len(shape) == 1:
+        target = np.array(2)
+    weight, tweight = pair(rng.uniform(0.5, 2, 7), device) if weighted else (None, None)
+    options: dict[str, Any] = {"ignore_index": ignore, "reduction": reduction, "label_smoothing": smoothing}
+    mine = nn.CrossEntropyLoss(weight=weight, **options)
+    other = torch.nn.CrossEntropyLoss(weight=tweight, **options)
+    compare(mine, other, [logits, target], device)
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_nll_loss(shape: tuple[int, ...], reduction: str, weighted: bool, device: str) -> None:
+    logits, target = logits_and_classes(shape)
+    weight, tweight = pair(rng.uniform(0.5, 2, 7), device) if weighted else (None, None)
+    ignore = -100 if len(shape) == 1 else 3
+    mine = nn.NLLLoss(weight, ignore_index=ignore, reduction=reduction)
+    compare(
+        mine, torch.nn.NLLLoss(tweight, ignore_index=ignore, reduction=reduction), [logits, target], device
+    )
+
+
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_cross_entropy_of_probabilities(
+    shape: tuple[int, ...], reduction: str, smoothing: float, device: str
+) -> None:
+    logits = rng.standard_normal(shape)
+    target = np.abs(rng.standard_normal(shape))
+    weight, tweight = pair(rng.uniform(0.5, 2, 7), device)
+    mine = nn.CrossEntropyLoss(weight, reduction=reduction, label_smoothing=smoothing)
+    other = torch.nn.CrossEntropyLoss(tweight, reduction=reduction, label_smoothing=smoothing)
+    compare(mine, other, [logits, target / target.sum()], device)
+
+
+def test_the_mean_over_no_target_is_nan(device: str) -> None:
+    loss = F.cross_entropy(minigrad.ones(2, 3, device=device), minigrad.tensor([-100, -100], device=device))
+    assert math.isnan(loss.item())
+
+
+def test_cross_entropy_of_extreme_logits(device: str) -> None:
+    logits = ours(np.array([[1e4, -1e4, 0.0], [-1e4, 1e4, 0.0]]), True, device)
+    loss = F.cross_entropy(logits, minigrad.tensor([0, 0], device=device), reduction="none")
+    np.testing.assert_allclose(host(loss), [0, 2e4])
+    loss.sum().backward()
+    np.testing.assert_allclose(host(logits.grad), [[0, 0, 0], [-1, 1, 0]], atol=1e-12)
+
+
+def test_cross_entropy_errors() -> None:
+    x = minigrad.ones(2, 3)
+    with pytest.raises(IndexError, match="cross_entropy: target: index 3 is out of range"):
+        F.cross_entropy(x, minigrad.tensor([0, 3]))
+    with pytest.raises(ValueError, match=r"the target must have shape \(2,\), not \(3,\)"):
+        F.cross_entropy(x, minigrad.tensor([0, 1, 2]))
+    with pytest.raises(ValueError, match="must have the shape of the input"):
+        F.cross_entropy(x, minigrad.ones(2))
+    with pytest.raises(ValueError, match="avg is not a valid value for reduction"):
+        F.cross_entropy(x, minigrad.tensor([0, 1]), reduction="avg")
+    with pytest.raises(ValueError, match="label_smoothing must be between"):
+        F.cross_entropy(x, minigrad.tensor([0, 1]), label_smoothing=2.0)
+    with pytest.raises(RuntimeError, match="a number for each class"):
+        F.cross_entropy(x, minigrad.tensor([0, 1]), weight=minigrad.ones(2))
+    with pytest.raises(RuntimeError, match="integer dtype"):
+        F.nll_loss(x, minigrad.ones(2))
+
+
+def test_old_reduction_flags() -> None:
+    x, y = minigrad.ones(2, 3), minigrad.zeros(2, 3)
+    assert nn.MSELoss(size_average=False)(x, y).item() == 6
+    assert nn.MSELoss(reduce=False)(x, y).shape == (2, 3)
+    assert F.mse_loss(x, y, size_average=True).item() == 1
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+@pytest.mark.parametrize("biased", [False, True])
+def test_linear_cross_entropy(smoothing: float, reduction: str, biased: bool, device: str) -> None:
+    x, tx = pair(rng.standard_normal((2, 5, 4)), device, True)
+    w, tw = pair(rng.standard_normal((7, 4)), device, True)
+    b, tb = pair(rng.standard_normal(7), device, True) if biased else (None, None)
+    target, ttarget = pair(np.array([[0, 6, 3, 3, 1], [2, 3, 3, 5, 4]]), device)
+    loss = F.linear_cross_entropy(x, w, target, b, 3, smoothing, reduction)
+    logits = torch.nn.functional.linear(tx, tw, tb).flatten(0, 1)
+    expected = torch.nn.functional.cross_entropy(
+        logits, ttarget.flatten(), ignore_index=3, label_smoothing=smoothing, reduction=reduction
+    )
+    assert_close(loss, expected)
+    (loss * 3).backward()
+    (expected * 3).backward()
+    for mine, other in ((x, tx), (w, tw), *([(b, tb)] if biased else [])):
+        assert_close(mine.grad, other.grad)
+
+
+def test_linear_cross_entropy_errors() -> None:
+    x, w = minigrad.ones(2, 4), minigrad.ones(3, 4)
+    with pytest.raises(ValueError, match=r"does not fit weight \(V, D\)"):
+        F.linear_cross_entropy(x, w, minigrad.tensor([0]))
+    with pytest.raises(ValueError, match="must be 'mean' or 'sum'"):
+        F.linear_cross_entropy(x, w, minigrad.tensor([0, 1]), reduction="none")
+    with pytest.raises(IndexError, match="linear_cross_entropy: target"):
+        F.linear_cross_entropy(x, w, minigrad.tensor([0, 3]))
+
+
+def numbers() -> list[Any]:
+    return [rng.standard_normal((4, 3)) * 2, rng.standard_normal((4, 3))]
+
+
+def probabilities() -> list[Any]:
+    return [rng.uniform(0.02, 0.98, (4, 3)), rng.uniform(0, 1, (4, 3))]
+
+
+def distributions() -> list[Any]:
+    target = rng.dirichlet(np.ones(3), 4)
+    target[0] = [0, 1, 0]
+    return [np.log(rng.dirichlet(np.ones(3), 4)), target]
+
+
+LOSSES: dict[str, tuple[Callable[[Any, str], Any], Callable[[], list[Any]]]] = {
+    "MSELoss": (lambda n, r: n.MSELoss(reduction=r), numbers),
+    "L1Loss": (lambda n, r: n.L1Loss(reduction=r), numbers),
+    "SmoothL1Loss": (lambda n, r: n.SmoothL1Loss(reduction=r, beta=0.7), numbers),
+    "SmoothL1Loss beta 0": (lambda n, r: n.SmoothL1Loss(reduction=r, beta=0.0), numbers),
+    "HuberLoss": (lambda n, r: n.HuberLoss(reduction=r, delta=0.7), numbers),
+    "BCELoss": (lambda n, r: n.BCELoss(reduction=r), probabilities),
+    "BCEWithLogitsLoss": (
+        lambda n, r: n.BCEWithLogitsLoss(reduction=r),
+        lambda: [numbers()[0], probabilities()[1]],
+    ),
+    "KLDivLoss": (lambda n, r: n.KLDivLoss(reduction=r), distributions),
+    "KLDivLoss log_target": (lambda n, r: n.KLDivLoss(reduction=r, log_target=True), numbers),
+}
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name", LOSSES)
+@pytest.mark.filterwarnings("ignore:reduction. 'mean' divides")
+def test_loss(name: str, reduction: str, device: str) -> None:
+    make, arrays = LOSSES[name]
+    compare(make(nn, reduction), make(torch.nn, reduction), arrays(), device)
+
+
+def test_kl_div_batchmean(device: str) -> None:
+    compare(
+        nn.KLDivLoss(reduction="batchmean"),
+        torch.nn.KLDivLoss(reduction="batchmean"),
+        distributions(),
+        device,
+    )
+
+
+def test_weights(device: str) -> None:
+    w, tw = pair(rng.uniform(0.5, 2, 3), device)
+    compare(nn.BCELoss(w), torch.nn.BCELoss(tw), probabilities(), device)
+    compare(
+        nn.BCEWithLogitsLoss(w, pos_weight=w),
+        torch.nn.BCEWithLogitsLoss(tw, pos_weight=tw),
+        [numbers()[0], probabilities()[1]],
+        device,
+    )
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name", ["mse_loss", "l1_loss", "huber_loss"])
+def test_weighted_functions(name: str, reduction: str, device: str) -> None:
+    w, tw = pair(rng.uniform(0.5, 2, (4, 3)), device)
+    compare(
+        lambda x, y: getattr(F, name)(x, y, weight=w, reduction=reduction),
+        lambda x, y: getattr(torch.nn.functional, name)(x, y, weight=tw, reduction=reduction),
+        numbers(),
+        device,
+    )
+
+
+def test_binary_losses_at_their_ends(device: str) -> None:
+    x = ours(np.array([0.0, 1.0, 0.0, 1.0]), True, device)
+    target = ours(np.array([0.0, 1.0, 1.0, 0.0]), device=device)
+    loss = F.binary_cross_entropy(x, target, reduction="none")
+    np.testing.assert_allclose(host(loss), [0, 0, 100, 100], atol=1e-12)
+    loss.sum().backward()
+    assert np.isfinite(host(x.grad)).all()
+    far = ours(np.array([-1e4, 1e4, -1e4, 1e4]), True, device)
+    loss = F.binary_cross_entropy_with_logits(far, target, reduction="none")
+    np.testing.assert_allclose(host(loss), [0, 0, 1e4, 1e4], atol=1e-12)
+
+
+def test_sizes_that_differ() -> None:
+    with pytest.warns(UserWarning, match="mse_loss: the target's size"):
+        F.mse_loss(minigrad.ones(3, 1), minigrad.ones(3))
+    with pytest.raises(ValueError, match="must be the same as input size"):
+        F.binary_cross_entropy(minigrad.ones(3, 1), minigrad.ones(3))
+    with pytest.raises(RuntimeError, match="negative values for beta"):
+        F.smooth_l1_loss(minigrad.ones(1), minigrad.ones(1), beta=-1)
+    with pytest.raises(RuntimeError, match="non-positive values for delta"):
+        F.huber_loss(minigrad.ones(1), minigrad.ones(1), delta=0)
+
+
+@pytest.mark.parametrize("name", LOSSES)
+def test_losses_keep_float32(name: str, device: str) -> None:
+    make, arrays = LOSSES[name]
+    x, y = (a.astype(np.float32) for a in arrays())
+    given = ours(x, True, device)
+    loss = make(nn, "mean")(given, ours(y, device=device))
+    loss.backward()
+    assert loss.dtype is minigrad.float32
+    assert given.grad is not None and given.grad.dtype is minigrad.float32
+
+
+def test_cross_entropy_keeps_float32(device: str) -> None:
+    x = ours(rng.standard_normal((3, 4)).astype(np.float32), True, device)
+    target = minigrad.tensor([0, 1, -100], device=device)
+    for loss in (
+        F.cross_entropy(x, target),
+        F.nll_loss(x, target),
+        F.cross_entropy(x, target, label_smoothing=0.1),
+    ):
+        x.grad = None
+        loss.backward()
+        assert loss.dtype is minigrad.float32
+        assert x.grad is not None and x.grad.dtype is minigrad.float32

@@ -1,0 +1,220 @@
+"""Transformer and its blocks from PyTorch's own state dict: results, all gradients, and 50 steps of Adam."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn
+from minigrad.nn.transformer import is_causal_mask
+from tests.support.parity import assert_close, host, ours, torch
+from tests.support.twins import compare_gradients, pair, twinned
+
+pytestmark = [
+    pytest.mark.parity,
+    pytest.mark.filterwarnings("ignore:enable_nested_tensor", "ignore:Support for mismatched"),
+]
+rng = np.random.default_rng(4)
+B, T, S, D, H = 3, 5, 6, 8, 2
+OPTIONS: dict[str, dict[str, Any]] = {
+    "plain": {},
+    "norm_first": {"norm_first": True},
+    "batch_first": {"batch_first": True},
+    "gelu, norm_first, batch_first": {"activation": "gelu", "norm_first": True, "batch_first": True},
+    "no bias, large eps": {"bias": False, "layer_norm_eps": 1e-2},
+}
+PADDING = np.arange(S)[None] >= np.array([[6], [4], [2]])
+TARGET_PADDING = np.arange(T)[None] >= np.array([[5], [3], [2]])
+
+
+def array(length: int, batch_first: bool, batch: bool = True) -> Any:
+    shape = (B, length, D) if batch_first else (length, B, D)
+    return rng.standard_normal(shape if batch else (length, D))
+
+
+def backward(out: Any, expected: Any, device: str) -> None:
+    g, tg = pair(rng.standard_normal(host(out).shape), device)
+    out.backward(g)
+    expected.backward(tg)
+
+
+def causal(size: int) -> Any:
+    return np.triu(np.ones((size, size), bool), 1)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("masked", [False, True])
+def test_encoder_layer(options: str, masked: bool, device: str) -> None:
+    how = {"dropout": 0.0, **OPTIONS[options]}
+    mine, other = twinned(
+        nn.TransformerEncoderLayer(D, H, 16, **how), torch.nn.TransformerEncoderLayer(D, H, 16, **how), device
+    )
+    x, tx = pair(array(S, how.get("batch_first", False)), device, requires_grad=True)
+    masks = [pair(causal(S), device), pair(PADDING, device)] if masked else []
+    out, expected = mine(x, *(a for a, _ in masks)), other(tx, *(b for _, b in masks))
+    assert_close(out, expected)
+    backward(out, expected, device)
+    assert_close(x.grad, tx.grad)
+    compare_gradients(mine, other)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("masked", [False, True])
+def test_decoder_layer(options: str, masked: bool, device: str) -> None:
+    how = {"dropout": 0.0, **OPTIONS[options]}
+    mine, other = twinned(
+        nn.TransformerDecoderLayer(D, H, 16, **how), torch.nn.TransformerDecoderLayer(D, H, 16, **how), device
+    )
+    first = how.get("batch_first", False)
+    pairs = [pair(array(n, first), device, requires_grad=True) for n in (T, S)]
+    names = ("tgt_mask", "tgt_key_padding_mask", "memory_key_padding_mask", "memory_mask")
+    arrays = (causal(T), TARGET_PADDING, PADDING, rng.standard_normal((T, S)))
+    masks = {name: pair(a, device) for name, a in zip(names, arrays, strict=True)} if masked else {}
+    out = mine(*(a for a, _ in pairs), **{n: a for n, (a, _) in masks.items()})
+    expected = other(*(b for _, b in pairs), **{n: b for n, (_, b) in masks.items()})
+    assert_close(out, expected)
+    backward(out, expected, device)
+    for leaf, other_leaf in pairs:
+        assert_close(leaf.grad, other_leaf.grad)
+    compare_gradients(mine, other)
+
+
+@pytest.mark.parametrize("options", OPTIONS)
+@pytest.mark.parametrize("batch", [True, False])
+def test_transformer(options: str, batch: bool, device: str) -> None:
+    how = {"dropout": 0.0, **OPTIONS[options]}
+    mine, other = twinned(
+        nn.Transformer(D, H, 2, 3, 16, **how), torch.nn.Transformer(D, H, 2, 3, 16, **how), device
+    )
+    first = how.get("batch_first", False)
+    pairs = [pair(array(n, first, batch), device, requires_grad=True) for n in (S, T)]
+    rows = slice(None) if batch else 1
+    arrays = {"src_key_padding_mask": PADDING[rows], "memory_key_padding_mask": PADDING[rows],
+              "tgt_key_padding_mask": TARGET_PADDING[rows]}  # fmt: skip
+    masks = {name: pair(a, device) for name, a in arrays.items()}
+    out = mine(
+        *(a for a, _ in pairs), tgt_mask=nn.Transformer.generate_square_subsequent_mask(T, device,
+        minigrad.float64), **{n: a for n, (a, _) in masks.items()},
+    )  # fmt: skip
+    expected = other(
+        *(b for _, b in pairs), tgt_mask=torch.nn.Transformer.generate_square_subsequent_mask(T,
+        dtype=torch.float64), **{n: b for n, (_, b) in masks.items()},
+    )  # fmt: skip
+    assert_close(out, expected)
+    backward(out, expected, device)
+    for leaf, other_leaf in pairs:
+        assert_close(leaf.grad, other_leaf.grad)
+    compare_gradients(mine, other)
+
+
+def test_attention_weights_of_a_layer_inside(device: str) -> None:
+    mine, other = twinned(
+        nn.Transformer(D, H, 1, 1, 16, dropout=0.0), torch.nn.Transformer(D, H, 1, 1, 16, dropout=0.0), device
+    )
+    x, tx = pair(array(S, False), device)
+    weights = mine.encoder.layers[0].self_attn(x, x, x, average_attn_weights=False)[1]
+    assert_close(weights, other.encoder.layers[0].self_attn(tx, tx, tx, average_attn_weights=False)[1])
+
+
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_the_loss_over_50_steps_of_adam(dtype: str, device: str) -> None:
+    """A small translator in both libraries: equal losses, step by step."""
+    classes, steps = 11, 50
+
+    def model(n: Any) -> Any:
+        parts = {"embed": n.Embedding(classes, D), "core": n.Transformer(D, H, 1, 2, 16, dropout=0.0,
+                 batch_first=True), "head": n.Linear(D, classes)}  # fmt: skip
+        return n.ModuleDict(parts)
+
+    mine, other = twinned(model(nn), model(torch.nn), device)
+    if dtype == "float32":
+        mine, other = mine.float(), other.float()
+    source, target = rng.integers(0, classes, (B, S)), rng.integers(0, classes, (B, T + 1))
+
+    def loss_of(m: Any, n: Any, s: Any, t: Any, mask: Any) -> Any:
+        out = m["core"](m["embed"](s), m["embed"](t[:, :-1]), tgt_mask=mask)
+        return n.functional.cross_entropy(m["head"](out).flatten(0, 1), t[:, 1:].flatten())
+
+    (s, ts), (t, tt), (mask, tmask) = (pair(a, device) for a in (source, target, causal(T)))
+    optimiser = minigrad.optim.Adam(mine.parameters(), lr=3e-3)
+    other_optimiser = torch.optim.Adam(other.parameters(), lr=3e-3)
+    losses = []
+    for _ in range(steps):
+        pairs = (
+            (optimiser, loss_of(mine, nn, s, t, mask)),
+            (other_optimiser, loss_of(other, torch.nn, ts, tt, tmask)),
+        )
+        for o, loss in pairs:
+            o.zero_grad()
+            loss.backward()
+            o.step()
+        losses.append([loss.item() for _, loss in pairs])
+    found, expected = np.array(losses).T
+    assert expected[-1] < 0.5 * expected[0]
+    np.testing.assert_allclose(found, expected, rtol=1e-10 if dtype == "float64" else 1e-5)
+
+
+def test_a_token_changes_the_outputs_that_see_it_and_no_others(device: str) -> None:
+    layer = nn.TransformerEncoderLayer(D, H, 16, batch_first=True, dropout=0.0).double().to(device)
+    x = rng.standard_normal((2, T, D))
+
+    def run(a: Any) -> Any:
+        return host(layer(ours(a, device=device), is_causal=True))
+
+    before = run(x)
+    for changed in range(T):
+        y = x.copy()
+        y[0, changed] += 1
+        differs = (run(y) != before).any(-1)
+        assert differs[0].tolist() == [i >= changed for i in range(T)]
+        assert not differs[1].any()  # nor the other sequence of the batch
+
+
+def test_clones_are_independent() -> None:
+    encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(D, H, 16), 3)
+    weights = [layer.linear1.weight for layer in encoder.layers]
+    assert len({id(w) for w in weights}) == 3
+    assert weights[0].tolist() == weights[1].tolist()
+
+
+def test_custom_parts_and_activation() -> None:
+    class Same(nn.Module):
+        def forward(self, src: Any, *args: Any, **kwargs: Any) -> Any:
+            return src
+
+    net = nn.Transformer(D, H, custom_encoder=Same(), custom_decoder=Same())
+    x = minigrad.ones(T, B, D)
+    assert net(minigrad.ones(S, B, D), x) is x
+    layer = nn.TransformerEncoderLayer(D, H, 16, activation=minigrad.tanh)
+    assert layer.activation is minigrad.tanh
+    with pytest.raises(RuntimeError, match="activation should be relu/gelu, not swish"):
+        nn.TransformerEncoderLayer(D, H, activation="swish")
+
+
+def test_causal_masks() -> None:
+    mask = nn.Transformer.generate_square_subsequent_mask(4)
+    assert mask.tolist() == torch.nn.Transformer.generate_square_subsequent_mask(4).tolist()
+    assert mask.dtype is minigrad.float32
+    assert is_causal_mask(mask) and is_causal_mask(mask == float("-inf"))
+    assert (
+        not is_causal_mask(mask.T) and not is_causal_mask(None) and not is_causal_mask(minigrad.zeros(3, 4))
+    )
+
+
+def test_errors() -> None:
+    net = nn.Transformer(D, H, 1, 1, 16)
+    with pytest.raises(RuntimeError, match="batch number of src and tgt must be equal"):
+        net(minigrad.ones(S, 2, D), minigrad.ones(T, 3, D))
+    with pytest.raises(RuntimeError, match="must be equal to d_model = 8"):
+        net(minigrad.ones(S, 2, 4), minigrad.ones(T, 2, 4))
+
+
+def test_float32_is_kept(device: str) -> None:
+    net = nn.Transformer(D, H, 1, 1, 16, norm_first=True).to(device)
+    out = net(minigrad.randn(S, B, D, device=device), minigrad.randn(T, B, D, device=device))
+    out.sum().backward()
+    assert out.dtype is minigrad.float32
+    assert {p.grad.dtype for p in net.parameters() if p.grad is not None} == {minigrad.float32}

@@ -1,0 +1,124 @@
+"""A CPU kernel against the plain definition of its op: values, gradients, layouts, threads."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.backend import Device, for_device, parallel
+from minigrad.ops.op import REGISTRY
+
+RTOL = {np.float64: 1e-11, np.float32: 2e-5}
+Arrays = Sequence[Any]
+
+
+def normal(*shape: int, seed: int = 0) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape)
+
+
+def check(name: str, args: Arrays, differentiable: Sequence[int], layouts: bool = True) -> None:
+    """Compare kernel and plain definition in both dtypes, for every choice of inputs that want a gradient."""
+    for dtype in (np.float64, np.float32):
+        given = [a.astype(dtype) if _is_float(a) else a for a in args]
+        expected, slopes, g = plain(name, args, differentiable)
+        for wanted in itertools.product([False, True], repeat=len(differentiable)):
+            needs = [False] * len(args)
+            for i, want in zip(differentiable, wanted, strict=True):
+                needs[i] = want
+            out, found = run(name, given, tuple(needs), g.astype(dtype))
+            close(out, expected, dtype, "value")
+            for i, f in enumerate(found):
+                assert (f is not None) == needs[i], f"gradient of argument {i} computed: {f is not None}"
+                if f is not None:
+                    close(f, slopes[i], dtype, f"gradient of argument {i}")
+    if layouts:
+        _check_layouts(name, args, differentiable)
+    _check_threads(name, args, differentiable)
+
+
+def _is_float(value: Any) -> bool:
+    return isinstance(value, np.ndarray) and value.dtype.kind == "f"
+
+
+def plain(name: str, args: Arrays, differentiable: Sequence[int]) -> tuple[Any, dict[int, Any], Any]:
+    """The plain definition's result and gradients in float64, and the gradient that arrives."""
+    tensors = [minigrad.tensor(a, requires_grad=i in differentiable) if _is_float(a) else
+               minigrad.tensor(a) if isinstance(a, np.ndarray) and name != "dropout" else a for i, a in enumerate(args)]  # fmt: skip
+    out = REGISTRY[name].plain(*tensors)
+    g = normal(*out.shape, seed=1) if out.shape else np.array(0.7)
+    found = minigrad.autograd.grad(out, [tensors[i] for i in differentiable], minigrad.tensor(g), materialize_grads=True)
+    return out.detach().numpy(), {i: f.numpy() for i, f in zip(differentiable, found, strict=True)}, g
+
+
+def run(name: str, args: Arrays, needs: tuple[bool, ...], g: Any) -> tuple[Any, list[Any]]:
+    """The kernel's result and gradients; its inputs must be as they were."""
+    kernel = for_device(Device("cpu")).kernel(name)
+    before = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
+    out, saved = kernel.forward(needs, *args)
+    out_before, g_before = np.array(out), g.copy()
+    found: list[Any] = [None] * len(args)
+    if any(needs):
+        found = list(kernel.backward(needs, saved, g, *args))
+    for a, b in zip([*args, out, g], [*before, out_before, g_before], strict=True):
+        if isinstance(b, np.ndarray):
+            np.testing.assert_array_equal(a, b, err_msg="the kernel changed what it was given")
+    return np.asarray(out), found
+
+
+def close(found: Any, expected: Any, dtype: Any, what: str) -> None:
+    assert found.shape == expected.shape, f"{what}: {found.shape} for {expected.shape}"
+    assert found.dtype == dtype, f"{what}: {found.dtype}"
+    finite = np.abs(expected[np.isfinite(expected)])
+    scale = float(finite.max(initial=0.1))  # where terms cancel, what is left is rounding
+    np.testing.assert_allclose(found, expected, rtol=RTOL[dtype], atol=RTOL[dtype] * scale, err_msg=what)
+
+
+def _check_layouts(name: str, args: Arrays, differentiable: Sequence[int]) -> None:
+    """Transposed and strided memory, for inputs and for the gradient that arrives."""
+    needs = tuple(i in differentiable for i in range(len(args)))
+    expected, slopes, g = plain(name, args, differentiable)
+    for lay in (_transposed, _strided):
+        out, found = run(name, [lay(a) if isinstance(a, np.ndarray) else a for a in args], needs, lay(g))
+        close(out, expected, np.float64, lay.__name__)
+        for i in differentiable:
+            close(found[i], slopes[i], np.float64, f"{lay.__name__}, gradient of argument {i}")
+
+
+def _transposed(a: Any) -> Any:
+    return np.array(a.T, order="C").T
+
+
+def _strided(a: Any) -> Any:
+    wide = np.zeros(tuple(2 * n for n in a.shape), a.dtype)
+    every = wide[tuple(slice(1, None, 2) for _ in a.shape)] if a.ndim else wide
+    every[...] = a
+    return every
+
+
+def _check_threads(name: str, args: Arrays, differentiable: Sequence[int]) -> None:
+    """The same bits from one thread and from three."""
+    needs = tuple(i in differentiable for i in range(len(args)))
+    g = plain(name, args, differentiable)[2]
+    before = parallel.get_num_threads()
+    try:
+        results = []
+        for threads in (1, 3):
+            parallel.set_num_threads(threads)
+            out, found = run(name, args, needs, g)
+            results.append([out, *(f for f in found if f is not None)])
+    finally:
+        parallel.set_num_threads(before)
+    for a, b in zip(*results, strict=True):
+        np.testing.assert_array_equal(a, b, err_msg="another number of threads gave other bits")
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of a few rows, so that small arrays make many of them."""
+    monkeypatch.setattr(parallel, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(parallel, "SERIAL_BYTES", 1 << 9)
