@@ -28,6 +28,7 @@ from .backend.dtype import (
 )
 from .backend.parallel import get_num_threads, set_num_threads
 from .backend.random import Generator, default_generator, manual_seed
+from .functions.comparison import allclose, equal, isclose
 from .functions.creation import (
     arange,
     as_tensor,
@@ -199,7 +200,7 @@ if TYPE_CHECKING:  # imported by __getattr__, when first used
     from . import cuda, nn, optim
     from .serialization import load, save
 
-# As in PyTorch, log(0) is -inf and 1/0 is inf without a warning; NumPy's stay on for the program's own arrays.
+# As in PyTorch, log(0) is -inf and 1/0 is inf without a warning; NumPy's stay for the program's own arrays.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad\.")
 
 __version__ = "0.1.0"
@@ -219,7 +220,8 @@ __all__ = [
     "erf", "exp", "exp2", "expm1", "eye", "flatten", "flip", "float", "float16", "float32", "float64",
     "floor", "floor_divide", "fmod", "from_numpy", "full", "full_like", "gather", "ge", "Generator", "ger",
     "get_default_dtype", "get_num_threads", "gt", "half", "hstack", "index_add", "index_select", "inf",
-    "int", "int16", "int32", "int64", "int8", "is_grad_enabled", "is_tensor", "isfinite", "isinf", "isnan",
+    "int", "int16", "int32", "int64", "int8", "is_grad_enabled", "is_tensor", "isclose",
+    "isfinite", "isinf", "isnan",
     "le", "lerp", "linspace", "load", "log", "log10", "log1p", "log2", "log_softmax", "logical_and",
     "logical_not", "logical_or", "logical_xor", "logsumexp", "long", "lt", "manual_seed", "masked_fill",
     "masked_select", "matmul", "max", "maximum", "mean", "meshgrid", "min", "minimum", "mm", "movedim",
@@ -250,15 +252,3 @@ def __getattr__(name: str) -> Any:
 def is_tensor(obj: Any) -> Any:
     """Whether an object is a Tensor."""
     return isinstance(obj, Tensor)
-
-
-def equal(input: Tensor, other: Tensor) -> Any:
-    """Whether two tensors have the same shape and elements."""
-    return input.shape == other.shape and input.eq(other).array.all().item()
-
-
-def allclose(input: Tensor, other: Tensor, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: Any = False) -> Any:
-    """Whether all elements are equal to within atol + rtol · |other|."""
-    near = (input - other).abs() <= atol + rtol * other.abs()
-    near = near | (input == other)
-    return (near | (input.isnan() & other.isnan()) if equal_nan else near).array.all().item()

@@ -65,9 +65,11 @@ def _formatter(values: np.ndarray[Any, Any]) -> Any:
     if values.dtype.kind != "f":
         width = max(len(str(v)) for v in values.tolist())
         return lambda v: str(v).rjust(width)
-    finite = np.abs(values[np.isfinite(values) & (values != 0)].astype(np.float64))
-    text = _float_text(finite)
-    width = max(len(text(v)) for v in values.tolist())
+    finite = values[np.isfinite(values) & (values != 0)]
+    text = _float_text(np.abs(finite.astype(np.float64)))
+    width = max(
+        (len(text(v)) for v in finite.tolist()), default=1
+    )  # zeros and infinities do not count, as in PyTorch
     return lambda v: text(v).rjust(width)
 
 

@@ -7,7 +7,8 @@ gradient rule); how it is recorded, in ``autograd``. Here the names are brought 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from itertools import count
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -18,13 +19,18 @@ from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
 from .backend.random import Generator, default_generator
-from .functions import indexing, linalg, pointwise, reduction, shaping
-from .functions.arguments import operand, raw, sizes
+from .functions import comparison, creation, indexing, linalg, pointwise, reduction, shaping
+from .functions.arguments import axis, operand, sizes
 from .functions.creation import full, tensor, zeros
 from .ops import elementwise as e
 from .ops import indexing as index_ops
 from .ops.device import moved as _moved
 from .ops.op import Op
+
+Operator = Callable[["Tensor", Any], "Tensor"]
+Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
+Float: TypeAlias = float
+Bool: TypeAlias = bool
 
 
 class Size(tuple[int, ...]):
@@ -38,11 +44,18 @@ class Size(tuple[int, ...]):
         return f"minigrad.Size({list(self)})"
 
 
-class RemovableHandle:
-    """What registering a hook returns: ``remove()`` takes the hook away."""
+def _names_device(text: Any) -> bool:
+    return isinstance(text, str) and text.partition(":")[0] not in dt._NAMED
 
-    def __init__(self, hooks: dict[int, Callable[..., Any]], key: int) -> None:
-        self.hooks, self.key = hooks, key
+
+class RemovableHandle:
+    """Puts a hook among ``hooks``, under a number that no other hook has had; ``remove()`` takes it away."""
+
+    _keys = count()
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self.hooks, self.key = hooks, next(self._keys)
+        hooks[self.key] = hook
 
     def remove(self) -> None:
         self.hooks.pop(self.key, None)
@@ -54,7 +67,7 @@ class RemovableHandle:
         self.remove()
 
 
-def _operator(op: Op, in_order: bool = True) -> Any:
+def _operator(op: Op, in_order: bool = True) -> Operator:
     """The method behind ``a + b``; of ``b + a`` where ``a`` is no tensor, if not ``in_order``."""
 
     def method(self: Tensor, other: Any) -> Tensor:
@@ -62,31 +75,32 @@ def _operator(op: Op, in_order: bool = True) -> Any:
         if kind is not Tensor and kind is not float and kind is not int:
             other = operand(other, self)
             if other is NotImplemented:
-                return NotImplemented
+                return NotImplemented  # type: ignore[no-any-return]
         return apply(op, (self, other) if in_order else (other, self))  # type: ignore[no-any-return]
 
     method.__doc__ = op.__doc__
     return method
 
 
-def _inplace_operator(op: Op) -> Any:
+def _inplace_operator(op: Op) -> Operator:
     """The method behind ``a += b``."""
 
     def method(self: Tensor, other: Any) -> Tensor:
         other = operand(other, self)
         if other is NotImplemented:
-            return NotImplemented
+            return NotImplemented  # type: ignore[no-any-return]
         return mutate(self, op, (self, other))  # type: ignore[no-any-return]
 
     return method
 
 
-def _inplace(op: Op, defaults: tuple[Any, ...] = ()) -> Any:
+def _inplace(op: Op, defaults: tuple[Any, ...] = ()) -> Callable[..., Tensor]:
     """The method ``name_`` that changes a tensor to what ``op`` makes of it."""
 
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         given = tuple(a if (a := operand(v, self)) is not NotImplemented else v for v in args)
-        return mutate(self, op, op.bind((self, *given, *defaults[len(given) :]), kwargs))  # type: ignore[no-any-return]
+        bound = op.bind((self, *given, *defaults[len(given) :]), kwargs)
+        return mutate(self, op, bound)  # type: ignore[no-any-return]
 
     method.__name__ = f"{op.name}_"
     method.__doc__ = f"In place: {op.__doc__}"
@@ -155,7 +169,7 @@ class Tensor(Variable):
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of one axis."""
-        return self.shape if dim is None else self.array.shape[shaping.axis(dim, self.array.ndim)]
+        return self.shape if dim is None else self.array.shape[axis(dim, self.array.ndim)]
 
     def dim(self) -> int:
         """How many axes there are."""
@@ -198,9 +212,7 @@ class Tensor(Variable):
     @property
     def requires_grad(self) -> bool:
         """Whether ops on this tensor are recorded, and ``backward`` reaches it."""
-        if self._base is not None:
-            self._source()
-        return self._needs
+        return self._needs or self._wanted()
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
@@ -213,9 +225,13 @@ class Tensor(Variable):
             RuntimeError: an integer or bool tensor; a tensor that ops made and that is to have none.
         """
         if requires_grad and not self.is_floating_point():
-            raise RuntimeError(f"only Tensors of floating point dtype can require gradients, not {self.dtype}")
+            raise RuntimeError(
+                f"only Tensors of floating point dtype can require gradients, not {self.dtype}"
+            )
         if not requires_grad and self._source()[0] is not None:
-            raise RuntimeError("you can only change requires_grad flags of leaf variables; use .detach() for a copy")
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables; use .detach() for a copy"
+            )
         self._needs = bool(requires_grad)
         return self
 
@@ -228,7 +244,8 @@ class Tensor(Variable):
     def grad(self, value: Tensor | None) -> None:
         if value is not None and value.array.shape != self.array.shape:
             raise RuntimeError(
-                f"assigned grad has data of a different size: {list(value.array.shape)}, expected {list(self.array.shape)}"
+                f"assigned grad has data of a different size: {list(value.array.shape)}, expected "
+                f"{list(self.array.shape)}"
             )
         self._grad = value
 
@@ -270,11 +287,14 @@ class Tensor(Variable):
 
     @data.setter
     def data(self, value: Tensor) -> None:
-        self.array = value.array
+        self.array, self._base = value.array, None
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that ops made in its ``.grad``, too."""
-        if self.is_leaf:
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        node, slot = self._source()
+        if node is None:
             return
         seen = tape.weak(self)
 
@@ -283,10 +303,12 @@ class Tensor(Variable):
             if tensor is not None:
                 tensor._grad = gradient if tensor._grad is None else tensor._grad + gradient
 
-        self.register_hook(keep)
+        if node.hooks is None:
+            node.hooks = {}
+        node.hooks.setdefault(slot, {})[-1] = keep
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Call ``hook(gradient)`` whenever this tensor's gradient is complete; what it returns replaces it."""
+        """Call ``hook(gradient)`` whenever this tensor's gradient is complete; a result replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         node, slot = self._source()
@@ -298,9 +320,7 @@ class Tensor(Variable):
             if node.hooks is None:
                 node.hooks = {}
             hooks = node.hooks.setdefault(slot, {})
-        key = max(hooks, default=-1) + 1
-        hooks[key] = hook
-        return RemovableHandle(hooks, key)
+        return RemovableHandle(hooks, hook)
 
     # Out of the library -------------------------------------------------------------------------------------
 
@@ -308,7 +328,7 @@ class Tensor(Variable):
         """The NumPy array, in the same memory.
 
         Raises:
-            RuntimeError: the tensor requires a gradient. TypeError: it lives on a GPU. ``force`` does both steps.
+            RuntimeError: the tensor requires a gradient. TypeError: it lives on a GPU. ``force`` copies.
         """
         if self.requires_grad and not force:
             raise RuntimeError(
@@ -316,14 +336,20 @@ class Tensor(Variable):
             )
         if self.device.type != "cpu" and not force:
             raise TypeError(
-                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the tensor to "
-                f"host memory first."
+                f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                f"tensor to host memory first."
             )
         return of(self.array).to_numpy(self.array)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()
-        return array.astype(dtype) if dtype is not None and array.dtype != dtype else array.copy() if copy else array
+        return (
+            array.astype(dtype)
+            if dtype is not None and array.dtype != dtype
+            else array.copy()
+            if copy
+            else array
+        )
 
     def item(self) -> Any:
         """The one element as a Python number.
@@ -341,27 +367,29 @@ class Tensor(Variable):
 
     # Dtypes and devices -------------------------------------------------------------------------------------
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False, copy: bool = False
-           ) -> Tensor:  # fmt: skip
-        """The tensor in another dtype, on another device, or as another tensor is; itself where nothing changes."""
+    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
+           copy: bool = False) -> Tensor:  # fmt: skip
+        """The tensor in another dtype, on another device, or like another tensor; maybe itself."""
         for given in args:
             if isinstance(given, Variable):
                 dtype, device = dt.of(given.array), of(given.array).device_of(given.array)
-            elif isinstance(given, (Device, int)) and not isinstance(given, bool):
+            elif isinstance(given, bool) or given is None:
+                continue  # non_blocking, which means nothing here
+            elif isinstance(given, (Device, int)) or _names_device(given):
                 device = given
-            elif isinstance(given, str) and given.partition(":")[0] not in dt._NAMED:
-                device = given
-            elif isinstance(given, bool):
-                non_blocking = given
-            elif given is not None:
+            else:
                 dtype = given
         out = self
-        if device is not None and (where := Device(device)) != self.device:
-            if not (where.index is None and where.type == self.device.type):
-                out = apply(_moved, (out, where, self.device))
+        if device is not None and not self._is_on(Device(device)):
+            out = apply(_moved, (out, Device(device), self.device))
         if dtype is not None and (kind := dt.as_dtype(dtype).numpy) != out.array.dtype:
-            out = apply(e.cast, (out, kind))
+            out = apply(e.cast, (out if kind.kind == "f" else out.detach(), kind))
         return out.clone() if copy and out is self else out
+
+    def _is_on(self, device: Device) -> Bool:
+        """Whether the array lives there; "cuda" without a number means any GPU."""
+        own = self.device
+        return device == own or (device.index is None and device.type == own.type)
 
     def type(self, dtype: Any = None) -> Any:
         """In another dtype; without one, the name that PyTorch gives this kind of tensor."""
@@ -413,9 +441,13 @@ class Tensor(Variable):
 
     # New tensors like this one ------------------------------------------------------------------------------
 
-    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Tensor:
+    def new_tensor(
+        self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False
+    ) -> Tensor:
         """A tensor from data, with this one's dtype and device unless others are given."""
-        return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
+        return tensor(
+            data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+        )
 
     def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
         """One number in a shape, with this tensor's dtype and device unless others are given."""
@@ -443,7 +475,8 @@ class Tensor(Variable):
     __and__, __rand__ = _operator(e.bitwise_and), _operator(e.bitwise_and, False)
     __or__, __ror__ = _operator(e.bitwise_or), _operator(e.bitwise_or, False)
     __xor__, __rxor__ = _operator(e.bitwise_xor), _operator(e.bitwise_xor, False)
-    __eq__, __ne__ = _operator(e.eq), _operator(e.ne)
+    __eq__ = _operator(e.eq)  # type: ignore[assignment]
+    __ne__ = _operator(e.ne)  # type: ignore[assignment]
     __lt__, __le__ = _operator(e.lt), _operator(e.le)
     __gt__, __ge__ = _operator(e.gt), _operator(e.ge)
     __iadd__, __isub__ = _inplace_operator(e.add), _inplace_operator(e.sub)
@@ -465,8 +498,13 @@ class Tensor(Variable):
     def __invert__(self) -> Tensor:
         return apply(e.bitwise_not, (self,))  # type: ignore[no-any-return]
 
-    def __matmul__(self, other: Tensor) -> Tensor:
-        return linalg.matmul(self, other) if isinstance(other, Variable) else NotImplemented
+    def __matmul__(self, other: Any) -> Tensor:
+        other = operand(other, self)
+        return linalg.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+
+    def __rmatmul__(self, other: Any) -> Tensor:
+        other = operand(other, self)
+        return linalg.matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
     def __getitem__(self, key: Any) -> Tensor:
         return indexing.getitem(self, key)
@@ -478,37 +516,44 @@ class Tensor(Variable):
 
     __hash__ = Variable.__hash__
 
-    def __len__(self) -> Any:
+    def __len__(self) -> Int:
         if self.array.ndim == 0:
             raise TypeError("len() of a 0-d tensor")
-        return self.array.shape[0]
+        return int(self.array.shape[0])
 
     def __iter__(self) -> Iterator[Tensor]:
         if self.array.ndim == 0:
             raise TypeError("iteration over a 0-d tensor")
         return iter(self.unbind(0))
 
-    def __contains__(self, element: Any) -> Any:
-        return bool((self == element).array.any())
+    def __contains__(self, element: Any) -> Bool:
+        equal = self == element
+        if not isinstance(equal, Tensor):
+            raise RuntimeError(
+                f"only a Tensor or a number can be `in` a Tensor, not {type(element).__name__}"
+            )
+        return bool(equal.array.any())
 
-    def __bool__(self) -> Any:
+    def __bool__(self) -> Bool:
         if self.array.size != 1:
-            raise RuntimeError(f"Boolean value of Tensor with {self.array.size} values is ambiguous: use .any() or .all()")
+            raise RuntimeError(
+                f"Boolean value of Tensor with {self.array.size} values is ambiguous: use .any() or .all()"
+            )
         return bool(self.array.item())
 
-    def __float__(self) -> Any:
+    def __float__(self) -> Float:
         return float(self.item())
 
-    def __int__(self) -> Any:
+    def __int__(self) -> Int:
         return int(self.item())
 
-    def __index__(self) -> Any:
+    def __index__(self) -> Int:
         if self.array.dtype.kind not in "iu":
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
     def __format__(self, spec: str) -> str:
-        return format(self.item(), spec) if spec and self.array.ndim == 0 else repr(self)
+        return format(self.item(), spec) if self.array.ndim == 0 else object.__format__(self, spec)
 
     def __repr__(self) -> str:
         from .printing import tensor_repr
@@ -518,9 +563,11 @@ class Tensor(Variable):
     def __dir__(self) -> list[str]:
         return sorted(set(object.__dir__(self)))
 
-    def __deepcopy__(self, memo: dict[int, Any]) -> Tensor:
+    def __deepcopy__(self, memo: dict[Int, Any]) -> Tensor:
         if not self.is_leaf:
-            raise RuntimeError("only leaf tensors can be deep-copied: use .detach().clone() for one with a history")
+            raise RuntimeError(
+                "only leaf tensors can be deep-copied: use .detach().clone() for one with a history"
+            )
         if id(self) in memo:
             return memo[id(self)]  # type: ignore[no-any-return]
         made = self.__class__.__new__(self.__class__)
@@ -547,11 +594,13 @@ class Tensor(Variable):
 
     def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """In place: self + alpha · other."""
-        return mutate(self, e.add, (self, operand(other if alpha == 1 else other * alpha, self)))  # type: ignore[no-any-return]
+        scaled = other if alpha == 1 else other * alpha
+        return mutate(self, e.add, (self, operand(scaled, self)))  # type: ignore[no-any-return]
 
     def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """In place: self - alpha · other."""
-        return mutate(self, e.sub, (self, operand(other if alpha == 1 else other * alpha, self)))  # type: ignore[no-any-return]
+        scaled = other if alpha == 1 else other * alpha
+        return mutate(self, e.sub, (self, operand(scaled, self)))  # type: ignore[no-any-return]
 
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
         """In place: self + value · tensor1 · tensor2."""
@@ -563,8 +612,7 @@ class Tensor(Variable):
 
     def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
         """In place: ``value`` where the bool mask is True."""
-        where = indexing.mask_array(mask, self, "masked_fill_")
-        return mutate(self, index_ops.masked_fill, (self, where, raw(value)))  # type: ignore[no-any-return]
+        return self._become(indexing.masked_fill(self, mask, value), "masked_fill")
 
     def fill_(self, value: Any) -> Tensor:
         """In place: every element ``value``."""
@@ -587,7 +635,8 @@ class Tensor(Variable):
 
     def scatter_add_(self, dim: Any, index: Tensor, src: Tensor) -> Tensor:
         """In place: self[index[i, j], j] += src[i, j] for dim 0, and so on."""
-        return mutate(self, index_ops.scatter_add, indexing.scatter_arguments(self, dim, index, src))  # type: ignore[no-any-return]
+        args = indexing.scatter_arguments(self, dim, index, src)
+        return mutate(self, index_ops.scatter_add, args)  # type: ignore[no-any-return]
 
     def index_fill_(self, dim: Any, index: Tensor, value: Any) -> Tensor:
         """In place: the slices index[i] along ``dim`` are ``value``."""
@@ -609,6 +658,10 @@ class Tensor(Variable):
         """In place: zeros below the diagonal."""
         return self._become(shaping.triu(self, diagonal), "triu")
 
+    def where(self, condition: Tensor, other: Any) -> Tensor:
+        """This tensor where the condition holds, ``other`` elsewhere."""
+        return pointwise.where(condition, self, other)  # type: ignore[no-any-return]
+
     def _become(self, result: Tensor, name: str) -> Tensor:
         """Take over the values and the history of a tensor of the same shape."""
         tape.check_mutable(self, name)
@@ -622,7 +675,10 @@ class Tensor(Variable):
     def uniform_(self, a: Any = 0.0, b: Any = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In place: uniform random numbers in [a, b)."""
         draw = (generator or default_generator).uniform(self.array.shape, self.array.dtype)
-        return self._filled(draw * draw.dtype.type(b - a) + draw.dtype.type(a), "uniform")
+        low, high = draw.dtype.type(a), draw.dtype.type(b)
+        # in float64, rounded once: PyTorch's kernel is a fused multiply-add
+        wide = draw.astype(np.float64, copy=False) * np.float64(high - low) + np.float64(low)
+        return self._filled(wide.astype(draw.dtype, copy=False), "uniform")
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
         """In place: 1 with probability p, else 0."""
@@ -637,16 +693,33 @@ class Tensor(Variable):
         bump(self, name)
         return self
 
-    # Functions of torch that are methods, too -----------------------------------------------------------------
+    # Functions of torch that are methods, too --------------------------------------------------------------
 
-    abs, absolute, neg, sign, square = pointwise.abs, pointwise.abs, pointwise.neg, pointwise.sign, pointwise.square
+    abs, absolute, neg, sign, square = (
+        pointwise.abs,
+        pointwise.abs,
+        pointwise.neg,
+        pointwise.sign,
+        pointwise.square,
+    )
     sqrt, rsqrt, reciprocal, exp = pointwise.sqrt, pointwise.rsqrt, pointwise.reciprocal, pointwise.exp
-    exp2, expm1, log, log2, log10 = pointwise.exp2, pointwise.expm1, pointwise.log, pointwise.log2, pointwise.log10
+    exp2, expm1, log, log2, log10 = (
+        pointwise.exp2,
+        pointwise.expm1,
+        pointwise.log,
+        pointwise.log2,
+        pointwise.log10,
+    )
     log1p, sin, cos, tan, atan = pointwise.log1p, pointwise.sin, pointwise.cos, pointwise.tan, pointwise.atan
     tanh, erf, relu, sigmoid = pointwise.tanh, pointwise.erf, pointwise.relu, pointwise.sigmoid
     floor, ceil, trunc, round = pointwise.floor, pointwise.ceil, pointwise.trunc, pointwise.round
     add, sub, mul, div = pointwise.add, pointwise.sub, pointwise.mul, pointwise.div
-    multiply, divide, subtract, true_divide = pointwise.mul, pointwise.div, pointwise.sub, pointwise.true_divide
+    multiply, divide, subtract, true_divide = (
+        pointwise.mul,
+        pointwise.div,
+        pointwise.sub,
+        pointwise.true_divide,
+    )
     floor_divide, remainder, fmod, pow = (pointwise.floor_divide, pointwise.remainder, pointwise.fmod,
                                           pointwise.pow)  # fmt: skip
     maximum, minimum, atan2, lerp = pointwise.maximum, pointwise.minimum, pointwise.atan2, pointwise.lerp
@@ -655,33 +728,71 @@ class Tensor(Variable):
     logical_and, logical_or, logical_xor = pointwise.logical_and, pointwise.logical_or, pointwise.logical_xor
     logical_not, bitwise_and, bitwise_or = pointwise.logical_not, pointwise.bitwise_and, pointwise.bitwise_or
     bitwise_xor, bitwise_not = pointwise.bitwise_xor, pointwise.bitwise_not
-    isnan, isinf, isfinite, nan_to_num = pointwise.isnan, pointwise.isinf, pointwise.isfinite, pointwise.nan_to_num
-    clamp, clip, clamp_min, clamp_max = pointwise.clamp, pointwise.clamp, pointwise.clamp_min, pointwise.clamp_max
+    isnan, isinf, isfinite, nan_to_num = (
+        pointwise.isnan,
+        pointwise.isinf,
+        pointwise.isfinite,
+        pointwise.nan_to_num,
+    )
+    clamp, clip, clamp_min, clamp_max = (
+        pointwise.clamp,
+        pointwise.clamp,
+        pointwise.clamp_min,
+        pointwise.clamp_max,
+    )
     softmax, log_softmax, clone = pointwise.softmax, pointwise.log_softmax, pointwise.clone
+    negative = pointwise.neg
 
     sum, mean, var, std, prod = reduction.sum, reduction.mean, reduction.var, reduction.std, reduction.prod
     max, min, amax, amin = reduction.max, reduction.min, reduction.amax, reduction.amin
     argmax, argmin, any, all = reduction.argmax, reduction.argmin, reduction.any, reduction.all
-    cumsum, cumprod, logsumexp, norm = reduction.cumsum, reduction.cumprod, reduction.logsumexp, reduction.norm
+    cumsum, cumprod, logsumexp, norm = (
+        reduction.cumsum,
+        reduction.cumprod,
+        reduction.logsumexp,
+        reduction.norm,
+    )
     count_nonzero = reduction.count_nonzero
 
     reshape, view, view_as, reshape_as = shaping.reshape, shaping.view, shaping.view_as, shaping.reshape_as
     permute, transpose, swapaxes, t = shaping.permute, shaping.transpose, shaping.transpose, shaping.t
-    movedim, unsqueeze, squeeze, flatten = shaping.movedim, shaping.unsqueeze, shaping.squeeze, shaping.flatten
-    unflatten, expand, expand_as, repeat = shaping.unflatten, shaping.expand, shaping.expand_as, shaping.repeat
+    movedim, unsqueeze, squeeze, flatten = (
+        shaping.movedim,
+        shaping.unsqueeze,
+        shaping.squeeze,
+        shaping.flatten,
+    )
+    unflatten, expand, expand_as, repeat = (
+        shaping.unflatten,
+        shaping.expand,
+        shaping.expand_as,
+        shaping.repeat,
+    )
     tile, repeat_interleave, flip, roll = shaping.tile, shaping.repeat_interleave, shaping.flip, shaping.roll
     split, chunk, unbind, narrow = shaping.split, shaping.chunk, shaping.unbind, shaping.narrow
     select, diagonal, tril, triu = shaping.select, shaping.diagonal, shaping.tril, shaping.triu
     contiguous, broadcast_to = shaping.contiguous, shaping.broadcast_to
 
     gather, scatter, scatter_add = indexing.gather, indexing.scatter, indexing.scatter_add
-    take_along_dim, index_select, index_add = indexing.take_along_dim, indexing.index_select, indexing.index_add
+    take_along_dim, index_select, index_add = (
+        indexing.take_along_dim,
+        indexing.index_select,
+        indexing.index_add,
+    )
     index_fill, index_copy, masked_fill = indexing.index_fill, indexing.index_copy, indexing.masked_fill
-    masked_select, nonzero, topk, sort = indexing.masked_select, indexing.nonzero, indexing.topk, indexing.sort
+    masked_select, nonzero, topk, sort = (
+        indexing.masked_select,
+        indexing.nonzero,
+        indexing.topk,
+        indexing.sort,
+    )
     argsort, unique = indexing.argsort, indexing.unique
 
+    allclose, equal, isclose = comparison.allclose, comparison.equal, comparison.isclose
+    bernoulli, multinomial = creation.bernoulli, creation.multinomial
+
     matmul, mm, bmm, mv, dot = linalg.matmul, linalg.mm, linalg.bmm, linalg.mv, linalg.dot
-    outer, addmm = linalg.outer, linalg.addmm
+    outer, ger, addmm, baddbmm = linalg.outer, linalg.outer, linalg.addmm, linalg.baddbmm
 
     @property
     def T(self) -> Tensor:
@@ -692,7 +803,9 @@ class Tensor(Variable):
     def mT(self) -> Tensor:
         """The last two axes exchanged."""
         if self.array.ndim < 2:
-            raise RuntimeError(f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor.")
+            raise RuntimeError(
+                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
+            )
         return self.transpose(-2, -1)
 
 

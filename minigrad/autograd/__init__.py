@@ -1,5 +1,6 @@
 """Reverse-mode differentiation: the tape (``tape``), the walk back over it (``walk``), modes and checks."""
 
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .mode import (
     detect_anomaly,
     enable_grad,
@@ -10,5 +11,7 @@ from .mode import (
 )
 from .walk import backward, grad
 
-__all__ = ["backward", "detect_anomaly", "enable_grad", "grad", "is_grad_enabled", "no_grad",
-           "set_detect_anomaly", "set_grad_enabled"]  # fmt: skip
+__all__ = [
+    "GradcheckError", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck",
+    "is_grad_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+]  # fmt: skip

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import threading
 from collections.abc import Callable
 from types import TracebackType
@@ -36,6 +37,8 @@ class _Mode:
 
     def __call__(self, function: F) -> F:
         enabled = self.enabled
+        if inspect.isgeneratorfunction(function):
+            return _generator_in(enabled, function)  # type: ignore[return-value]
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -43,6 +46,23 @@ class _Mode:
                 return function(*args, **kwargs)
 
         return wrapped  # type: ignore[return-value]
+
+
+def _generator_in(enabled: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A generator function whose body runs in the mode, and not what stands between two of its values."""
+
+    @functools.wraps(function)
+    def wrapped(*args: Any, **kwargs: Any) -> Any:
+        generator, send = function(*args, **kwargs), None
+        while True:
+            with _Mode(enabled):
+                try:
+                    value = generator.send(send)
+                except StopIteration as stop:
+                    return stop.value
+            send = yield value
+
+    return wrapped
 
 
 class no_grad(_Mode):
@@ -78,6 +98,10 @@ class set_grad_enabled(_Mode):
     def __enter__(self) -> None:
         state.grad = self.enabled
 
+    def __call__(self, function: F) -> F:
+        state.grad = self._before.pop()  # as a decorator it changes nothing here
+        return super().__call__(function)
+
 
 def is_grad_enabled() -> bool:
     """Whether ops are recorded at present."""
@@ -98,9 +122,15 @@ class set_detect_anomaly:
         state.anomaly = self._before
 
 
-class detect_anomaly(set_detect_anomaly):
+class detect_anomaly:
     """Within it, each op remembers the line of the program that called it, an op whose result is the first
     to hold NaN is reported with that line, and so is a gradient rule that makes one. It costs time."""
 
     def __init__(self, check_nan: bool = True) -> None:
-        super().__init__(True)
+        self._before = state.anomaly
+
+    def __enter__(self) -> None:
+        self._before, state.anomaly = state.anomaly, True
+
+    def __exit__(self, *raised: object) -> None:
+        state.anomaly = self._before

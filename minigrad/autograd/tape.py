@@ -14,12 +14,13 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import ARRAY_TYPES, of
 from ..backend import dtype as dt
-from ..backend import of
 from ..ops.op import Op, Plan, Traced
 from .mode import state
 
 Array = dt.Array
+_new = object.__new__
 _order = count()  # a node is younger than all that it was computed from
 
 
@@ -44,9 +45,18 @@ class Variable(Traced):
     def __hash__(self) -> int:
         return id(self)
 
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """In another dtype or on another device: Tensor's."""
+        raise NotImplementedError
+
     @staticmethod
     def apply(op: Op, args: tuple[Any, ...]) -> Any:
         return apply(op, args)
+
+    def _wanted(self) -> bool:
+        """Whether it wants a gradient, for a view after a look at its base."""
+        self._source()
+        return self._needs
 
     def _source(self) -> tuple[Node | None, int]:
         """The node that made it, and which of its results it is. Of a view whose memory has changed since,
@@ -54,7 +64,7 @@ class Variable(Traced):
         base = self._base
         if base is not None and self._seen != self._version[0]:
             self._seen = self._version[0]
-            if base._needs:
+            if base._wanted():
                 op, args, slot = self._view  # type: ignore[misc]
                 again = _raw_apply(op, (base, *args))
                 again = again[slot] if isinstance(again, tuple) else again
@@ -73,8 +83,8 @@ class Node:
         order: its number in order of creation.
     """
 
-    __slots__ = ("__weakref__", "edges", "hooks", "op", "order", "out", "place", "plan", "residual", "results",
-                 "saved", "versions")  # fmt: skip
+    __slots__ = ("__weakref__", "edges", "hooks", "op", "order", "out", "place", "plan", "residual",
+                 "results", "saved", "versions")  # fmt: skip
 
     op: Op
     plan: Plan
@@ -112,8 +122,8 @@ def results_are(cls: type[Variable]) -> None:
 
 def wrap(array: Array) -> Any:
     """A Variable without history around an array; a NumPy scalar becomes an array without axes."""
-    made = _result.__new__(_result)
-    made.array = array if hasattr(array, "base") and not isinstance(array, np.generic) else np.asarray(array)
+    made = _new(_result)
+    made.array = array if type(array) is np.ndarray or type(array) in ARRAY_TYPES else np.asarray(array)
     made._version = [0, None]
     return made
 
@@ -122,30 +132,33 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     """Run an op on Variables and attributes, recording it where an input wants a gradient."""
     arrays = []
     mask, bit = 0, 1
-    kind: type | None = None
+    kind = dtype = None
+    mixed = False  # whether the operands' dtypes differ
     for a in args:
         if isinstance(a, Variable):
             array = a.array
-            if a._needs:
+            if a._needs or (a._base is not None and a._wanted()):
                 mask |= bit
             if kind is None:
-                kind = type(array)
+                kind, dtype = type(array), array.dtype
             elif type(array) is not kind:
                 return apply(op, _one_device(op, args))
+            elif array.dtype is not dtype:
+                mixed = True
             arrays.append(array)
         else:
             arrays.append(a)
         bit <<= 1
-    if op.promote and (fixed := _one_dtype(op, args, arrays)) is not None:
+    unlike = op.promote and (mixed or dtype is None or dtype.kind != "f")
+    if unlike and (fixed := _one_dtype(op, args, arrays)) is not None:
         return apply(op, fixed)
-    mask &= op.differentiable
-    if not state.grad:
-        mask = 0
+    if mask:
+        mask = mask & op.differentiable if state.grad else 0
     if op.kernel:
         return _apply_fused(op, args, arrays, mask)
     try:
         out = op.forward(*arrays)
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise _explained(op, arrays, error) from error
     result = record(op, args, mask, out) if mask else _results(out)
     if op.view:
@@ -156,15 +169,22 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
 def _raw_apply(op: Op, args: tuple[Any, ...]) -> Any:
     """``apply`` without noting that the result is a view."""
     out = op.forward(*(a.array if isinstance(a, Variable) else a for a in args))
-    needs = sum(1 << i for i, a in enumerate(args) if isinstance(a, Variable) and a._needs)
-    return record(op, args, needs & op.differentiable, out)
+    return record(op, args, _mask(op, args), out)
+
+
+def _mask(op: Op, args: tuple[Any, ...]) -> int:
+    """A bit for each argument that wants a gradient and has a rule."""
+    wanted = sum(1 << i for i, a in enumerate(args) if isinstance(a, Variable) and a._wanted())
+    return wanted & op.differentiable
 
 
 def _results(out: Any) -> Any:
     if type(out) is tuple:
         return tuple(wrap(o) for o in out)
-    made = _result.__new__(_result)
-    made.array = out if type(out) is np.ndarray else wrap(out).array
+    if type(out) is not np.ndarray:
+        return wrap(out)
+    made = _new(_result)
+    made.array = out
     made._version = [0, None]
     return made
 
@@ -172,22 +192,26 @@ def _results(out: Any) -> Any:
 def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, residual: Any = None) -> Any:
     """A Variable for the result ``out`` (several for a tuple), with the node that leads back to ``args``."""
     result = _results(out)
-    node = Node.__new__(Node)
+    node = _new(Node)
     node.op = op
-    plan = node.plan = op.plan(mask, len(args))
+    plan = node.plan = op.plans.get((mask, len(args))) or op.plan(mask, len(args))
     node.edges = edges = []
     for i in plan.inputs:
         a = args[i]
         source, slot = (a._node, a._slot) if a._base is None else a._source()
         edges.append((a if source is None else source, slot, a.array.shape, a.array.dtype))
-    node.saved = saved = [args[i] for i in plan.keep]
-    node.versions = [(a._version, a._version[0]) for a in saved if isinstance(a, Variable)]
+    node.saved = saved = []
+    node.versions = versions = []
+    for i in plan.keep:
+        a = args[i]
+        saved.append(a)
+        if isinstance(a, Variable):
+            versions.append((a._version, a._version[0]))
     node.residual = [a.array.shape for a in args[op.arity :]] if op.variadic else residual
     node.hooks = None
     node.out = node.results = None
     node.order = next(_order)
     if type(result) is tuple:
-        node.results = [(r.array.shape, r.array.dtype, r.array) for r in result]
         for slot, r in enumerate(result):
             if r.array.dtype.kind == "f":
                 r._node, r._slot, r._needs = node, slot, True
@@ -196,7 +220,8 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, residual: Any = N
         result._node, result._needs = node, True
         if plan.keeps_out:
             node.out = (result.array, result._version)
-            node.versions.append((result._version, 0))
+        if plan.keeps_out or (type(residual) is tuple and any(r is out for r in residual)):
+            versions.append((result._version, 0))
     node.place = _note_place(node, result) if state.anomaly else None
     return result
 
@@ -211,7 +236,7 @@ def _apply_fused(op: Op, args: tuple[Any, ...], arrays: list[Any], mask: int) ->
             out, residual = kernel.forward((False,) * len(args), *arrays)[0], None
         else:
             out, residual = kernel.forward(op.plan(mask, len(args)).needs, *arrays)
-    except (ValueError, TypeError, IndexError) as error:
+    except (ValueError, TypeError, IndexError, OverflowError) as error:
         raise _explained(op, arrays, error) from error
     return record(op, args, mask, out, residual) if mask else _results(out)
 
@@ -220,14 +245,15 @@ def _apply_fused(op: Op, args: tuple[Any, ...], arrays: list[Any], mask: int) ->
 
 
 def _note_view(op: Op, args: tuple[Any, ...], result: Any) -> None:
-    """Tie results that share memory with their input to it: one version for both, history through the base."""
+    """Tie results that share memory with their input to it: one version, history through the base."""
     base = args[0]
     owner = base.array.base
     for slot, r in enumerate(result if type(result) is tuple else (result,)):
         shared = r.array.base
         if shared is base.array or (shared is not None and shared is owner):
-            r._base, r._version = base, base._version
-            r._view, r._seen = (op, args[1:], slot), base._version[0]
+            r._version = base._version
+            if state.grad or not base._needs:  # a view made under no_grad is like ``detach()``
+                r._base, r._view, r._seen = base, (op, args[1:], slot), base._version[0]
 
 
 def mutate(target: Variable, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
@@ -246,10 +272,11 @@ def mutate(target: Variable, op: Op, args: tuple[Any, ...], out: Array | None = 
     if out is None:
         result = apply(op, args)
         _check_fits(target, result.array, op)
+        if result._node is not None:
+            _keep_original(result._node, target)
         target.array[...] = result.array
     else:
-        needs = sum(1 << i for i, a in enumerate(args) if isinstance(a, Variable) and a._needs)
-        mask = needs & op.differentiable if state.grad else 0
+        mask = _mask(op, args) if state.grad else 0
         result = record(op, args, mask, out) if mask else _results(out)
     bump(target, op.name)
     if state.grad:
@@ -257,36 +284,68 @@ def mutate(target: Variable, op: Op, args: tuple[Any, ...], out: Array | None = 
     return target
 
 
+def _keep_original(node: Node, target: Variable) -> None:
+    """Where a node keeps the very Variable that is about to change, let it keep a copy (no cycle then)."""
+    saved = node.saved
+    if saved and any(a is target for a in saved):
+        original: Variable = wrap(target.array.copy())
+        (original._node, original._slot), original._needs = target._source(), target._needs
+        node.saved = saved = [original if a is target else a for a in saved]
+        node.versions = [(a._version, a._version[0]) for a in saved if isinstance(a, Variable)]
+        if node.out is not None:
+            node.versions.append((node.out[1], node.out[1][0]))
+
+
 def check_mutable(target: Variable, name: str) -> None:
-    """Refuse to change a leaf that wants a gradient, or a view of one, while gradients are recorded."""
-    if not (state.grad and target._needs):
+    """Refuse to change what cannot be written to, and, while gradients are recorded, a leaf that wants one
+    or a view of such a leaf."""
+    array = target.array
+    if not getattr(array.flags, "writeable", True) or (0 in array.strides and array.size):
+        _check_own_memory(array, name)
+    if not (state.grad and (target._needs or target._wanted())):
         return
     leaf: Variable | None = target
     while leaf is not None:
         if leaf._node is None:
             kind = "a leaf tensor" if leaf is target else "a view of a leaf tensor"
             raise RuntimeError(
-                f"{kind} that requires grad is being used in an in-place operation ({name}_): its gradient would "
-                f"have no meaning. Change it under minigrad.no_grad(), or work on a copy (x.clone())"
+                f"{kind} that requires grad is being used in an in-place operation ({name}_): its gradient "
+                f"would have no meaning. Change it under minigrad.no_grad(), or work on a copy (x.clone())"
             )
         leaf = leaf._base
+
+
+def _check_own_memory(array: Array, name: str) -> None:
+    """Refuse to write where elements share memory (``expand``), or to read-only memory."""
+    if any(step == 0 and n > 1 for step, n in zip(array.strides, array.shape, strict=True)):
+        raise RuntimeError(
+            f"{name}_: more than one element of the written-to tensor refers to a single memory location "
+            f"(expand() makes such tensors): clone() it before changing it in place"
+        )
+    if not getattr(array.flags, "writeable", True):
+        raise RuntimeError(
+            f"{name}_: the tensor's memory is read-only: clone() it before changing it in place"
+        )
 
 
 def _check_fits(target: Variable, result: Array, op: Op) -> None:
     if result.shape != target.array.shape:
         raise RuntimeError(
-            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape {list(result.shape)}: "
-            f"{op.name}_ cannot change a tensor's shape in place; use {op.name} without the underscore"
+            f"output with shape {list(target.array.shape)} doesn't match the broadcast shape "
+            f"{list(result.shape)}: {op.name}_ cannot change a tensor's shape in place; use {op.name} "
+            f"without the underscore"
         )
     source, own = dt.of(result), dt.of(target.array)
     if not dt.can_cast(source, own):
-        raise RuntimeError(f"result type {source} can't be cast to the desired output type {own} in {op.name}_")
+        raise RuntimeError(
+            f"result type {source} can't be cast to the desired output type {own} in {op.name}_"
+        )
 
 
 def bump(target: Variable, name: str) -> None:
     """Count a change in place, and note where the program made it."""
     target._version[0] += 1
-    target._version[1] = (name, caller())
+    target._version[1] = ("x[...] = value" if name == "put" else f"{name}_", caller())
 
 
 def _rebase(target: Variable, result: Any) -> None:
@@ -294,7 +353,7 @@ def _rebase(target: Variable, result: Any) -> None:
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._version[0]
     base = target._base
-    if base is None or not (result._needs or base._needs):
+    if base is None or not (result._needs or base._wanted()):
         return
     from ..ops.indexing import assign_view
 
@@ -307,12 +366,13 @@ def _rebase(target: Variable, result: Any) -> None:
 
 
 def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Move CPU tensors without axes to the device of the others, as PyTorch does; refuse any other mixture."""
+    """Move CPU tensors without axes to the device of the others, as PyTorch does; refuse all else."""
     variables = [a for a in args if isinstance(a, Variable)]
     backends = {id(of(a.array)): a for a in variables if a.array.ndim or of(a.array).device_type != "cpu"}
     if len(backends) > 1:
         told = " and ".join(
-            f"{tuple(a.array.shape)} {dt.of(a.array).name} on {of(a.array).device_of(a.array)}" for a in backends.values()
+            f"{tuple(a.array.shape)} {dt.of(a.array).name} on {of(a.array).device_of(a.array)}"
+            for a in backends.values()
         )
         raise RuntimeError(
             f"{op.name}: expected all tensors to be on the same device, but found {told}; "
@@ -373,7 +433,9 @@ def _note_place(node: Node, result: Any) -> str:
     place = caller()
     for r in result if type(result) is tuple else (result,):
         if r.array.dtype.kind == "f" and bool((r.array != r.array).any()):
-            raise RuntimeError(f"{node.op.name} at {place} made the first NaN, in a result of shape {r.array.shape}")
+            raise RuntimeError(
+                f"{node.op.name} at {place} made the first NaN, in a result of shape {r.array.shape}"
+            )
     return place
 
 

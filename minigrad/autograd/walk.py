@@ -11,11 +11,13 @@ from collections.abc import Sequence
 from heapq import heappop, heappush
 from typing import Any
 
+import numpy as np
+
 from ..backend import dtype as dt
-from ..backend import xp
-from ..ops.op import Op, op
+from ..backend import of, xp
+from ..ops.op import op
 from ..ops.reduction import sum_to
-from .mode import enable_grad, no_grad, state
+from .mode import enable_grad, no_grad
 from .tape import Node, Variable, apply, wrap
 
 Array = dt.Array
@@ -94,8 +96,8 @@ def grad(
             gradient = xp(variable.array).zeros_like(variable.array)
         elif gradient is None and not allow_unused:
             raise RuntimeError(
-                f"input {i} of grad() was not used to compute the outputs (or they do not depend on it through "
-                f"differentiable ops). Pass allow_unused=True to get None for it"
+                f"input {i} of grad() was not used to compute the outputs (or they do not depend on it "
+                f"through differentiable ops). Pass allow_unused=True to get None for it"
             )
         results.append(gradient if gradient is None or isinstance(gradient, Variable) else wrap(gradient))
     return tuple(results)
@@ -103,33 +105,51 @@ def grad(
 
 def _starts(roots: tuple[Variable, ...], given: Any) -> list[Any]:
     """The gradient at each root: what was given, or 1 for a scalar."""
-    gradients = (given,) * len(roots) if given is None else (given,) if isinstance(given, Variable) else tuple(given)
+    gradients = (
+        (given,) * len(roots) if given is None else (given,) if isinstance(given, Variable) else tuple(given)
+    )
     if len(gradients) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
-    starts = []
-    for root, gradient in zip(roots, gradients, strict=True):
-        if not root._needs:
+    return [_start(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
+
+
+def _start(root: Variable, gradient: Any) -> Variable:
+    """The gradient at one root, checked, in the root's dtype."""
+    if not root._wanted():
+        raise RuntimeError(
+            "the tensor does not require grad and was made by no recorded op: there is nothing to "
+            "differentiate. Set requires_grad on what it is computed from, and compute it outside no_grad()"
+        )
+    if gradient is None:
+        if root.array.size != 1:
             raise RuntimeError(
-                "the tensor does not require grad and was made by no recorded op: there is nothing to "
-                "differentiate. Set requires_grad on what it is computed from, and compute it outside no_grad()"
+                f"grad can be implicitly created only for scalar outputs, and this tensor has shape "
+                f"{tuple(root.array.shape)}: reduce it first (.sum(), .mean()), or pass a gradient of its "
+                f"shape"
             )
-        if gradient is None:
-            if root.array.size != 1:
-                raise RuntimeError(
-                    f"grad can be implicitly created only for scalar outputs, and this tensor has shape "
-                    f"{tuple(root.array.shape)}: reduce it first (.sum(), .mean()), or pass a gradient of its shape"
-                )
-            gradient = wrap(xp(root.array).ones_like(root.array))
-        elif gradient.array.shape != root.array.shape:
+        return wrap(xp(root.array).ones_like(root.array))  # type: ignore[no-any-return]
+    if not isinstance(gradient, Variable):
+        raise TypeError(f"gradients must be Tensors or None, not {type(gradient).__name__}")
+    if gradient.array.shape != root.array.shape:
+        raise RuntimeError(
+            f"the gradient has shape {tuple(gradient.array.shape)}, the tensor {tuple(root.array.shape)}"
+        )
+    if type(gradient.array) is not type(root.array) or gradient.array.dtype != root.array.dtype:
+        where = of(root.array).device_of(root.array)
+        if of(gradient.array).device_of(gradient.array) != where:
             raise RuntimeError(
-                f"the gradient has shape {tuple(gradient.array.shape)}, the tensor {tuple(root.array.shape)}"
+                f"the gradient must be on the device of the tensor, {where}: move it with .to('{where}')"
             )
-        starts.append(gradient)
-    return starts
+        gradient = gradient.to(dt.of(root.array))
+    return gradient  # type: ignore[no-any-return]
 
 
 def _walk(
-    roots: tuple[Variable, ...], starts: list[Any], targets: tuple[Variable, ...] | None, retain: bool, create: bool
+    roots: tuple[Variable, ...],
+    starts: list[Any],
+    targets: tuple[Variable, ...] | None,
+    retain: bool,
+    create: bool,
 ) -> tuple[list[tuple[Variable, Sum]], list[Any]]:
     """Propagate ``starts`` from ``roots``. Returns the leaves with their sums, and the targets' gradients."""
     heap: list[tuple[int, Node]] = []
@@ -139,25 +159,25 @@ def _walk(
     watched, useful = _watch(roots, targets) if targets is not None else ({}, None)
 
     def deliver(target: Any, slot: int, gradient: Any, ours: bool) -> None:
-        if isinstance(target, Node):
+        if target.__class__ is Node:
             sums = pending.get(target)
             if sums is None:
-                sums = pending[target] = {}
+                pending[target] = {slot: [gradient, ours]}
                 heappush(heap, (-target.order, target))
+                return
             held = sums.get(slot)
+            if held is None:
+                sums[slot] = [gradient, ours]
+                return
+        elif (entry := leaves.get(id(target))) is None:
+            leaves[id(target)] = (target, [gradient, ours])
+            return
         else:
-            entry = leaves.get(id(target))
-            sums, held = None, entry[1] if entry else None
-        if held is None:
-            held = [gradient, ours]
-            if sums is None:
-                leaves[id(target)] = (target, held)
-            else:
-                sums[slot] = held
-        elif held[1] and not create:
+            held = entry[1]
+        if held[1]:
             held[0] += gradient
         else:
-            held[0], held[1] = held[0] + gradient, True
+            held[0], held[1] = held[0] + gradient, not create
 
     with enable_grad() if create else no_grad():
         for root, start in zip(roots, starts, strict=True):
@@ -169,17 +189,23 @@ def _walk(
             sums = pending.pop(node)
             if node.hooks:
                 _run_hooks(node.hooks, sums)
-            for slot, position in watched.get(node, ()):
-                if slot in sums:
-                    found[position] = sums[slot][0]
-            if useful is not None and not useful[node]:
-                continue  # nothing wanted lies behind it
-            wanted = None if useful is None else [edge[0] in useful for edge in node.edges]
-            gradients = _run(node, sums, create, wanted)
-            for (target, slot, shape, dtype), gradient in zip(node.edges, gradients, strict=True):
+            if useful is not None:
+                for slot, position in watched.get(node, ()):
+                    if slot in sums:
+                        found[position] = sums[slot][0]
+                if not useful[node]:
+                    continue  # nothing wanted lies behind it
+            g = sums[0][0] if node.results is None else _together(node, sums, create)
+            gradients = _run(node, g, create, useful)
+            for i, (target, slot, shape, dtype) in enumerate(node.edges):
+                gradient = gradients[i]
                 if gradient is not None:
-                    fitted = _fit(gradient, shape, dtype, create)
-                    deliver(target, slot, fitted, not create and _is_ours(fitted, sums))
+                    array = gradient.array if create else gradient
+                    if array.dtype is not dtype or array.shape != shape or not shape:
+                        gradient = _fit(gradient, shape, dtype, create)
+                    deliver(
+                        target, slot, gradient, not create and gradient is not g and gradient.base is None
+                    )
             if not retain:
                 _free(node)
         for leaf, held in leaves.values():
@@ -203,7 +229,9 @@ def _watch(
     for position, target in enumerate(targets):
         source, slot = target._source()
         if not target._needs:
-            raise RuntimeError(f"input {position} of grad() does not require grad: set requires_grad on it first")
+            raise RuntimeError(
+                f"input {position} of grad() does not require grad: set requires_grad on it first"
+            )
         if source is None:
             useful[target] = False
         else:
@@ -222,32 +250,48 @@ def _watch(
     return watched, useful
 
 
-def _run(node: Node, sums: dict[int, Sum], create: bool, wanted: list[bool] | None = None) -> list[Any]:
-    """The gradient for each input of a node that wants one; None where ``wanted`` says it may be left out."""
-    saved = _unpack(node, create)
-    if node.results is None:
-        g = sums[0][0]
-    else:  # results that nobody used count as zero
-        g = tuple(sums[slot][0] if slot in sums else _zeros(result, create) for slot, result in enumerate(node.results))
+def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]:
+    """The gradients of an op's several results; those that nobody used count as zero."""
+    return tuple(
+        sums[slot][0] if slot in sums else _zeros(result, create)
+        for slot, result in enumerate(node.results or ())
+    )
+
+
+def _run(node: Node, g: Any, create: bool, useful: dict[Any, bool] | None) -> list[Any]:
+    """The gradient for each input of a node that wants one; None where the walk has no use for it."""
+    saved = node.saved
+    if saved is None:
+        raise _walked_twice(node)
+    if node.versions:
+        _check_versions(node)
+    if not create:
+        saved = [a.array if isinstance(a, Variable) else a for a in saved]
     op, plan = node.op, node.plan
     if op.kernel and not op.rules:
-        kernel = None if create else op.find_kernel(saved)
-        if not hasattr(kernel, "backward"):
-            return _run_plain(node, g, create)
-        found = kernel.backward(plan.needs, node.residual, g, *saved)
-        return [found[i] for i in plan.inputs]
-    out = None
-    if plan.keeps_out:
-        assert node.out is not None
-        out = _own_result(node) if create else node.out[0]
-    gradients: list[Any] = [None] * len(node.edges)
-    for position, ((rule, pick), edge) in enumerate(zip(plan.rules, node.edges, strict=True)):
-        if wanted is None or wanted[position]:
-            index = plan.inputs[position] - op.arity
-            gradients[position] = rule(*pick((g, out, edge[2], index, node.residual, *saved)))
-    if state.anomaly:
+        gradients = _run_kernel(node, g, saved, create)
+    else:
+        out = node.out and (_own_result(node) if create else node.out[0])
+        gradients = []
+        for i, (rule, pick) in enumerate(plan.rules):
+            edge = node.edges[i]
+            if useful is None or edge[0] in useful:
+                given = (g, out, edge[2], plan.inputs[i] - op.arity, node.residual, *saved)
+                gradients.append(rule(*pick(given)))
+            else:
+                gradients.append(None)
+    if node.place:
         _check_finite(node, gradients)
     return gradients
+
+
+def _run_kernel(node: Node, g: Any, saved: list[Any], create: bool) -> list[Any]:
+    """A fused op's gradients by its kernel, or by its plain definition."""
+    kernel: Any = None if create else node.op.find_kernel(saved)
+    if not hasattr(kernel, "backward"):
+        return _run_plain(node, g, create)
+    found = kernel.backward(node.plan.needs, node.residual, g, *saved)
+    return [found[i] for i in node.plan.inputs]
 
 
 def _run_plain(node: Node, g: Any, create: bool) -> list[Any]:
@@ -262,23 +306,24 @@ def _run_plain(node: Node, g: Any, create: bool) -> list[Any]:
     return list(found) if create else [None if f is None else f.array for f in found]
 
 
-def _unpack(node: Node, create: bool) -> list[Any]:
-    """The kept arguments, after a check that they still are what they were."""
-    saved = node.saved
-    if saved is None:
-        raise RuntimeError(
-            f"trying to backward through the graph a second time: {_described(node)} has freed what it kept when "
-            f"the first backward() passed it. Pass retain_graph=True to that one if you need a second"
-        )
+def _walked_twice(node: Node) -> RuntimeError:
+    return RuntimeError(
+        f"trying to backward through the graph a second time: {_described(node)} has freed what it kept when "
+        f"the first backward() passed it. Pass retain_graph=True to that one if you need a second"
+    )
+
+
+def _check_versions(node: Node) -> None:
+    """Refuse to go on where a kept value is not what it was."""
     for version, at_save in node.versions:
         if version[0] != at_save:
             name, place = version[1]
             raise RuntimeError(
-                f"one of the variables needed for gradient computation has been modified by an inplace operation: "
-                f"{_described(node)} keeps a value of version {at_save}; {name}_ at {place} has changed it since, and "
-                f"it is at version {version[0]}. Use the op without underscore there, or clone() the value before"
+                f"one of the variables needed for gradient computation has been modified by an inplace "
+                f"operation: {_described(node)} keeps a value of version {at_save}; {name} at {place} has "
+                f"changed it since, and it is at version {version[0]}. Use the op without underscore there, "
+                f"or clone() the value before"
             )
-    return saved if create else [a.array if isinstance(a, Variable) else a for a in saved]
 
 
 def _own_result(node: Node) -> Variable:
@@ -293,7 +338,9 @@ def _own_result(node: Node) -> Variable:
 def _described(node: Node) -> str:
     op = node.op
     name = op.param(node.plan.inputs[0])
-    where = f"called at {node.place}" if node.place else "autograd.detect_anomaly() tells the line that called it"
+    where = (
+        f"called at {node.place}" if node.place else "autograd.detect_anomaly() tells the line that called it"
+    )
     return f"{op.name} (gradient rule at {op.rule_place(name)}; {where})"
 
 
@@ -311,47 +358,47 @@ def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, create: bool) -> Any
         array = gradient.array if create else gradient
     if array.dtype != dtype:
         gradient = gradient.to(dt.of_numpy(dtype)) if create else gradient.astype(dtype)
-    return gradient
-
-
-def _is_ours(gradient: Any, sums: dict[int, Sum]) -> bool:
-    """Whether a rule's result is an array of its own: not the gradient it was given, nor a view of one."""
-    return getattr(gradient, "base", 0) is None and all(gradient is not held[0] for held in sums.values())
+    return np.asarray(gradient) if isinstance(gradient, np.generic) else gradient
 
 
 def _free(node: Node) -> None:
-    if node.saved or node.out is not None:
+    """Let go of what a node keeps; one that keeps no tensor may be walked again."""
+    if node.versions:
         node.saved = node.residual = node.out = None
         node.versions = []
-        node.edges = []
 
 
 def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:
     """Add to ``.grad``. An array that others may hold as well is copied first."""
     if create:
-        leaf._grad = gradient if leaf._grad is None else leaf._grad + gradient
+        with enable_grad():
+            leaf._grad = gradient.clone() if leaf._grad is None else leaf._grad + gradient
     elif leaf._grad is None:
         array = gradient.array if isinstance(gradient, Variable) else gradient
         leaf._grad = wrap(array if ours else array.copy())
     else:
         leaf._grad.array[...] += gradient
         leaf._grad._version[0] += 1
-        leaf._grad._version[1] = ("backward", "backward()")
+        leaf._grad._version[1] = ("the accumulation of gradients", "backward()")
 
 
 def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:
     """Let the hooks on a node's results (or on a leaf) see the gradient, and replace it."""
     for slot, held in sums.items():
-        for hook in list(hooks.get(slot, {}).values()):
+        registered = hooks.get(slot, {})
+        for key in sorted(registered, key=lambda k: k < 0):  # retain_grad's, numbered -1, comes last
+            hook, held[1] = registered[key], False  # it may keep what it is given
             given = held[0] if isinstance(held[0], Variable) else wrap(held[0])
             changed = hook(given)
             if changed is not None:
+                if not isinstance(changed, Variable):
+                    raise TypeError(f"a hook must return a Tensor or None, not {type(changed).__name__}")
                 if changed.array.shape != given.array.shape:
                     raise RuntimeError(
                         f"a hook returned a gradient of shape {tuple(changed.array.shape)} for one of shape "
                         f"{tuple(given.array.shape)}"
                     )
-                held[0], held[1] = changed if isinstance(held[0], Variable) else changed.array, False
+                held[0] = changed if isinstance(held[0], Variable) else changed.array
 
 
 def _check_finite(node: Node, gradients: list[Any]) -> None:
@@ -364,8 +411,3 @@ def _check_finite(node: Node, gradients: list[Any]) -> None:
                 f"the gradient of {node.op.name} for {name} holds NaN (rule at {node.op.rule_place(name)}; "
                 f"the op was called at {node.place})"
             )
-
-
-def describe_rule(op: Op, name: str) -> str:
-    """"op for input (file:line)", for reports."""
-    return f"{op.name} for {name} ({op.rule_place(name)})"

@@ -113,10 +113,10 @@ def can_cast(source: DType, target: DType) -> bool:
 
 def promote_types(a: Any, b: Any) -> DType:
     """The dtype that holds both, by PyTorch's table: a float beats any integer, an integer beats bool."""
-    a, b = as_dtype(a), as_dtype(b)
-    if a.rank != b.rank:
-        return a if a.rank > b.rank else b
-    return of_numpy(np.promote_types(a.numpy, b.numpy))
+    first, second = as_dtype(a), as_dtype(b)
+    if first.rank != second.rank:
+        return first if first.rank > second.rank else second
+    return of_numpy(np.promote_types(first.numpy, second.numpy))
 
 
 def result_type(*operands: Any) -> DType:

@@ -41,7 +41,7 @@ class Generator:
 
     @cached_property
     def _bits(self) -> Any:
-        return np.random.RandomState(self._seed % _WORD)._bit_generator  # type: ignore[attr-defined]
+        return np.random.RandomState(self._seed % _WORD)._bit_generator
 
     @cached_property
     def _masks(self) -> np.random.Generator:

@@ -83,7 +83,11 @@ def as_tensor_like(value: Any, like: Variable) -> Variable:
     if isinstance(value, Variable):
         return value
     backend = of(like.array)
-    array = value if isinstance(value, backend.array_type) else to_array(value, None, backend.device_of(like.array))
+    array = (
+        value
+        if isinstance(value, backend.array_type)
+        else to_array(value, None, backend.device_of(like.array))
+    )
     made: Variable = wrap(array)
     return made
 
@@ -120,10 +124,10 @@ def _from_python(data: Any, dtype: Any) -> Any:
     except ValueError as error:
         raise ValueError(f"cannot make a tensor: nested lists must have equal lengths ({error})") from None
     if array.dtype.kind not in "bifu":
-        raise TypeError(f"cannot make a tensor of {type(data).__name__}: its elements are not numbers ({data!r:.80})")
-    if dtype is None and (array.dtype.kind == "f") and not _holds_numpy(data):
-        array = array.astype(dt.get_default_dtype().numpy)
-    elif dtype is None and array.size == 0 and array.dtype.kind == "f":
+        raise TypeError(
+            f"cannot make a tensor of {type(data).__name__}: its elements are not numbers ({data!r:.80})"
+        )
+    if dtype is None and array.dtype.kind == "f" and (array.size == 0 or not _holds_numpy(data)):
         array = array.astype(dt.get_default_dtype().numpy)
     return array
 
@@ -141,26 +145,26 @@ def _holds_numpy(data: Any) -> bool:
     return isinstance(data, (np.ndarray, np.generic))
 
 
-def index_array(index: Any, like: Any, name: str) -> Any:
-    """An integer index tensor as an array on the device of ``like``.
+def index_tensor(index: Any, like: Any, name: str) -> Any:
+    """An index of integers as a Tensor on the device of ``like``.
 
     Raises:
         TypeError: it is not of an integer dtype. RuntimeError: it lives on another device.
     """
-    array = raw(index)
-    if not is_array(array):
-        array = xp(like).asarray(np.asarray(array))
-    if array.dtype.kind not in "iu":
-        raise TypeError(f"{name}: expected an index tensor of an integer dtype, not {dt.of(array)}")
-    return same_device(array, like, name)
+    if not isinstance(index, Variable):
+        index = wrap(index if is_array(index) else xp(like).asarray(np.asarray(index)))
+    if index.array.dtype.kind not in "iu":
+        raise TypeError(f"{name}: expected an index tensor of an integer dtype, not {dt.of(index.array)}")
+    same_device(index.array, like, name)
+    return index
 
 
 def same_device(array: Any, like: Any, name: str) -> Any:
     """The array, after a check that it lives where ``like`` does."""
     if not isinstance(array, of(like).array_type):
         raise RuntimeError(
-            f"{name}: expected all tensors to be on the same device, but found {of(like).device_of(like)} and "
-            f"{of(array).device_of(array)}; move one with .to(device)"
+            f"{name}: expected all tensors to be on the same device, but found {of(like).device_of(like)} "
+            f"and {of(array).device_of(array)}; move one with .to(device)"
         )
     return array
 

@@ -56,8 +56,9 @@ def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
     if isinstance(data, Variable) and dtype is None and device is None:
         return data  # type: ignore[return-value]
     if isinstance(data, Variable):
-        return data.to(dtype=dtype, device=device)  # type: ignore[attr-defined, no-any-return]
-    return wrap(to_array(data, dtype, Device(device) if device is not None else None))  # type: ignore[no-any-return]
+        return data.to(dtype=dtype, device=device)  # type: ignore[no-any-return]
+    where = Device(device) if device is not None else None
+    return wrap(to_array(data, dtype, where))  # type: ignore[no-any-return]
 
 
 asarray = as_tensor
@@ -75,23 +76,29 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     return wrap(ndarray)  # type: ignore[no-any-return]
 
 
-def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
+def zeros(
+    *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
+) -> Tensor:
     """Zeros of a shape."""
     return _made(np.zeros(_sized(size, size_kw), _float(dtype)), device, requires_grad)
 
 
-def ones(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
+def ones(
+    *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
+) -> Tensor:
     """Ones of a shape."""
     return _made(np.ones(_sized(size, size_kw), _float(dtype)), device, requires_grad)
 
 
-def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
+def empty(
+    *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
+) -> Tensor:
     """A tensor of a shape whose elements are whatever its memory held."""
     return _made(np.empty(_sized(size, size_kw), _float(dtype)), device, requires_grad)
 
 
 def _sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
-    """A shape given by position or as ``size=``; PyTorch's layout keywords are taken and mean nothing here."""
+    """A shape given by position or as ``size=``; PyTorch's layout keywords are taken and ignored."""
     given = keywords.pop("size", None)
     for name in ("out", "layout", "pin_memory", "memory_format", "generator"):
         keywords.pop(name, None)
@@ -100,13 +107,15 @@ def _sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
     return _shape(size if given is None else (given,))
 
 
-def full(size: Any, fill_value: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False) -> Tensor:
+def full(
+    size: Any, fill_value: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
+) -> Tensor:
     """A shape filled with one number, whose type decides the dtype unless it is given."""
     value = raw(fill_value)
     value = value.item() if hasattr(value, "item") else value
     of_value = dt.as_dtype(type(value)) if dtype is None else dt.as_dtype(dtype)
-    return _made(np.full(_shape((size,) if isinstance(size, int) else tuple(size)), value, of_value.numpy), device,
-                 requires_grad)  # fmt: skip
+    shape = _shape((size,) if isinstance(size, int) else tuple(size))
+    return _made(np.full(shape, value, of_value.numpy), device, requires_grad)
 
 
 def _like(make: Callable[..., Tensor], name: str, doc: str) -> Any:
@@ -141,7 +150,9 @@ def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Maybe = None, d
         start, end = 0, start
     bounds = [n.item() if hasattr(n, "item") else n for n in (start, end, step)]
     if bounds[2] == 0 or (bounds[1] - bounds[0]) * bounds[2] < 0:
-        raise RuntimeError(f"arange: bounds {bounds[0]} and {bounds[1]} are inconsistent with step {bounds[2]}")
+        raise RuntimeError(
+            f"arange: bounds {bounds[0]} and {bounds[1]} are inconsistent with step {bounds[2]}"
+        )
     if dtype is None and any(isinstance(n, float) for n in bounds):
         dtype = dt.get_default_dtype()
     array = np.arange(*bounds).astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy)
@@ -154,12 +165,14 @@ def linspace(start: float, end: float, steps: int, *, dtype: Maybe = None, devic
     return _made(np.linspace(start, end, steps).astype(_float(dtype)), device, requires_grad)
 
 
-def eye(n: int, m: int | None = None, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False) -> Tensor:
+def eye(
+    n: int, m: int | None = None, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
+) -> Tensor:
     """Ones on the diagonal of an n by m matrix."""
     return _made(np.eye(n, m, dtype=_float(dtype)), device, requires_grad)
 
 
-# Random numbers: drawn on the CPU, so that a seed gives every device the same --------------------------------
+# Random numbers: drawn on the CPU, so that a seed gives every device the same -------------------------------
 
 
 def rand(*size: Any, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
@@ -176,18 +189,22 @@ def randn(*size: Any, generator: Generator | None = None, dtype: Maybe = None, d
     return _made(draw, device, requires_grad)
 
 
-def randint(low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None, dtype: Maybe = None,
-            device: Maybe = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def randint(low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None,
+            dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
     """Integers in [low, high); ``randint(high, size)`` counts from 0."""
     if size is None:
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
-    draw = (generator or default_generator).integers(low, high, _shape((size,) if isinstance(size, int) else size))
+    draw = (generator or default_generator).integers(
+        low, high, _shape((size,) if isinstance(size, int) else size)
+    )
     return _made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
 
-def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None) -> Tensor:
+def randperm(
+    n: int, *, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None
+) -> Tensor:
     """The numbers 0 .. n-1 in random order."""
     draw = (generator or default_generator).permutation(n)
     return _made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, False)
@@ -197,15 +214,18 @@ rand_like = _like(rand, "rand_like", "Uniform numbers")
 randn_like = _like(randn, "randn_like", "Normal numbers")
 
 
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None) -> Tensor:
+def normal(
+    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None
+) -> Tensor:
     """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors)."""
     shape = size if size is not None else (mean if isinstance(mean, Variable) else std).array.shape
-    return randn(*shape, generator=generator) * std + mean
+    draw: Tensor = randn(*shape, generator=generator) * std + mean
+    return draw
 
 
 def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that each element tells, else 0."""
-    draw = (generator or default_generator).uniform(input.array.shape, np.float64)
+    draw = (generator or default_generator).uniform(input.array.shape, input.array.dtype)
     chosen = draw < of(input.array).to_numpy(input.array)
     return _made(chosen.astype(input.array.dtype), input.device, False)
 
@@ -221,10 +241,14 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         RuntimeError: weights that are negative, not finite or all 0; more samples than weights.
     """
     weights = of(input.array).to_numpy(input.array)
-    if weights.size and not (np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all()):
+    if weights.size and not (
+        np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all()
+    ):
         raise RuntimeError("multinomial: the weights must be finite, not negative, and not all 0 in a row")
     if num_samples < 1 or (not replacement and num_samples > (weights > 0).sum(-1).min(initial=num_samples)):
-        raise RuntimeError(f"multinomial: cannot draw {num_samples} samples without replacement from these weights")
+        raise RuntimeError(
+            f"multinomial: cannot draw {num_samples} samples without replacement from these weights"
+        )
     source = generator or default_generator
     if replacement and num_samples > 1:
         edges = np.cumsum(weights, -1, dtype=np.float64)

@@ -9,8 +9,8 @@ import numpy as np
 from ..autograd.tape import Variable, apply, bump, check_mutable, mutate, wrap
 from ..backend import is_array, of, xp
 from ..ops import indexing as i
-from .arguments import Scalar, as_tensor_like, axis, index_array, operand, raw, same_device
-from .reduction import ValuesIndices
+from .arguments import Scalar, as_tensor_like, axis, index_tensor, operand, raw, same_device
+from .reduction import ValuesIndices, argmax
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -31,17 +31,21 @@ def _part(part: Any, like: Any) -> Any:
         return part
     if isinstance(part, Variable) or is_array(part):
         array = raw(part)
-        if array.ndim == 0 and array.dtype.kind in "iu":
+        if array.dtype == np.uint8:
+            array = array != 0  # PyTorch's masks of old
+        if array.ndim == 0 and array.dtype.kind == "i":
             return int(array)
-        if array.dtype.kind not in "iub":
-            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {array.dtype}")
+        if array.dtype.kind not in "ib":
+            raise IndexError(
+                f"tensors used as indices must be long, int, byte or bool tensors, not {array.dtype}"
+            )
         if isinstance(array, np.ndarray) and type(like) is not np.ndarray:
             return of(like).asarray(array, of(like).device_of(like))
         return same_device(array, like, "index")
     if isinstance(part, (bool, np.bool_)):
         return xp(like).asarray(bool(part))
     if isinstance(part, (list, tuple, range)):
-        items = [int(p) if isinstance(p, Variable) else p for p in part]
+        items = [p.array.item() if isinstance(p, Variable) else p for p in part]
         array = np.array(items) if items else np.array([], np.int64)
         return of(like).asarray(array, of(like).device_of(like))
     if hasattr(part, "__index__"):
@@ -53,10 +57,12 @@ def _part(part: Any, like: Any) -> Any:
 
 
 def _check(input: Tensor, index: tuple[Any, ...]) -> None:
-    """Too many indices, a number out of range, a negative step: said in the words of the axes they are for."""
-    used = [p.ndim if getattr(p, "dtype", None) == bool else 1 for p in index if p is not None and p is not Ellipsis]
+    """Too many indices, a number out of range, a negative step: said in terms of the axes."""
+    used = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
     if sum(used) > input.array.ndim:
-        raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given")
+        raise IndexError(
+            f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given"
+        )
     place, after = 0, sum(used)
     for part in index:
         if part is Ellipsis:
@@ -70,57 +76,105 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
             )
         if isinstance(part, slice) and part.step is not None and part.step <= 0:
             raise ValueError("step must be greater than zero: reverse an axis with .flip()")
-        step = part.ndim if getattr(part, "dtype", None) == bool else 1
+        step = part.ndim if _is_mask(part) else 1
         place, after = place + step, after - step
+
+
+def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
+    """An index of numbers, index arrays and slices as one without arrays, and one without numbers.
+
+    PyTorch takes numbers out first; NumPy counts them among the arrays, which puts the axes in another order.
+    None where that makes no difference.
+    """
+    if not (any(map(is_array, index)) and any(isinstance(p, int) for p in index)):
+        return None
+    if all(is_array(p) or isinstance(p, int) for p in index):
+        return None
+    first: list[Any] = []
+    second: list[Any] = []
+    for part in index:
+        if is_array(part):
+            first += [slice(None)] * (part.ndim if part.dtype.kind == "b" else 1)
+            second.append(part)
+        else:
+            first.append(part)
+            if not isinstance(part, int):
+                second.append(Ellipsis if part is Ellipsis else slice(None))
+    return tuple(first), tuple(second)
+
+
+def _is_mask(part: Any) -> bool:
+    return is_array(part) and part.dtype.kind == "b"
 
 
 def getitem(input: Tensor, key: Any) -> Tensor:
     """input[key]: a view for numbers, slices, None and the ellipsis, a copy for index tensors and masks."""
     index = index_of(input, key)
     _check(input, index)
-    return apply(i.getitem, (input, index))  # type: ignore[no-any-return]
+    if (steps := _in_two_steps(index)) is not None:
+        input, index = apply(i.getitem, (input, steps[0])), steps[1]
+    return apply(i.getitem, (input, _kept(index, input)))  # type: ignore[no-any-return]
+
+
+def _kept(index: tuple[Any, ...], input: Tensor) -> tuple[Any, ...]:
+    """The index for a gradient rule to keep: copies of index arrays, which the program may change later."""
+    if not input._needs or all(p.__class__ in _PLAIN for p in index):
+        return index
+    return tuple(p.copy() if is_array(p) else p for p in index)
 
 
 def setitem(input: Tensor, key: Any, value: Any) -> None:
     """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
     index = index_of(input, key)
     _check(input, index)
+    if (steps := _in_two_steps(index)) is not None:
+        return setitem(apply(i.getitem, (input, steps[0])), steps[1], value)
     given = operand(value, input)
     if given is NotImplemented:
         given = as_tensor_like(value, input)
-    check_mutable(input, "setitem")
-    source = raw(given)
-    if hasattr(source, "dtype"):
-        same_device(source, input.array, "setitem") if source.ndim else None
-        if source.ndim and type(source) is not type(input.array):
-            source = same_device(source, input.array, "setitem")
+    check_mutable(input, "put")
     try:
-        input.array[index] = source if not getattr(source, "ndim", 1) == 0 else source.astype(input.array.dtype)
+        input.array[index] = _to_store(raw(given), input)
     except ValueError as error:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(getattr(source, 'shape', []))} cannot be broadcast to "
-            f"indexing result of shape {list(input.array[index].shape)}"
+            f"shape mismatch: value tensor of shape {list(getattr(raw(given), 'shape', []))} cannot be "
+            f"broadcast to indexing result of shape {list(input.array[index].shape)}"
         ) from error
-    if input._needs or getattr(given, "_needs", False):
-        mutate(input, i.put, (input, given, index), input.array)
+    except IndexError as error:
+        raise IndexError(f"setitem: {error} (of a tensor of shape {tuple(input.array.shape)})") from error
+    if input._wanted() or getattr(given, "_needs", False):
+        mutate(
+            input, i.put, (input, given, tuple(p.copy() if is_array(p) else p for p in index)), input.array
+        )
     else:
-        bump(input, "setitem")
+        bump(input, "put")
+
+
+def _to_store(source: Any, input: Tensor) -> Any:
+    """A value in the form that assignment to an array takes: an array on its device, or a number."""
+    if not hasattr(source, "dtype"):
+        return source
+    if not source.ndim:
+        return source.astype(input.array.dtype) if type(source) is type(input.array) else source.item()
+    return same_device(source, input.array, "setitem")
+
+
+def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
+    """An axis, and the index tensor along it, checked."""
+    place, found = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
+    i.check_indices(found.array, input.array.shape[place] if input.array.ndim else 1, name)
+    return place, found
 
 
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
-    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "gather")
-    _check_range(where, input.array.shape[place] if input.array.ndim else 1, "gather")
-    if where.ndim != input.array.ndim:
+    place, index = _along(input, dim, index, "gather")
+    if index.array.ndim != input.array.ndim:
         raise RuntimeError(
             f"gather: index tensor must have the same number of dimensions as input tensor "
-            f"({where.ndim} and {input.array.ndim})"
+            f"({index.array.ndim} and {input.array.ndim})"
         )
-    return apply(i.gather, (input, place, where))  # type: ignore[no-any-return]
-
-
-def _check_range(index: Any, length: int, name: str) -> None:
-    i.check_indices(index, length, name)
+    return apply(i.gather, (input, place, index))  # type: ignore[no-any-return]
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
@@ -135,14 +189,14 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar | None = None, *,
             value: Scalar | None = None) -> Tensor:  # fmt: skip
     """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number."""
-    return apply(i.scatter, scatter_arguments(input, dim, index, value if src is None else src))  # type: ignore[no-any-return]
+    args = scatter_arguments(input, dim, index, value if src is None else src)
+    return apply(i.scatter, args)  # type: ignore[no-any-return]
 
 
 def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, ...]:
     """The arguments of the op ``scatter``, checked."""
-    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "scatter")
-    _check_range(where, input.array.shape[place], "scatter")
-    return input, place, where, operand(src, input)
+    place, index = _along(input, dim, index, "scatter")
+    return input, place, index, operand(src, input)
 
 
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
@@ -152,61 +206,63 @@ def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of an axis that a vector of indices names."""
-    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "index_select")
-    _check_range(where, input.array.shape[place], "index_select")
-    return apply(i.index_select, (input, place, where.reshape(-1)))  # type: ignore[no-any-return]
+    place, index = _along(input, dim, index, "index_select")
+    return apply(i.index_select, (input, place, index.reshape(-1)))  # type: ignore[no-any-return]
 
 
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
-    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "index_add")
-    _check_range(where, input.array.shape[place], "index_add")
-    added = apply(i.index_add, (input.array.shape, place, where, source if alpha == 1 else source * alpha))
+    place, index = _along(input, dim, index, "index_add")
+    added: Tensor = apply(
+        i.index_add, (input.array.shape, place, index, source if alpha == 1 else source * alpha)
+    )
     return input + added
 
 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are ``value``."""
-    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "index_fill")
-    return apply(i.put, (input, value, (*(slice(None),) * place, where)))  # type: ignore[no-any-return]
+    place, index = _along(input, dim, index, "index_fill")
+    where = (*(slice(None),) * place, index.array.copy())
+    return apply(i.put, (input, operand(value, input), where))  # type: ignore[no-any-return]
 
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
-    place, where = axis(dim, input.array.ndim), index_array(index, input.array, "index_copy")
-    return apply(i.put, (input, source, (*(slice(None),) * place, where)))  # type: ignore[no-any-return]
+    place, index = _along(input, dim, index, "index_copy")
+    where = (*(slice(None),) * place, index.array.copy())
+    return apply(i.put, (input, source, where))  # type: ignore[no-any-return]
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True."""
-    where = mask_array(mask, input, "masked_fill")
+    _check_mask(mask, input, "masked_fill")
     if isinstance(value, Variable):
         if value.array.ndim:
             raise RuntimeError("masked_fill only supports a 0-dimensional value tensor")
         if value._needs:
             from .pointwise import where as choose
 
-            return choose(wrap(where), value, input)  # type: ignore[no-any-return]
+            return choose(mask, value, input)  # type: ignore[no-any-return]
         value = value.array.item()
     elif isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and input.array.dtype.kind in "iub":
         raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow: {value}")
-    return apply(i.masked_fill, (input, where, value))  # type: ignore[no-any-return]
+    return apply(i.masked_fill, (input, mask, value))  # type: ignore[no-any-return]
 
 
-def mask_array(mask: Tensor, like: Tensor, name: str) -> Any:
-    """A bool mask as an array, after a check of its dtype and device."""
-    array = raw(mask)
-    if array.dtype.kind != "b":
+def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
+    """Refuse a mask of another dtype than bool, or on another device."""
+    if mask.array.dtype.kind != "b":
         raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}")
-    return same_device(array, like.array, name)
+    same_device(mask.array, like.array, name)
 
 
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the bool mask (broadcast) is True, as a vector."""
+    _check_mask(mask, input, "masked_select")
     shape = np.broadcast_shapes(input.array.shape, mask.array.shape)
-    where = xp(mask.array).broadcast_to(mask_array(mask, input, "masked_select"), shape)
+    where = xp(mask.array).broadcast_to(mask.array, shape).copy()
     return apply(i.getitem, (input.expand(shape), (where,)))  # type: ignore[no-any-return]
 
 
@@ -225,6 +281,8 @@ def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> ValuesIndices:
     """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
+    if not input.array.ndim:
+        return ValuesIndices(input.clone(), argmax(input))
     return ValuesIndices(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))
 
 
@@ -235,7 +293,7 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
-    """The different values in ascending order; also, if asked, where each element's stands, and how many are."""
+    """The different values in ascending order; also, if asked, where each element's is, and counts."""
     m = xp(input.array)
     parts = m.unique(input.array, return_inverse=True, return_counts=True, axis=dim)
     values, inverse, counts = parts[0], parts[1].reshape(input.array.shape if dim is None else -1), parts[2]

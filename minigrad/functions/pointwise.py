@@ -6,18 +6,20 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.tape import apply
+from ..backend.dtype import result_type
 from ..ops import elementwise as e
 from ..ops.activation import gelu as _gelu
 from ..ops.op import Op
-from .arguments import Scalar, as_tensor_like, axis, operand, raw, same_device
+from .arguments import Scalar, as_tensor_like, axis, operand, raw
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 Unary = Callable[["Tensor"], "Tensor"]
+Binary = Callable[["Tensor", Any], "Tensor"]
 
 
-def _unary(op: Op, name: str = "") -> Any:
+def _unary(op: Op, name: str = "") -> Unary:
     """The function of one tensor that an op gives."""
 
     def function(input: Tensor) -> Tensor:
@@ -28,7 +30,7 @@ def _unary(op: Op, name: str = "") -> Any:
     return function
 
 
-def _binary(op: Op, name: str = "") -> Any:
+def _binary(op: Op, name: str = "") -> Binary:
     """The function of two tensors, or of a tensor and a scalar, that an op gives."""
 
     def function(input: Tensor, other: Tensor | Scalar) -> Tensor:
@@ -45,7 +47,9 @@ def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
         return operand(input, other), other
     found = operand(other, input)
     if found is NotImplemented:
-        raise TypeError(f"{op.name}(): argument 'other' must be a Tensor or a number, not {type(other).__name__}")
+        raise TypeError(
+            f"{op.name}(): argument 'other' must be a Tensor or a number, not {type(other).__name__}"
+        )
     return input, found
 
 
@@ -132,7 +136,9 @@ def div(input: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None = No
     if rounding_mode == "trunc":
         quotient = apply(e.trunc, (apply(e.div, operands),))
         return quotient if input.is_floating_point() else quotient.to(input.dtype)  # type: ignore[no-any-return]
-    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
+    raise RuntimeError(
+        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
+    )
 
 
 divide = div
@@ -149,7 +155,7 @@ def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scala
         raise ValueError("clamp: at least one of min or max must not be None")
     if isinstance(min, type(input)) or isinstance(max, type(input)):
         low = input if min is None else maximum(input, min)
-        return low if max is None else minimum(low, max)  # type: ignore[no-any-return]
+        return low if max is None else minimum(low, max)
     if not input.is_floating_point() and (isinstance(min, float) or isinstance(max, float)):
         input = input.float()
     return apply(e.clamp, (input, raw(min), raw(max)))  # type: ignore[no-any-return]
@@ -175,18 +181,15 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
         return nonzero(condition, as_tuple=True)
     if condition.array.dtype.kind != "b":
-        raise RuntimeError(f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+        raise RuntimeError(
+            f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}"
+        )
     a, b = operand(input, condition), operand(other, condition)
     if not hasattr(a, "array") and not hasattr(b, "array"):
         a = as_tensor_like(a, condition)
-    if hasattr(a, "array") and hasattr(b, "array") and a.array.dtype != b.array.dtype:
-        from ..backend.dtype import result_type
-
-        common = result_type(a.array, b.array)
-        a, b = a.to(common), b.to(common)
-    for value in (a, b):
-        same_device(value.array, condition.array, "where") if hasattr(value, "array") else None
-    return apply(e.where, (condition.array, a, b))
+    common = result_type(raw(a), raw(b))
+    a, b = (v.to(common) if hasattr(v, "array") else v for v in (a, b))
+    return apply(e.where, (condition, a, b))
 
 
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
@@ -194,7 +197,9 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
     return apply(e.lerp, (input, end, operand(weight, input)))  # type: ignore[no-any-return]
 
 
-def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
+def nan_to_num(
+    input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Tensor:
     """input with NaN and infinities replaced (infinities by default by the largest finite numbers)."""
     return apply(e.nan_to_num, (input, nan, posinf, neginf))  # type: ignore[no-any-return]
 

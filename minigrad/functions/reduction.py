@@ -25,7 +25,17 @@ def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
     """The largest of nothing does not exist."""
     if input.array.size == 0 and (dim is None or 0 in [input.array.shape[d] for d in _listed(dim)]):
         raise IndexError(
-            f"{name}(): Expected reduction dim to have non-zero size: the tensor has shape {tuple(input.array.shape)}"
+            f"{name}(): Expected reduction dim to have non-zero size: the tensor has shape "
+            f"{tuple(input.array.shape)}"
+        )
+
+
+def _check_float(input: Tensor, name: str) -> None:
+    """Means and variances of integers are a mistake more often than a wish."""
+    if input.array.dtype.kind != "f":
+        raise RuntimeError(
+            f"{name}(): could not infer output dtype: the input must be of a floating-point dtype, not "
+            f"{input.dtype}. Convert it with .float()"
         )
 
 
@@ -42,17 +52,14 @@ def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = 
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean over ``dim``, over everything if None; floating-point tensors only."""
     input = input if dtype is None else input.to(dtype)
-    if input.array.dtype.kind != "f":
-        raise RuntimeError(
-            f"mean(): could not infer output dtype: the input must be of a floating-point dtype, not {input.dtype}. "
-            f"Convert it with .float()"
-        )
+    _check_float(input, "mean")
     return apply(r.mean, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
 
 
 def var(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:  # fmt: skip
     """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
+    _check_float(input, "var")
     minus = (1 if unbiased else 0) if correction is None else correction
     return apply(r.var, (input, axes(dim, input.array.ndim), minus, keepdim))  # type: ignore[no-any-return]
 
@@ -60,7 +67,9 @@ def var(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = 
 def std(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:  # fmt: skip
     """The standard deviation over ``dim``: the root of ``var``."""
-    return var(input, dim, unbiased, keepdim, correction=correction).sqrt()
+    _check_float(input, "std")
+    minus = (1 if unbiased else 0) if correction is None else correction
+    return apply(r.std, (input, axes(dim, input.array.ndim), minus, keepdim))  # type: ignore[no-any-return]
 
 
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
@@ -122,7 +131,7 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
         return ValuesIndices(input.clone(), argmax(input))
     dim = axis(dim, input.array.ndim)
     indices = apply(r.argmax if name == "max" else r.argmin, (input, dim, True))
-    values = apply(i.gather, (input, dim, indices.array))
+    values = apply(i.gather, (input, dim, indices))
     if not keepdim:
         values, indices = values.squeeze(dim), indices.squeeze(dim)
     return ValuesIndices(values, indices)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -30,7 +31,9 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     if unknown == 1 and known and size % known == 0:
         return tuple(size // known if n == -1 else n for n in shape)
     if unknown or known != size:
-        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {size} (shape {tuple(input.array.shape)})")
+        raise RuntimeError(
+            f"shape '{list(shape)}' is invalid for input of size {size} (shape {tuple(input.array.shape)})"
+        )
     return shape
 
 
@@ -45,10 +48,10 @@ def view(input: Tensor, *shape: Any) -> Tensor:
     if len(shape) == 1 and isinstance(shape[0], DType):
         return wrap(input.array.view(shape[0].numpy))  # type: ignore[no-any-return]
     out = reshape(input, *shape)
-    if out._base is None and input.array.size:
+    if out._version is not input._version and input.array.size:
         raise RuntimeError(
-            "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-            "contiguous subspaces). Use .reshape(...) instead."
+            "view size is not compatible with input tensor's size and stride (at least one dimension spans "
+            "across two contiguous subspaces). Use .reshape(...) instead."
         )
     return out
 
@@ -63,9 +66,9 @@ def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     return reshape(input, other.array.shape)
 
 
-def permute(input: Tensor, *dims: Any) -> Tensor:
-    """The axes in the order ``dims``."""
-    order = tuple(axis(d, input.array.ndim) for d in sizes(dims))
+def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
+    """The axes in the order ``dims`` (numbers, or one sequence of them)."""
+    order = tuple(axis(d, input.array.ndim) for d in sizes(order if dims is None else dims))
     if sorted(order) != list(range(input.array.ndim)):
         raise RuntimeError(f"permute: dims {order} must name each of the {input.array.ndim} axes once")
     return apply(s.permute, (input, order))  # type: ignore[no-any-return]
@@ -75,7 +78,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two axes exchanged."""
     n = input.array.ndim
     first, second = axis(dim0, n), axis(dim1, n)
-    return apply(s.transpose, (input, first, second)) if n else input  # type: ignore[no-any-return]
+    return apply(s.transpose, (input, first, second)) if n else input
 
 
 swapaxes = transpose
@@ -117,16 +120,20 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
         raise RuntimeError("flatten() has invalid args: start_dim cannot come after end_dim")
     shape = input.array.shape
     count = int(np.prod(shape[first : last + 1], dtype=np.int64))
-    return reshape(input, shape[:first] + (count,) + shape[last + 1 :])
+    return reshape(input, (*shape[:first], count, *shape[last + 1 :]))
 
 
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One axis as several."""
     place, shape = axis(dim, input.array.ndim), tuple(input.array.shape)
-    parts = list(sizes)
+    parts = [n.__index__() for n in sizes]
     if -1 in parts:
         rest = int(np.prod([n for n in parts if n != -1], dtype=np.int64))
         parts[parts.index(-1)] = shape[place] // max(rest, 1)
+    if prod(parts) != shape[place]:
+        raise RuntimeError(
+            f"unflatten: the sizes {list(sizes)} don't multiply up to the axis {place} of {shape[place]}"
+        )
     return reshape(input, shape[:place] + tuple(parts) + shape[place + 1 :])
 
 
@@ -143,8 +150,8 @@ def expand(input: Tensor, *shape: Any) -> Tensor:
     for i, (w, o) in enumerate(zip(full, padded, strict=True)):
         if o not in (1, w):
             raise RuntimeError(
-                f"The expanded size of the tensor ({w}) must match the existing size ({o}) at non-singleton dimension "
-                f"{i}. Target sizes: {list(wanted)}. Tensor sizes: {list(own)}"
+                f"The expanded size of the tensor ({w}) must match the existing size ({o}) at non-singleton "
+                f"dimension {i}. Target sizes: {list(wanted)}. Tensor sizes: {list(own)}"
             )
     return apply(s.broadcast_to, (input, full))  # type: ignore[no-any-return]
 
@@ -169,7 +176,9 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
     """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front."""
     counts = sizes(repeats)
     if len(counts) < input.array.ndim:
-        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+        raise RuntimeError(
+            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
+        )
     return apply(s.repeat, (input, counts))  # type: ignore[no-any-return]
 
 
@@ -182,12 +191,14 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Te
     """Each element of an axis several times in a row; flattened if ``dim`` is None."""
     if dim is None:
         input, dim = flatten(input), 0
-    return apply(s.repeat_interleave, (input, raw(repeats), axis(dim, input.array.ndim)))  # type: ignore[no-any-return]
+    args = (input, raw(repeats), axis(dim, input.array.ndim))
+    return apply(s.repeat_interleave, args)  # type: ignore[no-any-return]
 
 
-def flip(input: Tensor, *dims: Any) -> Tensor:
-    """The order of elements reversed along ``dims``."""
-    return apply(s.flip, (input, tuple(axis(d, input.array.ndim) for d in sizes(dims))))  # type: ignore[no-any-return]
+def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
+    """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
+    found = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
+    return apply(s.flip, (input, found))  # type: ignore[no-any-return]
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
@@ -219,8 +230,8 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
         own, first = other.array.shape, listed[0].array.shape
         if len(own) != len(first) or own[:place] + own[place + 1 :] != first[:place] + first[place + 1 :]:
             raise RuntimeError(
-                f"cat: sizes of tensors must match except in dimension {place}: tensor 0 has shape {tuple(first)}, "
-                f"tensor {n} has shape {tuple(own)}"
+                f"cat: sizes of tensors must match except in dimension {place}: tensor 0 has shape "
+                f"{tuple(first)}, tensor {n} has shape {tuple(own)}"
             )
     return apply(s.concatenate, (place, *listed))  # type: ignore[no-any-return]
 
@@ -235,8 +246,8 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     for n, other in enumerate(listed):
         if other.array.shape != listed[0].array.shape:
             raise RuntimeError(
-                f"stack expects each tensor to be equal size, but got {list(listed[0].array.shape)} at entry 0 and "
-                f"{list(other.array.shape)} at entry {n}"
+                f"stack expects each tensor to be equal size, but got {list(listed[0].array.shape)} at "
+                f"entry 0 and {list(other.array.shape)} at entry {n}"
             )
     return apply(s.stack, (axis(dim, listed[0].array.ndim + 1), *listed))  # type: ignore[no-any-return]
 
@@ -264,8 +275,8 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
         parts = tuple(split_size_or_sections)
         if sum(parts) != length:
             raise RuntimeError(
-                f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at dimension "
-                f"{place}), but got split_sizes={list(parts)}"
+                f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
+                f"dimension {place}), but got split_sizes={list(parts)}"
             )
     return apply(s.split, (input, parts, place))  # type: ignore[no-any-return]
 
@@ -337,4 +348,3 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself where its memory is in order, else a copy that is."""
     return input if input.array.flags.c_contiguous else input.clone()
-

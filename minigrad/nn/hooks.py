@@ -3,27 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from itertools import count
 from typing import Any
 
 from ..tensor import RemovableHandle
 
 Hook = tuple[Callable[..., Any], bool]  # the function, and whether it wants the keyword arguments, too
 Args = tuple[Any, ...]
-_keys = count()
 
 
 def register(
     hooks: dict[int, Any], hook: Callable[..., Any], prepend: bool, with_kwargs: bool
 ) -> RemovableHandle:
     """Put a hook last, or first, among ``hooks``; the handle takes it out again."""
-    key = next(_keys)
     others = dict(hooks) if prepend else {}
     for other in others:
         del hooks[other]
-    hooks[key] = (hook, with_kwargs)
+    handle = RemovableHandle(hooks, (hook, with_kwargs))
     hooks.update(others)
-    return RemovableHandle(hooks, key)
+    return handle
 
 
 def run_before(

@@ -15,5 +15,5 @@ from . import (
     softmax,
 )
 
-__all__ = ["activation", "attention", "device", "dropout", "elementwise", "indexing", "linear", "loss", "normalization",
-           "reduction", "shape", "softmax"]  # fmt: skip
+__all__ = ["activation", "attention", "device", "dropout", "elementwise", "indexing", "linear", "loss",
+           "normalization", "reduction", "shape", "softmax"]  # fmt: skip

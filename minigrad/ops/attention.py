@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from ..backend import xp
 from ..backend.dtype import Array
 from .dropout import dropout
@@ -38,7 +40,8 @@ def attention_weights(query: Array, key: Array, mask: Array, is_causal: bool, sc
     if is_causal:
         scores = where(causal_mask(scores), scores, float("-inf"))
     if mask is not None:
-        is_bool = getattr(mask, "array", mask).dtype.kind == "b"
+        array: Any = getattr(mask, "array", mask)
+        is_bool = array.dtype.kind == "b"
         scores = where(mask, scores, float("-inf")) if is_bool else scores + mask
     return softmax(scores, -1)
 

@@ -1,4 +1,4 @@
-"""Dropout. The draw is an argument: the same mask gives the same result, in every order of differentiation."""
+"""Dropout. The draw is an argument: the same mask gives the same result, in every order."""
 
 from __future__ import annotations
 

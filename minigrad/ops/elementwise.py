@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 from typing import Any
 
-
 from ..backend import xp
 from ..backend.dtype import Array
+from ..backend.special import error_function
 from .op import op
 
 # Arithmetic ------------------------------------------------------------------------------------------------
@@ -46,7 +46,7 @@ def div(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).true_divide(a, b)
 
 
-div.gradient(a=lambda g, b: g / b, b=lambda g, a, b: -g * a / (b * b))
+div.gradient(a=lambda g, b: g / b, b=lambda g, a, b: -g * ((a / b) / b))  # b * b could underflow
 
 
 @op(promote="same")
@@ -84,7 +84,7 @@ def pow(a: Array, b: Array) -> Array:
 # At b = 0 the first is 0 and not 0 * inf; at a = 0 the second is 0 for b >= 0, as aᵇ is flat in b there.
 pow.gradient(
     a=lambda g, a, b: g * _power_slope(a, b),
-    b=lambda g, a, b, out: g * where((a == 0) & (b >= 0), 0.0, out * log(where(a == 0, 1.0, a))),
+    b=lambda g, a, b, out: g * _exponent_slope(a, b, out),
 )
 
 
@@ -93,6 +93,13 @@ def _power_slope(a: Array, b: Array) -> Array:
     if isinstance(b, (int, float)):
         return 0.0 * a if b == 0 else a * 2 if b == 2 else b * pow(a, b - 1)
     return where(b == 0, 0.0, b * pow(a, where(b == 0, 1.0, b - 1)))
+
+
+def _exponent_slope(a: Array, b: Array, out: Array) -> Array:
+    """aᵇ ln a, and 0 where a = 0 and b >= 0."""
+    if isinstance(a, (int, float)):
+        return out * math.log(a) if a > 0 else where(b >= 0, 0.0, float("-inf" if a == 0 else "nan"))
+    return where((a == 0) & (b >= 0), 0.0, out * log(where(a == 0, 1.0, a)))
 
 
 def _array_of(*operands: Any) -> Any:
@@ -284,54 +291,6 @@ def erf(x: Array) -> Array:
 erf.gradient(x=lambda g, x: g * (exp(-(x * x)) * (2 / math.sqrt(math.pi))))
 
 
-def error_function(x: Array) -> Array:
-    """erf on an array, to the last digits of its dtype: the backend's own, or W. J. Cody's approximations."""
-    from ..backend import of
-
-    special = getattr(of(x), "erf", None)
-    return special(x) if special else _cody_erf(x)
-
-
-# Rational Chebyshev approximations for the error function, Math. Comp. 23 (1969), highest power first
-_NEAR = ([1.85777706184603153e-1, 3.16112374387056560e0, 1.13864154151050156e2, 3.77485237685302021e2,
-          3.20937758913846947e3],
-         [1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3,
-          2.84423683343917062e3])  # fmt: skip
-_MIDDLE = ([2.15311535474403846e-8, 5.64188496988670089e-1, 8.88314979438837594e0, 6.61191906371416295e1,
-            2.98635138197400131e2, 8.81952221241769090e2, 1.71204761263407058e3, 2.05107837782607147e3,
-            1.23033935479799725e3],
-           [1.0, 1.57449261107098347e1, 1.17693950891312499e2, 5.37181101862009858e2, 1.62138957456669019e3,
-            3.29079923573345963e3, 4.36261909014324716e3, 3.43936767414372164e3,
-            1.23033935480374942e3])  # fmt: skip
-_FAR = ([1.63153871373020978e-2, 3.05326634961232344e-1, 3.60344899949804439e-1, 1.25781726111229246e-1,
-         1.60837851487422766e-2, 6.58749161529837803e-4],
-        [1.0, 2.56852019228982242e0, 1.87295284992346725e0, 5.27905102951428412e-1, 6.05183413124413191e-2,
-         2.33520497626869185e-3])  # fmt: skip
-
-
-def _ratio(coefficients: tuple[list[float], list[float]], t: Array) -> Array:
-    """One polynomial over another, by Horner's rule."""
-    sums = []
-    for powers in coefficients:
-        total = powers[0] * t + powers[1] if len(powers) > 1 else powers[0]
-        for coefficient in powers[2:]:
-            total = total * t + coefficient
-        sums.append(total)
-    return sums[0] / sums[1]
-
-
-def _cody_erf(x: Array) -> Array:
-    m = xp(x)
-    y = m.absolute(x)
-    near = x * _ratio(_NEAR, m.minimum(y, 0.5) ** 2)
-    clipped = m.clip(y, 0.46875, 6.0)
-    tail = _ratio(_MIDDLE, clipped)
-    inverse = 1 / (m.maximum(clipped, 4.0) ** 2)
-    far = (1 / math.sqrt(math.pi) - inverse * _ratio(_FAR, inverse)) / m.maximum(clipped, 4.0)
-    tail = m.where(clipped > 4, far, tail) * m.exp(-clipped * clipped)
-    return m.where(y <= 0.46875, near, m.where(m.isnan(x), x, m.sign(x) * (1 - tail)))
-
-
 # Activations -----------------------------------------------------------------------------------------------
 
 
@@ -346,8 +305,8 @@ relu.gradient(x=lambda g, out: g * (out > 0))
 
 @op(promote="float")
 def sigmoid(x: Array) -> Array:
-    """1 / (1 + e⁻ˣ), from tanh, which overflows nowhere"""
-    return 0.5 * xp(x).tanh(0.5 * x) + 0.5
+    """1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be"""
+    return 1 / (1 + xp(x).exp(-x))
 
 
 sigmoid.gradient(x=lambda g, out: g * (out * (1 - out)))
@@ -486,9 +445,8 @@ def _inside(x: Array, low: Array, high: Array) -> Array:
 def where(condition: Array, a: Array, b: Array) -> Array:
     """a where the condition holds, b elsewhere"""
     m = xp(condition)
-    dtype = next((v.dtype for v in (a, b) if hasattr(v, "dtype")), None)
-    if dtype is None and isinstance(a, float):
-        return m.where(condition, m.float32(a), m.float32(b))  # two constants: factors, never wide
+    if type(a) is float and type(b) is float:  # two constants: factors in rules, which must not widen
+        a, b = m.float32(a), m.float32(b)
     return m.where(condition, a, b)
 
 
@@ -654,5 +612,3 @@ def isinf(x: Array) -> Array:
 def isfinite(x: Array) -> Array:
     """x is neither NaN nor infinite"""
     return xp(x).isfinite(x)
-
-

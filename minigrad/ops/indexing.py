@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,11 @@ Shape = tuple[int, ...]
 def _is_basic(index: tuple[Any, ...]) -> bool:
     """Whether an index takes each element at most once without looking: numbers, slices, None, ellipsis."""
     return not any(hasattr(i, "dtype") or isinstance(i, list) for i in index)
+
+
+def _copy(x: Array) -> Array:
+    """A copy to write to: an array even of a NumPy scalar, and in the order that ``reshape`` can view."""
+    return xp(x).array(x, order="C")
 
 
 @op(view=True)
@@ -37,9 +43,9 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
     out = m.zeros(size, x.dtype)
     if _is_basic(index) or all(not hasattr(i, "dtype") or i.dtype.kind == "b" for i in index):
         out[index] = x
-    elif len(index) == 1 and len(size) > 1:
-        flat = index[0].reshape(-1)
-        return scatter_add_rows(x.reshape(flat.size, -1), flat, size[0]).reshape(size)
+    elif len(index) == 1 and len(size) > 1 and x.size:
+        flat = index[0].reshape(-1) % size[0]  # negative ones count from the end
+        return scatter_add_rows(x.reshape(flat.size, prod(size[1:])), flat, size[0]).reshape(size)
     else:
         m.add.at(out, index, x)
     return out
@@ -54,13 +60,13 @@ def scatter_add_rows(x: Array, indices: Array, rows: int) -> Array:
     return index_add((rows, x.shape[1]), 0, indices, x)
 
 
-scatter_add_rows.gradient(x=lambda g, indices: getitem(g, (indices,)))
+scatter_add_rows.gradient(x=lambda g, indices: index_select(g, 0, indices))
 
 
 @op
 def put(x: Array, value: Array, index: tuple[Any, ...]) -> Array:
     """A copy of x with x[index] = value"""
-    out = x.copy()
+    out = _copy(x)
     out[index] = value
     return out
 
@@ -74,7 +80,7 @@ put.gradient(
 @op
 def assign_view(x: Array, value: Array, view: Op, args: tuple[Any, ...], slot: int) -> Array:
     """A copy of x in which the part that ``view(x, *args)`` shows is ``value``"""
-    out = x.copy()
+    out = _copy(x)
     _view_of(out, view, args, slot)[...] = value
     return out
 
@@ -115,8 +121,10 @@ def _zeros_for(g: Any, shape: Shape) -> Array:
 @op
 def scatter(x: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of x with out[index[i, j], j] = src[i, j] for dim 0; src is an array or a number"""
-    out = x.copy()
-    out[_along(x.ndim, dim, index)] = src[tuple(slice(0, n) for n in index.shape)] if hasattr(src, "shape") else src
+    out = _copy(x)
+    out[_along(x.ndim, dim, index)] = (
+        src[tuple(slice(0, n) for n in index.shape)] if hasattr(src, "shape") else src
+    )
     return out
 
 
@@ -129,7 +137,7 @@ scatter.gradient(
 @op
 def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of x with out[index[i, j], j] += src[i, j] for dim 0; repeats add up"""
-    out = x.copy()
+    out = _copy(x)
     part = src[tuple(slice(0, n) for n in index.shape)]
     xp(out).add.at(out, _along(x.ndim, dim, index), part)
     return out
@@ -194,7 +202,7 @@ def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | Non
     from .shape import reshape
 
     flat = indices.reshape(-1)
-    rows = scatter_add_rows(reshape(g, (-1, shape[1])), getattr(flat, "array", flat), shape[0])
+    rows = scatter_add_rows(reshape(g, (prod(flat.shape), shape[1])), flat, shape[0])
     if padding_idx is None:
         return rows
     return put(rows, 0.0, (padding_idx,))
@@ -214,7 +222,9 @@ def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Arra
     return xp(x).take_along_axis(x, order, dim), order
 
 
-sort.gradient(x=lambda g, shape, x, dim, descending: _unsorted(g[0], shape, _order_of(x, dim, descending), dim))
+sort.gradient(
+    x=lambda g, shape, x, dim, descending: _unsorted(g[0], shape, _order_of(x, dim, descending), dim)
+)
 
 
 @op
@@ -224,7 +234,9 @@ def topk(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, 
     return xp(x).take_along_axis(x, order, dim), order
 
 
-topk.gradient(x=lambda g, shape, x, k, dim, largest: _unsorted(g[0], shape, _top_order_of(x, k, dim, largest), dim))
+topk.gradient(
+    x=lambda g, shape, x, k, dim, largest: _unsorted(g[0], shape, _top_order_of(x, k, dim, largest), dim)
+)
 
 
 def _order_of(x: Any, dim: int, descending: bool) -> Array:
@@ -250,6 +262,8 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     if not 0 <= k <= n:
         raise RuntimeError(f"topk: selected index k out of range: k is {k}, the axis has {n} elements")
     rows = m.moveaxis(x, dim, -1)
+    if largest and rows.dtype.kind == "f" and bool(m.isnan(rows).any()):  # NaN counts as the largest
+        return m.moveaxis(m.moveaxis(_stable_order(x, dim, True), dim, -1)[..., :k], -1, dim)
     key = -rows if largest and rows.dtype.kind == "f" else rows
     if largest and rows.dtype.kind != "f":
         key = ~rows

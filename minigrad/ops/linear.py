@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 import numpy as np
 
 from ..backend import xp
@@ -14,17 +16,19 @@ from .shape import broadcast_to, reshape, transpose, unsqueeze
 
 @op(promote="same")
 def matmul(a: Array, b: Array) -> Array:
-    """a b over the last two axes, leading axes broadcast; a vector counts as a row (left) or column (right)"""
+    """a b over the last two axes, leading axes broadcast; a vector is a row (left) or a column (right)"""
     if a.ndim == 0 or b.ndim == 0:
-        raise RuntimeError(f"matmul: both arguments need at least one axis, given shapes {a.shape} and {b.shape}")
+        raise RuntimeError(
+            f"matmul: both arguments need at least one axis, given shapes {a.shape} and {b.shape}"
+        )
     inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
     if inner != rows:
         raise RuntimeError(
             f"matmul: mat1 and mat2 shapes cannot be multiplied ({_told(a)} and {_told(b)}): "
-            f"the last axis of the first ({inner}) must equal the {'' if b.ndim == 1 else 'last but one '}axis "
-            f"of the second ({rows})"
+            f"the last axis of the first ({inner}) must equal the "
+            f"{'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
         )
-    if b.ndim == 2 and a.ndim > 2:  # one large product instead of many small ones
+    if b.ndim == 2 and a.ndim > 2 and a.size:  # one large product instead of many small ones
         return (a.reshape(-1, inner) @ b).reshape(*a.shape[:-1], b.shape[1])
     return a @ b
 
@@ -50,9 +54,9 @@ def _right(g: Array, a: Array, b: Array) -> Array:
     if len(a.shape) == 1:
         return a * g if len(b.shape) == 1 else unsqueeze(a, -1) * unsqueeze(g, -2)
     if len(b.shape) == 1:
-        return matmul(transpose(reshape(a, (-1, a.shape[-1])), 0, 1), reshape(g, (-1,)))
+        return matmul(transpose(_rows(a), 0, 1), reshape(g, (-1,)))
     if len(b.shape) == 2 and len(a.shape) > 2:
-        return matmul(transpose(reshape(a, (-1, a.shape[-1])), 0, 1), reshape(g, (-1, g.shape[-1])))
+        return matmul(transpose(_rows(a), 0, 1), _rows(g))
     return matmul(transpose(a, -1, -2), g)
 
 
@@ -62,10 +66,10 @@ def linear(x: Array, weight: Array, bias: Array = None) -> Array:
     if x.shape[-1:] != weight.shape[1:]:
         raise RuntimeError(
             f"linear: mat1 and mat2 shapes cannot be multiplied: the input's last axis is "
-            f"{x.shape[-1] if x.ndim else 'missing'} (shape {tuple(x.shape)}), the weight {tuple(weight.shape)} "
-            f"wants {weight.shape[-1]}"
+            f"{x.shape[-1] if x.ndim else 'missing'} (shape {tuple(x.shape)}), the weight "
+            f"{tuple(weight.shape)} wants {weight.shape[-1]}"
         )
-    out = x.reshape(-1, x.shape[-1]) @ weight.T
+    out = x.reshape(prod(x.shape[:-1]), x.shape[-1]) @ weight.T
     if bias is not None:
         out += bias
     return out.reshape(*x.shape[:-1], weight.shape[0])
@@ -80,7 +84,7 @@ linear.gradient(
 
 def _rows(x: Array) -> Array:
     """x as a matrix of its last axis."""
-    return reshape(x, (-1, x.shape[-1]))
+    return reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
 
 
 @op(promote="same")
@@ -109,8 +113,12 @@ def _contract(a: Array, b: Array, left: str, right: str, result: str) -> Array:
         return int(np.prod([size[c] for c in letters], dtype=np.int64))
 
     shape = [size[c] for c in batch]
-    a = a.transpose([left.index(c) for c in batch + rows + inner]).reshape(*shape, number(rows), number(inner))
-    b = b.transpose([right.index(c) for c in batch + inner + columns]).reshape(*shape, number(inner), number(columns))
+    a = a.transpose([left.index(c) for c in batch + rows + inner]).reshape(
+        *shape, number(rows), number(inner)
+    )
+    b = b.transpose([right.index(c) for c in batch + inner + columns]).reshape(
+        *shape, number(inner), number(columns)
+    )
     found = batch + rows + columns
     return (a @ b).reshape([size[c] for c in found]).transpose([found.index(c) for c in result])
 
@@ -121,7 +129,9 @@ def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
     return (x.sum(axis=lonely), "".join(c for c in letters if c in others)) if lonely else (x, letters)
 
 
-def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], own: str, others: str, result: str) -> Array:
+def _einsum_slope(
+    g: Array, other: Array, shape: tuple[int, ...], own: str, others: str, result: str
+) -> Array:
     """The sum with g in the operand's place; letters that only the operand had are repeated along."""
     found = "".join(c for c in own if c in others or c in result)
     slope = einsum_pair(g, other, (result, others, found))

@@ -33,7 +33,9 @@ def cross_entropy(
     if weight is not None:
         loss = loss * weight[index]
     if label_smoothing:
-        spread = sum_over(log_p if weight is None else log_p * weight, 1, False) * (-label_smoothing / classes)
+        spread = sum_over(log_p if weight is None else log_p * weight, 1, False) * (
+            -label_smoothing / classes
+        )
         loss = loss * (1 - label_smoothing) + spread
     return where(ignored, 0.0, loss)
 
@@ -43,8 +45,8 @@ cross_entropy.gradient(logits=None)
 
 @op(kernel="linear_cross_entropy")
 def linear_cross_entropy(
-    x: Array, weight: Array, bias: Array, target: Array, ignore_index: int = -100, label_smoothing: float = 0.0,
-    reduction: str = "mean",
+    x: Array, weight: Array, bias: Array, target: Array, ignore_index: int = -100,
+    label_smoothing: float = 0.0, reduction: str = "mean",
 ) -> Array:  # fmt: skip
     """cross_entropy(x Wᵀ + b, target), its mean or sum over the rows that count
 

@@ -7,9 +7,9 @@
     tanh.gradient(x=lambda g, out: g * (1 - out * out))
 
 The names of a rule's parameters say what the tape keeps for it: ``g`` is the gradient that arrives, ``out``
-the op's result, ``shape`` the shape of the input that the rule is for (of a variadic input ``which`` is its number, and
-``shapes`` are those of all), and any other name is an argument of the forward. Nothing else is held in memory, and the rule of an
-input that needs no gradient is never called.
+the op's result, ``shape`` the shape of the input that the rule is for (of a variadic input ``which`` is its
+number, and ``shapes`` are those of all), and any other name is an argument of the forward. Nothing else is
+held in memory, and the rule of an input that needs no gradient is never called.
 
 Rules are written in operators and ops. An op called on arrays returns an array; called on a Tensor, it
 returns a Tensor and is recorded. So the same rule gives numbers in ``backward()`` and, on Tensors, a graph of
@@ -24,7 +24,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from operator import itemgetter
-from typing import Any
+from typing import Any, overload
 
 from ..backend import of
 
@@ -76,7 +76,8 @@ class Op:
     """A primitive: ``forward`` on arrays, ``rules`` by input name. Make one with ``@op``.
 
     Args:
-        forward: a function of arrays and attributes, all of them positional. A last ``*xs`` makes it variadic.
+        forward: a function of arrays and attributes, all of them positional. A last ``*xs`` makes it
+            variadic.
         promote: "same" brings array arguments to one dtype first, "float" to a floating one.
         view: the result may share memory with the first argument.
         kernel: the backend's kernel that computes the same; ``forward`` is then its plain definition.
@@ -96,7 +97,9 @@ class Op:
         self.arity = code.co_argcount
         self.params = code.co_varnames[: self.arity]
         if taken := set(self.params) & set(_GIVEN):
-            raise TypeError(f"{self.name}: {taken} mean something else in a gradient rule; rename the arguments")
+            raise TypeError(
+                f"{self.name}: {taken} mean something else in a gradient rule; rename the arguments"
+            )
         self.variadic = code.co_varnames[self.arity] if code.co_flags & _VARIADIC else ""
         self.defaults = forward.__defaults__ or ()
         self.rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
@@ -132,7 +135,7 @@ class Op:
             raise TypeError(f"{self.name}() got an unexpected or repeated argument {next(iter(kwargs))!r}")
         return tuple(bound)
 
-    def gradient(self, **rules: Rule) -> Op:
+    def gradient(self, **rules: Rule | None) -> Op:
         """Give the rule of each differentiable input, by its name: ``tanh.gradient(x=lambda g, out: ...)``.
 
         A fused op whose kernel has a backward takes no rules: ``gradient(x=None)`` merely names the inputs.
@@ -179,6 +182,16 @@ class Op:
 
 
 REGISTRY: dict[str, Op] = {}
+
+
+@overload
+def op(forward: Callable[..., Any], /) -> Any:
+    """``@op``: an Op. (To type checkers Any, as it is both called and given rules.)"""
+
+
+@overload
+def op(*, promote: str = "", view: bool = False, kernel: str = "") -> Callable[[Callable[..., Any]], Any]:
+    """``@op(promote="same")``: what makes an Op."""
 
 
 def op(forward: Callable[..., Any] | None = None, *, promote: str = "", view: bool = False, kernel: str = ""

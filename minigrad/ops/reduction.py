@@ -17,7 +17,11 @@ Axes = int | tuple[int, ...] | None
 
 def keepdim_shape(shape: tuple[int, ...], dim: Axes) -> tuple[int, ...]:
     """The shape of a reduction's result with its reduced axes kept, of length 1."""
-    axes = range(len(shape)) if dim is None else [d % len(shape) for d in ((dim,) if isinstance(dim, int) else dim)]
+    axes = (
+        range(len(shape))
+        if dim is None
+        else [d % len(shape) for d in ((dim,) if isinstance(dim, int) else dim)]
+    )
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
@@ -34,6 +38,8 @@ def _restore(value: Array, shape: tuple[int, ...], dim: Axes) -> Array:
 @op
 def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x over the axes ``dim`` (all of them where None)"""
+    if x.dtype.kind != "f":
+        return x.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
     if x.dtype == np.float16:  # 11 bits are too few to add up in
         return x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(np.float16)
     if type(x) is np.ndarray and (columns := _leading(x, dim)):
@@ -49,7 +55,9 @@ def _leading(x: Array, dim: Axes) -> int:
     if dim is None or x.size < 4096 or x.dtype.kind != "f" or not x.flags.c_contiguous:
         return 0
     axes = (dim,) if isinstance(dim, int) else dim
-    return len(axes) if len(axes) < x.ndim and sorted(d % x.ndim for d in axes) == list(range(len(axes))) else 0
+    return (
+        len(axes) if len(axes) < x.ndim and sorted(d % x.ndim for d in axes) == list(range(len(axes))) else 0
+    )
 
 
 def _column_sums(x: Array, leading: int, keepdim: bool) -> Array:
@@ -62,6 +70,8 @@ def _column_sums(x: Array, leading: int, keepdim: bool) -> Array:
 def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     """The sum of x over the axes along which ``shape`` was broadcast to x's shape (also on Tensors)."""
     extra = len(x.shape) - len(shape)
+    if extra < 0:  # a value assigned to fewer axes than it has: its first are of length 1
+        return reshape(sum_to(x, shape[-extra:]), shape)
     axes = tuple(range(extra)) + tuple(
         extra + i for i, n in enumerate(shape) if n == 1 and x.shape[extra + i] != 1
     )
@@ -72,6 +82,8 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
 @op
 def mean(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x / n over the axes ``dim``"""
+    if not x.size:  # NaN, without NumPy's warning
+        return sum(x, dim, keepdim) / (_count(x.shape, dim) or float("nan"))
     return x.mean(axis=dim, keepdims=keepdim)
 
 
@@ -81,7 +93,9 @@ mean.gradient(x=lambda g, shape, dim: _spread(g / _count(shape, dim), shape, dim
 def _count(shape: tuple[int, ...], dim: Axes) -> int:
     """How many elements go into one result."""
     kept = keepdim_shape(shape, dim)
-    return int(np.prod([n for n, k in zip(shape, kept, strict=True) if k == 1], dtype=np.int64)) if shape else 1
+    return (
+        int(np.prod([n for n, k in zip(shape, kept, strict=True) if k == 1], dtype=np.int64)) if shape else 1
+    )
 
 
 @op
@@ -91,8 +105,9 @@ def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 
 var.gradient(
-    x=lambda g, x, shape, dim, correction: _spread(g * 2, shape, dim)
-    * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction)),
+    x=lambda g, x, shape, dim, correction: (
+        _spread(g * 2, shape, dim) * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
+    ),
 )
 
 
@@ -108,9 +123,28 @@ def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
 
 
 @op
+def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
+    """√var; where it is 0 the gradient is 0"""
+    return xp(x).sqrt(_quiet_var(x, dim, correction, keepdim))
+
+
+std.gradient(
+    x=lambda g, x, out, shape, dim, correction: (
+        _spread(where(out == 0, 0.0, g / where(out == 0, 1.0, out)), shape, dim)
+        * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
+    ),
+)
+
+
+@op
 def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Π x"""
-    return x.prod(axis=dim, keepdims=keepdim)
+    return x.prod(axis=dim, keepdims=keepdim, dtype=_wide(x))
+
+
+def _wide(x: Array) -> Any:
+    """The dtype to add up or multiply in: int64 for bools and integers of any width."""
+    return x.dtype if x.dtype.kind == "f" else np.int64
 
 
 prod.gradient(x=lambda g, x, shape, dim: _spread(g, shape, dim) * _others(x, dim))
@@ -142,7 +176,7 @@ def cumprod_exclusive(x: Array, dim: int) -> Array:
 @op
 def cumsum(x: Array, dim: int) -> Array:
     """Running sums along an axis"""
-    return xp(x).cumsum(x, axis=dim)
+    return xp(x).cumsum(x, axis=dim, dtype=_wide(x)).reshape(x.shape)
 
 
 cumsum.gradient(x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
@@ -151,7 +185,7 @@ cumsum.gradient(x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
 @op
 def cumprod(x: Array, dim: int) -> Array:
     """Running products along an axis"""
-    return xp(x).cumprod(x, axis=dim)
+    return xp(x).cumprod(x, axis=dim, dtype=_wide(x)).reshape(x.shape)
 
 
 cumprod.gradient(x=lambda g, x, dim: _cumprod_slope(g, x, dim))
@@ -251,5 +285,3 @@ def _index_of(found: Any, shape: tuple[int, ...], dim: int | None, keepdim: bool
 def count_nonzero(x: Array, dim: Axes = None) -> Array:
     """How many elements are not 0"""
     return (x != 0).sum(axis=dim)
-
-

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-import pytest
 
 import minigrad
 from minigrad.backend import Device, for_device, parallel
@@ -47,11 +46,19 @@ def _is_float(value: Any) -> bool:
 
 def plain(name: str, args: Arrays, differentiable: Sequence[int]) -> tuple[Any, dict[int, Any], Any]:
     """The plain definition's result and gradients in float64, and the gradient that arrives."""
-    tensors = [minigrad.tensor(a, requires_grad=i in differentiable) if _is_float(a) else
-               minigrad.tensor(a) if isinstance(a, np.ndarray) and name != "dropout" else a for i, a in enumerate(args)]  # fmt: skip
+    tensors = [
+        minigrad.tensor(a, requires_grad=i in differentiable)
+        if _is_float(a)
+        else minigrad.tensor(a)
+        if isinstance(a, np.ndarray) and name != "dropout"
+        else a
+        for i, a in enumerate(args)
+    ]
     out = REGISTRY[name].plain(*tensors)
     g = normal(*out.shape, seed=1) if out.shape else np.array(0.7)
-    found = minigrad.autograd.grad(out, [tensors[i] for i in differentiable], minigrad.tensor(g), materialize_grads=True)
+    found = minigrad.autograd.grad(
+        out, [tensors[i] for i in differentiable], minigrad.tensor(g), materialize_grads=True
+    )
     return out.detach().numpy(), {i: f.numpy() for i, f in zip(differentiable, found, strict=True)}, g
 
 
@@ -115,10 +122,3 @@ def _check_threads(name: str, args: Arrays, differentiable: Sequence[int]) -> No
         parallel.set_num_threads(before)
     for a, b in zip(*results, strict=True):
         np.testing.assert_array_equal(a, b, err_msg="another number of threads gave other bits")
-
-
-@pytest.fixture
-def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Blocks of a few rows, so that small arrays make many of them."""
-    monkeypatch.setattr(parallel, "BLOCK_BYTES", 1 << 10)
-    monkeypatch.setattr(parallel, "SERIAL_BYTES", 1 << 9)

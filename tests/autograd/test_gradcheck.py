@@ -1,0 +1,128 @@
+"""The checker itself: it accepts what is right, and tells where what is wrong is wrong."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterator
+
+import pytest
+
+import minigrad
+from minigrad.autograd import GradcheckError, gradcheck, gradgradcheck
+from minigrad.ops.op import REGISTRY, Op, op
+
+
+def leaf(*shape: int) -> minigrad.Tensor:
+    return minigrad.randn(*shape, dtype=minigrad.float64, requires_grad=True)
+
+
+@pytest.fixture
+def wrong() -> Iterator[Op]:
+    """An op whose rule for b forgets a factor in one element."""
+
+    @op
+    def skewed(a, b):  # type: ignore[no-untyped-def]
+        """a b"""
+        return a * b
+
+    skewed.gradient(a=lambda g, b: g * b, b=lambda g, a: g * a * (1 + (a == a.max()) * 0.5))
+    yield skewed
+    del REGISTRY["skewed"]
+
+
+def test_right_gradients(device: str) -> None:
+    x = minigrad.tensor([[0.5, -1.0], [2.0, 0.3]], dtype=minigrad.float64, device=device, requires_grad=True)
+    y = minigrad.tensor([1.5, 0.7], dtype=minigrad.float64, device=device, requires_grad=True)
+    assert gradcheck(lambda a, b: ((a * b).tanh() @ b, a.sum(0)), (x, y))
+    assert gradgradcheck(lambda a, b: ((a * b).tanh() @ b, a.sum(0)), (x, y))
+    assert gradcheck(lambda a: a.exp(), x)
+    assert gradcheck(lambda a, k, m: a[m] * k, (x, 3, minigrad.tensor([True, False], device=device)))
+
+
+def test_a_wrong_rule_is_named(wrong: Op) -> None:
+    x = minigrad.tensor([1.0, 3.0, 2.0], dtype=minigrad.float64, requires_grad=True)
+    y = minigrad.tensor([1.0, 1.0, 1.0], dtype=minigrad.float64, requires_grad=True)
+    with pytest.raises(GradcheckError) as caught:
+        gradcheck(lambda a, b: wrong(a, b * 2) * 1.0, (x, y))
+    text = str(caught.value)
+    line = inspect.getsourcelines(wrong.rules["b"][0])[1]
+    assert "gradient of output 0 for input 1 is wrong in 1 of 9 elements" in text
+    assert "d output[1] / d input[1]" in text
+    assert "analytical 9.0, numerical " in text
+    assert "absolute difference 3, relative 0.5" in text
+    rules = [rule.strip() for rule in text.splitlines()[4:]]
+    assert [rule.split(" (")[0] for rule in rules] == ["mul for a", "skewed for b"]  # each once
+    assert f"test_gradcheck.py:{line}" in rules[1]
+    assert gradcheck(lambda a, b: wrong(a, b), (x, y), raise_exception=False) is False
+    assert gradcheck(lambda a, b: wrong(a, b), (x, y.detach()))
+
+
+def test_a_missing_path_is_told() -> None:
+    with pytest.raises(GradcheckError, match="does not depend on it through recorded ops"):
+        gradcheck(lambda a: a.detach() * 2, leaf(2))
+
+
+def test_nan_is_wrong() -> None:
+    x = minigrad.zeros(2, dtype=minigrad.float64, requires_grad=True)
+    with pytest.raises(GradcheckError):
+        gradcheck(lambda a: (a * a).sqrt(), x)
+
+
+def test_a_backward_that_is_not_repeatable() -> None:
+    calls: list[int] = []
+
+    def noisy(a: minigrad.Tensor) -> minigrad.Tensor:
+        made = a * 2
+        made.register_hook(lambda g: g * (1 + 1e-3 * (calls.append(1) or len(calls))))  # type: ignore[func-returns-value]
+        return made
+
+    with pytest.raises(GradcheckError, match="not repeatable"):
+        gradcheck(noisy, leaf(2))
+
+
+def test_second_order_is_checked_for_itself() -> None:
+    @op
+    def once(x):  # type: ignore[no-untyped-def]
+        """x³, its gradient right in value but cut off from x"""
+        return x * x * x
+
+    once.gradient(
+        x=lambda g, x: g * 3 * minigrad.backend.xp(getattr(x, "array", x)).square(getattr(x, "array", x))
+    )
+    try:
+        assert gradcheck(once, leaf(3))
+        with pytest.raises(GradcheckError):
+            gradgradcheck(once, leaf(3))
+    finally:
+        del REGISTRY["once"]
+
+
+def test_what_cannot_be_checked() -> None:
+    with pytest.raises(ValueError, match=r"input 1 is minigrad\.float32.*\.double\(\)"):
+        gradcheck(lambda a, b: a * b, (leaf(2), minigrad.ones(2, requires_grad=True)))
+    with pytest.raises(ValueError, match="at least one input tensor to require gradient"):
+        gradcheck(lambda a: a, minigrad.ones(2, dtype=minigrad.float64))
+    with pytest.raises(ValueError, match="no floating-point tensor"):
+        gradcheck(lambda a: a > 0, leaf(2))
+
+
+def test_inputs_come_back_unchanged() -> None:
+    x = leaf(2, 3)
+    before, version = x.tolist(), x._version[0]
+    gradcheck(lambda a: a.sin(), x)
+    assert (x.tolist(), x._version[0], x.grad) == (before, version, None)
+
+
+def test_torch_arguments_are_taken() -> None:
+    assert gradcheck(
+        lambda a: a * a,
+        (leaf(2),),
+        eps=1e-5,
+        atol=1e-4,
+        rtol=1e-3,
+        nondet_tol=1e-9,
+        check_undefined_grad=False,
+        check_batched_grad=False,
+        fast_mode=True,
+    )
+    assert gradgradcheck(lambda a: a * a, [leaf(2)], [leaf(2)], check_rev_over_rev=True)

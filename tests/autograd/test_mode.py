@@ -1,0 +1,127 @@
+"""Grad mode and anomaly mode: where they begin, and that they end whatever happens."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import minigrad
+from minigrad import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
+from minigrad.autograd import detect_anomaly, set_detect_anomaly
+from minigrad.autograd.mode import state
+
+
+@pytest.fixture(autouse=True)
+def as_before() -> Iterator[None]:
+    yield
+    assert is_grad_enabled()
+    assert not state.anomaly
+
+
+def recorded() -> bool:
+    return (minigrad.ones(1, requires_grad=True) * 2).requires_grad
+
+
+def test_contexts_nest() -> None:
+    with no_grad():
+        assert not recorded()
+        with enable_grad():
+            assert recorded()
+            with set_grad_enabled(False):
+                assert not recorded()
+            assert recorded()
+        assert not recorded()
+    assert recorded()
+
+
+def test_a_mode_may_be_entered_again() -> None:
+    mode = no_grad()
+    with mode, mode:
+        assert not recorded()
+    with mode:
+        assert not recorded()
+    assert recorded()
+
+
+@pytest.mark.parametrize("mode", [no_grad, enable_grad, lambda: set_grad_enabled(False), detect_anomaly])
+def test_exceptions_end_it(mode: Any) -> None:
+    with pytest.raises(ZeroDivisionError), mode():
+        1 / 0
+    assert is_grad_enabled()
+    assert not state.anomaly
+
+
+def test_decorators() -> None:
+    assert no_grad()(recorded)() is False
+    assert no_grad(recorded)() is False
+    assert set_grad_enabled(False)(recorded)() is False
+    assert is_grad_enabled()
+    with no_grad():
+        assert enable_grad()(recorded)() is True
+        assert enable_grad(recorded)() is True
+        assert not is_grad_enabled()
+
+    @no_grad()
+    def named(a: int, b: int = 2) -> int:
+        """Text."""
+        return a + b
+
+    assert (named.__name__, named.__doc__, named(1, b=3)) == ("named", "Text.", 4)
+
+
+def test_a_decorated_function_that_raises() -> None:
+    with pytest.raises(ZeroDivisionError):
+        no_grad()(lambda: 1 / 0)()
+    assert is_grad_enabled()
+
+
+def test_a_decorated_generator_is_in_the_mode_only_while_it_runs() -> None:
+    @no_grad()
+    def numbers() -> Iterator[bool]:
+        yield is_grad_enabled()
+        yield is_grad_enabled()
+
+    for inside in numbers():
+        assert not inside
+        assert is_grad_enabled()
+
+
+def test_set_grad_enabled_at_once() -> None:
+    set_grad_enabled(False)
+    assert not recorded()
+    set_grad_enabled(True)
+    assert recorded()
+
+
+def test_each_thread_has_its_own_mode() -> None:
+    found: list[bool] = []
+    with no_grad():
+        thread = threading.Thread(target=lambda: found.append(is_grad_enabled()))
+        thread.start()
+        thread.join()
+    assert found == [True]
+
+
+def test_leaves_can_be_made_without_grad_mode() -> None:
+    with no_grad():
+        x = minigrad.ones(2, requires_grad=True)
+    assert x.requires_grad
+    assert (x * 2).requires_grad
+
+
+def test_anomaly_mode() -> None:
+    with detect_anomaly():
+        assert state.anomaly
+        with set_detect_anomaly(False):
+            assert not state.anomaly
+        assert state.anomaly
+    made = detect_anomaly()
+    assert not state.anomaly, "making one changes nothing until it is entered"
+    with made:
+        assert state.anomaly
+    set_detect_anomaly(True)
+    assert state.anomaly
+    set_detect_anomaly(False)

@@ -1,0 +1,350 @@
+"""Views and changes in place within the graph: as PyTorch, in programs drawn at random and in known ones."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.parity import assert_close, host, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+Step = Callable[
+    [Any, list[Any], Any], Any
+]  # of the library, the tensors so far, a leaf (4,): maybe a new tensor
+
+
+def _slices(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
+    """A basic index that leaves something over."""
+    key: list[Any] = []
+    for n in shape:
+        start = rng.randrange(n)
+        key.append(
+            rng.choice(
+                [
+                    slice(None),
+                    slice(start, None),
+                    slice(start, start + 2),
+                    slice(start, None, 2),
+                    start,
+                    start - n,
+                ]
+            )
+        )
+    if key and rng.random() < 0.3:
+        key[rng.randrange(len(key)) :] = [Ellipsis]
+    if rng.random() < 0.2:
+        key.insert(0, None)
+    return tuple(key)
+
+
+def _view(rng: random.Random, n: int, shape: tuple[int, ...]) -> Step:
+    """A step that takes a view of tensor ``n``."""
+    dims, key = list(range(len(shape))), _slices(rng, shape)
+    rng.shuffle(dims)
+    steps: list[Step] = [lambda t, live, w: live[n][key]] * 3
+    steps.append(lambda t, live, w: live[n].permute(dims))
+    steps.append(lambda t, live, w: live[n].unsqueeze(0))
+    steps.append(lambda t, live, w: live[n].squeeze())
+    steps.append(lambda t, live, w: live[n].reshape(-1))
+    steps.append(lambda t, live, w: live[n].detach() * 1)
+    if len(shape) > 1:
+        steps.append(lambda t, live, w: live[n].transpose(0, -1))
+        steps.append(lambda t, live, w: live[n].diagonal())
+        steps.append(lambda t, live, w: live[n].flatten(0, 1))
+    if shape and shape[0] > 1:
+        steps.append(lambda t, live, w: live[n].narrow(0, 1, 1))
+        steps.append(lambda t, live, w: live[n].expand(2, *shape) * 1)
+    return rng.choice(steps)
+
+
+def _in_place(rng: random.Random, n: int, shape: tuple[int, ...]) -> Step:
+    """A step that changes tensor ``n``."""
+    number = round(rng.uniform(0.5, 1.5), 2)
+    key = _slices(rng, shape)
+    mask = np.array(np.random.default_rng(rng.randrange(99)).random(shape) < 0.5)
+
+    def put(t: Any, live: list[Any], w: Any) -> None:
+        live[n][key] = w[0] * number
+
+    def put_constant(t: Any, live: list[Any], w: Any) -> None:
+        live[n][key] = number
+
+    def add_to_part(t: Any, live: list[Any], w: Any) -> None:
+        live[n][key] += w[1] * number
+
+    def put_masked(t: Any, live: list[Any], w: Any) -> None:
+        live[n][_array(t, mask)] = w[2]
+
+    def grow(t: Any, live: list[Any], w: Any) -> None:
+        live[n] *= w[3]
+
+    return rng.choice(
+        [
+            put,
+            put_constant,
+            add_to_part,
+            put_masked,
+            grow,
+            lambda t, live, w: live[n].mul_(number),
+            lambda t, live, w: live[n].add_(w[1], alpha=2),
+            lambda t, live, w: live[n].sin_(),
+            lambda t, live, w: live[n].abs_(),
+            lambda t, live, w: live[n].zero_(),
+            lambda t, live, w: live[n].masked_fill_(_array(t, mask), number),
+            lambda t, live, w: live[n].copy_(w[:1]),
+            lambda t, live, w: live[n].fill_(number),
+            lambda t, live, w: live[n].div_(w[0] + 3),
+        ]
+    )
+
+
+def _array(library: Any, array: Any) -> Any:
+    return torch.from_numpy(array) if library is torch else minigrad.from_numpy(array)
+
+
+def _new(rng: random.Random, n: int) -> Step:
+    """A step that computes something new from tensor ``n``."""
+    return rng.choice(
+        [
+            lambda t, live, w: live[n] * 2,
+            lambda t, live, w: live[n].sin(),
+            lambda t, live, w: live[n] * w[0],
+            lambda t, live, w: live[n].contiguous().clone(),
+            lambda t, live, w: live[n].exp() if live[n].numel() < 99 else live[n],
+        ]
+    )
+
+
+def _done(step: Step, t: Any, live: list[Any], w: Any) -> bool:
+    """Run a step; what it makes joins the tensors. False where it raised RuntimeError."""
+    try:
+        made = step(t, live, w)
+    except RuntimeError:
+        return False
+    if made is not None and not any(made is x for x in live):
+        live.append(made)
+    return True
+
+
+@pytest.mark.parametrize("seed", range(600))
+def test_random_programs_give_torch_values_and_gradients(seed: int) -> None:
+    rng = random.Random(seed)
+    start, weights = np.random.default_rng(seed).standard_normal((2, 3, 4)), np.array([0.3, -0.7, 1.1, 0.9])
+    leaves = [(ours(start[0], True), ours(weights, True)), (theirs(start[0], True), theirs(weights, True))]
+    lives = [[x * 1] for x, _ in leaves]
+    if seed % 3 == 0:  # a buffer without history, too
+        lives[0].append(minigrad.zeros(3, 4, dtype=minigrad.float64))
+        lives[1].append(torch.zeros(3, 4, dtype=torch.float64))
+    for _ in range(rng.randrange(2, 9)):
+        n = rng.randrange(len(lives[1]))
+        shape = tuple(lives[1][n].shape)
+        kind = rng.random()
+        step = (
+            _view(rng, n, shape) if kind < 0.4 else _in_place(rng, n, shape) if kind < 0.85 else _new(rng, n)
+        )
+        if not _done(step, torch, lives[1], leaves[1][1]):
+            return  # what torch refuses is told in tests of its own, and ends the program
+        assert _done(step, minigrad, lives[0], leaves[0][1])
+    for mine, other in zip(*lives, strict=True):
+        assert_close(mine, other, 1e-12, "value")
+        assert mine.requires_grad == other.requires_grad
+    losses = [
+        sum((x.sum() * (i + 1) for i, x in enumerate(live)), start=w.sum() * 0)
+        for live, (_, w) in zip(lives, leaves, strict=True)
+    ]
+    try:
+        losses[1].backward()
+    except RuntimeError:
+        with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+            losses[0].backward()
+        return
+    losses[0].backward()
+    for mine, other in zip(leaves[0], leaves[1], strict=True):
+        assert (mine.grad is None) == (other.grad is None)
+        if other.grad is not None:
+            assert_close(mine.grad, other.grad, 1e-12, "gradient")
+
+
+def both(program: Callable[[Any, Any, Any], Any]) -> None:
+    """Run a program in both libraries on leaves x (3, 4) and v (3,): its result and gradients are equal."""
+    rng = np.random.default_rng(0)
+    x, v = rng.standard_normal((3, 4)), rng.standard_normal(3)
+    mine, other = (ours(x, True), ours(v, True)), (theirs(x, True), theirs(v, True))
+    found, expected = program(minigrad, *mine), program(torch, *other)
+    assert_close(found, expected)
+    (found * found).sum().backward()
+    (expected * expected).sum().backward()
+    for m, o in zip(mine, other, strict=True):
+        assert (m.grad is None) == (o.grad is None)
+        if o.grad is not None:
+            assert_close(m.grad, o.grad)
+
+
+def positional(t: Any, x: Any, v: Any) -> Any:
+    pe = t.zeros(3, 4, dtype=t.float64)
+    pe[:, 0::2] = (v.unsqueeze(1) * x[:, :2]).sin()
+    pe[:, 1::2] = (v.unsqueeze(1) * x[:, 2:]).cos()
+    return pe
+
+
+def masked(t: Any, x: Any, v: Any) -> Any:
+    y = x * 1
+    y[y > 0] = v[0]
+    return y
+
+
+def gathered(t: Any, x: Any, v: Any) -> Any:
+    y = x * 1
+    y[t.tensor([0, 2]), t.tensor([1, 1])] = v[:2]
+    return y
+
+
+def added_to_rows(t: Any, x: Any, v: Any) -> Any:
+    y = x * 1
+    y[1:] += v[1:, None]
+    y[:, [0, 3]] *= 2
+    return y
+
+
+def through_view_of_view(t: Any, x: Any, v: Any) -> Any:
+    y = x.clone()
+    y[1:].t()[2] += v[1:]
+    return y * y.t().reshape(3, 4)
+
+
+def late_base(t: Any, x: Any, v: Any) -> Any:
+    y = t.zeros(3, 4, dtype=t.float64)
+    row = y[1]  # a view taken before the base has a history
+    y[...] = x * v.unsqueeze(1)
+    return row * 2
+
+
+def sibling(t: Any, x: Any, v: Any) -> Any:
+    y = x * 1
+    a, b = y[0], y[:, 0]
+    a *= v[0]
+    b += 1  # sees the change of a, as they share y[0, 0]
+    return a.sum() + (b * b).sum() + y.prod()
+
+
+def relu_in_place(t: Any, x: Any, v: Any) -> Any:
+    return (x * 2).relu_() + (x * 3).sigmoid_() * v.unsqueeze(1).clone().tanh_()
+
+
+def keeps_its_own_input(t: Any, x: Any, v: Any) -> Any:
+    return (x * 1).pow_(2).mul_(v.unsqueeze(1)).sin_()
+
+
+def accumulated(t: Any, x: Any, v: Any) -> Any:
+    total = t.zeros(4, dtype=t.float64)
+    for row in x:
+        total += row * row
+    return total
+
+
+def scattered(t: Any, x: Any, v: Any) -> Any:
+    y = t.zeros(3, 4, dtype=t.float64)
+    y.scatter_(1, t.tensor([[0], [2], [1]]), v.unsqueeze(1))
+    y.scatter_add_(0, t.tensor([[0, 0, 0, 1], [0, 0, 0, 1]]), x[:2])
+    return y.index_fill_(1, t.tensor([3]), 1.5)
+
+
+def wide_value(t: Any, x: Any, v: Any) -> Any:
+    y = x * 1
+    y[0] = x[1:2]  # (1, 4) into (4,)
+    y[:, 1] = v[0]
+    return y
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        positional,
+        masked,
+        gathered,
+        added_to_rows,
+        through_view_of_view,
+        late_base,
+        sibling,
+        relu_in_place,
+        keeps_its_own_input,
+        accumulated,
+        scattered,
+        wide_value,
+    ],
+    ids=lambda p: p.__name__,
+)
+def test_known_programs(program: Callable[..., Any]) -> None:
+    both(program)
+
+
+@pytest.mark.parametrize(
+    "take",
+    [
+        lambda y: y.chunk(2, dim=1)[1],
+        lambda y: y.split([1, 2])[1],
+        lambda y: y.unbind(0)[2],
+    ],
+    ids=["chunk", "split", "unbind"],
+)
+def test_parts_of_a_split_can_be_changed(take: Callable[[Any], Any]) -> None:
+    """PyTorch refuses these; here the gradient is that of the same change written out of place."""
+    x = ours(np.arange(12.0).reshape(3, 4), True)
+    y = x * 1
+    part = take(y)
+    part *= 3
+    (y * y).sum().backward()
+    factor = host(y) / np.where(host(x) == 0, 1, host(x))
+    assert_close(x.grad, 2 * host(x) * factor**2 * (host(x) != 0))
+
+
+def test_memory_is_shared_as_in_torch() -> None:
+    x = minigrad.arange(12.0).reshape(3, 4)
+    for view in (
+        x[1],
+        x.t(),
+        x.view(4, 3),
+        x[:, 1:3],
+        x.unsqueeze(0),
+        x.expand(2, 3, 4),
+        x.diagonal(),
+        x.detach(),
+        x.data,
+        x.squeeze(),
+        x.permute(1, 0),
+        x.split(2)[1],
+        x.unbind(1)[0],
+        x.narrow(0, 1, 2),
+        x.mT,
+    ):
+        assert np.shares_memory(view.array, x.array)
+    for copy in (
+        x.clone(),
+        x.repeat(1, 1),
+        x[[0, 1]],
+        x[x > 3],
+        x.flip(0),
+        x.t().reshape(12),
+        x.t().contiguous(),
+    ):
+        assert not np.shares_memory(copy.array, x.array)
+
+
+def test_view_of_what_cannot_be_viewed() -> None:
+    with pytest.raises(RuntimeError, match=r"Use \.reshape"):
+        minigrad.zeros(3, 4).t().view(12)
+
+
+def test_a_view_made_under_no_grad_is_a_constant() -> None:
+    x = ours(np.ones(3), True)
+    with minigrad.no_grad():
+        view = x[1:]
+        x.mul_(2)
+    assert not view.requires_grad
+    assert not (view * 2).requires_grad
+    assert host(view).tolist() == [2, 2]

@@ -1,0 +1,14 @@
+"""Small arrays are to be cut into many blocks."""
+
+from __future__ import annotations
+
+import pytest
+
+from minigrad.backend import parallel
+
+
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Blocks of a few rows."""
+    monkeypatch.setattr(parallel, "BLOCK_BYTES", 1 << 10)
+    monkeypatch.setattr(parallel, "SERIAL_BYTES", 1 << 9)

@@ -1,0 +1,52 @@
+"""The NumPy backend, and how arrays find their backend."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.backend import Device, cpu, for_device, is_array, of, xp
+from minigrad.ops.op import REGISTRY
+
+
+def test_arrays_find_their_backend(tmp_path: Any) -> None:
+    mapped = np.memmap(tmp_path / "x", np.float32, "w+", shape=(3,))
+    for array in (np.ones(2), np.float32(1), mapped, np.ma.masked_array([1.0])):
+        assert of(array).name == "numpy"
+        assert xp(array) is np
+        assert is_array(array)
+    assert not is_array([1.0])
+    assert not is_array(1.0)
+    assert for_device(Device("cpu")) is of(np.ones(1))
+
+
+def test_conversions_share_memory() -> None:
+    array, numpy = np.ones(3), of(np.ones(1))
+    assert numpy.asarray(array, Device("cpu")) is array
+    assert numpy.to_numpy(array) is array
+    assert numpy.device_of(array) == "cpu"
+
+
+@pytest.mark.parametrize("name", sorted(cpu._KERNELS))
+def test_every_kernel_belongs_to_an_op(name: str) -> None:
+    kernel = for_device(Device("cpu")).kernel(name)
+    assert kernel is importlib.import_module(f"minigrad.backend.kernels.{name}")
+    if name == "adam":
+        assert callable(kernel.step)
+        return
+    op = REGISTRY[name]
+    assert op.kernel == name
+    assert callable(kernel.forward)
+    assert bool(op.rules) or callable(getattr(kernel, "backward", None)) or name.endswith("_gradient")
+
+
+def test_every_fused_op_has_a_kernel() -> None:
+    fused = {op.kernel for op in REGISTRY.values() if op.kernel}
+    assert fused == cpu._KERNELS - {"adam"}
+
+
+def test_no_other_backend_is_known_by_chance() -> None:
+    assert for_device(Device("cpu")).kernel("nothing") is None

@@ -1,0 +1,34 @@
+"""Devices in PyTorch's spelling."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+
+import pytest
+
+import minigrad
+from minigrad.backend import Device
+
+
+def test_spellings() -> None:
+    assert Device("cuda:1") == Device("cuda", 1) == Device(1) == Device(Device("cuda:1"))
+    assert (Device("cuda:1").type, Device("cuda:1").index, Device("cuda").index) == ("cuda", 1, None)
+    assert (str(Device("cuda:1")), str(Device("cpu"))) == ("cuda:1", "cpu")
+    assert repr(Device("cuda:1")) == "device(type='cuda', index=1)"
+    assert repr(Device()) == "device(type='cpu')"
+    assert Device("cpu") == "cpu"
+    assert Device("cpu") != Device("cuda")
+    assert minigrad.device is Device
+
+
+def test_as_a_key_and_copied() -> None:
+    assert {Device("cuda:1"): 1}[Device("cuda", 1)] == 1
+    for d in (Device("cpu"), Device("cuda:3")):
+        assert pickle.loads(pickle.dumps(d)) == copy.deepcopy(d) == d
+
+
+@pytest.mark.parametrize("text", ["gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0:1"])
+def test_what_is_no_device(text: str) -> None:
+    with pytest.raises(ValueError, match="is not a device: expected one of"):
+        Device(text)

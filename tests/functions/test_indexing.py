@@ -1,0 +1,274 @@
+"""Indexing in all its forms, as PyTorch: what comes out, what goes in, and the gradients of both."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.parity import assert_close, assert_same_dtype, host, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+SHAPE = (3, 4, 2)
+
+
+def library_of(x: Any) -> Any:
+    return torch if isinstance(x, torch.Tensor) else minigrad
+
+
+def random_key(rng: random.Random, shape: tuple[int, ...]) -> list[Any]:
+    """Parts of an index as plain data: ``resolve`` makes them tensors of either library."""
+    key: list[Any] = []
+    dims = list(shape)
+    length = rng.choice([(3,), (2,), (2, 3), (1,)])  # of the index tensors, which broadcast with each other
+    while dims and rng.random() < 0.85:
+        n = dims.pop(0)
+        kind = rng.choice(["int", "slice", "slice", "tensor", "mask", "none", "list", "scalar"])
+        if kind == "int":
+            key.append(rng.randrange(-n, n))
+        elif kind == "slice":
+            key.append(
+                slice(rng.choice([None, 0, 1, -2]), rng.choice([None, n, -1, 99]), rng.choice([None, 1, 2]))
+            )
+        elif kind == "tensor":
+            key.append(("tensor", [rng.randrange(-n, n) for _ in range(int(np.prod(length)))], length))
+        elif kind == "list":
+            key.append([rng.randrange(-n, n) for _ in range(length[-1])])
+        elif kind == "scalar":
+            key.append(("tensor", [rng.randrange(n)], ()))
+        elif kind == "none":
+            key.append(None)
+            dims.insert(0, n)
+        elif any(isinstance(k, (tuple, list)) for k in key):
+            key.append(slice(None))  # a mask broadcasts with index tensors only by luck
+        else:
+            mask = [rng.random() < 0.6 for _ in range(n)]
+            return [*key, ("mask", mask)] + ([Ellipsis] if rng.random() < 0.3 else [])
+    if dims and rng.random() < 0.3:
+        key.append(Ellipsis)
+    return key
+
+
+def resolve(key: list[Any], t: Any) -> Any:
+    parts = []
+    for part in key:
+        if isinstance(part, tuple) and part[0] == "tensor":
+            part = t.tensor(part[1]).reshape(part[2])
+        elif isinstance(part, tuple):
+            part = t.tensor(part[1])
+        parts.append(part)
+    return tuple(parts) if len(parts) != 1 else parts[0]
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_random_indices(seed: int) -> None:
+    rng = random.Random(seed)
+    key = random_key(rng, SHAPE)
+    values = np.random.default_rng(seed).standard_normal(SHAPE)
+    mine, other = ours(values, True), theirs(values, True)
+    expected = other[resolve(key, torch)]
+    found = mine[resolve(key, minigrad)]
+    assert_close(found, expected)
+    weight = np.random.default_rng(seed + 1).standard_normal(tuple(expected.shape))
+    (found * ours(weight)).sum().backward()
+    (expected * theirs(weight)).sum().backward()
+    assert_close(mine.grad, other.grad)
+    value = weight if seed % 3 else np.asarray(1.5)
+    results = []
+    for t, make in ((minigrad, ours), (torch, theirs)):
+        x, v = make(values, True), make(value, True)
+        y = x * 1
+        at = resolve(key, t)
+        if len(set(map(str, key))) == len(key) and seed % 2:
+            y[at] = v
+        else:
+            y[at] += v
+        (y * y).sum().backward()
+        results.append((y, x.grad, v.grad))
+    if repeats(key, SHAPE) and value.ndim:
+        return  # which of several values stays is not defined
+    for f, e in zip(*results, strict=True):
+        assert_close(f, e)
+
+
+def repeats(key: list[Any], shape: tuple[int, ...]) -> bool:
+    """Whether an index names an element twice."""
+    numbers = np.arange(np.prod(shape)).reshape(shape)
+    taken = numbers[
+        tuple(
+            np.array(k[1]).reshape(k[2] if k[0] == "tensor" else -1) if isinstance(k, tuple) else k
+            for k in key
+        )
+    ]
+    return len(np.unique(taken)) < taken.size
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        lambda t: t.tensor([True, False, True]),
+        lambda t: t.tensor([1, 0, 1], dtype=t.uint8),
+        lambda t: [True, False, True],
+        lambda t: (slice(None), t.tensor([[0, 1], [3, 2]])),
+        lambda t: (Ellipsis, None),
+        lambda t: (),
+        lambda t: (t.tensor(1), t.tensor(2)),
+        lambda t: (np.int64(1), slice(None)),
+        lambda t: (t.tensor([0, 1])[0],),
+        lambda t: (0, [1, 2], t.tensor([0, 1])),
+        lambda t: (slice(None), [0, -1], slice(None)),
+        lambda t: range(2),
+        lambda t: (t.tensor([0, 2]), slice(None), t.tensor([1, 0])),
+        lambda t: np.array([2, 0]),
+        lambda t: (None, None, 1),
+        lambda t: slice(5, 2),
+        lambda t: t.zeros(0, dtype=t.int64),
+        lambda t: t.tensor(True),
+    ],
+)
+def test_known_indices(key: Any) -> None:
+    values = np.random.default_rng(0).standard_normal(SHAPE)
+    mine, other = ours(values, True), theirs(values, True)
+    found, expected = mine[key(minigrad)], other[key(torch)]
+    assert_close(found, expected)
+    found.sum().backward()
+    expected.sum().backward()
+    assert_close(mine.grad, other.grad)
+
+
+def test_index_errors() -> None:
+    x = minigrad.zeros(3, 4)
+    with pytest.raises(IndexError, match="index 3 is out of bounds for dimension 0 with size 3"):
+        x[3]
+    with pytest.raises(IndexError, match="index -5 is out of bounds for dimension 1 with size 4"):
+        x[..., -5]
+    with pytest.raises(IndexError, match="too many indices for tensor of dimension 2"):
+        x[0, 0, 0]
+    with pytest.raises(IndexError, match="must be long, int, byte or bool"):
+        x[minigrad.tensor([0.5])]
+    with pytest.raises(IndexError, match="valid indices"):
+        x["a"]
+    with pytest.raises(ValueError, match="step must be greater than zero"):
+        x[::-1]
+    with pytest.raises(IndexError, match=r"getitem.*\(3, 4\)"):
+        x[minigrad.tensor([0, 7])]
+    with pytest.raises(IndexError, match="getitem"):
+        x[minigrad.tensor([True, False])]
+    with pytest.raises(RuntimeError, match=r"shape mismatch: value tensor of shape \[5\]"):
+        x[0] = minigrad.ones(5)
+    with pytest.raises(IndexError):
+        x[minigrad.tensor([0, 7])] = 1.0
+    with pytest.raises(TypeError, match="set"):
+        x[0] = {1}
+
+
+def test_assigning_numbers_lists_and_arrays() -> None:
+    x = minigrad.zeros(2, 3)
+    x[0] = [1, 2, 3]
+    x[1] = np.array([4.0, 5.0, 6.0])
+    x[:, 1] = np.float64(7)
+    x[0, 0] = minigrad.tensor(9)
+    x[1, 2] = True
+    assert x.tolist() == [[9, 7, 3], [4, 7, 1]]
+    assert x.dtype is minigrad.float32
+    n = minigrad.zeros(3, dtype=minigrad.int64)
+    n[1:] = 2.9
+    assert n.tolist() == [0, 2, 2]
+
+
+GATHERING = {
+    "gather": lambda t, x, i: t.gather(x, 1, i),
+    "take_along_dim": lambda t, x, i: t.take_along_dim(x, i[:, :1], 1),
+    "scatter": lambda t, x, i: x.scatter(1, i, 2.0),
+    "scatter_src": lambda t, x, i: x.scatter(1, i[:, :1], x[:, 2:]),
+    "scatter_add": lambda t, x, i: x.scatter_add(-1, i, x * 2),
+    "index_select": lambda t, x, i: x.index_select(0, i[0]),
+    "index_add": lambda t, x, i: x.index_add(0, i[0] % 2, x[:2].repeat(2, 1)[:3], alpha=0.5),
+    "index_fill": lambda t, x, i: x.index_fill(1, i[0], -1.0),
+    "index_copy": lambda t, x, i: x.index_copy(1, t.tensor([2, 0]), x[:, :2]),
+    "masked_select": lambda t, x, i: x.masked_select(x > 0),
+    "masked_fill": lambda t, x, i: x.masked_fill(x > 0, t.tensor(3.0)),
+    "nonzero": lambda t, x, i: (x > 0).nonzero(),
+    "nonzero_tuple": lambda t, x, i: t.nonzero(x > 0, as_tuple=True)[1],
+    "where": lambda t, x, i: t.where(x > 0)[0],
+    "topk": lambda t, x, i: x.topk(2, dim=1).indices,
+    "sort": lambda t, x, i: x.sort(1, descending=True).indices,
+    "argsort": lambda t, x, i: x.argsort(0),
+    "argsort_down": lambda t, x, i: t.argsort(x, dim=1, descending=True),
+    "unique": lambda t, x, i: t.unique(i),
+    "unique_all": lambda t, x, i: t.unique(i, return_inverse=True, return_counts=True)[1],
+    "unique_counts": lambda t, x, i: i.unique(return_counts=True)[1],
+    "one_row": lambda t, x, i: t.index_select(x, 0, t.tensor(1)),
+    "int32_index": lambda t, x, i: x.index_select(0, i[0].int()),
+}
+
+
+@pytest.mark.parametrize("name", GATHERING)
+def test_functions(name: str) -> None:
+    values = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
+    index = np.array([[0, 1, 1], [1, 0, 0]])
+    program = GATHERING[name]
+    found, expected = (
+        program(minigrad, ours(values), ours(index)),
+        program(torch, theirs(values), theirs(index)),
+    )
+    assert_close(found, expected, 1e-6)
+    assert_same_dtype(found, expected)
+
+
+def test_named_results() -> None:
+    x = minigrad.tensor([[3.0, 1.0, 2.0]])
+    values, indices = x.sort()
+    assert (values.tolist(), indices.tolist()) == ([[1, 2, 3]], [[1, 2, 0]])
+    top = x.topk(2)
+    assert (top.values.tolist(), top.indices.tolist()) == ([[3, 2]], [[0, 2]])
+    largest = x.max(dim=1, keepdim=True)
+    assert (largest.values.shape, largest[1].item()) == ((1, 1), 0)
+
+
+@pytest.mark.parametrize("descending", [False, True])
+def test_sorting_is_stable_and_puts_nan_last(descending: bool) -> None:
+    values = np.array([2.0, np.nan, 1.0, 2.0, 1.0, np.inf, -np.inf])
+    found = ours(values).sort(descending=descending, stable=True)
+    expected = theirs(values).sort(descending=descending, stable=True)
+    assert_close(found.values, expected.values)
+    assert host(found.indices).tolist() == expected.indices.tolist()
+
+
+def test_topk_of_nan_and_integers() -> None:
+    values = np.array([2.0, np.nan, 1.0, np.inf, -1.0])
+    for largest in (True, False):
+        assert_close(
+            ours(values).topk(3, largest=largest).values, theirs(values).topk(3, largest=largest).values
+        )
+        numbers = np.array([3, -7, 5, 0])
+        assert_close(
+            ours(numbers).topk(2, largest=largest).values, theirs(numbers).topk(2, largest=largest).values
+        )
+    with pytest.raises(RuntimeError, match="out of range"):
+        minigrad.ones(3).topk(4)
+
+
+def test_bad_input() -> None:
+    x, i = minigrad.zeros(3, 4), minigrad.tensor([[0, 5]])
+    with pytest.raises(IndexError, match=r"gather: index 5 is out of range: indices must be in 0 \.\. 2"):
+        x.gather(0, i)
+    with pytest.raises(IndexError, match="scatter: index 5"):
+        x.scatter(1, i, 1.0)
+    with pytest.raises(TypeError, match=r"index tensor of an integer dtype, not minigrad.float32"):
+        x.gather(0, x)
+    with pytest.raises(RuntimeError, match="same number of dimensions"):
+        x.gather(0, minigrad.tensor([0]))
+    with pytest.raises(RuntimeError, match=r"boolean masks, but got mask with dtype minigrad\.float32"):
+        x.masked_fill(x, 1)
+    with pytest.raises(RuntimeError, match="0-dimensional value"):
+        x.masked_fill(x > 0, minigrad.ones(4))
+    with pytest.raises(RuntimeError, match=r"cannot be converted to type minigrad.int64"):
+        minigrad.zeros(2, dtype=minigrad.int64).masked_fill(minigrad.tensor([True, False]), 0.5)
+    with pytest.raises(RuntimeError, match="masked_fill"):
+        x.masked_fill(minigrad.tensor([True, False]), 1)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        x.index_select(2, minigrad.tensor([0]))

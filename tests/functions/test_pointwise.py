@@ -1,0 +1,380 @@
+"""Functions of each element: operands of every kind, dtypes as PyTorch promotes them, and errors."""
+
+from __future__ import annotations
+
+import itertools
+import operator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.parity import assert_close, assert_same_dtype, host, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
+OPERATORS = {"add": operator.add, "mul": operator.mul, "div": operator.truediv}
+SCALARS: list[Any] = [True, 2, 2.5, -1]
+
+
+def made(t: Any, dtype: str, axes: bool) -> Any:
+    return t.tensor([1, 2] if axes else 1, dtype=getattr(t, dtype))
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("axes", itertools.product([True, False], repeat=2), ids=str)
+def test_promotion_of_two_tensors(name: str, axes: tuple[bool, bool], device: str) -> None:
+    """The whole table: 9 x 9 dtypes, with and without axes."""
+    for a, b in itertools.product(DTYPES, repeat=2):
+        if device != "cpu" and "16" in a + b:
+            continue
+        found = OPERATORS[name](made(minigrad, a, axes[0]).to(device), made(minigrad, b, axes[1]).to(device))
+        expected = OPERATORS[name](made(torch, a, axes[0]), made(torch, b, axes[1]))
+        assert_same_dtype(found, expected, f"{a} {name} {b}")
+        assert_close(found, expected, 1e-3 if "float16" in (a, b) else 1e-6)
+
+
+@pytest.mark.parametrize("name", OPERATORS)
+@pytest.mark.parametrize("axes", [True, False])
+def test_promotion_with_python_scalars(name: str, axes: bool) -> None:
+    for dtype, scalar in itertools.product(DTYPES, SCALARS):
+        if dtype == "uint8" and scalar == -1:
+            continue
+        for swap in (False, True):
+            x, y = made(minigrad, dtype, axes), made(torch, dtype, axes)
+            found = OPERATORS[name](*((scalar, x) if swap else (x, scalar)))
+            expected = OPERATORS[name](*((scalar, y) if swap else (y, scalar)))
+            assert_same_dtype(found, expected, f"{dtype} {name} {scalar!r}")
+            assert_close(found, expected, 1e-3)
+
+
+def test_result_type_of_where_cat_and_stack() -> None:
+    for a, b in itertools.product(DTYPES, repeat=2):
+        for program in (
+            lambda t, x, y: t.where(t.tensor([True, False]), x, y),
+            lambda t, x, y: t.cat([x, y]),
+            lambda t, x, y: t.stack([x, y]),
+        ):
+            assert_same_dtype(
+                program(minigrad, made(minigrad, a, True), made(minigrad, b, True)),
+                program(torch, made(torch, a, True), made(torch, b, True)),
+            )
+    for dtype, scalar in itertools.product(DTYPES, SCALARS):
+        assert_same_dtype(
+            minigrad.where(minigrad.tensor([True, False]), made(minigrad, dtype, True), scalar),
+            torch.where(torch.tensor([True, False]), made(torch, dtype, True), scalar),
+        )
+    assert minigrad.where(minigrad.tensor([True, False]), 1.0, 0.0).dtype is minigrad.float32
+
+
+def test_numpy_scalars_and_arrays_on_either_side() -> None:
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    for scalar in (np.float64(2), np.float32(2), np.int64(2), np.sqrt(4), np.array(2.0)[()]):
+        for result in (
+            x * scalar,
+            scalar * x,
+            x / scalar,
+            scalar / x,
+            x + scalar,
+            scalar - x,
+            x**scalar,
+            scalar**x,
+        ):
+            assert result.dtype is minigrad.float32
+            assert result.requires_grad, "ndarray * Tensor keeps the graph"
+            assert isinstance(result, minigrad.Tensor)
+    array = np.array([3.0, 4.0], np.float32)
+    for result, expected in (
+        (x * array, [3, 8]),
+        (array * x, [3, 8]),
+        (array - x, [2, 2]),
+        (array / x, [3, 2]),
+        (x @ array, 11),
+        (array @ x, 11),
+        (array > x, [True, True]),
+    ):
+        assert isinstance(result, minigrad.Tensor)
+        assert result.tolist() == expected
+    (array * x).sum().backward()
+    assert x.grad.tolist() == [3, 4]
+
+
+def test_gradients_through_promotion() -> None:
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    y = minigrad.tensor([3.0, 4.0], dtype=minigrad.float64, requires_grad=True)
+    n = minigrad.tensor([2, 3])
+    (x * y * n).sum().backward()
+    assert (x.grad.dtype, y.grad.dtype) == (minigrad.float32, minigrad.float64)
+    assert (x.grad.tolist(), y.grad.tolist()) == ([6, 12], [2, 6])
+
+
+@pytest.mark.parametrize(
+    "name", ["exp", "sqrt", "sin", "tanh", "sigmoid", "log", "reciprocal", "erf", "rsqrt", "log1p"]
+)
+def test_functions_of_integers_give_floats(name: str) -> None:
+    for dtype in ("int64", "uint8", "bool", "float64", "float16"):
+        found, expected = (
+            getattr(made(minigrad, dtype, True), name)(),
+            getattr(made(torch, dtype, True), name)(),
+        )
+        assert_same_dtype(found, expected, dtype)
+        assert_close(found, expected, 2e-3 if dtype == "float16" else 1e-6)
+
+
+@pytest.mark.parametrize("name", ["neg", "abs", "sign", "square", "relu", "floor", "ceil", "round", "trunc"])
+def test_functions_of_integers_that_stay_integers(name: str) -> None:
+    x, y = minigrad.tensor([-3, 0, 2]), torch.tensor([-3, 0, 2])
+    assert_same_dtype(getattr(x, name)(), getattr(y, name)())
+    assert_close(getattr(x, name)(), getattr(y, name)())
+
+
+WITHOUT_GRADIENT = {
+    "floor_divide": lambda t, a, b: a // b,
+    "remainder": lambda t, a, b: a % b,
+    "fmod": lambda t, a, b: t.fmod(a, b),
+    "eq": lambda t, a, b: a == b,
+    "ne": lambda t, a, b: a != b,
+    "lt": lambda t, a, b: a < b,
+    "le": lambda t, a, b: a <= b,
+    "gt": lambda t, a, b: a > b,
+    "ge": lambda t, a, b: a >= b,
+    "logical_and": lambda t, a, b: a.logical_and(b),
+    "logical_or": lambda t, a, b: t.logical_or(a, b),
+    "logical_xor": lambda t, a, b: t.logical_xor(a, b),
+    "logical_not": lambda t, a, b: a.logical_not(),
+    "div_floor": lambda t, a, b: a.div(b, rounding_mode="floor"),
+    "maximum": lambda t, a, b: t.maximum(a, b),
+    "div_trunc": lambda t, a, b: t.div(a, b, rounding_mode="trunc"),
+    "minimum": lambda t, a, b: t.minimum(a, b),
+    "radd": lambda t, a, b: 7 - a,
+    "rfloordiv": lambda t, a, b: 7 // b,
+    "rmod": lambda t, a, b: 7 % b,
+    "isnan": lambda t, a, b: a.isnan(),
+    "isinf": lambda t, a, b: t.isinf(a),
+    "isfinite": lambda t, a, b: a.isfinite(),
+    "clamp": lambda t, a, b: a.clamp(-1, 2),
+    "clamp_float": lambda t, a, b: t.clamp(a, 0.5, 1.5),
+    "clamp_min": lambda t, a, b: a.clamp_min(0),
+    "add_alpha": lambda t, a, b: t.add(a, b, alpha=2),
+    "sub_alpha": lambda t, a, b: a.sub(b, alpha=3),
+    "clip_tensor": lambda t, a, b: t.clip(a, min=b),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_GRADIENT)
+@pytest.mark.parametrize("dtype", [np.int64, np.float32])
+def test_values(name: str, dtype: Any, device: str) -> None:
+    a, b = np.array([-7, -3, 0, 2, 5], dtype), np.array([2, -2, 3, 2, -4], dtype)
+    program = WITHOUT_GRADIENT[name]
+    found = program(minigrad, ours(a, device=device), ours(b, device=device))
+    expected = program(torch, theirs(a), theirs(b))
+    assert_same_dtype(found, expected)
+    assert_close(found, expected)
+
+
+def test_bits_and_masks(device: str) -> None:
+    m, n = np.array([True, False, True]), np.array([True, True, False])
+    for program in (
+        lambda a, b: a & b,
+        lambda a, b: a | b,
+        lambda a, b: a ^ b,
+        lambda a, b: ~a,
+        lambda a, b: a * b,
+        lambda a, b: a + b,
+        lambda a, b: a & (b == 0),
+        lambda a, b: (a.long() << 0) if False else a | True,
+    ):
+        for x, y in ((m, n), (m.astype(np.int64), n.astype(np.int64))):
+            found, expected = (
+                program(ours(x, device=device), ours(y, device=device)),
+                program(theirs(x), theirs(y)),
+            )
+            assert_same_dtype(found, expected)
+            assert_close(found, expected)
+
+
+def test_comparison_with_what_is_no_number() -> None:
+    x = minigrad.ones(2)
+    assert (x == None) is False  # noqa: E711
+    assert (x != None) is True  # noqa: E711
+    assert (x == "a") is False
+    with pytest.raises(TypeError):
+        operator.lt(x, "a")
+
+
+def test_errors_name_op_and_shapes(device: str) -> None:
+    x, y = minigrad.ones(2, 3, device=device), minigrad.ones(4, device=device)
+    for program, name in (
+        (lambda: x + y, "add"),
+        (lambda: x * y, "mul"),
+        (lambda: x.maximum(y), "maximum"),
+        (lambda: x > y, "gt"),
+        (lambda: minigrad.where(x > 0, x, y), "where"),
+    ):
+        with pytest.raises(RuntimeError, match=rf"^{name}: .*\(2, 3\).*\(4,\)"):
+            program()
+    for operation in (operator.add, operator.mul, operator.matmul, operator.and_):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            operation(x, object())
+        with pytest.raises(TypeError, match="unsupported operand"):
+            operation({}, x)
+    with pytest.raises(TypeError, match="must be a Tensor or a number, not str"):
+        minigrad.add(x, "two")
+    with pytest.raises(TypeError, match="bitwise_and"):
+        x & x
+    with pytest.raises(RuntimeError, match="negative integer powers"):
+        minigrad.tensor([2]) ** -1
+    with pytest.raises(RuntimeError, match="rounding_mode"):
+        minigrad.div(x, x, rounding_mode="up")
+    with pytest.raises(RuntimeError, match="boolean tensor"):
+        minigrad.where(x, x, x)
+    with pytest.raises(ValueError, match="at least one of min or max"):
+        x.clamp()
+    with pytest.raises(RuntimeError, match="out of bounds"):
+        minigrad.tensor([1], dtype=minigrad.int8) + 300
+
+
+def test_devices_do_not_mix() -> None:
+    pytest.importorskip("tests.support.strict").install(emulate=False)
+    x, y = minigrad.ones(2, 3), minigrad.ones(3, device="strict")
+    with pytest.raises(
+        RuntimeError,
+        match=r"add: expected all tensors .* \(2, 3\) float32 on cpu and \(3,\) float32 on strict",
+    ):
+        x + y
+    scalar = minigrad.tensor(2.0, requires_grad=True)
+    result = y * scalar  # a CPU tensor without axes may stand for a number
+    assert str(result.device) == "strict"
+    result.sum().backward()
+    assert scalar.grad.item() == 3
+    with pytest.raises(RuntimeError, match="same device"):
+        y.masked_fill(minigrad.ones(3) > 0, 0)
+    with pytest.raises(RuntimeError, match="same device"):
+        y[0:3] = minigrad.ones(3)
+    y[0] = minigrad.tensor(5.0)
+    assert y.tolist() == [5, 1, 1]
+
+
+def test_in_place_dtypes() -> None:
+    n = minigrad.tensor([1, 2])
+    with pytest.raises(
+        RuntimeError,
+        match=r"result type minigrad.float32 can't be cast to the desired output type minigrad.int64",
+    ):
+        n += 0.5
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        n /= 2
+    with pytest.raises(RuntimeError, match=r"shape \[2\] doesn't match the broadcast shape \[3, 2\]"):
+        n += minigrad.ones(3, 2, dtype=minigrad.int64)
+    h = minigrad.ones(2, dtype=minigrad.float32)
+    h += minigrad.ones(2, dtype=minigrad.float64)
+    assert h.dtype is minigrad.float32
+    assert n.tolist() == [1, 2]
+
+
+INPLACE = {
+    "add_": ((1.5,), {"alpha": 2}),
+    "sub_": ((0.5,), {}),
+    "mul_": ((3,), {}),
+    "div_": ((2,), {}),
+    "pow_": ((2,), {}),
+    "neg_": ((), {}),
+    "abs_": ((), {}),
+    "exp_": ((), {}),
+    "log_": ((), {}),
+    "sqrt_": ((), {}),
+    "rsqrt_": ((), {}),
+    "reciprocal_": ((), {}),
+    "sin_": ((), {}),
+    "cos_": ((), {}),
+    "tanh_": ((), {}),
+    "sigmoid_": ((), {}),
+    "relu_": ((), {}),
+    "clamp_": ((), {"min": 0.7, "max": 1.1}),
+    "floor_": ((), {}),
+    "ceil_": ((), {}),
+    "round_": ((), {}),
+    "trunc_": ((), {}),
+    "square_": ((), {}),
+    "erf_": ((), {}),
+    "expm1_": ((), {}),
+    "log1p_": ((), {}),
+    "sign_": ((), {}),
+    "remainder_": ((0.4,), {}),
+    "fmod_": ((0.4,), {}),
+    "zero_": ((), {}),
+    "fill_": ((2.5,), {}),
+    "tril_": ((), {}),
+    "triu_": ((1,), {}),
+}
+
+
+@pytest.mark.parametrize("name", INPLACE)
+def test_in_place_methods(name: str) -> None:
+    values = np.array([[0.3, 1.2], [2.1, 0.8]])
+    args, kwargs = INPLACE[name]
+    results = []
+    for make in (ours, theirs):
+        x = make(values, True)
+        y = x * 1
+        same = getattr(y, name)(*args, **kwargs)
+        assert same is y
+        (y * y).sum().backward()
+        results.append((y, x.grad))
+    for f, e in zip(*results, strict=True):
+        assert_close(f, e)
+
+
+def test_more_in_place_methods() -> None:
+    values = np.array([0.3, 1.2])
+    for program in (
+        lambda x: x.addcmul_(x.detach() * 2, x.detach() + 1, value=0.5),
+        lambda x: x.addcdiv_(x.detach() * 2, x.detach() + 1, value=0.5),
+        lambda x: x.lerp_(x.detach() * 2, 0.3),
+    ):
+        assert_close(program(ours(values)), program(theirs(values)))
+
+
+def test_int_from_float_results_do_not_widen() -> None:
+    """Python numbers, and constants within rules, never change a dtype."""
+    x = minigrad.tensor([0.5, 2.0], requires_grad=True)
+    for program in (
+        lambda: x.clamp(0, 1),
+        lambda: x**2,
+        lambda: 2**x,
+        lambda: x.maximum(x * 2),
+        lambda: x.std(),
+        lambda: x.amax(),
+        lambda: x.relu(),
+        lambda: x.masked_fill(x > 1, -1e9),
+        lambda: x.logsumexp(0),
+        lambda: minigrad.where(x > 1, x, 0.0),
+        lambda: x.norm(),
+        lambda: x.prod(),
+        lambda: x.cumprod(0),
+        lambda: x[0] ** 2 + x[1] ** x[0],
+        lambda: x[0].maximum(x[1]),
+        lambda: x.nan_to_num(),
+    ):
+        x.grad = None
+        result = program()
+        assert result.dtype is minigrad.float32
+        result.sum().backward()
+        assert x.grad.dtype is minigrad.float32
+
+
+def test_extreme_softmax_and_logsumexp() -> None:
+    values = np.array([[1e4, -1e4, 0.0], [-np.inf, 0.0, 1.0], [88.0, 89.0, 1000.0]], np.float32)
+    for program in (lambda x: x.softmax(-1), lambda x: x.log_softmax(-1), lambda x: x.logsumexp(-1)):
+        x, y = ours(values, True), theirs(values, True)
+        assert_close(program(x), program(y), 1e-6)
+        program(x).sum().backward()
+        program(y).sum().backward()
+        assert_close(x.grad, y.grad, 1e-6)
+    nothing = ours(np.full((2, 3), -np.inf), True)
+    assert_close(nothing.softmax(-1), np.zeros((2, 3)))
+    nothing.softmax(-1).sum().backward()
+    assert_close(nothing.grad, np.zeros((2, 3)))
+    with np.errstate(all="ignore"):
+        assert host(nothing.logsumexp(-1)).tolist() == [-np.inf, -np.inf]

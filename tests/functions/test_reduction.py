@@ -1,0 +1,187 @@
+"""Reductions: axes in every form, dtypes of results, named tuples, errors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+VALUES = np.random.default_rng(0).integers(-3, 4, (2, 3, 4))
+NAMES = [
+    "sum",
+    "mean",
+    "var",
+    "std",
+    "prod",
+    "amax",
+    "amin",
+    "argmax",
+    "argmin",
+    "any",
+    "all",
+    "cumsum",
+    "cumprod",
+    "logsumexp",
+    "norm",
+    "count_nonzero",
+    "max",
+    "min",
+]
+ONE_AXIS = {"prod", "argmax", "argmin", "cumsum", "cumprod", "max", "min"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("dim", [None, 0, -1, 2, (0, 2), [1], ()], ids=str)
+def test_values_over_axes(name: str, dim: Any, device: str) -> None:
+    if dim is None and name in ("cumsum", "cumprod", "logsumexp"):
+        return
+    if isinstance(dim, (tuple, list)) and (
+        name in ONE_AXIS or (dim == () and name in ("any", "all", "logsumexp"))
+    ):
+        return
+    x, y = ours(VALUES * 0.5, device=device), theirs(VALUES * 0.5)
+    for keepdim in (False, True):
+        named = {} if dim is None else {"dim": dim}
+        if keepdim and name not in ("cumsum", "cumprod", "count_nonzero") and dim is not None:
+            named["keepdim"] = True
+        found, expected = getattr(x, name)(**named), getattr(y, name)(**named)
+        if isinstance(found, tuple):
+            assert_close(found.indices, expected.indices)
+            found, expected = found.values, expected.values
+        assert_close(found, expected)
+        assert_same_dtype(found, expected)
+
+
+@pytest.mark.parametrize(
+    "name", ["sum", "prod", "cumsum", "cumprod", "argmax", "amax", "max", "any", "all", "count_nonzero"]
+)
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
+)
+def test_dtypes_of_results(name: str, dtype: str, device: str) -> None:
+    if (name, dtype) in {("argmax", "bool"), ("any", "uint8"), ("all", "uint8")}:
+        return  # torch refuses the first, and keeps bytes for what else is bool
+    args = (0,) if name.startswith("cum") else ()
+    x = minigrad.tensor([1, 0, 1]).to(getattr(minigrad, dtype)).to(device)
+    y = torch.tensor([1, 0, 1]).to(getattr(torch, dtype))
+    found, expected = getattr(x, name)(*args), getattr(y, name)(*args)
+    assert_same_dtype(found, expected)
+    assert_close(found, expected)
+
+
+def test_dtype_argument() -> None:
+    x, y = minigrad.tensor([1, 2, 3], dtype=minigrad.int32), torch.tensor([1, 2, 3], dtype=torch.int32)
+    for name in ("sum", "mean", "prod"):
+        assert_same_dtype(getattr(x, name)(dtype=minigrad.float64), getattr(y, name)(dtype=torch.float64))
+    assert x.cumsum(0, dtype=minigrad.float32).dtype is minigrad.float32
+
+
+def test_positional_and_keyword_axes() -> None:
+    x, y = ours(VALUES * 1.0), theirs(VALUES * 1.0)
+    for program in (
+        lambda x: x.sum(1, True),
+        lambda x: x.mean(-1, keepdim=True),
+        lambda x: x.std(0, unbiased=False),
+        lambda x: x.var(1),
+        lambda x: x.std(0, False),
+        lambda x: x.max(1, True)[0],
+        lambda x: x.min(-1)[1],
+        lambda x: x.argmax(1, True),
+        lambda x: x.norm(2, 1),
+        lambda x: x.norm(p=1, dim=(0, 1)),
+        lambda x: x.norm(float("inf"), dim=0),
+        lambda x: x.norm(dim=-1, keepdim=True),
+        lambda x: x.norm(3),
+        lambda x: x.var(dim=(0, 1), correction=0),
+        lambda x: x.norm(0, 1),
+        lambda x: x.std(-1, keepdim=True),
+        lambda x: x.max(x * 2),
+        lambda x: x.logsumexp((0, 1), True),
+        lambda x: x.all(1),
+        lambda x: x.any(),
+    ):
+        assert_close(program(x), program(y))
+
+
+def test_scalars_and_nan() -> None:
+    x, y = ours(np.array(2.5)), theirs(np.array(2.5))
+    for program in (
+        lambda x: x.sum(0),
+        lambda x: x.mean(-1),
+        lambda x: x.max(0)[1],
+        lambda x: x.argmax(),
+        lambda x: x.amax(),
+        lambda x: x.prod(),
+        lambda x: x.cumsum(0),
+        lambda x: x.sort()[0],
+        lambda x: x.softmax(0),
+        lambda x: x.sum(keepdim=True, dim=0),
+        lambda x: x.squeeze(),
+        lambda x: x.norm(),
+    ):
+        assert_close(program(x), program(y))
+    x, y = ours(np.array([1.0, np.nan, 3.0])), theirs(np.array([1.0, np.nan, 3.0]))
+    for program in (
+        lambda x: x.max(),
+        lambda x: x.min(0)[0],
+        lambda x: x.argmax(),
+        lambda x: x.amin(),
+        lambda x: x.sum(),
+    ):
+        assert_close(program(x), program(y))
+
+
+def test_few_elements() -> None:
+    for values in (np.ones(1), np.ones((2, 1))):
+        x, y = ours(values), theirs(values)
+        with np.errstate(all="ignore"):
+            assert_close(x.var(), y.var())
+            assert_close(x.std(-1), y.std(-1))
+            assert_close(x.var(-1, correction=0), y.var(-1, correction=0))
+    assert np.isnan(minigrad.zeros(0).mean().item())
+    assert minigrad.zeros(0).sum().item() == 0
+    assert minigrad.zeros(0).prod().item() == 1
+
+
+def test_the_first_of_equal_elements() -> None:
+    x = minigrad.tensor([[1.0, 3.0, 3.0], [2.0, 2.0, 2.0]])
+    assert x.argmax(1).tolist() == x.max(1).indices.tolist() == [1, 0]
+    assert x.argmin(0).tolist() == [0, 1, 1]
+
+
+def test_float16_adds_up_in_float32() -> None:
+    x = minigrad.ones(5000, dtype=minigrad.float16)
+    assert x.sum().item() == 5000
+    assert x.mean().item() == 1
+
+
+def test_float32_sums_over_many_rows_are_close() -> None:
+    values = np.random.default_rng(0).random((20_000, 8)).astype(np.float32)
+    assert_close(ours(values).sum(0), values.astype(np.float64).sum(0), 1e-5)
+    assert_close(ours(values).mean(), values.astype(np.float64).mean(), 1e-6)
+
+
+def test_errors() -> None:
+    x = minigrad.ones(2, 3)
+    with pytest.raises(
+        IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
+    ):
+        x.sum(2)
+    with pytest.raises(RuntimeError, match="twice"):
+        x.sum((0, -2))
+    with pytest.raises(RuntimeError, match=r"mean\(\).*floating-point dtype, not minigrad\.int64"):
+        minigrad.tensor([1, 2]).mean()
+    with pytest.raises(TypeError, match="a dimension must be an int, not str"):
+        x.sum("a")
+    for name in ("max", "argmax", "amin", "argmin"):
+        with pytest.raises(IndexError, match="non-zero size"):
+            getattr(minigrad.zeros(0, 3), name)(dim=0)
+    assert minigrad.zeros(0, 3).argmax(1).shape == (0,)
+    for name in ("var", "std"):
+        with pytest.raises(RuntimeError, match="floating-point"):
+            getattr(minigrad.tensor([1, 2]), name)(0)

@@ -1,0 +1,188 @@
+"""Shapes: every form the arguments may take, and errors. (Values and gradients: tests/ops.)"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.parity import assert_close, assert_same_dtype, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+X = np.arange(24.0).reshape(2, 3, 4)
+
+FORMS: list[Any] = [
+    lambda t, x: x.view(6, 4),
+    lambda t, x: x.view((4, -1)),
+    lambda t, x: x.view(t.Size([8, 3])),
+    lambda t, x: x.view(-1),
+    lambda t, x: x.reshape([2, -1]),
+    lambda t, x: t.reshape(x, (3, 8)),
+    lambda t, x: x.reshape(-1, 2, 2),
+    lambda t, x: x.view_as(x.reshape(6, 4)),
+    lambda t, x: x.reshape_as(x.reshape(6, 4)),
+    lambda t, x: x.flatten(),
+    lambda t, x: x.flatten(1),
+    lambda t, x: x.flatten(-2, -1),
+    lambda t, x: t.flatten(x, start_dim=0, end_dim=1),
+    lambda t, x: x.unflatten(2, (2, 2)),
+    lambda t, x: x.unflatten(-1, (-1, 2)),
+    lambda t, x: x.permute(0, 2, 1),
+    lambda t, x: x.permute((2, 1, 0)),
+    lambda t, x: t.permute(x, (-1, 0, 1)),
+    lambda t, x: x.transpose(1, 2),
+    lambda t, x: x.transpose(-1, -3),
+    lambda t, x: t.transpose(x, 0, 1),
+    lambda t, x: x.swapaxes(0, 2),
+    lambda t, x: x.mT,
+    lambda t, x: x[0].t(),
+    lambda t, x: x[0, 0].t(),
+    lambda t, x: x[0].T,
+    lambda t, x: t.movedim(x, 0, -1),
+    lambda t, x: t.movedim(x, (0, 1), (1, 2)),
+    lambda t, x: x.unsqueeze(0),
+    lambda t, x: x.unsqueeze(dim=-1),
+    lambda t, x: x[:1].squeeze(),
+    lambda t, x: x[:1].squeeze(0),
+    lambda t, x: x.squeeze(1),
+    lambda t, x: x[:1, :, :1].squeeze((0, 2)),
+    lambda t, x: x[:, :1].expand(-1, 3, -1),
+    lambda t, x: x[0, :1].expand(5, 2, 4),
+    lambda t, x: x[:1].expand(2, 3, 4),
+    lambda t, x: x[0, 0].expand_as(x),
+    lambda t, x: t.broadcast_to(x[0], (2, 3, 4)),
+    lambda t, x: x.repeat(1, 2, 1),
+    lambda t, x: x[0, 0].repeat(3, 1),
+    lambda t, x: x[0].repeat((2, 1)),
+    lambda t, x: t.tile(x[0], (2,)),
+    lambda t, x: x.repeat_interleave(2, dim=0),
+    lambda t, x: x[0, 0].repeat_interleave(2),
+    lambda t, x: x.flip(0),
+    lambda t, x: x.flip([0, 2]),
+    lambda t, x: t.roll(x, shifts=1, dims=0),
+    lambda t, x: x.roll((1, 2), (0, -1)),
+    lambda t, x: t.cat([x, x]),
+    lambda t, x: t.cat((x, x), -1),
+    lambda t, x: t.cat([x[0], x[1]], dim=1),
+    lambda t, x: t.cat([t.zeros(0, dtype=x.dtype), x[0, 0]]),
+    lambda t, x: t.stack([x, x], 1),
+    lambda t, x: t.hstack([x, x]),
+    lambda t, x: t.vstack([x[0, 0], x[0, 1]]),
+    lambda t, x: t.hstack((x[0, 0], x[0, 1])),
+    lambda t, x: x.split(2, -1)[1],
+    lambda t, x: x.split([1, 2], dim=1)[1],
+    lambda t, x: t.split(x, 3, 2)[1],
+    lambda t, x: x.chunk(2)[1],
+    lambda t, x: x.chunk(3, dim=-1)[1],
+    lambda t, x: t.chunk(x, 9, 2)[3],
+    lambda t, x: x.unbind()[1],
+    lambda t, x: x.unbind(-1)[2],
+    lambda t, x: x.narrow(-1, 1, 2),
+    lambda t, x: x.narrow(1, -2, 2),
+    lambda t, x: x.select(1, 2),
+    lambda t, x: x.diagonal(0, 1, 2),
+    lambda t, x: t.diagonal(x, offset=-1, dim1=-2, dim2=-1),
+    lambda t, x: x.tril(),
+    lambda t, x: t.triu(x, diagonal=-1),
+    lambda t, x: t.meshgrid(x[0, 0], x[0, :, 0], indexing="ij")[1],
+    lambda t, x: t.meshgrid([x[0, 0], x[1, 0]], indexing="xy")[0],
+    lambda t, x: x.transpose(0, 1).contiguous(),
+    lambda t, x: t.broadcast_tensors(x, x[0, 0])[1],
+    lambda t, x: x.size(-1) * x,
+    lambda t, x: x.view(t.int64),
+    lambda t, x: x.unflatten(1, [3, 1]),
+    lambda t, x: t.unbind(x, dim=1)[0],
+]
+
+
+@pytest.mark.parametrize("index", range(len(FORMS)))
+def test_forms(index: int) -> None:
+    found, expected = FORMS[index](minigrad, ours(X)), FORMS[index](torch, theirs(X))
+    assert_close(found, expected)
+    assert_same_dtype(found, expected)
+
+
+def test_shapes_are_sizes() -> None:
+    x = minigrad.zeros(2, 3)
+    assert x.shape == (2, 3) == x.size()
+    assert repr(x.shape) == "minigrad.Size([2, 3])"
+    assert x.shape.numel() == 6
+    batch, rest = x.shape
+    assert (batch, rest, x.size(0), x.size(-1), x.dim(), x.ndim, x.numel(), x.nelement()) == (
+        2,
+        3,
+        2,
+        3,
+        2,
+        2,
+        6,
+        6,
+    )
+    assert (x.stride(), x.t().stride(), x.stride(0)) == ((3, 1), (1, 3), 3)
+    assert x.is_contiguous()
+    assert not x.t().is_contiguous()
+    assert x.contiguous() is x
+
+
+def test_sizes_from_tensors_and_numpy() -> None:
+    n = minigrad.tensor(3)
+    assert minigrad.zeros(n, np.int64(2)).shape == (3, 2)
+    assert minigrad.zeros(6).view(n, -1).shape == (3, 2)
+    assert minigrad.ones(1).expand(n).shape == (3,)
+
+
+def test_errors() -> None:
+    x = minigrad.zeros(2, 3)
+    with pytest.raises(RuntimeError, match=r"shape '\[4, 2\]' is invalid for input of size 6"):
+        x.view(4, 2)
+    with pytest.raises(RuntimeError, match="invalid for input"):
+        x.reshape(-1, -1)
+    with pytest.raises(RuntimeError, match="invalid for input"):
+        x.reshape(4, -1)
+    with pytest.raises(TypeError, match=r"a shape is made of ints, not float \(1\.5\)"):
+        x.reshape(1.5, 4)
+    with pytest.raises(RuntimeError, match="each of the 2 axes once"):
+        x.permute(0, 0)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        x.transpose(0, 2)
+    with pytest.raises(RuntimeError, match="<= 2 dimensions"):
+        minigrad.zeros(1, 2, 3).t()
+    with pytest.raises(
+        RuntimeError, match=r"The expanded size of the tensor \(4\) must match the existing size \(3\)"
+    ):
+        x.expand(2, 4)
+    with pytest.raises(RuntimeError, match="number of sizes provided"):
+        x.expand(6)
+    with pytest.raises(RuntimeError, match="repeat dims"):
+        x.repeat(2)
+    with pytest.raises(
+        RuntimeError,
+        match=r"cat: sizes of tensors must match.* in dimension 0: .*\(2, 3\), tensor 1 has shape \(2, 4\)",
+    ):
+        minigrad.cat([x, minigrad.zeros(2, 4)])
+    with pytest.raises(RuntimeError, match="non-empty"):
+        minigrad.cat([])
+    with pytest.raises(RuntimeError, match="equal size"):
+        minigrad.stack([x, minigrad.zeros(3, 2)])
+    with pytest.raises(RuntimeError, match="sum exactly to 3"):
+        x.split([1, 1], 1)
+    with pytest.raises(RuntimeError, match="positive"):
+        x.split(0)
+    with pytest.raises(RuntimeError, match="greater than 0"):
+        x.chunk(0)
+    with pytest.raises(RuntimeError, match="exceeds dimension size"):
+        x.narrow(1, 2, 2)
+    with pytest.raises(RuntimeError, match="at least 2 dimensions"):
+        minigrad.zeros(3).tril()
+    with pytest.raises(RuntimeError, match="mT"):
+        minigrad.zeros(3).mT
+    with pytest.raises(RuntimeError, match="unbind"):
+        minigrad.tensor(1.0).unbind()
+    with pytest.raises(RuntimeError, match="start_dim"):
+        x.flatten(1, 0)
+    with pytest.raises(IndexError, match="Dimension out of range"):
+        minigrad.cat([x, x], dim=2)
+    with pytest.raises(RuntimeError, match="unflatten"):
+        x.unflatten(1, (2, 2))

@@ -1,0 +1,663 @@
+"""What the gradient rules are tested on: a line an op, or a few. ``test_rules.py`` does the rest to each.
+
+    case("tanh", lambda t, x: t.tanh(x), (3, 4), extreme=True)
+
+``t`` is minigrad, then torch. An input is a shape (normal numbers), ``between(low, high, *shape)`` or a NumPy
+array (of ints or bools: without a gradient). ``theirs`` says it in torch where the names differ. ``find``
+gives the cases of an op; ``test_rules.py`` fails where an op with a gradient has none.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import minigrad
+from minigrad.ops import activation as activations
+from minigrad.ops import (
+    attention,
+    dropout,
+    elementwise,
+    indexing,
+    linear,
+    loss,
+    normalization,
+    shape,
+    softmax,
+)
+
+Input = Any
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Between:
+    """Uniform numbers of a shape."""
+
+    low: float
+    high: float
+    shape: tuple[int, ...]
+
+
+def between(low: float, high: float, *shape: int) -> Between:
+    return Between(low, high, shape)
+
+
+@dataclass(frozen=True)
+class Case:
+    """One use of one op.
+
+    Attributes:
+        op: its name in the registry.
+        ours, theirs: the same function, of the library (minigrad, torch) and the inputs.
+        inputs: see the module's docstring.
+        second: whether its second order is compared, too (with torch, and by differences).
+        numeric: whether finite differences can tell its gradient (not at a kink or a step).
+        extreme: whether to try very large, tiny, infinite and NaN elements.
+        float32: how far it may be from float64, relative to the largest element.
+    """
+
+    op: str
+    ours: Function
+    theirs: Function
+    inputs: tuple[Input, ...]
+    second: bool = True
+    numeric: bool = True
+    extreme: bool = False
+    float32: float = 1e-5
+
+    def __str__(self) -> str:
+        return f"{self.op}-{'-'.join(_told(i) for i in self.inputs)}"
+
+    def arrays(self, seed: int = 0) -> list[Any]:
+        """The inputs as NumPy arrays, floats in float64."""
+        rng = np.random.default_rng(seed)
+        return [_drawn(i, rng) for i in self.inputs]
+
+
+def _told(spec: Input) -> str:
+    shape = spec if isinstance(spec, tuple) else spec.shape
+    return "x".join(map(str, shape)) or "scalar"
+
+
+def _drawn(spec: Input, rng: np.random.Generator) -> Any:
+    if isinstance(spec, Between):
+        return np.asarray(rng.uniform(spec.low, spec.high, spec.shape))
+    return np.asarray(rng.standard_normal(spec)) if isinstance(spec, tuple) else spec
+
+
+CASES: list[Case] = []
+
+
+def case(op: str, ours: Function, *inputs: Input, theirs: Function | None = None, **options: Any) -> None:
+    """Add a case."""
+    CASES.append(Case(op, ours, theirs or ours, inputs, **options))
+
+
+def find(op: str) -> list[Case]:
+    """The cases of an op."""
+    return [c for c in CASES if c.op == op]
+
+
+# Elementwise: one operand ----------------------------------------------------------------------------------
+
+for _name in (
+    "neg",
+    "square",
+    "exp",
+    "expm1",
+    "sin",
+    "cos",
+    "atan",
+    "tanh",
+    "erf",
+    "sigmoid",
+    "exp2",
+    "abs",
+    "relu",
+):
+    case(_name, lambda t, x, f=_name: getattr(t, f)(x), (3, 4), extreme=True)
+for _name in ("sqrt", "rsqrt", "reciprocal", "log", "log2", "log10", "log1p"):
+    case(_name, lambda t, x, f=_name: getattr(t, f)(x), between(0.3, 3, 2, 3), extreme=True)
+for _name in ("sign", "floor", "ceil", "round", "trunc"):  # torch's sign hides a NaN, ours does not
+    case(_name, lambda t, x, f=_name: getattr(t, f)(x), (3, 4), second=False, extreme=_name != "sign")
+case("tan", lambda t, x: t.tan(x), between(-1, 1, 2, 3))
+case("round", lambda t, x: t.round(x, decimals=2), (3, 4), second=False, numeric=False)
+case("clone", lambda t, x: x.clone(), (2, 3))
+case("identity", lambda t, x: minigrad.autograd.walk.identity(x), (2, 3), theirs=lambda t, x: x * 1)
+case("cast", lambda t, x: x.to(t.float32).to(t.float64) * x, (2, 3), second=False, numeric=False)
+case("moved", lambda t, x: x.to("cpu").to(x.device) * 2, (2, 3))
+case("nan_to_num", lambda t, x: t.nan_to_num(x, 1.0, 2.0, 3.0), (2, 3), extreme=True)
+case(
+    "silu",
+    lambda t, x: elementwise.silu(x),
+    (3, 4),
+    theirs=lambda t, x: t.nn.functional.silu(x),
+    extreme=True,
+)
+case(
+    "softplus",
+    lambda t, x: elementwise.softplus(x, 2.0, 3.0),
+    between(-3, 3, 3, 4),
+    theirs=lambda t, x: t.nn.functional.softplus(x, 2.0, 3.0),
+)
+case(
+    "logsigmoid",
+    lambda t, x: elementwise.logsigmoid(x),
+    (3, 4),
+    theirs=lambda t, x: t.nn.functional.logsigmoid(x),
+    extreme=True,
+)
+case("elu", lambda t, x: elementwise.elu(x, 0.7), (3, 4), theirs=lambda t, x: t.nn.functional.elu(x, 0.7))
+case(
+    "leaky_relu",
+    lambda t, x: elementwise.leaky_relu(x, 0.2),
+    (3, 4),
+    theirs=lambda t, x: t.nn.functional.leaky_relu(x, 0.2),
+)
+for _form in ("none", "tanh"):
+    case(
+        "gelu",
+        lambda t, x, f=_form: activations.gelu(x, f),
+        (3, 4),
+        theirs=lambda t, x, f=_form: t.nn.functional.gelu(x, approximate=f),
+    )
+case("clamp", lambda t, x: t.clamp(x, -0.5, 0.7), (3, 4), extreme=True)
+case("clamp", lambda t, x: t.clamp(x, max=0.0), (3, 4))
+case("clamp", lambda t, x: x.clamp(min=0.1), (5,))
+
+# Elementwise: several operands, which broadcast ------------------------------------------------------------
+
+_PAIRS = [
+    ((2, 3), (2, 3)),
+    ((3,), (2, 3)),
+    ((2, 3), (3,)),
+    ((2, 1), (1, 3)),
+    ((1,), (2, 3)),
+    ((), (2, 3)),
+    ((2, 3), ()),
+    ((2, 2, 3), (2, 3)),
+    ((3, 1, 1), (1, 2)),
+    ((1, 1, 1), (2,)),
+    ((1, 3), (1, 1)),
+]
+for _a, _b in _PAIRS:
+    for _name in ("add", "sub", "mul", "maximum", "minimum"):
+        case(_name, lambda t, a, b, f=_name: getattr(t, f)(a, b), _a, _b, extreme=_a == _b)
+    case("div", lambda t, a, b: a / b, _a, between(0.5, 2, *_b), extreme=_a == _b)
+    case("pow", lambda t, a, b: a**b, between(0.5, 2, *_a), _b)
+    case("atan2", lambda t, a, b: t.atan2(a, b), between(0.5, 2, *_a), _b)
+    case("lerp", lambda t, a, b: t.lerp(a, b, 0.3), _a, _b)
+case("remainder", lambda t, a, b: t.remainder(a, b), between(1.1, 1.9, 2, 3), between(0.55, 0.9, 3))
+case("remainder", lambda t, a, b: a % b, between(-1.9, -1.1, 2, 3), between(0.55, 0.9, 2, 1))
+case("fmod", lambda t, a, b: t.fmod(a, b), between(-1.9, -1.1, 2, 3), between(0.55, 0.9, 3))
+case("pow", lambda t, a: a**2, (3, 4), extreme=True)
+case("pow", lambda t, a: a**3, (3, 4), extreme=True)
+case("pow", lambda t, a: a**-1.5, between(0.5, 2, 3))
+case("pow", lambda t, a: a**0, (3,))
+case("pow", lambda t, a: a**1, (3,))
+case("pow", lambda t, b: 2**b, (3,))
+case("lerp", lambda t, a, b, w: t.lerp(a, b, w), (2, 3), (2, 3), (2, 3))
+case("lerp", lambda t, a, b, w: t.lerp(a, b, w), (3,), (2, 1), (1, 3))
+_MASK = np.array([[True, False, True], [False, False, True]])
+case("where", lambda t, m, a, b: t.where(m, a, b), _MASK, (2, 3), (2, 3))
+case("where", lambda t, m, a, b: t.where(m, a, b), _MASK, (3,), (2, 1))
+case("where", lambda t, m, a, b: t.where(m, a, b), _MASK[:1], (4, 2, 1), ())
+case("where", lambda t, m, a: t.where(m, a, -1.5), _MASK, (2, 3))
+case("masked_fill", lambda t, x, m: x.masked_fill(m, -2.5), (2, 3), _MASK)
+case("masked_fill", lambda t, x, m: x.masked_fill(m, float("-inf")), (4, 2, 3), _MASK, numeric=False)
+case("masked_fill", lambda t, x, m: x.masked_fill(m, 0), (3,), _MASK)
+case(
+    "dropout",
+    lambda t, x, m: dropout.dropout(x, m.array, 1.25),
+    (2, 3),
+    _MASK,
+    theirs=lambda t, x, m: x * m * 1.25,
+)
+
+# Shapes ----------------------------------------------------------------------------------------------------
+
+case("reshape", lambda t, x: x.reshape(3, -1), (2, 6))
+case("reshape", lambda t, x: x.reshape(()), (1, 1))
+case("reshape", lambda t, x: x.mT.reshape(6), (2, 3))
+case("reshape", lambda t, x: x.flatten(1), (2, 3, 2))
+case("permute", lambda t, x: x.permute(2, 0, 1), (2, 3, 4))
+case("transpose", lambda t, x: x.transpose(-1, 0), (2, 3, 2))
+case("transpose", lambda t, x: x.t(), (2, 3))
+case("unsqueeze", lambda t, x: x.unsqueeze(-1), (2, 3))
+case("squeeze", lambda t, x: x.squeeze(), (1, 2, 1, 3))
+case("squeeze", lambda t, x: x.squeeze(0), (1, 2, 1))
+case("broadcast_to", lambda t, x: x.expand(2, -1, 3), (2, 1))
+case("broadcast_to", lambda t, x: x.expand(4, 3), ())
+case("diagonal", lambda t, x: t.diagonal(x), (3, 4))
+case("diagonal", lambda t, x: t.diagonal(x, 1, 2, 0), (3, 2, 4))
+case("diagonal", lambda t, x: t.diagonal(x, -2), (4, 3))
+case(
+    "diagonal_scatter",
+    lambda t, x: shape.diagonal_scatter(x, (2, 3, 3), -1, 1, 2),
+    (2, 2),
+    theirs=lambda t, x: t.diag_embed(x, -1, 1, 2),
+)
+case("flip", lambda t, x: x.flip(0, -1), (2, 3, 2))
+case("flip", lambda t, x: t.flip(x, (1,)), (2, 3))
+case("roll", lambda t, x: t.roll(x, 1, 1), (2, 3))
+case("roll", lambda t, x: t.roll(x, (1, -2), (0, 1)), (3, 4))
+case("roll", lambda t, x: t.roll(x, 2), (2, 3))
+case("repeat", lambda t, x: x.repeat(2, 3), (2, 3))
+case("repeat", lambda t, x: x.repeat(2, 1, 3), (3,))
+case("concatenate", lambda t, a, b: t.cat([a, b]), (2, 3), (1, 3))
+case("concatenate", lambda t, a, b, c: t.cat((a, b, c), dim=-1), (2, 3), (2, 1), (2, 2))
+case("concatenate", lambda t, a: t.cat([a, a, a * 2], 1), (2, 3))
+case("stack", lambda t, a, b: t.stack([a, b]), (2, 3), (2, 3))
+case("stack", lambda t, a, b: t.stack((a, b, a), dim=-1), (3,), (3,))
+case(
+    "pad",
+    lambda t, x: shape.pad(x, ((1, 0), (2, 1)), 0.5),
+    (2, 3),
+    theirs=lambda t, x: t.nn.functional.pad(x, (2, 1, 1, 0), value=0.5),
+)
+case("split", lambda t, x: x.split(2, dim=1), (2, 5))
+case("split", lambda t, x: x.split([1, 3], 0)[1], (4, 2))
+case("split", lambda t, x: x.chunk(2, dim=-1)[0] * x.chunk(2, dim=-1)[1], (2, 4))
+case("unbind", lambda t, x: x.unbind(1), (2, 3))
+case("unbind", lambda t, x: x.unbind()[1] * 2, (3,))
+case("tril", lambda t, x: x.tril(), (3, 4))
+case("tril", lambda t, x: t.tril(x, -1), (2, 3, 3))
+case("triu", lambda t, x: t.triu(x, diagonal=1), (3, 3))
+case("repeat_interleave", lambda t, x: x.repeat_interleave(3, dim=1), (2, 2))
+case("repeat_interleave", lambda t, x: t.repeat_interleave(x, 2), (2, 2))
+case("repeat_interleave", lambda t, x, n: t.repeat_interleave(x, n, dim=0), (3, 2), np.array([0, 2, 1]))
+
+# Reductions ------------------------------------------------------------------------------------------------
+
+for _dim in (None, 0, -1, (0, 2), (1,)):
+    for _name in ("sum", "mean", "amax", "amin"):
+        case(
+            _name,
+            lambda t, x, d=_dim, f=_name: getattr(t, f)(x, dim=() if d is None and f[0] == "a" else d),
+            (2, 3, 2),
+        )
+        case(_name, lambda t, x, d=_dim or (0, 1), f=_name: getattr(t, f)(x, dim=d, keepdim=True), (2, 3, 2))
+    for _name in ("var", "std"):
+        case(_name, lambda t, x, d=_dim, f=_name: getattr(t, f)(x, dim=d), (2, 3, 2))
+    case("logsumexp", lambda t, x, d=_dim: t.logsumexp(x, (0, 1, 2) if d is None else d), (2, 3, 2))
+case("sum", lambda t, x: x.sum(), ())
+case("sum", lambda t, x: x.sum(0), (70, 64), second=False, numeric=False)  # long enough for the BLAS form
+case("sum", lambda t, x: x.sum((0, 1), keepdim=True), (8, 9, 64), second=False, numeric=False)
+case("mean", lambda t, x: x.mean(), ())
+case("var", lambda t, x: t.var(x, 1, unbiased=False), (2, 3))
+case("var", lambda t, x: x.var(correction=0, dim=0, keepdim=True), (3, 2))
+case("std", lambda t, x: x.std(dim=-1, keepdim=True, unbiased=False), (2, 3))
+case("logsumexp", lambda t, x: t.logsumexp(x, dim=-1, keepdim=True), (2, 3))
+case("prod", lambda t, x: t.prod(x), (2, 3))
+case("prod", lambda t, x: x.prod(1), (2, 3))
+case("prod", lambda t, x: x.prod(dim=0, keepdim=True), (3, 2))
+case("prod", lambda t, x, z: t.prod(x * z, 1), (3, 3), np.array([[1.0, 0, 1], [0, 0, 1], [1, 1, 1]]))
+case("cumsum", lambda t, x: t.cumsum(x, 0), (3, 2))
+case("cumsum", lambda t, x: x.cumsum(dim=-1), (2, 3))
+case("cumprod", lambda t, x: t.cumprod(x, 1), (2, 3))
+case("cumprod", lambda t, x, z: t.cumprod(x * z, dim=0), (4,), np.array([1.0, 0, 1, 0]), second=False)
+
+# Products --------------------------------------------------------------------------------------------------
+
+for _a, _b in [
+    ((2, 3), (3, 4)),
+    ((3,), (3,)),
+    ((3,), (3, 2)),
+    ((2, 3), (3,)),
+    ((2, 2, 3), (3, 4)),
+    ((2, 3), (2, 3, 4)),
+    ((2, 2, 3), (2, 3, 2)),
+    ((2, 1, 2, 3), (3, 3, 2)),
+    ((3,), (2, 3, 2)),
+    ((2, 2, 3), (3,)),
+    ((2, 1, 2, 3), (1, 3, 3, 1)),
+    ((1, 2, 3), (2, 3, 1)),
+]:
+    case("matmul", lambda t, a, b: t.matmul(a, b), _a, _b)
+case("matmul", lambda t, a: a @ a, (3, 3))
+case("matmul", lambda t, a: a @ a, (3,))
+case("matmul", lambda t, a: a.mT @ a, (2, 3, 2))
+case("outer", lambda t, a, b: t.outer(a, b), (2,), (3,))
+_linear = lambda t, *args: t.nn.functional.linear(*args)
+case("linear", lambda t, *a: linear.linear(*a), (2, 3), (4, 3), (4,), theirs=_linear)
+case("linear", lambda t, x, w: linear.linear(x, w), (2, 2, 3), (4, 3), theirs=_linear)
+case("linear", lambda t, *a: linear.linear(*a), (3,), (2, 3), (2,), theirs=_linear)
+for _equation, *_shapes in [
+    ("ij,jk->ik", (2, 3), (3, 2)),
+    ("bhid,bhjd->bhij", (2, 1, 2, 3), (2, 1, 3, 3)),
+    ("i,i->", (3,), (3,)),
+    ("i,j->ij", (2,), (3,)),
+    ("ij,kj->", (2, 3), (2, 3)),
+    ("bij,ij->b", (2, 2, 3), (2, 3)),
+    ("ii->i", (3, 3)),
+    ("ij->ji", (2, 3)),
+    ("...ij,...jk->...ik", (2, 2, 3), (3, 2)),
+    ("...ij,...jk->...ik", (2, 1, 2, 3), (3, 3, 2)),
+    ("ij,jk", (2, 3), (3, 2)),
+    ("ij,jk,kl->il", (2, 3), (3, 2), (2, 2)),
+    ("ijk,ij->k", (2, 3, 2), (2, 3)),
+    ("ij,ij->ij", (2, 3), (2, 3)),
+]:
+    case("einsum_pair", lambda t, *a, e=_equation: t.einsum(e, *a), *_shapes)
+
+# Indexing --------------------------------------------------------------------------------------------------
+
+_I, _J = np.array([0, 2, 2, -1]), np.array([1, 0, 1, 1])
+_KEYS: list[Any] = [
+    1,
+    -1,
+    slice(None, None, 2),
+    (slice(None), 1),
+    (0, slice(1, None)),
+    (Ellipsis, 0),
+    (None, 1),
+    (slice(1, 2), None),
+]
+for _key in _KEYS:
+    case("getitem", lambda t, x, k=_key: x[k], (3, 2, 2))
+case("getitem", lambda t, x, i: x[i], (3, 2), _I)
+case("getitem", lambda t, x, i: x[i], (3,), _I)
+case("getitem", lambda t, x, i: x[:, i], (2, 3), _I)
+case("getitem", lambda t, x, i, j: x[i, j], (3, 2), _I, _J)
+case("getitem", lambda t, x, i, j: x[i, :, j], (3, 2, 2), _I, _J)
+case("getitem", lambda t, x, i: x[0, i], (2, 3), _I)
+case("getitem", lambda t, x: x[:, [0, 0, 1]], (3, 2))
+case("getitem", lambda t, x, m: x[m], (2, 3), _MASK)
+case("getitem", lambda t, x, m: x[m], (2, 3, 2), _MASK)
+case("getitem", lambda t, x, m: t.masked_select(x, m), (2, 3), _MASK)
+case("getitem", lambda t, x: x.narrow(1, 1, 2), (2, 3))
+case("getitem", lambda t, x: x.select(-1, 1), (2, 3))
+case(
+    "put_back",
+    lambda t, x, i: indexing.put_back(x, (3, 2), (i.array,)),
+    (4, 2),
+    _I,
+    theirs=lambda t, x, i: t.zeros(3, 2, dtype=x.dtype).index_put((i,), x, accumulate=True),
+)
+case(
+    "put_back",
+    lambda t, x: indexing.put_back(x, (3, 2), (slice(1, 2),)),
+    (1, 2),
+    theirs=lambda t, x: t.nn.functional.pad(x, (0, 0, 1, 1)),
+)
+case(
+    "scatter_add_rows",
+    lambda t, x, i: indexing.scatter_add_rows(x, i % 3, 3),
+    (4, 2),
+    _I,
+    theirs=lambda t, x, i: t.zeros(3, 2, dtype=x.dtype).index_put((i,), x, accumulate=True),
+)
+case(
+    "put",
+    lambda t, x, v: indexing.put(x, v, (slice(None), 1)),
+    (2, 3),
+    (2,),
+    theirs=lambda t, x, v: t.select_scatter(x, v, 1, 1),
+)
+case(
+    "put",
+    lambda t, x: indexing.put(x, 1.5, (0,)),
+    (2, 3),
+    theirs=lambda t, x: t.cat([t.full((1, 3), 1.5, dtype=x.dtype), x[1:]]),
+)
+case(
+    "put",
+    lambda t, x, v, i: t.index_copy(x, 0, i, v) if hasattr(t, "index_copy") else x.index_copy(0, i, v),
+    (3, 2),
+    (2, 2),
+    np.array([2, 0]),
+    theirs=lambda t, x, v, i: x.index_copy(0, i, v),
+)
+case(
+    "assign_view",
+    lambda t, x, v: indexing.assign_view(x, v, shape.transpose, (0, 1), 0),
+    (2, 3),
+    (3, 2),
+    theirs=lambda t, x, v: x * 0 + v.t(),
+)
+case(
+    "assign_view",
+    lambda t, x, v: indexing.assign_view(x, v, shape.unbind, (1,), 2),
+    (2, 3),
+    (2,),
+    theirs=lambda t, x, v: t.select_scatter(x, v, 1, 2),
+)
+_AT = np.array([[0, 1, 1], [2, 0, 1]])
+case("gather", lambda t, x, i: t.gather(x, 0, i), (3, 3), _AT)
+case("gather", lambda t, x, i: x.gather(dim=-1, index=i), (2, 3), _AT)
+case("scatter", lambda t, x, i, v: t.scatter(x, 1, i, v), (2, 4), np.array([[0, 3], [2, 1]]), (2, 2))
+case(
+    "scatter",
+    lambda t, x, i, v: t.scatter(x, 0, i, v),
+    (3, 4),
+    np.array([[0, 1], [2, 0]]),
+    (3, 3),
+    theirs=lambda t, x, i, v: t.scatter(x, 0, i, v[:2, :2]),
+)  # fmt: skip  (torch has no gradient for a larger src)
+case("scatter", lambda t, x, i: x.scatter(0, i, 1.5), (3, 3), _AT)
+case("scatter_add", lambda t, x, i, v: t.scatter_add(x, 0, i, v), (3, 3), _AT, (2, 3))
+case(
+    "scatter_add",
+    lambda t, x, i, v: x.scatter_add(1, i, v),
+    (3, 3),
+    _AT,
+    (3, 4),
+    theirs=lambda t, x, i, v: x.scatter_add(1, i, v[:2, :3]),
+)
+case("index_select", lambda t, x, i: t.index_select(x, 1, i), (2, 3), np.array([0, 2, 2]))
+case("index_add", lambda t, x, i, v: t.index_add(x, 0, i, v), (3, 2), np.array([0, 2, 2]), (3, 2))
+case("index_add", lambda t, x, i, v: x.index_add(1, i, v, alpha=2), (2, 3), np.array([1, 1]), (2, 2))
+case(
+    "embedding",
+    lambda t, w, i: indexing.embedding(w, i),
+    (4, 3),
+    _AT,
+    theirs=lambda t, w, i: t.nn.functional.embedding(i, w),
+)
+case(
+    "embedding",
+    lambda t, w, i: indexing.embedding(w, i, 1),
+    (4, 3),
+    _AT,
+    numeric=False,
+    theirs=lambda t, w, i: t.nn.functional.embedding(i, w, padding_idx=1),
+)
+case("sort", lambda t, x: t.sort(x, dim=0), (4, 3))
+case("sort", lambda t, x: x.sort(descending=True)[0], (3, 4))
+case("topk", lambda t, x: t.topk(x, 2), (3, 5))
+case("topk", lambda t, x: x.topk(3, dim=0, largest=False), (4, 2))
+case("topk", lambda t, x: x.topk(2, dim=-1), (2, 40), numeric=False)
+case("gather", lambda t, x: x.max(dim=1)[0], (3, 4))
+case("gather", lambda t, x: x.min(0, keepdim=True).values, (3, 4))
+
+# Fused ops -------------------------------------------------------------------------------------------------
+
+for _dim in (0, 1, -1):
+    case("softmax", lambda t, x, d=_dim: t.softmax(x, dim=d), (2, 3, 4))
+    case("log_softmax", lambda t, x, d=_dim: x.log_softmax(d), (2, 3, 4))
+case(
+    "softmax_gradient",
+    lambda t, g, out: softmax.softmax_gradient(g, out, 1),
+    (2, 3),
+    (2, 3),
+    theirs=lambda t, g, out: out * (g - (g * out).sum(1, keepdim=True)),
+)
+case(
+    "log_softmax_gradient",
+    lambda t, g, out: softmax.log_softmax_gradient(g, out, 0),
+    (2, 3),
+    (2, 3),
+    theirs=lambda t, g, out: g - out.exp() * g.sum(0, keepdim=True),
+)
+case(
+    "layer_norm",
+    lambda t, x, w, b: normalization.layer_norm(x, w, b, 1e-5),
+    (2, 3, 4),
+    (4,),
+    (4,),
+    theirs=lambda t, x, w, b: t.nn.functional.layer_norm(x, (4,), w, b),
+)
+case(
+    "layer_norm",
+    lambda t, x: normalization.layer_norm(x, None, None, 1e-5),
+    (3, 5),
+    theirs=lambda t, x: t.nn.functional.layer_norm(x, (5,)),
+)
+case(
+    "layer_norm",
+    lambda t, x, w: normalization.layer_norm(x, w, None, 1e-5),
+    (3, 5),
+    (5,),
+    theirs=lambda t, x, w: t.nn.functional.layer_norm(x, (5,), w),
+)
+case(
+    "rms_norm",
+    lambda t, x, w: normalization.rms_norm(x, w, 1e-6),
+    (2, 3, 4),
+    (4,),
+    theirs=lambda t, x, w: t.nn.functional.rms_norm(x, (4,), w, 1e-6),
+)
+case(
+    "rms_norm",
+    lambda t, x: normalization.rms_norm(x, None, 1e-6),
+    (3, 5),
+    theirs=lambda t, x: t.nn.functional.rms_norm(x, (5,), None, 1e-6),
+)
+_TARGET = np.array([2, 0, -100, 4])
+for _smooth in (0.0, 0.1):
+    case(
+        "cross_entropy",
+        lambda t, x, y, s=_smooth: loss.cross_entropy(x, y, None, -100, s),
+        (4, 5),
+        _TARGET,
+        theirs=lambda t, x, y, s=_smooth: t.nn.functional.cross_entropy(
+            x, y, reduction="none", label_smoothing=s
+        ),
+    )
+    case(
+        "cross_entropy",
+        lambda t, x, y, w, s=_smooth: loss.cross_entropy(x, y, w, -100, s),
+        (4, 5),
+        _TARGET,
+        np.array([0.5, 1, 2, 1, 3]),
+        theirs=lambda t, x, y, w, s=_smooth: t.nn.functional.cross_entropy(
+            x, y, w, reduction="none", label_smoothing=s
+        ),
+    )
+    for _reduction in ("mean", "sum"):
+        case(
+            "linear_cross_entropy",
+            lambda t, x, w, b, y, s=_smooth, r=_reduction: loss.linear_cross_entropy(x, w, b, y, -100, s, r),
+            (4, 3),
+            (5, 3),
+            (5,),
+            _TARGET,
+            theirs=lambda t, x, w, b, y, s=_smooth, r=_reduction: t.nn.functional.cross_entropy(
+                t.nn.functional.linear(x, w, b), y, label_smoothing=s, reduction=r
+            ),
+        )
+case(
+    "linear_cross_entropy",
+    lambda t, x, w, y: loss.linear_cross_entropy(x, w, None, y),
+    (4, 3),
+    (5, 3),
+    _TARGET,
+    theirs=lambda t, x, w, y: t.nn.functional.cross_entropy(x @ w.t(), y),
+)
+_sdpa = attention.scaled_dot_product_attention
+_QKV: tuple[Input, ...] = ((1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 3))
+_ALLOWED = np.array([[True, True, False, True, False], [False, True, True, True, True], [True] * 5])
+_attend = lambda t, q, k, v, **more: t.nn.functional.scaled_dot_product_attention(q, k, v, **more)
+case(
+    "scaled_dot_product_attention",
+    lambda t, q, k, v: _sdpa(q, k, v, None, None, False, 0.5),
+    *_QKV,
+    theirs=lambda t, q, k, v: _attend(t, q, k, v),
+)
+case(
+    "scaled_dot_product_attention",
+    lambda t, q, k, v: _sdpa(q, k, v, None, None, True, 0.5),
+    (2, 1, 3, 4),
+    (2, 1, 3, 4),
+    (2, 1, 3, 2),
+    theirs=lambda t, q, k, v: _attend(t, q, k, v, is_causal=True),
+)
+case(
+    "scaled_dot_product_attention",
+    lambda t, q, k, v, m: _sdpa(q, k, v, m, None, False, 0.3),
+    *_QKV,
+    _ALLOWED,
+    theirs=lambda t, q, k, v, m: _attend(t, q, k, v, attn_mask=m, scale=0.3),
+)
+case(
+    "scaled_dot_product_attention",
+    lambda t, q, k, v, m: _sdpa(q, k, v, m, None, False, 1 / math.sqrt(4)),
+    *_QKV,
+    (3, 5),
+    theirs=lambda t, q, k, v, m: _attend(t, q, k, v, attn_mask=m),
+)
+
+# Nothing at all: tensors without elements ------------------------------------------------------------------
+
+for _name in ("exp", "relu", "sigmoid", "abs"):
+    case(_name, lambda t, x, f=_name: getattr(t, f)(x), (0,))
+case("add", lambda t, a, b: a + b, (0, 3), (3,))
+case("mul", lambda t, a, b: a * b, (2, 0), (1,))
+case("gelu", lambda t, x: activations.gelu(x), (2, 0), theirs=lambda t, x: t.nn.functional.gelu(x))
+case("sum", lambda t, x: x.sum(), (0,))
+case("sum", lambda t, x: x.sum(1), (2, 0, 3))
+case("mean", lambda t, x: x.mean(0), (2, 0))
+case("prod", lambda t, x: x.prod(), (0,))
+case("cumsum", lambda t, x: x.cumsum(0), (0, 2))
+case("matmul", lambda t, a, b: a @ b, (2, 0), (0, 3))
+case("matmul", lambda t, a, b: a @ b, (0, 2), (2, 3))
+case("matmul", lambda t, a, b: a @ b, (2, 3, 0), (0, 2))
+case("matmul", lambda t, a, b: a @ b, (2, 0, 3), (3, 2))
+case("linear", lambda t, *a: linear.linear(*a), (0, 3), (2, 3), (2,), theirs=_linear)
+case("linear", lambda t, *a: linear.linear(*a), (2, 0), (3, 0), (3,), theirs=_linear)
+case("linear", lambda t, *a: linear.linear(*a), (2, 0, 3), (2, 3), (2,), theirs=_linear)
+case("concatenate", lambda t, a, b: t.cat([a, b]), (0, 3), (2, 3))
+case("getitem", lambda t, x: x[1:1], (3, 2))
+case("getitem", lambda t, x, i: x[i], (3, 2), np.array([], np.int64))
+case("getitem", lambda t, x, m: x[m], (3, 2), np.zeros(3, bool))
+case(
+    "embedding",
+    lambda t, w, i: indexing.embedding(w, i),
+    (4, 3),
+    np.zeros((2, 0), np.int64),
+    theirs=lambda t, w, i: w[i],
+)
+case("softmax", lambda t, x: t.softmax(x, -1), (0, 3))
+case("log_softmax", lambda t, x: t.log_softmax(x, -1), (0, 3))
+case(
+    "layer_norm",
+    lambda t, x, w, b: normalization.layer_norm(x, w, b, 1e-5),
+    (0, 4),
+    (4,),
+    (4,),
+    theirs=lambda t, x, w, b: t.nn.functional.layer_norm(x, (4,), w, b),
+)
+case(
+    "rms_norm",
+    lambda t, x, w: normalization.rms_norm(x, w, 1e-6),
+    (0, 4),
+    (4,),
+    theirs=lambda t, x, w: t.nn.functional.rms_norm(x, (4,), w, 1e-6),
+)
+case(
+    "cross_entropy",
+    lambda t, x, y: loss.cross_entropy(x, y),
+    (0, 5),
+    np.array([], np.int64),
+    theirs=lambda t, x, y: t.nn.functional.cross_entropy(x, y, reduction="none"),
+)
+case("einsum_pair", lambda t, a, b: t.einsum("ij,jk->ik", a, b), (2, 0), (0, 3))
+case("split", lambda t, x: x.split(2), (0, 2))
+case("unbind", lambda t, x: x.unbind(0), (2, 0))
+case("broadcast_to", lambda t, x: x.expand(0, 3), (1, 3))
+case("sort", lambda t, x: x.sort(), (2, 0))

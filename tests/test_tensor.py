@@ -1,0 +1,319 @@
+"""The Tensor itself: Python's protocols, attributes, ways in and out."""
+
+from __future__ import annotations
+
+import copy
+import operator
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.parity import assert_close, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+
+
+def test_numbers() -> None:
+    x = minigrad.tensor(3.75)
+    assert (float(x), int(x), bool(x), x.item()) == (3.75, 3, True, 3.75)
+    assert isinstance(x.item(), float)
+    assert isinstance(minigrad.tensor(3).item(), int)
+    assert minigrad.tensor(True).item() is True
+    assert float(minigrad.tensor([[2.5]])) == 2.5
+    assert not minigrad.tensor([0.0])
+    n = minigrad.tensor(2)
+    assert [10, 20, 30][n] == 30
+    assert list(range(n)) == [0, 1]
+    assert "ab" * n == "abab"
+    with pytest.raises(TypeError, match="index"):
+        [1][minigrad.tensor(0.0)]
+    with pytest.raises(RuntimeError, match="3 values is ambiguous"):
+        bool(minigrad.ones(3))
+    with pytest.raises(RuntimeError, match="3 elements cannot be converted to Scalar"):
+        minigrad.ones(3).item()
+    with pytest.raises(RuntimeError, match="cannot be converted"):
+        float(minigrad.ones(2))
+
+
+def test_format() -> None:
+    x = minigrad.tensor(3.14159, requires_grad=True)
+    assert f"{x:.2f}" == "3.14"
+    assert f"{minigrad.tensor(7):03d}" == "007"
+    assert f"{x}" == f"{x.item()}"
+    assert f"{minigrad.ones(2)}" == "tensor([1., 1.])"
+    with pytest.raises(TypeError, match="unsupported format string"):
+        f"{minigrad.ones(2):.2f}"
+    assert operator.mod("%.1f", minigrad.tensor(2.5)) == "2.5"
+    assert round(float(x), 1) == 3.1
+
+
+def test_sequences() -> None:
+    x = minigrad.tensor([[1.0, 2.0], [3.0, 4.0]])
+    assert len(x) == 2
+    assert [row.tolist() for row in x] == [[1, 2], [3, 4]]
+    _first, second = x
+    assert second.tolist() == [3, 4]
+    assert 3.0 in x
+    assert 7 not in x
+    assert minigrad.tensor(4.0) in x
+    assert [r.tolist() for r in reversed(x)] == [[3, 4], [1, 2]]
+    with pytest.raises(RuntimeError, match="in"):
+        operator.contains(x, "a")
+    for broken in (lambda: len(minigrad.tensor(1.0)), lambda: iter(minigrad.tensor(1.0))):
+        with pytest.raises(TypeError, match="0-d tensor"):
+            broken()
+    rows = list(minigrad.ones(2, 3, requires_grad=True))
+    assert all(r.requires_grad for r in rows)
+
+
+def test_hash_is_identity() -> None:
+    x, y = minigrad.ones(2), minigrad.ones(2)
+    assert len({x, y, x}) == 2
+    assert {x: 1}[x] == 1
+    assert hash(x) != hash(y)
+
+
+def test_operators_of_python() -> None:
+    x = minigrad.tensor([1.0, -2.0])
+    assert (+x).tolist() == [1, -2]
+    assert (-x).tolist() == [-1, 2]
+    assert abs(x).tolist() == [1, 2]
+    assert (7 // x).tolist() == [7, -4]
+    y = x
+    y **= 2
+    assert y is x
+    assert x.tolist() == [1, 4]
+    m = minigrad.tensor([True, False])
+    m &= minigrad.tensor([True, True])
+    m |= minigrad.tensor([False, True])
+    m ^= minigrad.tensor([True, False])
+    assert m.tolist() == [False, True]
+    x @= minigrad.ones(2, 2)
+    assert x.tolist() == [5, 5]
+
+
+def test_to_numpy_and_back() -> None:
+    x = minigrad.ones(2, 3)
+    array = x.numpy()
+    array[0, 0] = 5
+    assert x[0, 0].item() == 5
+    assert np.asarray(x) is array or np.shares_memory(np.asarray(x), array)
+    assert np.array(x, dtype=np.float64).dtype == np.float64
+    assert np.array([minigrad.tensor(1.0), minigrad.tensor(2.0)]).tolist() == [1, 2]
+    assert np.mean([minigrad.tensor(1.0), minigrad.tensor(2.0)]) == 1.5
+    g = minigrad.ones(2, requires_grad=True)
+    for out in (g.numpy, lambda: np.asarray(g)):
+        with pytest.raises(RuntimeError, match=r"requires grad. Use tensor.detach\(\).numpy\(\)"):
+            out()
+    assert g.numpy(force=True).tolist() == [1, 1]
+    assert g.detach().numpy().tolist() == [1, 1]
+    assert x.tolist() == array.tolist()
+
+
+def test_numpy_of_another_device(device: str) -> None:
+    x = minigrad.ones(2, device=device)
+    if device != "cpu":
+        with pytest.raises(TypeError, match=r"Use Tensor\.cpu\(\)"):
+            x.numpy()
+    assert x.cpu().numpy().tolist() == x.numpy(force=True).tolist() == [1, 1]
+    assert str(x.device) == device
+    assert x.to("cpu").device.type == "cpu"
+    assert x.to(device) is x
+    assert x.tolist() == [1, 1]
+
+
+def test_copies() -> None:
+    x = minigrad.tensor([1.0, 2.0], requires_grad=True)
+    (x * 2).sum().backward()
+    y = copy.deepcopy(x)
+    assert y.is_leaf
+    assert y.requires_grad
+    assert y.grad.tolist() == [2, 2]
+    y.data[0] = 9
+    assert x.tolist() == [1, 2]
+    shared = copy.deepcopy({"a": x, "b": x})
+    assert shared["a"] is shared["b"]
+    with pytest.raises(RuntimeError, match="only leaf tensors"):
+        copy.deepcopy(x * 2)
+    z = copy.copy(x)
+    assert z.tolist() == [1, 2]
+    detached = copy.deepcopy((x * 2).detach())
+    assert not detached.requires_grad
+
+
+def test_pickle() -> None:
+    for x in (
+        minigrad.randn(2, 3, requires_grad=True),
+        minigrad.arange(4),
+        minigrad.tensor(True),
+        minigrad.ones(2, 3).t(),
+    ):
+        y = pickle.loads(pickle.dumps(x))
+        assert (y.tolist(), y.dtype, y.requires_grad, y.shape) == (
+            x.tolist(),
+            x.dtype,
+            x.requires_grad,
+            x.shape,
+        )
+    with pytest.raises(RuntimeError, match="only leaf tensors"):
+        pickle.dumps(minigrad.ones(1, requires_grad=True) * 2)
+    assert pickle.loads(pickle.dumps(minigrad.float16)) is minigrad.float16
+
+
+def test_attributes() -> None:
+    x = minigrad.zeros(2, 3, dtype=minigrad.float64)
+    assert (x.itemsize, x.element_size(), x.nbytes, x.is_cuda, x.get_device()) == (8, 8, 48, False, -1)
+    assert (x.device.type, x.device == minigrad.device("cpu"), str(x.device)) == ("cpu", True, "cpu")
+    assert (x.is_leaf, x.grad_fn, x.output_nr, x.grad) == (True, None, 0, None)
+    assert x.is_floating_point()
+    assert x.type() == "minigrad.DoubleTensor"
+    assert x.data_ptr() == x.array.ctypes.data
+    assert x[1:].data_ptr() == x.data_ptr() + 24
+    assert isinstance(x, minigrad.Tensor)
+    assert minigrad.is_tensor(x)
+    assert not minigrad.is_tensor(x.array)
+    assert "relu" in dir(x)
+
+
+def test_grad_attribute() -> None:
+    x = minigrad.ones(2, requires_grad=True)
+    x.grad = minigrad.zeros(2)
+    (x * 3).sum().backward()
+    assert x.grad.tolist() == [3, 3]
+    with pytest.raises(
+        RuntimeError, match=r"assigned grad has data of a different size: \[3\], expected \[2\]"
+    ):
+        x.grad = minigrad.zeros(3)
+    x.grad = None
+    assert x.grad is None
+    y = x * 2
+    assert (y.is_leaf, y.grad_fn.name(), y.requires_grad) == (False, "MulBackward", True)
+    assert y.grad_fn.next_functions == ((None, 0),)
+    with pytest.raises(RuntimeError, match="leaf variables"):
+        y.requires_grad_(False)
+    assert not y.detach().requires_grad
+    assert x.requires_grad_(False) is x
+    assert not (x * 2).requires_grad
+    y.detach_()
+    assert y.is_leaf
+    assert not y.requires_grad
+
+
+def test_detach_and_data_share_memory() -> None:
+    x = minigrad.ones(3, requires_grad=True)
+    d = x.detach()
+    d[0] = 5
+    assert x[0].item() == 5
+    x.data.mul_(2)
+    assert x.tolist() == [10, 2, 2]
+    x.data = minigrad.zeros(2)
+    assert x.shape == (2,)
+    assert x.requires_grad
+
+
+def test_conversions_keep_the_graph() -> None:
+    x = minigrad.tensor([1.5], requires_grad=True)
+    (x.double() * 2).half().float().sum().backward()
+    assert x.grad.tolist() == [2]
+    assert x.to(minigrad.float32) is x
+    assert x.to("cpu") is x
+    assert x.to(x, copy=True) is not x
+    with pytest.raises(TypeError, match="is not a dtype"):
+        x.to(dtype="real")
+    with pytest.raises(ValueError, match="is not a device"):
+        x.to("gpu:0")
+
+
+def test_methods_equal_functions() -> None:
+    """Every function of a tensor that is a method in torch, too, is one here."""
+    x = torch.ones(1)
+    missing = [
+        name
+        for name in minigrad.__all__
+        if callable(getattr(torch, name, None)) and hasattr(x, name) and not hasattr(minigrad.Tensor, name)
+    ]
+    assert missing == []
+
+
+def test_equality_helpers() -> None:
+    x = minigrad.tensor([1.0, float("nan")])
+    assert not minigrad.equal(x, x)
+    assert minigrad.equal(minigrad.ones(2), minigrad.ones(2))
+    assert not minigrad.equal(minigrad.ones(2), minigrad.ones(3))
+    assert not minigrad.allclose(x, x)
+    assert minigrad.allclose(x, x, equal_nan=True)
+    assert minigrad.allclose(
+        minigrad.tensor([float("inf"), 1.0]), minigrad.tensor([float("inf"), 1.0 + 1e-7])
+    )
+    assert not minigrad.allclose(minigrad.ones(1), minigrad.tensor([float("inf")]))
+
+
+def test_no_warnings_reach_the_program(recwarn: pytest.WarningsRecorder) -> None:
+    """PyTorch is silent about 1/0 and log 0; so is minigrad, without touching NumPy's settings."""
+    import subprocess
+    import sys
+
+    program = (
+        "import numpy as np, minigrad as t\n"
+        "before = np.geterr()\n"
+        "x = t.tensor([0.0, -1.0, 1e38], requires_grad=True)\n"
+        "(1 / x + x.log() + x.exp() * x * x + x.sqrt() + x.sigmoid()).sum().backward()\n"
+        "t.full((2, 2), float('-inf')).softmax(-1); t.zeros(0).mean()\n"
+        "assert np.geterr() == before\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+
+
+SAME: list[Any] = [
+    lambda x: x.add(1).sub(0.5).mul(2).div(3),
+    lambda x: x.pow(2).sqrt(),
+    lambda x: x.clamp(min=0),
+    lambda x: x.softmax(dim=-1),
+    lambda x: x.log_softmax(1),
+    lambda x: x.abs().log(),
+    lambda x: x.masked_fill(x < 0, 0),
+    lambda x: x.cumsum(-1),
+    lambda x: x.ne(0).sum(),
+    lambda x: x.eq(x).all(),
+    lambda x: x.matmul(x.mT),
+    lambda x: x.gt(0).any(),
+    lambda x: x.sign(),
+    lambda x: x.flip(dims=[0]),
+    lambda x: x.index_select(dim=1, index=x.argmax(1)),
+    lambda x: x.norm(dim=-1, keepdim=True),
+    lambda x: x.type_as(x.double()),
+    lambda x: x.float().mean(),
+    lambda x: x.repeat_interleave(2, 0),
+    lambda x: x.square().sum(),
+    lambda x: x.reciprocal(),
+    lambda x: x.fmod(0.3),
+    lambda x: x.ceil() + x.floor() + x.round(),
+    lambda x: x.expand_as(x),
+    lambda x: x.lt(0).long().sum(-1),
+    lambda x: x.topk(1, dim=-1)[1].squeeze(),
+    lambda x: x.max(-1)[1],
+    lambda x: x.new_zeros(2),
+    lambda x: x.nan_to_num(),
+    lambda x: x.sigmoid() * x.tanh(),
+    lambda x: x.relu(),
+    lambda x: x.argsort(),
+    lambda x: x.tril(),
+    lambda x: x.logsumexp(dim=-1, keepdim=True),
+    lambda x: x.unique(),
+    lambda x: x.view(-1)[x.view(-1) > 0],
+    lambda x: x.erf(),
+    lambda x: x.count_nonzero(),
+    lambda x: x.std(dim=-1),
+    lambda x: x.narrow(0, 0, 1),
+    lambda x: x.bmm(x) if x.ndim == 3 else x,
+]
+
+
+@pytest.mark.parametrize("index", range(len(SAME)))
+def test_methods(index: int) -> None:
+    values = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
+    assert_close(SAME[index](ours(values)), SAME[index](theirs(values)), 1e-5)
