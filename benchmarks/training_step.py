@@ -1,9 +1,9 @@
-"""One training step of an encoder-decoder transformer on minigrad and on PyTorch: the same source text for both.
+"""One training step of an encoder-decoder transformer on minigrad and PyTorch, from one source text.
 
     python -m benchmarks.training_step [--work small] [--rounds 5]
 
-Each library runs in a process of its own, in turns; the figures are medians. Both start from PyTorch's weights,
-and their losses and gradients are compared before any time is printed. It needs PyTorch (a CPU build will do).
+Each library runs in a process of its own, in turns; the figures are medians. Both start from the same weights,
+and losses and gradients are compared before any time is printed. It needs PyTorch (a CPU build will do).
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def build(torch: Any, work: str, dropout: float) -> Any:
             self.transformer = nn.Transformer(d_model, heads, layers, layers, d_ff, dropout, batch_first=True)
 
         def forward(self, source: Any, target: Any, mask: Any) -> Any:
-            states = self.transformer(self.embedding(source), self.embedding(target), tgt_mask=mask, tgt_is_causal=True)
+            states = self.transformer(
+                self.embedding(source), self.embedding(target), tgt_mask=mask, tgt_is_causal=True
+            )
             return nn.functional.linear(states, self.embedding.weight)
 
     model = Model()
@@ -85,7 +87,17 @@ def run(library: str, work: str, steps: int) -> dict[str, Any]:
 
 def measure(library: str, work: str, steps: int) -> dict[str, Any]:
     """``run`` in a process of its own."""
-    command = [sys.executable, "-m", "benchmarks.training_step", "--child", library, "--work", work, "--steps", str(steps)]
+    command = [
+        sys.executable,
+        "-m",
+        "benchmarks.training_step",
+        "--child",
+        library,
+        "--work",
+        work,
+        "--steps",
+        str(steps),
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return found

@@ -37,7 +37,7 @@ def options() -> argparse.Namespace:
 def cross_attention(
     model: Transformer, tokenizer: Tokenizer, sentence: str
 ) -> tuple[list[str], list[str], list[list[float]]]:
-    """Source tokens (S), target tokens (T), and how much each target token took from each source token (T, S).
+    """Source tokens (S), target tokens (T), and what each target token took from each source token (T, S).
 
     The last decoder layer's cross-attention, the mean over its heads, at the position that wrote the token.
     """
@@ -55,7 +55,10 @@ def cross_attention(
     handle = layer.register_forward_pre_hook(note)
     model.decode(mg.cat((mg.full((1, 1), BOS), target[:, :-1]), 1), memory, mask)
     handle.remove()
-    names = [["⟨end⟩" if i == EOS else tokenizer.token(i) for i in ids[0]] for ids in (source.tolist(), target.tolist())]
+    names = [
+        ["⟨end⟩" if i == EOS else tokenizer.token(i) for i in ids[0]]
+        for ids in (source.tolist(), target.tolist())
+    ]
     return names[0], names[1], seen["weights"].tolist()
 
 
@@ -75,8 +78,15 @@ def draw(source: list[str], target: list[str], weights: list[list[float]], outpu
     for row, values in enumerate(weights):
         for column, value in enumerate(values):
             if value >= 0.05:
-                axes.text(column, row, f"{value:.2f}".lstrip("0"), ha="center", va="center", fontsize=8,
-                          color="white" if value > 0.55 else "black")  # fmt: skip
+                axes.text(
+                    column,
+                    row,
+                    f"{value:.2f}".lstrip("0"),
+                    ha="center",
+                    va="center",
+                    fontsize=8,
+                    color="white" if value > 0.55 else "black",
+                )
     axes.set_ylabel("written")
     figure.tight_layout()
     figure.savefig(output, metadata={"Software": None})

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-
 from .backend import cuda as _cuda
 from .backend import for_device, random
 from .backend.device import Device

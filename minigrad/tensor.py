@@ -75,8 +75,8 @@ def _operator(op: Op, in_order: bool = True) -> Operator:
         if kind is not Tensor and kind is not float and kind is not int:
             other = operand(other, self)
             if other is NotImplemented:
-                return NotImplemented  # type: ignore[no-any-return]
-        return apply(op, (self, other) if in_order else (other, self))  # type: ignore[no-any-return]
+                return NotImplemented
+        return apply(op, (self, other) if in_order else (other, self))
 
     method.__doc__ = op.__doc__
     return method
@@ -88,8 +88,8 @@ def _inplace_operator(op: Op) -> Operator:
     def method(self: Tensor, other: Any) -> Tensor:
         other = operand(other, self)
         if other is NotImplemented:
-            return NotImplemented  # type: ignore[no-any-return]
-        return mutate(self, op, (self, other))  # type: ignore[no-any-return]
+            return NotImplemented
+        return mutate(self, op, (self, other))
 
     return method
 
@@ -100,7 +100,7 @@ def _inplace(op: Op, defaults: tuple[Any, ...] = ()) -> Callable[..., Tensor]:
     def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         given = tuple(a if (a := operand(v, self)) is not NotImplemented else v for v in args)
         bound = op.bind((self, *given, *defaults[len(given) :]), kwargs)
-        return mutate(self, op, bound)  # type: ignore[no-any-return]
+        return mutate(self, op, bound)
 
     method.__name__ = f"{op.name}_"
     method.__doc__ = f"In place: {op.__doc__}"
@@ -238,7 +238,7 @@ class Tensor(Variable):
     @property
     def grad(self) -> Tensor | None:
         """The gradient that ``backward()`` has added up."""
-        return self._grad  # type: ignore[no-any-return]
+        return self._grad
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
@@ -283,7 +283,7 @@ class Tensor(Variable):
     @property
     def data(self) -> Tensor:
         """The same memory without history; changes in place go unnoticed."""
-        return wrap(self.array)  # type: ignore[no-any-return]
+        return wrap(self.array)
 
     @data.setter
     def data(self, value: Tensor) -> None:
@@ -487,16 +487,16 @@ class Tensor(Variable):
     __ixor__ = _inplace_operator(e.bitwise_xor)
 
     def __neg__(self) -> Tensor:
-        return apply(e.neg, (self,))  # type: ignore[no-any-return]
+        return apply(e.neg, (self,))
 
     def __pos__(self) -> Tensor:
         return self
 
     def __abs__(self) -> Tensor:
-        return apply(e.abs, (self,))  # type: ignore[no-any-return]
+        return apply(e.abs, (self,))
 
     def __invert__(self) -> Tensor:
-        return apply(e.bitwise_not, (self,))  # type: ignore[no-any-return]
+        return apply(e.bitwise_not, (self,))
 
     def __matmul__(self, other: Any) -> Tensor:
         other = operand(other, self)
@@ -569,7 +569,7 @@ class Tensor(Variable):
                 "only leaf tensors can be deep-copied: use .detach().clone() for one with a history"
             )
         if id(self) in memo:
-            return memo[id(self)]  # type: ignore[no-any-return]
+            return memo[id(self)]
         made = self.__class__.__new__(self.__class__)
         memo[id(self)] = made
         made.array, made._version, made._needs = self.array.copy(), [0, None], self._needs
@@ -595,12 +595,12 @@ class Tensor(Variable):
     def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """In place: self + alpha · other."""
         scaled = other if alpha == 1 else other * alpha
-        return mutate(self, e.add, (self, operand(scaled, self)))  # type: ignore[no-any-return]
+        return mutate(self, e.add, (self, operand(scaled, self)))
 
     def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
         """In place: self - alpha · other."""
         scaled = other if alpha == 1 else other * alpha
-        return mutate(self, e.sub, (self, operand(scaled, self)))  # type: ignore[no-any-return]
+        return mutate(self, e.sub, (self, operand(scaled, self)))
 
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
         """In place: self + value · tensor1 · tensor2."""
@@ -631,12 +631,12 @@ class Tensor(Variable):
     def scatter_(self, dim: Any, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
         """In place: self[index[i, j], j] = src[i, j] for dim 0, and so on."""
         args = indexing.scatter_arguments(self, dim, index, value if src is None else src)
-        return mutate(self, index_ops.scatter, args)  # type: ignore[no-any-return]
+        return mutate(self, index_ops.scatter, args)
 
     def scatter_add_(self, dim: Any, index: Tensor, src: Tensor) -> Tensor:
         """In place: self[index[i, j], j] += src[i, j] for dim 0, and so on."""
         args = indexing.scatter_arguments(self, dim, index, src)
-        return mutate(self, index_ops.scatter_add, args)  # type: ignore[no-any-return]
+        return mutate(self, index_ops.scatter_add, args)
 
     def index_fill_(self, dim: Any, index: Tensor, value: Any) -> Tensor:
         """In place: the slices index[i] along ``dim`` are ``value``."""
@@ -660,12 +660,12 @@ class Tensor(Variable):
 
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """This tensor where the condition holds, ``other`` elsewhere."""
-        return pointwise.where(condition, self, other)  # type: ignore[no-any-return]
+        return pointwise.where(condition, self, other)
 
     def _become(self, result: Tensor, name: str) -> Tensor:
         """Take over the values and the history of a tensor of the same shape."""
         tape.check_mutable(self, name)
-        return mutate(self, e.clone, (result,))  # type: ignore[no-any-return]
+        return mutate(self, e.clone, (result,))
 
     def normal_(self, mean: Any = 0.0, std: Any = 1.0, *, generator: Generator | None = None) -> Tensor:
         """In place: normal random numbers."""

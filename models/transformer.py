@@ -33,9 +33,16 @@ class Config:
     """
 
     def __init__(
-        self, vocabulary: int, d_model: int = 512, heads: int = 8, layers: int = 6, d_ff: int = 2048,
-        dropout: float = 0.1, positions: int = 1024, norm_first: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        vocabulary: int,
+        d_model: int = 512,
+        heads: int = 8,
+        layers: int = 6,
+        d_ff: int = 2048,
+        dropout: float = 0.1,
+        positions: int = 1024,
+        norm_first: bool = False,
+    ) -> None:
         if d_model % heads or d_model % 2:
             raise ValueError(f"d_model ({d_model}) must be even and a multiple of heads ({heads})")
         self.vocabulary, self.d_model, self.heads, self.layers = vocabulary, d_model, heads, layers
@@ -57,8 +64,9 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(config.d_model, config.d_model)
         self.output = nn.Linear(config.d_model, config.d_model)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False,
-                cache: Cache | None = None) -> Tensor:  # fmt: skip
+    def forward(
+        self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False, cache: Cache | None = None
+    ) -> Tensor:
         """Queries from ``x`` (B, T, D), keys and values from ``memory`` (B, S, D) -> (B, T, D).
 
         The mask (B, 1, 1, S) is True where attention is allowed. A cache holds keys and values of tokens
@@ -179,16 +187,22 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(config.dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
-        final = nn.LayerNorm if config.norm_first else nn.Identity  # nothing else normalises the last sum then
+        final = (
+            nn.LayerNorm if config.norm_first else nn.Identity
+        )  # nothing else normalises the last sum then
         self.encoder_norm, self.decoder_norm = final(config.d_model), final(config.d_model)
-        self.register_buffer("positions", positional_encoding(config.positions, config.d_model), persistent=False)
+        self.register_buffer(
+            "positions", positional_encoding(config.positions, config.d_model), persistent=False
+        )
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, start: int = 0) -> Tensor:
         """Sections 3.4 and 3.5: embeddings times √D, plus positions. (B, T) -> (B, T, D)"""
         end = start + tokens.shape[1]
         if end > self.config.positions:
-            raise ValueError(f"a sentence of {end} tokens is longer than the model's {self.config.positions} positions")
+            raise ValueError(
+                f"a sentence of {end} tokens is longer than the model's {self.config.positions} positions"
+            )
         x = self.embedding(tokens) * math.sqrt(self.config.d_model)
         return self.dropout(x + self.positions[start:end])
 
@@ -200,8 +214,14 @@ class Transformer(nn.Module):
             x = layer(x, mask)
         return self.encoder_norm(x), mask
 
-    def decode(self, target: Tensor, memory: Tensor, mask: Tensor, caches: list[LayerCache] | None = None,
-               start: int = 0) -> Tensor:  # fmt: skip
+    def decode(
+        self,
+        target: Tensor,
+        memory: Tensor,
+        mask: Tensor,
+        caches: list[LayerCache] | None = None,
+        start: int = 0,
+    ) -> Tensor:
         """Target tokens (B, T) that begin at position ``start`` -> states (B, T, D)."""
         x = self.embed(target, start)
         for i, layer in enumerate(self.decoder):
@@ -213,26 +233,33 @@ class Transformer(nn.Module):
         return F.linear(self.decode(target, *self.encode(source)), self.embedding.weight)
 
     def loss(self, source: Tensor, target: Tensor, label_smoothing: float = 0.0) -> Tensor:
-        """The mean cross-entropy of each token of ``target`` (B, T), which begins with BOS, after those before it."""
+        """The mean cross-entropy of each token of ``target`` (B, T), from BOS on, after those before it."""
         states = self.decode(target[:, :-1], *self.encode(source))
         return F.linear_cross_entropy(
-            states.reshape(-1, self.config.d_model), self.embedding.weight, target[:, 1:].reshape(-1),
-            ignore_index=PAD, label_smoothing=label_smoothing,
-        )  # fmt: skip
+            states.reshape(-1, self.config.d_model),
+            self.embedding.weight,
+            target[:, 1:].reshape(-1),
+            ignore_index=PAD,
+            label_smoothing=label_smoothing,
+        )
 
-    # Decoding ---------------------------------------------------------------------------------------------------
+    # Decoding -----------------------------------------------------------------------------------------------
 
     def new_caches(self) -> list[LayerCache]:
         """Empty caches: for each decoder layer, those of its self- and its cross-attention."""
         return [(Cache(grows=True), Cache(grows=False)) for _ in self.decoder]
 
-    def next_logits(self, tokens: Tensor, memory: Tensor, mask: Tensor, caches: list[LayerCache] | None) -> Tensor:
+    def next_logits(
+        self, tokens: Tensor, memory: Tensor, mask: Tensor, caches: list[LayerCache] | None
+    ) -> Tensor:
         """Logits (B, V) after the tokens so far (B, T); with caches, only the last token is computed."""
         start = tokens.shape[1] - 1 if caches else 0
         states = self.decode(tokens[:, start:], memory, mask, caches, start)
         return F.linear(states[:, -1], self.embedding.weight)
 
-    def generate(self, source: Tensor, limit: int, choose: Callable[[Tensor], Tensor], cached: bool) -> Tensor:
+    def generate(
+        self, source: Tensor, limit: int, choose: Callable[[Tensor], Tensor], cached: bool
+    ) -> Tensor:
         """Add the token that ``choose`` takes from the logits (B, V), until all sentences have ended."""
         memory, mask = self.encode(source)
         caches = self.new_caches() if cached else None
@@ -252,8 +279,14 @@ class Transformer(nn.Module):
         return self.generate(source, limit, lambda logits: logits.argmax(-1), cached)
 
     @mg.no_grad()
-    def sample(self, source: Tensor, limit: int = 100, temperature: float = 1.0, top_k: int | None = None,
-               cached: bool = True) -> Tensor:  # fmt: skip
+    def sample(
+        self,
+        source: Tensor,
+        limit: int = 100,
+        temperature: float = 1.0,
+        top_k: int | None = None,
+        cached: bool = True,
+    ) -> Tensor:
         """Tokens drawn from softmax(logits / temperature), from the ``top_k`` likeliest if given."""
         if temperature <= 0:
             raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
@@ -267,8 +300,14 @@ class Transformer(nn.Module):
         return self.generate(source, limit, choose, cached)
 
     @mg.no_grad()
-    def beam(self, source: Tensor, width: int = 5, limit: int = 100, length_penalty: float = 0.6,
-             cached: bool = True) -> Tensor:  # fmt: skip
+    def beam(
+        self,
+        source: Tensor,
+        width: int = 5,
+        limit: int = 100,
+        length_penalty: float = 0.6,
+        cached: bool = True,
+    ) -> Tensor:
         """Beam search (section 6.1): the ``width`` likeliest beginnings of each sentence are followed.
 
         A finished sentence y scores log P(y) / ((5 + |y|) / 6)^length_penalty (Wu et al. 2016, equation 14).
@@ -290,7 +329,9 @@ class Transformer(nn.Module):
             # 2W candidates: even if W of them end here, W remain to be followed
             best, where = log_p.view(batch, -1).topk(min(2 * width, width * vocabulary))
             norm = ((5 + length) / 6) ** length_penalty
-            rows, chosen, kept = _follow(best.tolist(), where.tolist(), tokens.tolist(), width, vocabulary, norm, finished)
+            rows, chosen, kept = _follow(
+                best.tolist(), where.tolist(), tokens.tolist(), width, vocabulary, norm, finished
+            )
             scores = mg.tensor(kept, device=source.device)
             order = mg.tensor(rows, device=source.device)
             tokens = mg.cat((tokens[order], mg.tensor(chosen, device=source.device)[:, None]), 1)
@@ -305,9 +346,14 @@ class Transformer(nn.Module):
 
 
 def _follow(
-    best: list[list[float]], where: list[list[int]], tokens: list[list[int]], width: int, vocabulary: int, norm: float,
+    best: list[list[float]],
+    where: list[list[int]],
+    tokens: list[list[int]],
+    width: int,
+    vocabulary: int,
+    norm: float,
     finished: list[list[tuple[float, list[int]]]],
-) -> tuple[list[int], list[int], list[list[float]]]:  # fmt: skip
+) -> tuple[list[int], list[int], list[list[float]]]:
     """Share each sentence's candidates out: those that end are finished, the best others are followed.
 
     Returns the row that each followed candidate continues, its new token, and the scores (B, W).
@@ -340,10 +386,16 @@ def positional_encoding(positions: int, d_model: int) -> Tensor:
 
 
 def initialise(module: nn.Module) -> None:
-    """Xavier's uniform weights and zero biases; embeddings with variance 1/D, so that √D brings them to 1."""
+    """Xavier's uniform weights and zero biases; embeddings with variance 1/D, so that √D brings them to 1.
+
+    Queries, keys and values are drawn as the one matrix (D, 3D) that they are side by side: smaller by √2.
+    """
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         nn.init.zeros_(module.bias)
+    elif isinstance(module, MultiHeadAttention):  # after its parts: ``apply`` comes from below
+        for projection in (module.query, module.key, module.value):
+            nn.init.xavier_uniform_(projection.weight, gain=math.sqrt(0.5))
     elif isinstance(module, nn.Embedding):
         nn.init.normal_(module.weight, std=module.embedding_dim**-0.5)
         with mg.no_grad():

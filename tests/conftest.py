@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 from collections.abc import Iterator
 
@@ -15,17 +14,10 @@ import pytest
 
 import minigrad
 from minigrad import cuda
+from tests.support import strict
 
-_HAS_STRICT = importlib.util.find_spec("tests.support.strict") is not None
-DEVICES = [
-    "cpu",
-    pytest.param(
-        "strict", marks=pytest.mark.skipif(not _HAS_STRICT, reason="tests.support.strict is missing")
-    ),
-    pytest.param(
-        "cuda", marks=[pytest.mark.cuda, pytest.mark.skipif(not cuda.is_available(), reason="no GPU")]
-    ),
-]
+_GPU = [pytest.mark.cuda, pytest.mark.skipif(not cuda.is_available(), reason="no GPU")]
+DEVICES = ["cpu", "strict", "strict kernels", pytest.param("cuda", marks=_GPU)]
 
 
 def pytest_configure(config: pytest.Config) -> None:
@@ -37,15 +29,14 @@ def pytest_configure(config: pytest.Config) -> None:
 def device(request: pytest.FixtureRequest) -> Iterator[str]:
     """A device by name: the CPU; "strict", which refuses what CuPy refuses; a GPU where there is one.
 
-    On "strict" the plain definitions of fused ops run; the tests of its kernels ask for these themselves.
+    Tests run on "strict" twice: with the plain definitions of fused ops, and with the CUDA kernels, which an
+    emulator runs (where g++ is missing, these are the plain definitions again).
     """
-    if request.param != "strict":
+    if not request.param.startswith("strict"):
         yield request.param
         return
-    from tests.support import strict
-
     before = strict.BACKEND.emulate
-    strict.install(emulate=False)
+    strict.install(emulate=request.param == "strict kernels")
     yield "strict"
     strict.BACKEND.emulate = before
 

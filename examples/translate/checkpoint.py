@@ -30,9 +30,16 @@ def check_writable(path: Path) -> None:
 def save(path: Path, model: Transformer, tokenizer: Tokenizer, training: dict[str, Any]) -> None:
     """Write a checkpoint: whole or not at all."""
     mg.save(
-        {"version": VERSION, "program": "examples.translate", "config": model.config.as_dict(),
-         "tokenizer": tokenizer.as_dict(), "model": model.state_dict(), "training": training}, path,
-    )  # fmt: skip
+        {
+            "version": VERSION,
+            "program": "examples.translate",
+            "config": model.config.as_dict(),
+            "tokenizer": tokenizer.as_dict(),
+            "model": model.state_dict(),
+            "training": training,
+        },
+        path,
+    )
 
 
 def load(path: Path, device: str) -> tuple[Transformer, Tokenizer, dict[str, Any]]:
@@ -43,7 +50,7 @@ def load(path: Path, device: str) -> tuple[Transformer, Tokenizer, dict[str, Any
     """
     if not path.exists():
         raise FileNotFoundError(
-            f"there is no checkpoint {path}. Train a model first: python -m examples.translate (about 3 minutes)"
+            f"there is no checkpoint {path}. Train a model first: python -m examples.translate"
         )
     state = mg.load(path, map_location=device)
     if not isinstance(state, dict) or state.get("program") != "examples.translate":

@@ -20,35 +20,64 @@ examples:
 def parser() -> argparse.ArgumentParser:
     """The command line's options."""
     p = argparse.ArgumentParser(
-        prog="python -m examples.translate", description="Train a transformer to translate, and translate with it.",
-        epilog=EXAMPLES, formatter_class=argparse.RawDescriptionHelpFormatter,
-    )  # fmt: skip
+        prog="python -m examples.translate",
+        description="Train a transformer to translate, and translate with it.",
+        epilog=EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     p.add_argument("sentences", nargs="*", help="sentences to translate; without any, a model is trained")
-    p.add_argument("--checkpoint", type=Path, metavar="FILE",
-                   help="where the model is saved and found (default: checkpoints/english-italian.safetensors, or "
-                        "checkpoints/SOURCE-TARGET.safetensors with --data)")  # fmt: skip
+    p.add_argument(
+        "--checkpoint",
+        type=Path,
+        metavar="FILE",
+        help="where the model is saved and found (default: checkpoints/english-italian.safetensors, or "
+        "checkpoints/SOURCE-TARGET.safetensors with --data)",
+    )
     p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
     p.add_argument("--seed", type=int, default=0, help="the same seed gives the same model (default: 0)")
-    p.add_argument("--beam", type=_positive, default=1, metavar="N",
-                   help="follow the N likeliest translations (default: 1, greedy)")  # fmt: skip
+    p.add_argument(
+        "--beam",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="follow the N likeliest translations (default: 1, greedy)",
+    )
     p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="draw translations at random")
-    p.add_argument("--bleu-tokenize", choices=("13a", "none", "intl", "char"), default="13a",
-                   help='how sacrebleu splits words; "none" for text that is tokenised already (default: 13a)')  # fmt: skip
+    p.add_argument(
+        "--bleu-tokenize",
+        choices=("13a", "none", "intl", "char"),
+        default="13a",
+        help='how sacrebleu splits words; "none" for text that is tokenised already (default: 13a)',
+    )
     data = p.add_argument_group("training data")
-    data.add_argument("--data", nargs="+", type=Path, metavar="PATH",
-                      help="a folder, a .tsv table, or two aligned files; gzipped or not (default: the corpus that "
-                           "ships with minigrad)")  # fmt: skip
+    data.add_argument(
+        "--data",
+        nargs="+",
+        type=Path,
+        metavar="PATH",
+        help="a folder, a .tsv table, or two aligned files; gzipped or not (default: the corpus that "
+        "ships with minigrad)",
+    )
     data.add_argument("--source", default="en", help="in a folder, the source files' ending (default: en)")
     data.add_argument("--target", default="de", help="in a folder, the target files' ending (default: de)")
-    data.add_argument("--subwords", type=_positive, default=10_000, metavar="N",
-                      help="size of the subword vocabulary that both languages share (default: 10000)")  # fmt: skip
+    data.add_argument(
+        "--subwords",
+        type=_positive,
+        default=10_000,
+        metavar="N",
+        help="size of the subword vocabulary that both languages share (default: 10000)",
+    )
     t = p.add_argument_group("training")
     t.add_argument("--steps", type=_positive, help="how many updates (default: 2200, with --data 8000)")
     t.add_argument("--minutes", type=float, help="stop after so many minutes of training")
-    t.add_argument("--batch-tokens", type=_positive, metavar="N", help="at most so many tokens a side in a batch")
+    t.add_argument(
+        "--batch-tokens", type=_positive, metavar="N", help="at most so many tokens a side in a batch"
+    )
     t.add_argument("--learning-rate", type=float, metavar="LR", help="the highest learning rate")
     t.add_argument("--dropout", type=float, help="probability of dropout")
-    t.add_argument("--resume", action="store_true", help="go on from the checkpoint, exactly where it stopped")
+    t.add_argument(
+        "--resume", action="store_true", help="go on from the checkpoint, exactly where it stopped"
+    )
     return p
 
 

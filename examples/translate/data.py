@@ -27,8 +27,11 @@ def load(options: argparse.Namespace, positions: int, tokenizer: Tokenizer | Non
         print(f"{train.skipped:,} pairs with an empty side left out", file=sys.stderr)
     if tokenizer is None:
         texts = [*train.source, *train.target]
-        tokenizer = SubwordTokenizer.train(texts, options.subwords) if options.data else (
-            WordTokenizer.english_italian(texts))  # fmt: skip
+        tokenizer = (
+            SubwordTokenizer.train(texts, options.subwords)
+            if options.data
+            else (WordTokenizer.english_italian(texts))
+        )
     encoded = [encode(tokenizer, a, b) for a, b in zip(train.source, train.target, strict=True)]
     kept = [(a, b) for a, b in encoded if max(len(a), len(b)) <= positions]
     if len(kept) < len(encoded):

@@ -22,8 +22,13 @@ def show_samples(model: Transformer, corpus: Corpus, count: int = 5) -> None:
     sources = [unseen.source[i] for i in rows]
     wanted = [unseen.target[i] for i in rows]
     print("\nsentences it never saw:")
-    for source, found, reference in zip(sources, translate(model, corpus.tokenizer, sources), wanted, strict=True):
-        print(f"  {source}\n    -> {found}" + ("" if found == reference else f"\n       (reference: {reference})"))
+    for source, found, reference in zip(
+        sources, translate(model, corpus.tokenizer, sources), wanted, strict=True
+    ):
+        print(
+            f"  {source}\n    -> {found}"
+            + ("" if found == reference else f"\n       (reference: {reference})")
+        )
 
 
 def report(model: Transformer, corpus: Corpus, beam: int, tokenize: str) -> None:
@@ -38,8 +43,10 @@ def report(model: Transformer, corpus: Corpus, beam: int, tokenize: str) -> None
         if pairs is not None:
             found = _translated(model, corpus, pairs, beam, split)
             exact = sum(a == b for a, b in zip(found, pairs.target, strict=True))
-            print(f"{split}: {exact:,} of {len(found):,} translated exactly ({exact / len(found):.1%}), "
-                  f"{'greedy' if beam == 1 else f'beam {beam}'}{_bleu(found, pairs.target, tokenize)}")  # fmt: skip
+            print(
+                f"{split}: {exact:,} of {len(found):,} translated exactly ({exact / len(found):.1%}), "
+                f"{'greedy' if beam == 1 else f'beam {beam}'}{_bleu(found, pairs.target, tokenize)}"
+            )
 
 
 def _translated(model: Transformer, corpus: Corpus, pairs: Pairs, beam: int, split: str) -> list[str]:

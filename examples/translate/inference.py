@@ -27,8 +27,11 @@ def translate_sentences(options: argparse.Namespace) -> int:
             print("error: the sentence is empty", file=sys.stderr)
             status = 1
         elif length > model.config.positions:
-            print(f"error: the sentence has {length} tokens, the model reads at most {model.config.positions}; "
-                  f"split it: {sentence[:60]}...", file=sys.stderr)  # fmt: skip
+            print(
+                f"error: the sentence has {length} tokens, the model reads at most {model.config.positions}; "
+                f"split it: {sentence[:60]}...",
+                file=sys.stderr,
+            )
             status = 1
         else:
             if unknown := tokenizer.unknown(sentence):
@@ -40,9 +43,14 @@ def translate_sentences(options: argparse.Namespace) -> int:
 
 @mg.no_grad()
 def translate(
-    model: Transformer, tokenizer: Tokenizer, sentences: Sequence[str], beam: int = 1, temperature: float | None = None,
-    batch: int = 100, progress: Any = None,
-) -> list[str]:  # fmt: skip
+    model: Transformer,
+    tokenizer: Tokenizer,
+    sentences: Sequence[str],
+    beam: int = 1,
+    temperature: float | None = None,
+    batch: int = 100,
+    progress: Any = None,
+) -> list[str]:
     """Translate sentences, those of about equal length together; results in the order given.
 
     Args:

@@ -1,4 +1,4 @@
-"""Ctrl-C between two updates, never within one: what is saved is then a state that a whole training passes."""
+"""Ctrl-C between two updates, never within one: what is saved is a state that a whole training passes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,8 @@ class Interrupt:
             raise KeyboardInterrupt
         self.asked = True
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:  # fmt: skip
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if self._before is not None:
             signal.signal(signal.SIGINT, self._before)

@@ -52,7 +52,8 @@ class Progress:
         part = max(self.done / self.steps, seconds / self.limit)
         spent, made = seconds - self.first_seconds, self.done - self.first
         left = min(spent / made * (self.steps - self.done), self.limit - seconds)
-        text = f"step {self.done:,}/{self.steps:,}, loss {self.loss:.3f}, {self.rate:,.0f} tokens/s, {clock(left)} left"
+        step, speed = f"step {self.done:,}/{self.steps:,}", f"{self.rate:,.0f} tokens/s"
+        text = f"{step}, loss {self.loss:.3f}, {speed}, {clock(left)} left"
         self.bar.set_description_str(text, refresh=False)
         self.bar.update(min(100.0, 100 * part) - self.bar.n)
 

@@ -28,8 +28,9 @@ SAVE_SECONDS = 60.0
 class Recipe:
     """How to train: the shipped corpus's own settings, or the reference recipe of Multi30k for other data.
 
-    The latter is that of Wu et al. 2021 (arXiv 2105.14462): 4 layers of width 128, dropout 0.3, label smoothing
+    It is that of Wu et al. 2021 (arXiv 2105.14462): 4 layers of width 128, dropout 0.3, label smoothing
     0.1, Adam with β = (0.9, 0.98), learning rate 0.005 after 2,000 warm-up steps, then falling as 1/√step.
+    Both normalise first (Xiong et al. 2020, arXiv 2002.04745), which learns in fewer updates.
     """
 
     def __init__(self, options: argparse.Namespace) -> None:
@@ -42,12 +43,12 @@ class Recipe:
         self.label_smoothing = 0.1
         self.layers, self.d_ff = (4, 256) if own else (2, 256)
         self.positions = 1024 if own else 128
-        self.norm_first = not own
         self.falls_to_zero = not own
 
     def config(self, vocabulary: int) -> Config:
         """The model's sizes."""
-        return Config(vocabulary, 128, 4, self.layers, self.d_ff, self.dropout, self.positions, self.norm_first)
+        sizes = (vocabulary, 128, 4, self.layers, self.d_ff, self.dropout, self.positions)
+        return Config(*sizes, norm_first=True)
 
     def factor(self, step: int) -> float:
         """The learning rate at a step, as a part of the highest."""
@@ -73,7 +74,9 @@ class Training:
         self.corpus = data.load(options, self.recipe.positions, tokenizer)
         if not options.resume:
             self.model = Transformer(self.recipe.config(len(self.tokenizer))).to(options.device)
-        self.optimizer = mg.optim.Adam(self.model.parameters(), lr=self.recipe.rate, betas=(0.9, 0.98), eps=1e-9)
+        self.optimizer = mg.optim.Adam(
+            self.model.parameters(), lr=self.recipe.rate, betas=(0.9, 0.98), eps=1e-9
+        )
         self.schedule = LambdaLR(self.optimizer, self.recipe.factor)
         if state is not None:
             self.restore(state)
@@ -85,14 +88,21 @@ class Training:
     def state(self) -> dict[str, Any]:
         """What a checkpoint keeps beside the model and the tokenizer."""
         return {
-            "step": self.step, "epoch": self.epoch, "batch": self.batch, "seconds": self.seconds,
-            "seed": self.options.seed, "optimizer": self.optimizer.state_dict(),
-            "schedule": self.schedule.state_dict(), "random": mg.default_generator.get_state(),
-        }  # fmt: skip
+            "step": self.step,
+            "epoch": self.epoch,
+            "batch": self.batch,
+            "seconds": self.seconds,
+            "seed": self.options.seed,
+            "optimizer": self.optimizer.state_dict(),
+            "schedule": self.schedule.state_dict(),
+            "random": mg.default_generator.get_state(),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Go on from what ``state`` kept."""
-        self.step, self.epoch, self.batch, self.seconds = (state[k] for k in ("step", "epoch", "batch", "seconds"))
+        self.step, self.epoch, self.batch, self.seconds = (
+            state[k] for k in ("step", "epoch", "batch", "seconds")
+        )
         self.options.seed = state["seed"]
         self.optimizer.load_state_dict(state["optimizer"])
         self.schedule.load_state_dict(state["schedule"])
@@ -105,7 +115,9 @@ class Training:
         """Batches without end, each epoch in an order of its own, from where the training stands."""
         pairs = self.corpus.encoded
         while True:
-            order = list(batches(pairs, self.recipe.batch_tokens, seed=self.options.seed * 1_000_003 + self.epoch))
+            order = list(
+                batches(pairs, self.recipe.batch_tokens, seed=self.options.seed * 1_000_003 + self.epoch)
+            )
             for rows in order[self.batch :]:
                 yield [pairs[i] for i in rows]
             self.epoch, self.batch = self.epoch + 1, 0
@@ -122,8 +134,8 @@ class Training:
         value = float(loss)
         if not math.isfinite(value):
             raise RuntimeError(
-                f"the loss is {value} at step {self.step + 1}. Try a lower --learning-rate; what was saved to "
-                f"{self.options.checkpoint} before is unharmed"
+                f"the loss is {value} at step {self.step + 1}. Try a lower --learning-rate; what was saved "
+                f"to {self.options.checkpoint} before is unharmed"
             )
         self.optimizer.zero_grad()
         loss.backward()
@@ -139,12 +151,18 @@ def train(options: argparse.Namespace) -> int:
     training = Training(options)
     count = sum(p.numel() for p in training.model.parameters())
     corpus = training.corpus
-    print(f"{len(corpus.encoded):,} sentence pairs, {len(corpus.tokenizer):,} tokens in the vocabulary, "
-          f"{count:,} parameters, on {options.device}", flush=True)  # fmt: skip
+    print(
+        f"{len(corpus.encoded):,} sentence pairs, {len(corpus.tokenizer):,} tokens in the vocabulary, "
+        f"{count:,} parameters, on {options.device}",
+        flush=True,
+    )
     finished = run(training)
     training.save()
     if not finished:
-        print(f"\nstopped at step {training.step:,}; saved to {options.checkpoint}. Go on with:\n  {go_on(options)}")
+        print(
+            f"\nstopped at step {training.step:,}; saved to {options.checkpoint}. "
+            f"Go on with:\n  {go_on(options)}"
+        )
         return 130
     print(f"saved to {options.checkpoint}")
     show_samples(training.model, corpus)
@@ -156,7 +174,7 @@ def train(options: argparse.Namespace) -> int:
 
 
 def run(training: Training) -> bool:
-    """Update until the steps or the minutes are over, saving every minute; False if Ctrl-C ended it before."""
+    """Update until the steps or the minutes are over, saving every minute; False after Ctrl-C."""
     options, steps = training.options, training.recipe.steps
     limit = math.inf if options.minutes is None else 60 * options.minutes
     training.model.train()

@@ -21,6 +21,7 @@ from .mode import enable_grad, no_grad
 from .tape import Node, Variable, apply, wrap
 
 Array = dt.Array
+Targets = tuple[Variable, ...]
 Sum = list[Any]  # [gradient so far, whether it is ours to add to in place]
 
 
@@ -56,13 +57,14 @@ def backward(
     roots = (tensors,) if isinstance(tensors, Variable) else tuple(tensors)
     targets = (inputs,) if isinstance(inputs, Variable) else None if inputs is None else tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    leaves, found = _walk(roots, _starts(roots, grad_tensors), targets, keep, create_graph)
+    walk = _Walk(roots, _starts(roots, grad_tensors), targets, create_graph)
+    walk.run(keep)
     if targets is not None:
-        for variable, gradient in zip(targets, found, strict=True):
+        for variable, gradient in zip(targets, walk.found, strict=True):
             if gradient is not None:
                 _accumulate(variable, gradient, False, create_graph)
         return
-    for leaf, (gradient, ours) in leaves:
+    for leaf, (gradient, ours) in walk.leaves.values():
         _accumulate(leaf, gradient, ours, create_graph)
 
 
@@ -89,9 +91,10 @@ def grad(
     roots = (outputs,) if isinstance(outputs, Variable) else tuple(outputs)
     targets = (inputs,) if isinstance(inputs, Variable) else tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    _, found = _walk(roots, _starts(roots, grad_outputs), targets, keep, create_graph)
+    walk = _Walk(roots, _starts(roots, grad_outputs), targets, create_graph)
+    walk.run(keep)
     results: list[Any] = []
-    for i, (variable, gradient) in enumerate(zip(targets, found, strict=True)):
+    for i, (variable, gradient) in enumerate(zip(targets, walk.found, strict=True)):
         if gradient is None and materialize_grads:
             gradient = xp(variable.array).zeros_like(variable.array)
         elif gradient is None and not allow_unused:
@@ -127,7 +130,7 @@ def _start(root: Variable, gradient: Any) -> Variable:
                 f"{tuple(root.array.shape)}: reduce it first (.sum(), .mean()), or pass a gradient of its "
                 f"shape"
             )
-        return wrap(xp(root.array).ones_like(root.array))  # type: ignore[no-any-return]
+        return wrap(xp(root.array).ones_like(root.array))
     if not isinstance(gradient, Variable):
         raise TypeError(f"gradients must be Tensors or None, not {type(gradient).__name__}")
     if gradient.array.shape != root.array.shape:
@@ -141,84 +144,101 @@ def _start(root: Variable, gradient: Any) -> Variable:
                 f"the gradient must be on the device of the tensor, {where}: move it with .to('{where}')"
             )
         gradient = gradient.to(dt.of(root.array))
-    return gradient  # type: ignore[no-any-return]
+    return gradient
 
 
-def _walk(
-    roots: tuple[Variable, ...],
-    starts: list[Any],
-    targets: tuple[Variable, ...] | None,
-    retain: bool,
-    create: bool,
-) -> tuple[list[tuple[Variable, Sum]], list[Any]]:
-    """Propagate ``starts`` from ``roots``. Returns the leaves with their sums, and the targets' gradients."""
-    heap: list[tuple[int, Node]] = []
-    pending: dict[Node, dict[int, Sum]] = {}  # what has arrived at a node, by result
-    leaves: dict[int, tuple[Variable, Sum]] = {}
-    found: list[Any] = [None] * len(targets or ())
-    watched, useful = _watch(roots, targets) if targets is not None else ({}, None)
+class _Walk:
+    """One walk back: the nodes whose gradient has arrived, the youngest first, and what the leaves have got.
 
-    def deliver(target: Any, slot: int, gradient: Any, ours: bool) -> None:
+    Args:
+        roots, starts: where to begin, and the gradient there.
+        targets: walk only the paths that lead to these, and find their gradients; None for every path.
+        create: record the gradients' own computation.
+    """
+
+    def __init__(
+        self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None, create: bool
+    ) -> None:
+        self.targets, self.create = targets or (), create
+        self.heap: list[tuple[int, Node]] = []
+        self.pending: dict[Node, dict[int, Sum]] = {}  # what has arrived at a node, by result
+        self.leaves: dict[int, tuple[Variable, Sum]] = {}
+        self.found: list[Any] = [None] * len(self.targets)
+        self.watched: dict[Node, list[tuple[int, int]]] = {}
+        self.useful: dict[Any, bool] | None = None
+        if targets is not None:
+            self.watched, self.useful = _watch(roots, targets)
+        for root, start in zip(roots, starts, strict=True):
+            source, slot = root._source()
+            begin = root if source is None else source
+            if self.useful is None or begin in self.useful:
+                self.deliver(begin, slot, start if create else start.array, False)
+
+    def deliver(self, target: Any, slot: int, gradient: Any, ours: bool) -> None:
+        """Add a gradient to what has arrived at a node or a leaf."""
         if target.__class__ is Node:
-            sums = pending.get(target)
+            sums = self.pending.get(target)
             if sums is None:
-                pending[target] = {slot: [gradient, ours]}
-                heappush(heap, (-target.order, target))
+                self.pending[target] = {slot: [gradient, ours]}
+                heappush(self.heap, (-target.order, target))
                 return
             held = sums.get(slot)
             if held is None:
                 sums[slot] = [gradient, ours]
                 return
-        elif (entry := leaves.get(id(target))) is None:
-            leaves[id(target)] = (target, [gradient, ours])
+        elif (entry := self.leaves.get(id(target))) is None:
+            self.leaves[id(target)] = (target, [gradient, ours])
             return
         else:
             held = entry[1]
         if held[1]:
             held[0] += gradient
         else:
-            held[0], held[1] = held[0] + gradient, not create
+            held[0], held[1] = held[0] + gradient, not self.create
 
-    with enable_grad() if create else no_grad():
-        for root, start in zip(roots, starts, strict=True):
-            source, slot = root._source()
-            if useful is None or (root if source is None else source) in useful:
-                deliver(root if source is None else source, slot, start if create else start.array, False)
-        while heap:
-            node = heappop(heap)[1]
-            sums = pending.pop(node)
-            if node.hooks:
-                _run_hooks(node.hooks, sums)
-            if useful is not None:
-                for slot, position in watched.get(node, ()):
-                    if slot in sums:
-                        found[position] = sums[slot][0]
-                if not useful[node]:
-                    continue  # nothing wanted lies behind it
-            g = sums[0][0] if node.results is None else _together(node, sums, create)
-            gradients = _run(node, g, create, useful)
-            for i, (target, slot, shape, dtype) in enumerate(node.edges):
-                gradient = gradients[i]
-                if gradient is not None:
-                    array = gradient.array if create else gradient
-                    if array.dtype is not dtype or array.shape != shape or not shape:
-                        gradient = _fit(gradient, shape, dtype, create)
-                    deliver(
-                        target, slot, gradient, not create and gradient is not g and gradient.base is None
-                    )
-            if not retain:
-                _free(node)
-        for leaf, held in leaves.values():
-            if leaf._hooks:
-                _run_hooks({0: leaf._hooks}, {0: held})
-    for position, target in enumerate(targets or ()):
-        if id(target) in leaves:
-            found[position] = leaves[id(target)][1][0]
-    return list(leaves.values()), found
+    def run(self, retain: bool) -> None:
+        """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
+        with enable_grad() if self.create else no_grad():
+            while self.heap:
+                node = heappop(self.heap)[1]
+                sums = self.pending.pop(node)
+                if node.hooks:
+                    _run_hooks(node.hooks, sums)
+                if self.useful is None or self.leads_on(node, sums):
+                    self.pass_on(node, sums)
+                    if not retain:
+                        _free(node)
+            for leaf, held in self.leaves.values():
+                if leaf._hooks:
+                    _run_hooks({0: leaf._hooks}, {0: held})
+        for position, target in enumerate(self.targets):
+            if id(target) in self.leaves:
+                self.found[position] = self.leaves[id(target)][1][0]
+
+    def leads_on(self, node: Node, sums: dict[int, Sum]) -> bool:
+        """Note the gradient of a node's results that are targets; whether something wanted lies behind it."""
+        for slot, position in self.watched.get(node, ()):
+            if slot in sums:
+                self.found[position] = sums[slot][0]
+        return self.useful is None or self.useful[node]
+
+    def pass_on(self, node: Node, sums: dict[int, Sum]) -> None:
+        """Run a node's rules, and deliver what they give to the node's inputs."""
+        create = self.create
+        g = sums[0][0] if node.results is None else _together(node, sums, create)
+        gradients = _run(node, g, create, self.useful)
+        for i, (target, slot, shape, dtype) in enumerate(node.edges):
+            gradient = gradients[i]
+            if gradient is not None:
+                array = gradient.array if create else gradient
+                if array.dtype is not dtype or array.shape != shape or not shape:
+                    gradient = _fit(gradient, shape, dtype, create)
+                ours = not create and gradient is not g and gradient.base is None
+                self.deliver(target, slot, gradient, ours)
 
 
 def _watch(
-    roots: tuple[Variable, ...], targets: tuple[Variable, ...]
+    roots: tuple[Variable, ...], targets: Targets
 ) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
     """Which nodes' results are targets, and which nodes and leaves are targets or on a path to one.
 

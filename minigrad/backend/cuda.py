@@ -59,7 +59,7 @@ class CupyBackend:
             return array if array.device.id == target.id else array.copy()
 
     def to_numpy(self, array: Array) -> np.ndarray[Any, Any]:
-        return array.get()  # type: ignore[no-any-return]
+        return array.get()
 
     def kernel(self, name: str) -> Any:
         found = self._kernels.get(name)

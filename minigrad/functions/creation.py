@@ -56,9 +56,9 @@ def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
     if isinstance(data, Variable) and dtype is None and device is None:
         return data  # type: ignore[return-value]
     if isinstance(data, Variable):
-        return data.to(dtype=dtype, device=device)  # type: ignore[no-any-return]
+        return data.to(dtype=dtype, device=device)
     where = Device(device) if device is not None else None
-    return wrap(to_array(data, dtype, where))  # type: ignore[no-any-return]
+    return wrap(to_array(data, dtype, where))
 
 
 asarray = as_tensor
@@ -73,7 +73,7 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     if not isinstance(ndarray, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(ndarray).__name__})")
     dt.of(ndarray)
-    return wrap(ndarray)  # type: ignore[no-any-return]
+    return wrap(ndarray)
 
 
 def zeros(

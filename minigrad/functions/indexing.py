@@ -113,7 +113,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
     _check(input, index)
     if (steps := _in_two_steps(index)) is not None:
         input, index = apply(i.getitem, (input, steps[0])), steps[1]
-    return apply(i.getitem, (input, _kept(index, input)))  # type: ignore[no-any-return]
+    return apply(i.getitem, (input, _kept(index, input)))
 
 
 def _kept(index: tuple[Any, ...], input: Tensor) -> tuple[Any, ...]:
@@ -174,7 +174,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
             f"gather: index tensor must have the same number of dimensions as input tensor "
             f"({index.array.ndim} and {input.array.ndim})"
         )
-    return apply(i.gather, (input, place, index))  # type: ignore[no-any-return]
+    return apply(i.gather, (input, place, index))
 
 
 def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
@@ -190,7 +190,7 @@ def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar | None 
             value: Scalar | None = None) -> Tensor:  # fmt: skip
     """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number."""
     args = scatter_arguments(input, dim, index, value if src is None else src)
-    return apply(i.scatter, args)  # type: ignore[no-any-return]
+    return apply(i.scatter, args)
 
 
 def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, ...]:
@@ -201,13 +201,13 @@ def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple
 
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
-    return apply(i.scatter_add, scatter_arguments(input, dim, index, src))  # type: ignore[no-any-return]
+    return apply(i.scatter_add, scatter_arguments(input, dim, index, src))
 
 
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of an axis that a vector of indices names."""
     place, index = _along(input, dim, index, "index_select")
-    return apply(i.index_select, (input, place, index.reshape(-1)))  # type: ignore[no-any-return]
+    return apply(i.index_select, (input, place, index.reshape(-1)))
 
 
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
@@ -223,14 +223,14 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are ``value``."""
     place, index = _along(input, dim, index, "index_fill")
     where = (*(slice(None),) * place, index.array.copy())
-    return apply(i.put, (input, operand(value, input), where))  # type: ignore[no-any-return]
+    return apply(i.put, (input, operand(value, input), where))
 
 
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
     place, index = _along(input, dim, index, "index_copy")
     where = (*(slice(None),) * place, index.array.copy())
-    return apply(i.put, (input, source, where))  # type: ignore[no-any-return]
+    return apply(i.put, (input, source, where))
 
 
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
@@ -242,13 +242,13 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         if value._needs:
             from .pointwise import where as choose
 
-            return choose(mask, value, input)  # type: ignore[no-any-return]
+            return choose(mask, value, input)
         value = value.array.item()
     elif isinstance(value, np.generic):
         value = value.item()
     if isinstance(value, float) and input.array.dtype.kind in "iub":
         raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow: {value}")
-    return apply(i.masked_fill, (input, mask, value))  # type: ignore[no-any-return]
+    return apply(i.masked_fill, (input, mask, value))
 
 
 def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
@@ -263,7 +263,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     _check_mask(mask, input, "masked_select")
     shape = np.broadcast_shapes(input.array.shape, mask.array.shape)
     where = xp(mask.array).broadcast_to(mask.array, shape).copy()
-    return apply(i.getitem, (input.expand(shape), (where,)))  # type: ignore[no-any-return]
+    return apply(i.getitem, (input.expand(shape), (where,)))
 
 
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:

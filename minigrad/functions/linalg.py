@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
     _check_floats_agree(input, other, "matmul")
-    return apply(ops.matmul, (input, other))  # type: ignore[no-any-return]
+    return apply(ops.matmul, (input, other))
 
 
 def _check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
@@ -64,7 +64,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """aᵢ bⱼ of two vectors."""
     _check_axes(input, 1, "outer")
     _check_axes(vec2, 1, "outer")
-    return apply(ops.outer, (input, vec2))  # type: ignore[no-any-return]
+    return apply(ops.outer, (input, vec2))
 
 
 ger = outer

@@ -23,7 +23,7 @@ def _unary(op: Op, name: str = "") -> Unary:
     """The function of one tensor that an op gives."""
 
     def function(input: Tensor) -> Tensor:
-        return apply(op, (input,))  # type: ignore[no-any-return]
+        return apply(op, (input,))
 
     function.__name__ = function.__qualname__ = name or op.name
     function.__doc__ = f"{op.__doc__}, elementwise."
@@ -34,7 +34,7 @@ def _binary(op: Op, name: str = "") -> Binary:
     """The function of two tensors, or of a tensor and a scalar, that an op gives."""
 
     def function(input: Tensor, other: Tensor | Scalar) -> Tensor:
-        return apply(op, pair(op, input, other))  # type: ignore[no-any-return]
+        return apply(op, pair(op, input, other))
 
     function.__name__ = function.__qualname__ = name or op.name
     function.__doc__ = f"{op.__doc__}, elementwise; the operands broadcast."
@@ -114,13 +114,13 @@ multiply = mul
 def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """input + alpha · other, elementwise; the operands broadcast."""
     left, right = pair(e.add, input, other)
-    return apply(e.add, (left, right if alpha == 1 else right * alpha))  # type: ignore[no-any-return]
+    return apply(e.add, (left, right if alpha == 1 else right * alpha))
 
 
 def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """input - alpha · other, elementwise; the operands broadcast."""
     left, right = pair(e.sub, input, other)
-    return apply(e.sub, (left, right if alpha == 1 else right * alpha))  # type: ignore[no-any-return]
+    return apply(e.sub, (left, right if alpha == 1 else right * alpha))
 
 
 subtract = sub
@@ -130,12 +130,12 @@ def div(input: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None = No
     """input / other, elementwise; ``rounding_mode`` "floor" or "trunc" rounds the quotient."""
     operands = pair(e.div, input, other)
     if rounding_mode is None:
-        return apply(e.div, operands)  # type: ignore[no-any-return]
+        return apply(e.div, operands)
     if rounding_mode == "floor":
-        return apply(e.floor_divide, operands)  # type: ignore[no-any-return]
+        return apply(e.floor_divide, operands)
     if rounding_mode == "trunc":
         quotient = apply(e.trunc, (apply(e.div, operands),))
-        return quotient if input.is_floating_point() else quotient.to(input.dtype)  # type: ignore[no-any-return]
+        return quotient if input.is_floating_point() else quotient.to(input.dtype)
     raise RuntimeError(
         f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
     )
@@ -146,7 +146,7 @@ divide = div
 
 def round(input: Tensor, *, decimals: int = 0) -> Tensor:
     """The nearest integer, halves to even, elementwise."""
-    return apply(e.round, (input, decimals))  # type: ignore[no-any-return]
+    return apply(e.round, (input, decimals))
 
 
 def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
@@ -158,7 +158,7 @@ def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scala
         return low if max is None else minimum(low, max)
     if not input.is_floating_point() and (isinstance(min, float) or isinstance(max, float)):
         input = input.float()
-    return apply(e.clamp, (input, raw(min), raw(max)))  # type: ignore[no-any-return]
+    return apply(e.clamp, (input, raw(min), raw(max)))
 
 
 clip = clamp
@@ -194,21 +194,21 @@ def where(condition: Tensor, input: Any = None, other: Any = None) -> Any:
 
 def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
     """input + weight · (end - input)."""
-    return apply(e.lerp, (input, end, operand(weight, input)))  # type: ignore[no-any-return]
+    return apply(e.lerp, (input, end, operand(weight, input)))
 
 
 def nan_to_num(
     input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
 ) -> Tensor:
     """input with NaN and infinities replaced (infinities by default by the largest finite numbers)."""
-    return apply(e.nan_to_num, (input, nan, posinf, neginf))  # type: ignore[no-any-return]
+    return apply(e.nan_to_num, (input, nan, posinf, neginf))
 
 
 def gelu(input: Tensor, approximate: str = "none") -> Tensor:
     """x Φ(x) (Hendrycks and Gimpel 2016), exact or by its tanh formula."""
     if approximate not in ("none", "tanh"):
         raise RuntimeError(f"approximate argument must be either none or tanh, not {approximate!r}")
-    return apply(_gelu, (input, approximate))  # type: ignore[no-any-return]
+    return apply(_gelu, (input, approximate))
 
 
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
@@ -216,7 +216,7 @@ def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     from ..ops.softmax import softmax as op
 
     input = input if dtype is None else input.to(dtype)
-    return apply(op, (input, axis(dim, input.array.ndim)))  # type: ignore[no-any-return]
+    return apply(op, (input, axis(dim, input.array.ndim)))
 
 
 def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
@@ -224,9 +224,9 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
     from ..ops.softmax import log_softmax as op
 
     input = input if dtype is None else input.to(dtype)
-    return apply(op, (input, axis(dim, input.array.ndim)))  # type: ignore[no-any-return]
+    return apply(op, (input, axis(dim, input.array.ndim)))
 
 
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
     """A copy in memory of its own, through which gradients flow."""
-    return apply(e.clone, (input,))  # type: ignore[no-any-return]
+    return apply(e.clone, (input,))

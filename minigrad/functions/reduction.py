@@ -46,14 +46,14 @@ def _listed(dim: Any) -> tuple[int, ...]:
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Σ over ``dim``, over everything if None."""
     input = input if dtype is None else input.to(dtype)
-    return apply(r.sum, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
+    return apply(r.sum, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean over ``dim``, over everything if None; floating-point tensors only."""
     input = input if dtype is None else input.to(dtype)
     _check_float(input, "mean")
-    return apply(r.mean, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
+    return apply(r.mean, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def var(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *,
@@ -61,7 +61,7 @@ def var(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = 
     """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
     _check_float(input, "var")
     minus = (1 if unbiased else 0) if correction is None else correction
-    return apply(r.var, (input, axes(dim, input.array.ndim), minus, keepdim))  # type: ignore[no-any-return]
+    return apply(r.var, (input, axes(dim, input.array.ndim), minus, keepdim))
 
 
 def std(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *,
@@ -69,42 +69,42 @@ def std(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = 
     """The standard deviation over ``dim``: the root of ``var``."""
     _check_float(input, "std")
     minus = (1 if unbiased else 0) if correction is None else correction
-    return apply(r.std, (input, axes(dim, input.array.ndim), minus, keepdim))  # type: ignore[no-any-return]
+    return apply(r.std, (input, axes(dim, input.array.ndim), minus, keepdim))
 
 
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Π over ``dim``, over everything if None."""
     input = input if dtype is None else input.to(dtype)
-    return apply(r.prod, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
+    return apply(r.prod, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along ``dim``."""
     input = input if dtype is None else input.to(dtype)
-    return apply(r.cumsum, (input, axis(dim, input.array.ndim)))  # type: ignore[no-any-return]
+    return apply(r.cumsum, (input, axis(dim, input.array.ndim)))
 
 
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along ``dim``."""
     input = input if dtype is None else input.to(dtype)
-    return apply(r.cumprod, (input, axis(dim, input.array.ndim)))  # type: ignore[no-any-return]
+    return apply(r.cumprod, (input, axis(dim, input.array.ndim)))
 
 
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """ln Σ eˣ over ``dim``."""
-    return apply(r.logsumexp, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
+    return apply(r.logsumexp, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The largest over ``dim``; equal ones share the gradient."""
     _check_not_empty(input, dim, "amax")
-    return apply(r.amax, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
+    return apply(r.amax, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The smallest over ``dim``; equal ones share the gradient."""
     _check_not_empty(input, dim, "amin")
-    return apply(r.amin, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
+    return apply(r.amin, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
@@ -140,28 +140,28 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
     _check_not_empty(input, dim, "argmax")
-    return apply(r.argmax, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
+    return apply(r.argmax, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
     _check_not_empty(input, dim, "argmin")
-    return apply(r.argmin, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
+    return apply(r.argmin, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether one element over ``dim`` at least is not 0, bool."""
-    return apply(r.any, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
+    return apply(r.any, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether no element over ``dim`` is 0, bool."""
-    return apply(r.all, (input, axes(dim, input.array.ndim), keepdim))  # type: ignore[no-any-return]
+    return apply(r.all, (input, axes(dim, input.array.ndim), keepdim))
 
 
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """How many elements over ``dim`` are not 0, int64."""
-    return apply(r.count_nonzero, (input, axes(dim, input.array.ndim)))  # type: ignore[no-any-return]
+    return apply(r.count_nonzero, (input, axes(dim, input.array.ndim)))
 
 
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False) -> Tensor:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def reshape(input: Tensor, *shape: Any) -> Tensor:
     """The same elements in another shape, in the same memory where that is possible; one -1 is worked out."""
-    return apply(s.reshape, (input, _resolved(input, sizes(shape))))  # type: ignore[no-any-return]
+    return apply(s.reshape, (input, _resolved(input, sizes(shape))))
 
 
 def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -46,7 +46,7 @@ def view(input: Tensor, *shape: Any) -> Tensor:
     from ..backend.dtype import DType
 
     if len(shape) == 1 and isinstance(shape[0], DType):
-        return wrap(input.array.view(shape[0].numpy))  # type: ignore[no-any-return]
+        return wrap(input.array.view(shape[0].numpy))
     out = reshape(input, *shape)
     if out._version is not input._version and input.array.size:
         raise RuntimeError(
@@ -71,7 +71,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     order = tuple(axis(d, input.array.ndim) for d in sizes(order if dims is None else dims))
     if sorted(order) != list(range(input.array.ndim)):
         raise RuntimeError(f"permute: dims {order} must name each of the {input.array.ndim} axes once")
-    return apply(s.permute, (input, order))  # type: ignore[no-any-return]
+    return apply(s.permute, (input, order))
 
 
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
@@ -104,12 +104,12 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
 
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A new axis of length 1 at ``dim``."""
-    return apply(s.unsqueeze, (input, axis(dim, input.array.ndim + 1)))  # type: ignore[no-any-return]
+    return apply(s.unsqueeze, (input, axis(dim, input.array.ndim + 1)))
 
 
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without axes of length 1: all of them, or those in ``dim``."""
-    return apply(s.squeeze, (input, axes(dim, input.array.ndim)))  # type: ignore[no-any-return]
+    return apply(s.squeeze, (input, axes(dim, input.array.ndim)))
 
 
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
@@ -153,7 +153,7 @@ def expand(input: Tensor, *shape: Any) -> Tensor:
                 f"The expanded size of the tensor ({w}) must match the existing size ({o}) at non-singleton "
                 f"dimension {i}. Target sizes: {list(wanted)}. Tensor sizes: {list(own)}"
             )
-    return apply(s.broadcast_to, (input, full))  # type: ignore[no-any-return]
+    return apply(s.broadcast_to, (input, full))
 
 
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
@@ -179,7 +179,7 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
         )
-    return apply(s.repeat, (input, counts))  # type: ignore[no-any-return]
+    return apply(s.repeat, (input, counts))
 
 
 def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
@@ -192,20 +192,20 @@ def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Te
     if dim is None:
         input, dim = flatten(input), 0
     args = (input, raw(repeats), axis(dim, input.array.ndim))
-    return apply(s.repeat_interleave, args)  # type: ignore[no-any-return]
+    return apply(s.repeat_interleave, args)
 
 
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
     found = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
-    return apply(s.flip, (input, found))  # type: ignore[no-any-return]
+    return apply(s.flip, (input, found))
 
 
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Elements moved along ``dims``, those that fall off coming in at the other end."""
     shifts = tuple(shifts) if isinstance(shifts, (tuple, list)) else shifts
     dims = tuple(dims) if isinstance(dims, (tuple, list)) else dims
-    return apply(s.roll, (input, shifts, dims))  # type: ignore[no-any-return]
+    return apply(s.roll, (input, shifts, dims))
 
 
 def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
@@ -233,7 +233,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"cat: sizes of tensors must match except in dimension {place}: tensor 0 has shape "
                 f"{tuple(first)}, tensor {n} has shape {tuple(own)}"
             )
-    return apply(s.concatenate, (place, *listed))  # type: ignore[no-any-return]
+    return apply(s.concatenate, (place, *listed))
 
 
 concat = cat
@@ -249,7 +249,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(listed[0].array.shape)} at "
                 f"entry 0 and {list(other.array.shape)} at entry {n}"
             )
-    return apply(s.stack, (axis(dim, listed[0].array.ndim + 1), *listed))  # type: ignore[no-any-return]
+    return apply(s.stack, (axis(dim, listed[0].array.ndim + 1), *listed))
 
 
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
@@ -278,7 +278,7 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
                 f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
                 f"dimension {place}), but got split_sizes={list(parts)}"
             )
-    return apply(s.split, (input, parts, place))  # type: ignore[no-any-return]
+    return apply(s.split, (input, parts, place))
 
 
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
@@ -293,7 +293,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis."""
     if input.array.ndim == 0:
         raise RuntimeError("unbind: a tensor without axes cannot be taken apart")
-    return apply(s.unbind, (input, axis(dim, input.array.ndim)))  # type: ignore[no-any-return]
+    return apply(s.unbind, (input, axis(dim, input.array.ndim)))
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -318,19 +318,19 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The elements (i, i + offset) of two axes, as a last axis."""
     n = input.array.ndim
-    return apply(s.diagonal, (input, offset, axis(dim1, n), axis(dim2, n)))  # type: ignore[no-any-return]
+    return apply(s.diagonal, (input, offset, axis(dim1, n), axis(dim2, n)))
 
 
 def tril(input: Tensor, diagonal: int = 0) -> Tensor:
     """The lower triangle of the last two axes."""
     _check_matrix(input, "tril")
-    return apply(s.tril, (input, diagonal))  # type: ignore[no-any-return]
+    return apply(s.tril, (input, diagonal))
 
 
 def triu(input: Tensor, diagonal: int = 0) -> Tensor:
     """The upper triangle of the last two axes."""
     _check_matrix(input, "triu")
-    return apply(s.triu, (input, diagonal))  # type: ignore[no-any-return]
+    return apply(s.triu, (input, diagonal))
 
 
 def _check_matrix(input: Tensor, name: str) -> None:

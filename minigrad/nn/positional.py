@@ -40,7 +40,7 @@ class _Positional(Module):
         rows = table[offset : offset + length]
         if len(shape) == 3 and not self.batch_first:
             rows = rows.unsqueeze(1)  # (T, D) -> (T, 1, D)
-        return self.dropout(x + rows)  # type: ignore[no-any-return]
+        return self.dropout(x + rows)
 
     def extra_repr(self) -> str:
         return f"{self.d_model}, max_len={self.max_len}, batch_first={self.batch_first}"

@@ -55,7 +55,7 @@ class _Block(Module):
         if self.norm_first:
             out: Tensor = x + part(norm(x))
             return out
-        return norm(x + part(x))  # type: ignore[no-any-return]
+        return norm(x + part(x))
 
     def _attended(
         self, attention: Module, x: Tensor, memory: Tensor, mask: Mask, padding: Mask, is_causal: bool
@@ -67,7 +67,7 @@ class _Block(Module):
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         """(..., D) -> (..., dim_feedforward) -> (..., D)."""
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))  # type: ignore[no-any-return]
+        return self.linear2(self.dropout(self.activation(self.linear1(x))))
 
 
 class TransformerEncoderLayer(_Block):
@@ -108,7 +108,7 @@ class TransformerEncoderLayer(_Block):
 
         def attention(x: Tensor) -> Tensor:
             attended = self._attended(self.self_attn, x, x, src_mask, src_key_padding_mask, is_causal)
-            return self.dropout1(attended)  # type: ignore[no-any-return]
+            return self.dropout1(attended)
 
         x = self._residual(src, self.norm1, attention)
         return self._residual(x, self.norm2, lambda x: self.dropout2(self._feed_forward(x)))
@@ -148,12 +148,12 @@ class TransformerDecoderLayer(_Block):
 
         def attention(x: Tensor) -> Tensor:
             attended = self._attended(self.self_attn, x, x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-            return self.dropout1(attended)  # type: ignore[no-any-return]
+            return self.dropout1(attended)
 
         def cross_attention(x: Tensor) -> Tensor:
             attended = self._attended(self.multihead_attn, x, memory, memory_mask, memory_key_padding_mask,
                                       memory_is_causal)  # fmt: skip
-            return self.dropout2(attended)  # type: ignore[no-any-return]
+            return self.dropout2(attended)
 
         x = self._residual(tgt, self.norm1, attention)
         x = self._residual(x, self.norm2, cross_attention)
@@ -272,7 +272,7 @@ class Transformer(Module):
         memory = self.encoder(
             src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
         )
-        return self.decoder(  # type: ignore[no-any-return]
+        return self.decoder(
             tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
             tgt_key_padding_mask=tgt_key_padding_mask, memory_key_padding_mask=memory_key_padding_mask,
             tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal,

@@ -6,7 +6,11 @@ import gzip
 from pathlib import Path
 from typing import NamedTuple
 
-SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "validation", "dev"), "test": ("test",)}
+SPLITS = {
+    "train": ("train", "training"),
+    "validation": ("val", "valid", "validation", "dev"),
+    "test": ("test",),
+}
 
 
 class Pairs(NamedTuple):
@@ -21,7 +25,7 @@ def read_pairs(paths: list[Path], source: str, target: str) -> dict[str, Pairs]:
     """Read a corpus.
 
     Args:
-        paths: one folder that holds files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
+        paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
             source, tab, target), or two files, line by line.
         source, target: in a folder, what the files' names end in, before ".gz".
 
@@ -37,7 +41,9 @@ def read_pairs(paths: list[Path], source: str, target: str) -> dict[str, Pairs]:
     if len(paths) == 2:
         return {"train": _aligned(paths[0], paths[1])}
     if len(paths) != 1:
-        raise ValueError(f"a corpus is one folder, one table or two aligned files; {len(paths)} paths were given")
+        raise ValueError(
+            f"a corpus is one folder, one table or two aligned files; {len(paths)} paths were given"
+        )
     return _folder(paths[0], source, target) if paths[0].is_dir() else {"train": _table(paths[0])}
 
 
@@ -61,7 +67,9 @@ def _find(folder: Path, names: tuple[str, ...], language: str) -> Path | None:
     for name in names:
         for ending in (f".{language}", f".{language}.gz"):
             exact = folder / f"{name}{ending}"
-            longer = sorted(p for p in folder.glob(f"{name}_*{ending}") if "." not in p.name.removesuffix(ending))
+            longer = sorted(
+                p for p in folder.glob(f"{name}_*{ending}") if "." not in p.name.removesuffix(ending)
+            )
             for path in (exact, *longer):
                 if path.is_file():
                     return path
@@ -74,7 +82,7 @@ def read_lines(path: Path) -> list[str]:
     Raises:
         ValueError: bytes that are not UTF-8, or a damaged archive; it names the line.
     """
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")
+    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115 (just below)
     lines = []
     try:
         with opened as file:
@@ -83,7 +91,7 @@ def read_lines(path: Path) -> list[str]:
                     lines.append(raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n"))
                 except UnicodeDecodeError as error:
                     raise ValueError(
-                        f"{path}, line {number}: not UTF-8 (byte {error.object[error.start]:#04x} at {error.start}). "
+                        f"{path}, line {number}: not UTF-8 (byte {raw[error.start]:#04x} at {error.start}). "
                         f"Convert it first, for instance: iconv -f LATIN1 -t UTF-8"
                     ) from None
     except (gzip.BadGzipFile, EOFError) as error:
@@ -95,7 +103,8 @@ def _aligned(source: Path, target: Path) -> Pairs:
     left, right = read_lines(source), read_lines(target)
     if len(left) != len(right):
         raise ValueError(
-            f"{source} has {len(left)} lines and {target} {len(right)}: line n of one must translate line n of the other"
+            f"{source} has {len(left)} lines and {target} {len(right)}: line n of one must translate line n "
+            f"of the other"
         )
     return _kept(left, right, f"{source} and {target}")
 
@@ -105,7 +114,9 @@ def _table(path: Path) -> Pairs:
     for number, line in enumerate(read_lines(path), 1):
         columns = line.split("\t")
         if len(columns) < 2 and line.strip():
-            raise ValueError(f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation")
+            raise ValueError(
+                f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation"
+            )
         left.append(columns[0])
         right.append(columns[1] if len(columns) > 1 else "")
     return _kept(left, right, str(path))

@@ -56,14 +56,17 @@ class WordTokenizer:
 
     def __init__(
         self, words: list[str], split: Callable[[str], list[str]] = str.split,
-        join: Callable[[list[str]], str] = " ".join, normalize: Callable[[str], str] = str.strip, scheme: str = "spaces",
+        join: Callable[[list[str]], str] = " ".join, normalize: Callable[[str], str] = str.strip,
+        scheme: str = "spaces",
     ) -> None:  # fmt: skip
         self.words = [*SPECIAL, *words]
         self.ids = {word: i for i, word in enumerate(self.words)}
         self.split, self.join, self.normalize, self.scheme = split, join, normalize, scheme
 
     @classmethod
-    def english_italian(cls, texts: Iterable[str] | None = None, words: list[str] | None = None) -> WordTokenizer:
+    def english_italian(
+        cls, texts: Iterable[str] | None = None, words: list[str] | None = None
+    ) -> WordTokenizer:
         """The tokenizer of the corpus that ships with the project, its vocabulary from texts or given."""
         from . import english_italian as corpus
 
@@ -95,7 +98,7 @@ class WordTokenizer:
 
 
 class SubwordTokenizer:
-    """Byte-pair encoding (Sennrich et al. 2016), one vocabulary for both languages, by the tokenizers library.
+    """Byte-pair encoding (Sennrich et al. 2016), one vocabulary for both sides, by the tokenizers library.
 
     Args:
         model: a ``tokenizers.Tokenizer``; ``train`` makes one.
@@ -146,7 +149,7 @@ def _tokenizers() -> Any:
         import tokenizers
     except ImportError:
         raise ImportError(
-            "subwords need the tokenizers library: pip install 'minigrad[translate]' (or pip install tokenizers)"
+            "subwords need the tokenizers library: pip install 'minigrad[translate]' or pip install tokenizers"
         ) from None
     return tokenizers
 

@@ -1,4 +1,4 @@
-"""The translator as a person runs it: training, Ctrl-C, going on, translating, and everything that can be wrong."""
+"""The translator as a person runs it: training, Ctrl-C, going on, translating, and what can be wrong."""
 
 from __future__ import annotations
 
@@ -18,7 +18,15 @@ from examples.translate import checkpoint, cli
 from models.transformer import Transformer
 
 ROOT = Path(__file__).parents[2]
-WORDS = {"one": "uno", "two": "due", "three": "tre", "four": "quattro", "cat": "gatto", "dog": "cane", "and": "e"}
+WORDS = {
+    "one": "uno",
+    "two": "due",
+    "three": "tre",
+    "four": "quattro",
+    "cat": "gatto",
+    "dog": "cane",
+    "and": "e",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +64,10 @@ def test_it_trains_saves_and_translates(
     told = capsys.readouterr()
     assert "200 sentence pairs" in told.out and "saved to" in told.out
     assert re.search(r"loss \d+\.\d+.*tokens/s.*left", told.err)
-    assert cli.main(["one cat", "Xyz", "--checkpoint", str(table.parent / "model.safetensors"), "--beam", "2"]) == 0
+    assert (
+        cli.main(["one cat", "Xyz", "--checkpoint", str(table.parent / "model.safetensors"), "--beam", "2"])
+        == 0
+    )
     told = capsys.readouterr()
     assert len(told.out.splitlines()) == 2
     assert "never seen: X" in told.err
@@ -95,7 +106,9 @@ def test_going_on_ends_where_a_whole_training_ends(table: Path, monkeypatch: pyt
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send to another process")
 def test_ctrl_c_saves_and_says_how_to_go_on(table: Path) -> None:
     command = [sys.executable, "-m", "examples.translate", *arguments(table, "--steps", "100000")]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout is not None
         assert "sentence pairs" in process.stdout.readline()
         time.sleep(2)
@@ -106,11 +119,15 @@ def test_ctrl_c_saves_and_says_how_to_go_on(table: Path) -> None:
     assert checkpoint.load(table.parent / "model.safetensors", "cpu")[2]["step"] > 0
 
 
-def test_a_loss_that_is_not_a_number_stops_and_harms_nothing(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_loss_that_is_not_a_number_stops_and_harms_nothing(
+    table: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert cli.main(arguments(table, "--steps", "2")) == 0
     before = (table.parent / "model.safetensors").read_bytes()
     assert cli.main(arguments(table, "--steps", "60", "--learning-rate", "1e30")) == 1
-    assert re.search(r"error: the loss is (nan|inf) at step \d+. Try a lower --learning-rate", capsys.readouterr().err)
+    assert re.search(
+        r"error: the loss is (nan|inf) at step \d+. Try a lower --learning-rate", capsys.readouterr().err
+    )
     assert (table.parent / "model.safetensors").read_bytes() == before
 
 
@@ -120,7 +137,9 @@ def test_bad_sentences(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([" ", *model]) == 1
     assert "the sentence is empty" in capsys.readouterr().err
     assert cli.main(["one " * 3000, *model]) == 1
-    assert re.search(r"the sentence has \d+ tokens, the model reads at most 1024; split it", capsys.readouterr().err)
+    assert re.search(
+        r"the sentence has \d+ tokens, the model reads at most 1024; split it", capsys.readouterr().err
+    )
 
 
 @pytest.mark.parametrize(
@@ -172,7 +191,9 @@ def test_options(capsys: pytest.CaptureFixture[str], table: Path) -> None:
         cli.main(["--help"])
     assert stop.value.code == 0
     told = capsys.readouterr().out
-    assert all(option in told for option in ("--device", "--seed", "--data", "--resume", "--beam", "I like cats"))
+    assert all(
+        option in told for option in ("--device", "--seed", "--data", "--resume", "--beam", "I like cats")
+    )
     with pytest.raises(SystemExit):
         cli.main(["--steps", "0"])
     assert cli.main(arguments(table, "--device", "gpu")) == 1
@@ -200,7 +221,9 @@ def test_the_default_training_translates_sentences_it_never_saw(tmp_path: Path) 
     wanted = {
         "I like cats": "Mi piacciono i gatti.",
         "I love you very much": "Ti amo molto.",
-        "My friends like tomatoes because they are tasty": "Ai miei amici piacciono i pomodori perché sono gustosi.",
+        "My friends like tomatoes because they are tasty": (
+            "Ai miei amici piacciono i pomodori perché sono gustosi."
+        ),
     }
     ran = subprocess.run([*command, *wanted], cwd=ROOT, capture_output=True, text=True, check=True)
     assert ran.stdout.splitlines() == list(wanted.values())

@@ -52,7 +52,9 @@ def test_loss_is_the_cross_entropy_of_the_logits(device: str) -> None:
     model = small(device)
     source, target = tokens([[4, 5, 6], [7, 8]], device), tokens([[BOS, 7, 8, EOS], [BOS, 9, EOS]], device)
     logits = model(source, target[:, :-1])
-    plain = F.cross_entropy(logits.reshape(-1, 11), target[:, 1:].reshape(-1), ignore_index=PAD, label_smoothing=0.1)
+    plain = F.cross_entropy(
+        logits.reshape(-1, 11), target[:, 1:].reshape(-1), ignore_index=PAD, label_smoothing=0.1
+    )
     assert math.isclose(float(plain), float(model.loss(source, target, 0.1)), rel_tol=1e-5)
 
 
@@ -150,5 +152,8 @@ def test_it_learns_to_copy(device: str) -> None:
         loss.backward()
         optimizer.step()
     assert float(loss) < 0.05
-    assert all(p.dtype is mg.float32 and p.grad is not None and p.grad.dtype is mg.float32 for p in model.parameters())
+    assert all(
+        p.dtype is mg.float32 and p.grad is not None and p.grad.dtype is mg.float32
+        for p in model.parameters()
+    )
     assert mg.equal(model.eval().greedy(source, 8)[:, :4].cpu(), target[:, 1:].cpu())

@@ -30,7 +30,12 @@ def test_folder(tmp_path: Path, ending: str) -> None:
 
 def test_folder_takes_the_ending_as_a_whole(tmp_path: Path) -> None:
     """With train.en and train.tok.en there, "en" is the first and "tok.en" the second."""
-    for ending, text in (("en", "A cat.\n"), ("tok.en", "a cat .\n"), ("de", "Katze.\n"), ("tok.de", "katze .\n")):
+    for ending, text in (
+        ("en", "A cat.\n"),
+        ("tok.en", "a cat .\n"),
+        ("de", "Katze.\n"),
+        ("tok.de", "katze .\n"),
+    ):
         write(tmp_path / f"train.{ending}", text)
         write(tmp_path / f"test_flickr.{ending}.gz", text)
     assert read_pairs([tmp_path], "en", "de")["train"].source == ["A cat."]
@@ -80,7 +85,7 @@ def test_truncated_archive(tmp_path: Path) -> None:
 
 
 def test_missing_files(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError, match="there is no .*nowhere"):
+    with pytest.raises(FileNotFoundError, match=r"there is no .*nowhere"):
         read_pairs([tmp_path / "nowhere"], "en", "de")
     write(tmp_path / "train.en", ENGLISH)
     with pytest.raises(FileNotFoundError, match=r"no train.en with a train.de .*it holds train.en"):

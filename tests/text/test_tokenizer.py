@@ -47,7 +47,11 @@ def test_tokenizers_come_back_from_their_description() -> None:
     words = WordTokenizer(["a", "cat"])
     pairs = english_italian.load("test", size=50)
     shipped = WordTokenizer.english_italian([p.source for p in pairs])
-    for t, text in ((words, "a cat"), (shipped, pairs[0].source), (SubwordTokenizer.train(TEXTS, 60), TEXTS[0])):
+    for t, text in (
+        (words, "a cat"),
+        (shipped, pairs[0].source),
+        (SubwordTokenizer.train(TEXTS, 60), TEXTS[0]),
+    ):
         again = tokenizer_from_dict(json.loads(json.dumps(t.as_dict())))
         assert again.encode(text) == t.encode(text) and len(again) == len(t)
     with pytest.raises(ValueError, match="unknown kind of tokenizer: 'x'"):

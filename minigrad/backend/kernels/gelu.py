@@ -22,7 +22,9 @@ def forward(needs: tuple[bool, ...], x: Array, approximate: str) -> tuple[Array,
     return out.reshape(x.shape), None
 
 
-def backward(needs: tuple[bool, ...], saved: Any, g: Array, x: Array, approximate: str) -> tuple[Array | None, ...]:
+def backward(
+    needs: tuple[bool, ...], saved: Any, g: Array, x: Array, approximate: str
+) -> tuple[Array | None, ...]:
     flat, g_flat = np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(g).reshape(-1)
     out = np.empty_like(flat)
     run = _tanh_slope if approximate == "tanh" else _exact_slope

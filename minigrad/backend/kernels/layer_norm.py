@@ -31,8 +31,8 @@ def forward(
 
 
 def backward(
-    needs: tuple[bool, ...], saved: tuple[Array, Array], g: Array, x: Array, weight: Array | None, bias: Array | None,
-    eps: float,
+    needs: tuple[bool, ...], saved: tuple[Array, Array], g: Array, x: Array, weight: Array | None,
+    bias: Array | None, eps: float,
 ) -> tuple[Array | None, ...]:  # fmt: skip
     mean, scale = saved
     rows, g_rows = as_rows(x, -1), as_rows(g, -1)
@@ -53,5 +53,5 @@ def backward(
             out[a:b] *= scale[a:b, None]
 
     sums = column_sums(work, len(rows), 4 * rows.itemsize * width, (2, width), x.dtype)
-    return (out.reshape(x.shape) if needs[0] else None, sums[0] if needs[1] else None, sums[1] if needs[2] else None,
-            None)  # fmt: skip
+    found = (out.reshape(x.shape), sums[0], sums[1])
+    return (*(f if need else None for f, need in zip(found, needs, strict=False)), None)

@@ -46,8 +46,10 @@ def forward(
     return np.asarray(losses.sum() * share, dtype=x.dtype), (dx, dweight, dbias)
 
 
-def _chunk(logits: Array, bias: Array | None, target: Array, smoothing: float, share: float, slope: bool) -> Array:
-    """The loss of each row; the logits become their gradient (times ``share``) where ``slope`` asks for it."""
+def _chunk(
+    logits: Array, bias: Array | None, target: Array, smoothing: float, share: float, slope: bool
+) -> Array:
+    """The loss of each row; the logits become their gradient (times ``share``) if ``slope`` asks for it."""
     losses, classes = np.empty(len(logits), logits.dtype), logits.shape[1]
 
     def work(a: int, b: int) -> None:

@@ -59,7 +59,11 @@ def softmax_rows(block: Array, out: Array) -> None:
 
 
 def column_sums(
-    work: Callable[[int, int, Array], object], rows: int, row_bytes: int, shape: tuple[int, ...], dtype: np.dtype[np.float64]
+    work: Callable[[int, int, Array], object],
+    rows: int,
+    row_bytes: int,
+    shape: tuple[int, ...],
+    dtype: np.dtype[np.float64],
 ) -> Array:
     """Run ``work(start, stop, sums)`` over blocks of rows, each with sums of its own; returns their total.
 

@@ -67,8 +67,8 @@ def forward(
 
 
 def backward(
-    needs: tuple[bool, ...], saved: Array, g: Array, query: Array, key: Array, value: Array, mask: Array | None,
-    keep: Array | None, is_causal: bool, scale: float, dropout_p: float,
+    needs: tuple[bool, ...], saved: Array, g: Array, query: Array, key: Array, value: Array,
+    mask: Array | None, keep: Array | None, is_causal: bool, scale: float, dropout_p: float,
 ) -> tuple[Array | None, ...]:  # fmt: skip
     batch, heads, length, keys = saved.shape
     dquery, dkey, dvalue = (_like(x) for x in (query, key, value))
@@ -102,7 +102,7 @@ def backward(
 
 
 def _like(x: Array) -> Array:
-    """An empty (B, H, T, D) that lies in memory as (B, T, H, D): the way back to the projections is a view."""
+    """An empty (B, H, T, D) that lies in memory as (B, T, H, D): the way back is then a view."""
     batch, heads, length, width = x.shape
     return np.empty((batch, length, heads, width), x.dtype).transpose(0, 2, 1, 3)
 

@@ -19,7 +19,7 @@ tanh, sigmoid, gelu = pointwise.tanh, pointwise.sigmoid, pointwise.gelu
 def _activate(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
     """An op on a tensor, or in its place."""
     args = (input, *attributes)
-    return mutate(input, op, args) if inplace else apply(op, args)  # type: ignore[no-any-return]
+    return mutate(input, op, args) if inplace else apply(op, args)
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

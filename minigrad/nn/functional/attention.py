@@ -58,7 +58,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropo
         keep = keep_mask(query, (*query.array.shape[:-1], key.array.shape[-2]), dropout_p)
     scale = 1 / math.sqrt(query.array.shape[-1]) if scale is None else scale
     args = (query, key, value, mask, keep, is_causal, float(scale), float(dropout_p))
-    return apply(ops.scaled_dot_product_attention, args)  # type: ignore[no-any-return]
+    return apply(ops.scaled_dot_product_attention, args)
 
 
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:

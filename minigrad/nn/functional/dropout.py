@@ -22,7 +22,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     if not training or p == 0.0:
         return input
     args = (input, keep_mask(input, input.array.shape, p), 0.0 if p == 1 else 1 / (1 - p))
-    return mutate(input, op, args) if inplace else apply(op, args)  # type: ignore[no-any-return]
+    return mutate(input, op, args) if inplace else apply(op, args)
 
 
 def keep_mask(like: Tensor, shape: tuple[int, ...], p: float) -> Any:

@@ -19,7 +19,7 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """
     if input.array.dtype != weight.array.dtype:
         same_dtype("linear", input, weight=weight)
-    return apply(linear_ops.linear, (input, weight, bias))  # type: ignore[no-any-return]
+    return apply(linear_ops.linear, (input, weight, bias))
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
@@ -63,7 +63,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
             raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
         padding_idx %= rows
     index_ops.check_indices(input.array, rows, "embedding")
-    return apply(index_ops.embedding, (weight, input, padding_idx))  # type: ignore[no-any-return]
+    return apply(index_ops.embedding, (weight, input, padding_idx))
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:

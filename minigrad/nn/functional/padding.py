@@ -40,4 +40,4 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     widths = tuple((max(before, 0), max(after, 0)) for before, after in pairs)
     if not any(b or a for b, a in widths):
         return input.clone()
-    return apply(ops.pad, (input, widths, 0.0 if value is None else value))  # type: ignore[no-any-return]
+    return apply(ops.pad, (input, widths, 0.0 if value is None else value))
