@@ -8,7 +8,7 @@ from pathlib import Path
 
 EXAMPLES = """
 examples:
-  python -m examples.translate                          train English to Italian (about 3 minutes on 2 cores)
+  python -m examples.translate                          train English to Italian (some minutes on 2 cores)
   python -m examples.translate "I like cats"            translate with what was trained
   python -m examples.translate --resume                 go on where a training was stopped
   python -m examples.translate --data corpus.tsv        train on your own sentence pairs, with subwords
@@ -68,7 +68,7 @@ def parser() -> argparse.ArgumentParser:
         help="size of the subword vocabulary that both languages share (default: 10000)",
     )
     t = p.add_argument_group("training")
-    t.add_argument("--steps", type=_positive, help="how many updates (default: 2200, with --data 8000)")
+    t.add_argument("--steps", type=_positive, help="how many updates (default: 1100, with --data 8000)")
     t.add_argument("--minutes", type=float, help="stop after so many minutes of training")
     t.add_argument(
         "--batch-tokens", type=_positive, metavar="N", help="at most so many tokens a side in a batch"

@@ -35,7 +35,7 @@ class Recipe:
 
     def __init__(self, options: argparse.Namespace) -> None:
         own = options.data is not None
-        self.steps: int = options.steps or (8000 if own else 2200)
+        self.steps: int = options.steps or (8000 if own else 1100)
         self.batch_tokens: int = options.batch_tokens or (4096 if own else 2048)
         self.rate: float = options.learning_rate or (0.005 if own else 0.002)
         self.dropout: float = options.dropout if options.dropout is not None else (0.3 if own else 0.0)
