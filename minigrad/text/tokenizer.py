@@ -149,7 +149,7 @@ def _tokenizers() -> Any:
         import tokenizers
     except ImportError:
         raise ImportError(
-            "subwords need the tokenizers library: pip install 'minigrad[translate]' or pip install tokenizers"
+            "subwords need the tokenizers library: pip install 'minigrad[translate]', or tokenizers alone"
         ) from None
     return tokenizers
 

@@ -12,7 +12,7 @@ from minigrad.text.tokenizer import UNKNOWN
 
 DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data")) / "multi30k"
 
-pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="Multi30k is not there: set MINIGRAD_DATA to its parent")
+pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINIGRAD_DATA to its parent")
 
 
 def test_multi30k_in_subwords() -> None:
@@ -29,7 +29,8 @@ def test_multi30k_in_subwords() -> None:
     for text in found["validation"].target:
         ids = tokenizer.encode(text)
         assert UNKNOWN in ids or tokenizer.decode(ids) == " ".join(text.split())
-    pairs = [(tokenizer.encode(a), tokenizer.encode(b)) for a, b in zip(train.source, train.target, strict=True)]
+    sides = zip(train.source, train.target, strict=True)
+    pairs = [(tokenizer.encode(a), tokenizer.encode(b)) for a, b in sides]
     found_batches = list(batches(pairs, 4096, seed=0))
     padded = sum(len(b) * max(len(pairs[i][1]) for i in b) for b in found_batches)
     assert padded < 1.02 * sum(len(target) for _, target in pairs)

@@ -144,7 +144,8 @@ class _Memory:
             stop = _GUARD_BYTES + original.nbytes
             if (copy[:_GUARD_BYTES] != _POISON).any() or (copy[stop:] != _POISON).any():
                 raise EmulatorError(f"{name} wrote outside an array of shape {original.shape}")
-            _bytes(original)[...] = copy[_GUARD_BYTES:stop]
+            if (copy[_GUARD_BYTES:stop] != _bytes(original)).any():  # an input may be read-only: expanded
+                _bytes(original)[...] = copy[_GUARD_BYTES:stop]
 
 
 def _bytes(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
