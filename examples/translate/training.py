@@ -180,7 +180,7 @@ def run(training: Training) -> bool:
     training.model.train()
     saved = started = time.monotonic()
     before = training.seconds
-    with Progress(steps, limit, training.step, before) as bar, Interrupt() as stop:
+    with Interrupt() as stop, Progress(steps, limit, training.step, before) as bar:
         for batch in training.batches():
             if training.step >= steps or training.seconds >= limit:
                 return True

@@ -7,7 +7,6 @@ import re
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -109,14 +108,17 @@ def test_ctrl_c_saves_and_says_how_to_go_on(table: Path) -> None:
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stdout is not None
-        assert "sentence pairs" in process.stdout.readline()
-        time.sleep(2)
+        assert process.stderr is not None
+        while process.stderr.read(1) not in ("%", ""):  # the bar has begun: updates are being made
+            pass
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
     assert "saved to" in out and "examples.translate --data" in out and out.rstrip().endswith("--resume")
-    assert checkpoint.load(table.parent / "model.safetensors", "cpu")[2]["step"] > 0
+    stopped = re.search(r"stopped at step ([\d,]+);", out)
+    assert stopped
+    step = checkpoint.load(table.parent / "model.safetensors", "cpu")[2]["step"]
+    assert step == int(stopped[1].replace(",", ""))
 
 
 def test_a_loss_that_is_not_a_number_stops_and_harms_nothing(

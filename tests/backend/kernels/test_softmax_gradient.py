@@ -1,4 +1,4 @@
-"""The CPU kernel ``softmax_gradient`` against its plain definition."""
+"""The CPU kernels ``softmax_gradient`` and ``log_softmax_gradient`` against their plain definitions."""
 
 from __future__ import annotations
 
@@ -24,13 +24,15 @@ SHAPES: list[tuple[tuple[int, ...], int]] = [
 
 
 @pytest.mark.parametrize(("shape", "dim"), SHAPES, ids=str)
-def test_values(shape: tuple[int, ...], dim: int) -> None:
+@pytest.mark.parametrize("name", ["softmax_gradient", "log_softmax_gradient"])
+def test_values(name: str, shape: tuple[int, ...], dim: int) -> None:
     g, x = normal(*shape), normal(*shape, seed=2)
     out = np.exp(x) / np.exp(x).sum(dim, keepdims=True)
-    expected = plain("softmax_gradient", [g, out, dim], [0, 1])[0]
+    out = np.log(out) if name == "log_softmax_gradient" else out
+    expected = plain(name, [g, out, dim], [0, 1])[0]
     for dtype, rtol in ((np.float64, 1e-12), (np.float32, 2e-5)):
         for lay in (lambda a: a, lambda a: np.array(a.T, order="C").T):
             args: list[Any] = [lay(g.astype(dtype)), lay(out.astype(dtype)), dim]
-            found, _ = run("softmax_gradient", args, (False,) * 3, np.zeros(0))
+            found, _ = run(name, args, (False,) * 3, np.zeros(0))
             assert found.dtype == dtype
             np.testing.assert_allclose(found, expected, rtol=rtol, atol=rtol)
