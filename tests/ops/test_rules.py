@@ -25,14 +25,20 @@ def test_every_op_with_a_gradient_has_a_case() -> None:
     assert tested <= set(REGISTRY)
 
 
+def inputs(case: Case, device: str, dtype: Any = np.float64, seed: int = 0) -> list[Any]:
+    """The inputs in minigrad; drawn floats require a gradient."""
+    arrays = [a.astype(dtype) if a.dtype.kind == "f" else a for a in case.arrays(seed)]
+    wants = [not isinstance(spec, np.ndarray) for spec in case.inputs]
+    return [ours(array, want, device) for array, want in zip(arrays, wants, strict=True)]
+
+
 def prepared(case: Case, device: str, dtype: Any = np.float64, seed: int = 0) -> tuple[list[Any], list[Any]]:
     """The inputs in minigrad and in torch (always float64 there); drawn floats require a gradient."""
-    mine, others = [], []
-    for spec, array in zip(case.inputs, case.arrays(seed), strict=True):
-        wants = not isinstance(spec, np.ndarray)
-        mine.append(ours(array.astype(dtype) if array.dtype.kind == "f" else array, wants, device))
-        others.append(theirs(array, wants))
-    return mine, others
+    others = [
+        theirs(array, not isinstance(spec, np.ndarray))
+        for spec, array in zip(case.inputs, case.arrays(seed), strict=True)
+    ]
+    return inputs(case, device, dtype, seed), others
 
 
 def wanting(tensors: list[Any]) -> list[Any]:
@@ -98,7 +104,7 @@ def test_keeps_float32(case: Case, device: str) -> None:
 
 @pytest.mark.parametrize("case", NUMERIC, ids=str)
 def test_agrees_with_finite_differences(case: Case, device: str) -> None:
-    mine, _ = prepared(case, device, seed=3)
+    mine = inputs(case, device, seed=3)
     assert gradcheck(lambda *a: case.ours(minigrad, *a), mine)
     if case.second:
         assert gradgradcheck(lambda *a: case.ours(minigrad, *a), mine, atol=1e-4)
@@ -146,7 +152,7 @@ def test_memory_layout_makes_no_difference(case: Case, layout: str) -> None:
     "case", [c for c in CASES if sum(not isinstance(i, np.ndarray) for i in c.inputs) > 1], ids=str
 )
 def test_computes_no_gradient_that_nobody_asked_for(case: Case) -> None:
-    full, _ = prepared(case, "cpu")
+    full = inputs(case, "cpu")
     found = listed(case.ours(minigrad, *full))
     g = [ours(d) for d in arriving(floats(found))]
     expected = dict(zip(map(id, wanting(full)), gradients(floats(found), wanting(full), g), strict=True))
