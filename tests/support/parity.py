@@ -45,7 +45,7 @@ def theirs(array: Array, requires_grad: bool = False) -> Any:
 
 def host(value: Any) -> Array:
     """A tensor of either library, or an array, as a NumPy array."""
-    return value.detach().cpu().numpy() if hasattr(value, "detach") else np.asarray(value)
+    return value.numpy(force=True) if hasattr(value, "detach") else np.asarray(value)
 
 
 def listed(values: Any) -> list[Any]:
