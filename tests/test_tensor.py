@@ -190,8 +190,9 @@ def test_grad_attribute() -> None:
     x.grad = None
     assert x.grad is None
     y = x * 2
-    assert (y.is_leaf, y.grad_fn.name(), y.requires_grad) == (False, "MulBackward", True)
-    assert y.grad_fn.next_functions == ((None, 0),)
+    assert (y.is_leaf, y.grad_fn.name(), y.requires_grad) == (False, "MulBackward0", True)
+    ((leaf, slot),) = y.grad_fn.next_functions
+    assert (leaf.name(), leaf.variable is x, leaf.next_functions, slot) == ("AccumulateGrad", True, (), 0)
     with pytest.raises(RuntimeError, match="leaf variables"):
         y.requires_grad_(False)
     assert not y.detach().requires_grad

@@ -1,17 +1,27 @@
 """Reverse-mode differentiation: the tape (``tape``), the walk back over it (``walk``), modes and checks."""
 
+from typing import TYPE_CHECKING
+
+from ..missing import names_of
+from . import function
+from .anomaly import detect_anomaly, set_detect_anomaly
+from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 from .mode import (
-    detect_anomaly,
     enable_grad,
+    inference_mode,
     is_grad_enabled,
     no_grad,
-    set_detect_anomaly,
     set_grad_enabled,
 )
+from .tape import Variable
 from .walk import backward, grad
 
 __all__ = [
-    "GradcheckError", "backward", "detect_anomaly", "enable_grad", "grad", "gradcheck", "gradgradcheck",
-    "is_grad_enabled", "no_grad", "set_detect_anomaly", "set_grad_enabled",
+    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "grad",
+    "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly",
+    "set_grad_enabled",
 ]  # fmt: skip
+
+if not TYPE_CHECKING:  # checkers complain of a missing name themselves
+    __getattr__ = names_of(__name__)

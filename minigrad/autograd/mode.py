@@ -14,7 +14,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 class _State(threading.local):
     grad = True  # ops on tensors that require gradients are recorded
-    anomaly = False  # nodes remember the program's line, and NaN gradients are reported
+    observers: tuple[Callable[..., None], ...] = ()  # called with (node, args, result) for each recorded op
+    inference = False  # within ``inference_mode``
 
 
 state = _State()
@@ -36,26 +37,36 @@ class _Mode:
         state.grad = self._before.pop()
 
     def __call__(self, function: F) -> F:
-        enabled = self.enabled
+        if inspect.isclass(function):
+            return self._in_constructor(function)
         if inspect.isgeneratorfunction(function):
-            return _generator_in(enabled, function)  # type: ignore[return-value]
+            return _generator_in(self._again, function)  # type: ignore[return-value]
 
         @functools.wraps(function)
         def wrapped(*args: Any, **kwargs: Any) -> Any:
-            with _Mode(enabled):
+            with self._again():
                 return function(*args, **kwargs)
 
         return wrapped  # type: ignore[return-value]
 
+    def _again(self) -> _Mode:
+        """A mode of its own for each call: calls may overlap, as generators do."""
+        return _Mode(self.enabled)
 
-def _generator_in(enabled: bool, function: Callable[..., Any]) -> Callable[..., Any]:
+    def _in_constructor(self, cls: Any) -> Any:
+        """A decorated class: its ``__init__`` runs in the mode."""
+        cls.__init__ = self(cls.__init__)
+        return cls
+
+
+def _generator_in(mode: Callable[[], _Mode], function: Callable[..., Any]) -> Callable[..., Any]:
     """A generator function whose body runs in the mode, and not what stands between two of its values."""
 
     @functools.wraps(function)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
         generator, send = function(*args, **kwargs), None
         while True:
-            with _Mode(enabled):
+            with mode():
                 try:
                     value = generator.send(send)
                 except StopIteration as stop:
@@ -108,29 +119,37 @@ def is_grad_enabled() -> bool:
     return state.grad
 
 
-class set_detect_anomaly:
-    """Anomaly mode on or off, at once or within ``with``."""
+class inference_mode(no_grad):
+    """Record nothing inside, as ``no_grad``: ``with inference_mode():``, ``@inference_mode()``.
 
-    def __init__(self, mode: bool, check_nan: bool = True) -> None:
-        self._before = state.anomaly
-        state.anomaly = bool(mode)
+    Args:
+        mode: False records inside, as ``enable_grad``.
+
+    PyTorch's tensors made inside can never join a graph; these can, as those made under ``no_grad``.
+    """
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return super().__new__(cls, None if isinstance(mode, bool) else mode)
+
+    def __init__(self, mode: Any = True) -> None:
+        super().__init__()
+        self.enabled = mode is False
+        self._inference: list[bool] = []
+
+    def _again(self) -> _Mode:
+        return inference_mode(not self.enabled)
 
     def __enter__(self) -> None:
-        pass
+        super().__enter__()
+        self._inference.append(state.inference)
+        state.inference = not self.enabled
 
-    def __exit__(self, *raised: object) -> None:
-        state.anomaly = self._before
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:  # fmt: skip
+        state.inference = self._inference.pop()
+        super().__exit__(kind, error, trace)
 
 
-class detect_anomaly:
-    """Within it, each op remembers the line of the program that called it, an op whose result is the first
-    to hold NaN is reported with that line, and so is a gradient rule that makes one. It costs time."""
-
-    def __init__(self, check_nan: bool = True) -> None:
-        self._before = state.anomaly
-
-    def __enter__(self) -> None:
-        self._before, state.anomaly = state.anomaly, True
-
-    def __exit__(self, *raised: object) -> None:
-        state.anomaly = self._before
+def is_inference_mode_enabled() -> bool:
+    """Whether this runs within ``inference_mode``."""
+    return state.inference

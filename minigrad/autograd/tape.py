@@ -79,7 +79,7 @@ class Node:
         op: the op.
         plan: which inputs want a gradient, and by which rules.
         edges: for each of them (its node, or itself where it is a leaf; slot; shape; dtype).
-        saved: the kept arguments; None once the walk has freed them.
+        saved: the kept arguments; None once the walk has freed them, Lost until they are computed again.
         order: its number in order of creation.
     """
 
@@ -89,7 +89,7 @@ class Node:
     op: Op
     plan: Plan
     edges: list[tuple[Any, int, tuple[int, ...], Any]]
-    saved: list[Any] | None
+    saved: list[Any] | Lost | None
     versions: list[tuple[list[Any], int]]
     out: tuple[Array, list[Any]] | None
     residual: Any  # what a kernel keeps for its own backward; the shapes of variadic inputs
@@ -102,13 +102,45 @@ class Node:
         return f"<{self.name()} of {self.op.name}>"
 
     def name(self) -> str:
-        """PyTorch's way to call it: "MulBackward"."""
-        return "".join(part.capitalize() for part in self.op.name.split("_")) + "Backward"
+        """PyTorch's way to call it: "MulBackward0"; of a user's Function "CubeBackward"."""
+        name = "".join(part[:1].upper() + part[1:] for part in self.op.name.split("_"))
+        return f"{name}Backward" if self.op.backward else f"{name}Backward0"
 
     @property
-    def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes of the inputs that want a gradient; None stands for a leaf."""
-        return tuple((t if isinstance(t, Node) else None, slot) for t, slot, _, _ in self.edges)
+    def next_functions(self) -> tuple[tuple[Node | AccumulateGrad, int], ...]:
+        """The nodes of the inputs that want a gradient; an AccumulateGrad stands for a leaf."""
+        return tuple((t if isinstance(t, Node) else AccumulateGrad(t), slot) for t, slot, _, _ in self.edges)
+
+
+class AccumulateGrad:
+    """Stands for a leaf among the nodes of a graph.
+
+    Attributes:
+        variable: the leaf.
+    """
+
+    next_functions: tuple[tuple[Any, int], ...] = ()
+
+    def __init__(self, variable: Variable) -> None:
+        self.variable = variable
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, AccumulateGrad) and other.variable is self.variable
+
+    def __hash__(self) -> int:
+        return id(self.variable)
+
+    def name(self) -> str:
+        """PyTorch's name of it, "struct torch::autograd::AccumulateGrad" without the namespaces."""
+        return "AccumulateGrad"
+
+
+class Lost:
+    """In the place of what a node keeps: it is gone for now, and ``restore`` gets it back."""
+
+    def restore(self, node: Node) -> None:
+        """Put what the node keeps in its place again."""
+        raise NotImplementedError
 
 
 _result: Any = Variable  # the class of results; ``results_are`` makes it Tensor
@@ -222,7 +254,10 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, residual: Any = N
             node.out = (result.array, result._version)
         if plan.keeps_out or (type(residual) is tuple and any(r is out for r in residual)):
             versions.append((result._version, 0))
-    node.place = _note_place(node, result) if state.anomaly else None
+    node.place = None
+    if state.observers:
+        for observe in state.observers:
+            observe(node, args, result)
     return result
 
 
@@ -280,14 +315,14 @@ def mutate(target: Variable, op: Op, args: tuple[Any, ...], out: Array | None = 
         result = record(op, args, mask, out) if mask else _results(out)
     bump(target, op.name)
     if state.grad:
-        _rebase(target, result)
+        rebase(target, result)
     return target
 
 
 def _keep_original(node: Node, target: Variable) -> None:
     """Where a node keeps the very Variable that is about to change, let it keep a copy (no cycle then)."""
     saved = node.saved
-    if saved and any(a is target for a in saved):
+    if isinstance(saved, list) and any(a is target for a in saved):
         original: Variable = wrap(target.array.copy())
         (original._node, original._slot), original._needs = target._source(), target._needs
         node.saved = saved = [original if a is target else a for a in saved]
@@ -348,7 +383,7 @@ def bump(target: Variable, name: str) -> None:
     target._version[1] = ("x[...] = value" if name == "put" else f"{name}_", caller())
 
 
-def _rebase(target: Variable, result: Any) -> None:
+def rebase(target: Variable, result: Any) -> None:
     """Give ``target`` the history of ``result``; its base, if it is a view, that of a partial assignment."""
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._version[0]
@@ -359,7 +394,7 @@ def _rebase(target: Variable, result: Any) -> None:
 
     view, args, slot = target._view  # type: ignore[misc]
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
-    _rebase(base, record(assign_view, (base, result, view, args, slot), mask, base.array))
+    rebase(base, record(assign_view, (base, result, view, args, slot), mask, base.array))
 
 
 # Operands that do not go together -------------------------------------------------------------------------
@@ -426,17 +461,6 @@ def caller() -> str:
     while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == _PACKAGE:
         frame = frame.f_back
     return f"{frame.f_code.co_filename}:{frame.f_lineno}"
-
-
-def _note_place(node: Node, result: Any) -> str:
-    """In anomaly mode: remember the line, and stop at the first result that holds NaN."""
-    place = caller()
-    for r in result if type(result) is tuple else (result,):
-        if r.array.dtype.kind == "f" and bool((r.array != r.array).any()):
-            raise RuntimeError(
-                f"{node.op.name} at {place} made the first NaN, in a result of shape {r.array.shape}"
-            )
-    return place
 
 
 def weak(variable: Variable) -> Callable[[], Variable | None]:

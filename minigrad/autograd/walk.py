@@ -17,8 +17,9 @@ from ..backend import dtype as dt
 from ..backend import of, xp
 from ..ops.op import op
 from ..ops.reduction import sum_to
+from .anomaly import check_gradients
 from .mode import enable_grad, no_grad
-from .tape import Node, Variable, apply, wrap
+from .tape import Lost, Node, Variable, apply, wrap
 
 Array = dt.Array
 Targets = tuple[Variable, ...]
@@ -224,16 +225,23 @@ class _Walk:
 
     def pass_on(self, node: Node, sums: dict[int, Sum]) -> None:
         """Run a node's rules, and deliver what they give to the node's inputs."""
-        create = self.create
-        g = sums[0][0] if node.results is None else _together(node, sums, create)
-        gradients = _run(node, g, create, self.useful)
+        create, backward = self.create, node.op.backward
+        g = None
+        if backward is None:
+            g = sums[0][0] if node.results is None else _together(node, sums, create)
+            gradients = _run(node, g, create, self.useful)
+        else:
+            _check_kept(node)
+            gradients = backward(node, sums, create)
+            if node.place:
+                check_gradients(node, gradients)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
             if gradient is not None:
                 array = gradient.array if create else gradient
                 if array.dtype is not dtype or array.shape != shape or not shape:
                     gradient = _fit(gradient, shape, dtype, create)
-                ours = not create and gradient is not g and gradient.base is None
+                ours = not create and backward is None and gradient is not g and gradient.base is None
                 self.deliver(target, slot, gradient, ours)
 
 
@@ -280,11 +288,8 @@ def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]
 
 def _run(node: Node, g: Any, create: bool, useful: dict[Any, bool] | None) -> list[Any]:
     """The gradient for each input of a node that wants one; None where the walk has no use for it."""
-    saved = node.saved
-    if saved is None:
-        raise _walked_twice(node)
-    if node.versions:
-        _check_versions(node)
+    _check_kept(node)
+    saved: list[Any] = node.saved  # type: ignore[assignment]
     if not create:
         saved = [a.array if isinstance(a, Variable) else a for a in saved]
     op, plan = node.op, node.plan
@@ -301,7 +306,7 @@ def _run(node: Node, g: Any, create: bool, useful: dict[Any, bool] | None) -> li
             else:
                 gradients.append(None)
     if node.place:
-        _check_finite(node, gradients)
+        check_gradients(node, gradients)
     return gradients
 
 
@@ -316,7 +321,8 @@ def _run_kernel(node: Node, g: Any, saved: list[Any], create: bool) -> list[Any]
 
 def _run_plain(node: Node, g: Any, create: bool) -> list[Any]:
     """A fused op's gradient through its plain definition: as a graph, or where the kernel has no backward."""
-    saved, inputs = list(node.saved or ()), node.plan.inputs
+    saved: list[Any] = list(node.saved)  # type: ignore[arg-type]
+    inputs = node.plan.inputs
     with enable_grad():
         for i in inputs:  # an input may depend on another: a node between keeps their gradients apart
             saved[i] = apply(identity, (saved[i],))
@@ -324,6 +330,16 @@ def _run_plain(node: Node, g: Any, create: bool) -> list[Any]:
         found = grad(result, [saved[i] for i in inputs], g if create else wrap(g), create_graph=create,
                      allow_unused=True)  # fmt: skip
     return list(found) if create else [None if f is None else f.array for f in found]
+
+
+def _check_kept(node: Node) -> None:
+    """Have what a node keeps at hand; refuse to go on where it is gone, or has changed."""
+    while isinstance(node.saved, Lost):
+        node.saved.restore(node)
+    if node.saved is None:
+        raise _walked_twice(node)
+    if node.versions:
+        _check_versions(node)
 
 
 def _walked_twice(node: Node) -> RuntimeError:
@@ -419,15 +435,3 @@ def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:
                         f"{tuple(given.array.shape)}"
                     )
                 held[0] = changed if isinstance(held[0], Variable) else changed.array
-
-
-def _check_finite(node: Node, gradients: list[Any]) -> None:
-    """In anomaly mode: stop at the first rule whose result holds NaN."""
-    for i, gradient in zip(node.plan.inputs, gradients, strict=True):
-        array = gradient.array if isinstance(gradient, Variable) else gradient
-        if array is not None and array.dtype.kind == "f" and bool((array != array).any()):
-            name = node.op.param(i)
-            raise RuntimeError(
-                f"the gradient of {node.op.name} for {name} holds NaN (rule at {node.op.rule_place(name)}; "
-                f"the op was called at {node.place})"
-            )

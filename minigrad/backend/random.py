@@ -9,6 +9,7 @@ numbers and need no comparison, come from a second, faster stream (SFC64) of the
 from __future__ import annotations
 
 import os
+import struct
 from functools import cached_property
 from typing import Any
 
@@ -16,6 +17,19 @@ import numpy as np
 
 FloatArray = np.ndarray[Any, Any]
 _WORD = 1 << 32
+_WIDE_SPAN = 1 << 28  # from here on PyTorch takes two words an integer
+_PYTORCH_BYTES = 5056
+
+
+def _state_tensor(state: Any) -> Any:
+    """A state as what ``get_state`` returns: tensor.py makes it a tensor by ``states_are``."""
+    return state
+
+
+def states_are(make: Any) -> None:
+    """Make ``make(array)`` what ``get_state`` returns (tensor.py stands above this file, so it tells)."""
+    global _state_tensor
+    _state_tensor = make
 
 
 class Generator:
@@ -56,30 +70,57 @@ class Generator:
         """The seed the stream began with."""
         return self._seed
 
-    def get_state(self) -> dict[str, Any]:
-        """The stream's position, in plain Python values (so that any file format can hold it)."""
-        states = {"bits": self._bits.state, "masks": self._masks.bit_generator.state}
-        return {"seed": self._seed, "spare": self._spare, **{k: _as_lists(v) for k, v in states.items()}}
+    def get_state(self) -> Any:
+        """The position of both streams as a tensor of bytes: PyTorch's 5056, then the fast stream's."""
+        twister = self._bits.state["state"]
+        spare = 0.0 if self._spare is None else self._spare
+        head = struct.pack("<QiiQ", self._seed % (1 << 64), 625 - twister["pos"], 1, twister["pos"])
+        tail = struct.pack("<dddi4xf?3x", 0.0, spare, 0.0, self._spare is not None, 0.0, False)
+        masks = self._masks.bit_generator.state["state"]["state"]
+        parts = (head, twister["key"].astype("<u8").tobytes(), tail, masks.astype("<u8").tobytes())
+        return _state_tensor(np.frombuffer(b"".join(parts), np.uint8).copy())
 
-    def set_state(self, state: dict[str, Any]) -> Generator:
-        """Go to a position that ``get_state`` told."""
-        self.manual_seed(state["seed"])
-        self._spare = state["spare"]
-        bits, masks = _as_arrays(state["bits"], np.uint32), _as_arrays(state["masks"], np.uint64)
-        self._bits.state, self._masks.bit_generator.state = bits, masks
+    def set_state(self, new_state: Any) -> Generator:
+        """Go to a position that ``get_state`` told, this library's or PyTorch's.
+
+        Raises:
+            RuntimeError: it is no such state.
+        """
+        data = np.asarray(getattr(new_state, "array", new_state), np.uint8).tobytes()
+        if len(data) not in (_PYTORCH_BYTES, _PYTORCH_BYTES + 32):
+            raise RuntimeError(f"a generator's state has {_PYTORCH_BYTES} bytes or 32 more, not {len(data)}")
+        seed, _, _, position = struct.unpack_from("<QiiQ", data)
+        _, spare, _, is_valid = struct.unpack_from("<dddi", data, 24 + 624 * 8)
+        self.manual_seed(seed)
+        key = np.frombuffer(data, "<u8", 624, 24).astype(np.uint32)
+        # PyTorch's position is 0 only before its first number, where NumPy's is at the end of the words
+        self._bits.state = {"bit_generator": "MT19937", "state": {"key": key, "pos": position or 624}}
+        self._spare = spare if is_valid else None
+        if len(data) > _PYTORCH_BYTES:
+            state = self._masks.bit_generator.state
+            state["state"]["state"] = np.frombuffer(data, "<u8", 4, _PYTORCH_BYTES).astype(np.uint64)
+            self._masks.bit_generator.state = state
         return self
+
+    def clone_state(self) -> Generator:
+        """Another generator at the same position."""
+        return Generator(self.device).set_state(self.get_state())
 
     def words(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
         """``count`` raw 32-bit words, (count,) uint64."""
         raw: np.ndarray[Any, np.dtype[np.uint64]] = self._bits.random_raw(count)
         return raw
 
+    def words64(self, count: int) -> np.ndarray[Any, np.dtype[np.uint64]]:
+        """``count`` 64-bit words, each of two raw ones, the high one first, (count,) uint64."""
+        pairs = self.words(2 * count).reshape(-1, 2)
+        return pairs[:, 0] << np.uint64(32) | pairs[:, 1]
+
     def uniform(self, shape: tuple[int, ...], dtype: Any = np.float32) -> FloatArray:
         """Numbers in [0, 1): 24 random bits each in float32, 53 in float64."""
         count = int(np.prod(shape, dtype=np.int64))
         if dtype == np.float64:
-            pairs = self.words(2 * count).reshape(-1, 2)
-            bits = (pairs[:, 0] << np.uint64(32) | pairs[:, 1]) & np.uint64((1 << 53) - 1)
+            bits = self.words64(count) & np.uint64((1 << 53) - 1)
             return (bits * 2.0**-53).reshape(shape)
         bits24 = (self.words(count) & np.uint64((1 << 24) - 1)).astype(np.float32)
         return (bits24 * np.float32(2.0**-24)).astype(dtype, copy=False).reshape(shape)
@@ -88,17 +129,18 @@ class Generator:
         """Standard normal numbers, by Box and Muller in PyTorch's order (blocks of 16, or one by one)."""
         count = int(np.prod(shape, dtype=np.int64))
         if count < 16:
-            return self._few_normals(count).astype(dtype).reshape(shape)
+            return self.few_normals(count).astype(dtype).reshape(shape)
         wide = np.float64 if dtype == np.float64 else np.float32
-        out = self.uniform((count,), wide)
         full = count - count % 16
-        out[:full] = _box_muller(out[:full])
+        out = np.empty(count, wide)
+        out[:full] = _box_muller(self.uniform((full,), wide))
         if full < count:  # the last block overlaps the one before it, drawn anew
+            self.words((0 if dtype == np.float16 else count - full) * (2 if wide == np.float64 else 1))
             out[-16:] = _box_muller(self.uniform((16,), wide))
         return out.astype(dtype, copy=False).reshape(shape)
 
-    def _few_normals(self, count: int) -> FloatArray:
-        """Fewer than 16: one by one from pairs of float64 uniforms; the sine waits for the next number."""
+    def few_normals(self, count: int) -> FloatArray:
+        """Fewer than 16, (count,) float64: one by one from pairs of float64 uniforms; the sine waits for the next number."""
         out = np.empty(count)
         for i in range(count):
             if self._spare is not None:
@@ -114,12 +156,16 @@ class Generator:
         if high <= low:
             raise ValueError(f"random integers need low < high, not low={low}, high={high}")
         count, span = int(np.prod(shape, dtype=np.int64)), high - low
-        if span >= _WORD:
-            pairs = self.words(2 * count).reshape(-1, 2)
-            raw = pairs[:, 0] << np.uint64(32) | pairs[:, 1]
+        if span >= _WIDE_SPAN:
+            raw = self.words64(count)
         else:
             raw = self.words(count)
-        return (raw % np.uint64(span)).astype(np.int64).reshape(shape) + low
+        drawn = raw % np.uint64(span) if span < 1 << 64 else raw
+        return (drawn + np.uint64(low % (1 << 64))).astype(np.int64).reshape(shape)  # modulo 2**64
+
+    def random64(self) -> int:
+        """An integer in [0, 2**63), as PyTorch's ``random_()`` draws one for int64."""
+        return int(self.words64(1)[0]) & ((1 << 63) - 1)
 
     def permutation(self, n: int) -> np.ndarray[Any, np.dtype[np.int64]]:
         """The numbers 0 .. n-1 in random order (Fisher and Yates)."""
@@ -147,20 +193,6 @@ class Generator:
         self._masks = np.random.Generator(np.random.SFC64(int(seed) % (1 << 64)))
 
 
-def _as_lists(state: Any) -> Any:
-    """A bit generator's state with lists for its arrays."""
-    if isinstance(state, dict):
-        return {key: _as_lists(value) for key, value in state.items()}
-    return state.tolist() if isinstance(state, np.ndarray) else state
-
-
-def _as_arrays(state: Any, dtype: Any) -> Any:
-    """The state again from ``_as_lists``."""
-    if isinstance(state, dict):
-        return {key: _as_arrays(value, dtype) for key, value in state.items()}
-    return np.array(state, dtype) if isinstance(state, (list, tuple)) else state
-
-
 def _box_muller(uniforms: FloatArray) -> FloatArray:
     """Normal from uniform numbers, each block of 16 on its own: 8 radii, 8 angles."""
     blocks = uniforms.reshape(-1, 2, 8)
@@ -180,3 +212,45 @@ def manual_seed(seed: int) -> Generator:
 def cpu_keep_mask(shape: tuple[int, ...], p: float) -> np.ndarray[Any, np.dtype[np.bool_]]:
     """Dropout's mask on the CPU, from the default generator."""
     return default_generator.keep_mask(shape, p)
+
+
+# Which stream dropout draws from ----------------------------------------------------------------------------
+
+_STREAMS = ("fast", "pytorch")
+_dropout_stream = "fast"
+
+
+def set_dropout_stream(name: str) -> None:
+    """Let dropout draw from the "fast" stream (the default) or from "pytorch"'s, several times as slow.
+
+    With PyTorch's, a program in training follows PyTorch's run from the same seed mask by mask. The
+    environment variable MINIGRAD_DROPOUT_STREAM says what a program begins with.
+
+    Raises:
+        ValueError: there is no such stream.
+    """
+    global _dropout_stream
+    if name not in _STREAMS:
+        raise ValueError(f"the dropout stream is one of {', '.join(map(repr, _STREAMS))}, not {name!r}")
+    _dropout_stream = name
+
+
+def get_dropout_stream() -> str:
+    """Which stream dropout draws from: "fast" or "pytorch"."""
+    return _dropout_stream
+
+
+def pytorch_keep_mask(
+    shape: tuple[int, ...], p: float, strides: tuple[int, ...] | None = None
+) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    """Dropout's mask as PyTorch draws it: True where a float64 uniform is below 1 - p, in memory's order."""
+    if p == 1:
+        return np.zeros(shape, np.bool_)
+    order = list(range(len(shape)))
+    if strides is not None and all(strides):
+        order.sort(key=lambda axis: -strides[axis])
+    draw = default_generator.uniform(tuple(shape[axis] for axis in order), np.float64) < 1 - p
+    return draw.transpose(np.argsort(order)) if order else draw
+
+
+set_dropout_stream(os.environ.get("MINIGRAD_DROPOUT_STREAM", "fast"))

@@ -18,6 +18,7 @@ from .heads import (
     extended_mask,
     heads_first,
     joint_mask,
+    laid_out,
     merge_heads,
     project_in,
     split_heads,
@@ -135,9 +136,9 @@ class MultiheadAttention(Module):
         dropout_p = self.dropout if self.training else 0.0
         if not need_weights:
             out = attend(q, k, v, mask, dropout_p, is_causal)
-            return self.out_proj(merge_heads(out, self.batch_first)), None
+            return laid_out(self.out_proj(merge_heads(out, self.batch_first)), self.batch_first), None
         out, attention = attend_with_weights(q, k, v, mask, dropout_p, is_causal)
-        out = self.out_proj(merge_heads(out, self.batch_first))
+        out = laid_out(self.out_proj(merge_heads(out, self.batch_first)), self.batch_first)
         return out, attention.mean(1) if average_attn_weights else attention  # (B, H, T, S) -> (B, T, S)
 
     def _causality(

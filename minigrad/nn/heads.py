@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..backend.random import get_dropout_stream
 from ..functions.creation import ones, zeros
 from ..functions.shaping import cat
 from ..ops import attention as ops
@@ -33,6 +34,14 @@ def merge_heads(x: Tensor, batch_first: bool) -> Tensor:
     if batch_first:
         return x.transpose(1, 2).reshape(batch, length, heads * width)
     return x.permute(2, 0, 1, 3).reshape(length, batch, heads * width)
+
+
+def laid_out(x: Tensor, batch_first: bool) -> Tensor:
+    """(B, T, D), in memory as PyTorch has it, (T, B, D), where dropout is to follow its stream (which goes
+    through memory)."""
+    if batch_first and get_dropout_stream() == "pytorch":
+        return x.transpose(0, 1).contiguous().transpose(0, 1)
+    return x
 
 
 def project_in(

@@ -18,7 +18,7 @@ from minigrad.autograd.mode import state
 def as_before() -> Iterator[None]:
     yield
     assert is_grad_enabled()
-    assert not state.anomaly
+    assert not state.observers
 
 
 def recorded() -> bool:
@@ -51,7 +51,7 @@ def test_exceptions_end_it(mode: Any) -> None:
     with pytest.raises(ZeroDivisionError), mode():
         1 / 0
     assert is_grad_enabled()
-    assert not state.anomaly
+    assert not state.observers
 
 
 def test_decorators() -> None:
@@ -114,14 +114,14 @@ def test_leaves_can_be_made_without_grad_mode() -> None:
 
 def test_anomaly_mode() -> None:
     with detect_anomaly():
-        assert state.anomaly
+        assert state.observers
         with set_detect_anomaly(False):
-            assert not state.anomaly
-        assert state.anomaly
+            assert not state.observers
+        assert state.observers
     made = detect_anomaly()
-    assert not state.anomaly, "making one changes nothing until it is entered"
+    assert not state.observers, "making one changes nothing until it is entered"
     with made:
-        assert state.anomaly
+        assert state.observers
     set_detect_anomaly(True)
-    assert state.anomaly
+    assert state.observers
     set_detect_anomaly(False)

@@ -1,0 +1,309 @@
+"""Function: a user's own op, with ``forward`` and ``backward`` of its own, by PyTorch's protocol."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from itertools import count
+from typing import Any, NoReturn
+
+import numpy as np
+
+from ..ops.op import Op, Plan
+from .mode import enable_grad, no_grad, state
+from .tape import Lost, Node, Variable, rebase, record, wrap
+
+
+class FunctionCtx:
+    """What ``forward`` tells ``backward``. Any attribute may be set on it as well.
+
+    Attributes:
+        needs_input_grad: for each argument of ``forward``, whether its gradient is wanted.
+    """
+
+    needs_input_grad: tuple[bool, ...] = ()
+    _to_save: tuple[Any, ...] = ()
+    _dirty: tuple[Any, ...] = ()
+    _constant: tuple[Any, ...] = ()
+    _are_tensors: list[bool] = []  # of the results
+    _materialize = True
+    _node: weakref.ref[Node] | None = None
+    _saved: list[Any] | None = None  # tensors, None, or the number of a result
+
+    def save_for_backward(self, *tensors: Variable | None) -> None:
+        """Keep inputs, results or other tensors for ``backward``, which finds them in ``saved_tensors``.
+
+        Raises:
+            TypeError: something else than a tensor or None. Keep it as an attribute: ``ctx.axis = axis``.
+        """
+        for tensor in tensors:
+            if tensor is not None and not isinstance(tensor, Variable):
+                raise TypeError(
+                    f"save_for_backward can only save tensors, not {type(tensor).__name__}: keep other "
+                    f"values as attributes (ctx.name = value)"
+                )
+        self._to_save = tensors
+
+    def save_for_forward(self, *tensors: Variable | None) -> None:
+        """Taken for PyTorch's protocol; there is no forward mode that would use them."""
+
+    def mark_dirty(self, *tensors: Variable) -> None:
+        """Tell which inputs ``forward`` changed in place. They must be among its results."""
+        self._dirty = tensors
+
+    def mark_non_differentiable(self, *tensors: Variable) -> None:
+        """Tell which results have no gradient."""
+        self._constant = tensors
+
+    def set_materialize_grads(self, value: bool) -> None:
+        """Whether the gradient of a result that nothing used comes as zeros (the default) or as None."""
+        self._materialize = value
+
+    @property
+    def saved_tensors(self) -> tuple[Any, ...]:
+        """The tensors of ``save_for_backward``.
+
+        Raises:
+            RuntimeError: a first backward() has freed them, or one of them was changed in place since.
+        """
+        if self._saved is None:
+            return self._to_save
+        node = None if self._node is None else self._node()
+        assert node is not None, "the graph is gone"
+        if node.saved is None:
+            raise RuntimeError(
+                f"trying to backward through {node.name()} a second time: the first backward() freed its "
+                f"saved tensors. Pass retain_graph=True to that one"
+            )
+        return tuple(_result_of(node, s) if isinstance(s, _Result) else s for s in self._saved)
+
+    saved_variables = saved_tensors
+
+
+class _Result:
+    """A kept result: its array, not the tensor, which holds the node (that would be a cycle)."""
+
+    def __init__(self, made: Variable) -> None:
+        self.array, self.version, self.slot = made.array, made._version, made._slot
+
+
+def _result_of(node: Node, kept: _Result) -> Variable:
+    result: Variable = wrap(kept.array)
+    result._version, result._node, result._slot, result._needs = kept.version, node, kept.slot, True
+    return result
+
+
+class _UserOp(Op):
+    """A Function as the tape sees it: nothing but a backward of its own."""
+
+    def __init__(self, cls: type[Function]) -> None:
+        self.function = cls
+        self.name = self.__name__ = cls.__name__
+        self.params: tuple[str, ...] = ()
+        self.arity, self.variadic, self.kernel, self.promote, self.view = 0, "", "", "", False
+        self.rules, self.plans, self.differentiable = {}, {}, -1
+        self.backward: Any = _run_backward
+
+    def param(self, i: int) -> str:
+        return f"argument {i}"
+
+    def plan(self, mask: int, arity: int) -> Plan:
+        plan = self.plans.get((mask, arity))
+        if plan is None:
+            plan = self.plans[mask, arity] = Plan(self, mask, arity)
+        return plan
+
+    def rule_place(self, name: str) -> str:
+        code = getattr(self.function.backward, "__code__", None)
+        return f"{code.co_filename}:{code.co_firstlineno}" if code else f"{self.name}.backward"
+
+
+class Function:
+    """Derive from it, write ``forward`` and ``backward`` as static methods, call ``apply``.
+
+        class Cube(Function):
+            @staticmethod
+            def forward(ctx, x):
+                ctx.save_for_backward(x)
+                return x ** 3
+
+            @staticmethod
+            def backward(ctx, grad):
+                (x,) = ctx.saved_tensors
+                return 3 * x * x * grad
+
+        y = Cube.apply(x)
+
+    ``forward`` runs without being recorded. ``backward`` gets the gradient of each result and returns one for
+    each argument of ``forward``, None where there is none; written in differentiable operations, it can be
+    differentiated itself. Where a class has ``setup_context(ctx, inputs, output)``, ``forward`` takes no ctx.
+    """
+
+    _op: _UserOp
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        cls._op = _UserOp(cls)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        raise RuntimeError(
+            f"a Function is not instantiated: make forward and backward static methods, and call "
+            f"{type(self).__name__}.apply(...)"
+        )
+
+    @staticmethod
+    def forward(*args: Any, **kwargs: Any) -> Any:
+        """The results, from ctx and the arguments. Write it in the derived class."""
+        raise NotImplementedError("a Function needs a static method forward(ctx, *args)")
+
+    setup_context: Any = None
+
+    @staticmethod
+    def backward(ctx: Any, *grad_outputs: Any) -> Any:
+        """The gradients of the arguments, from ctx and of the results. Write it in the derived class."""
+        raise NotImplementedError("a Function needs a static method backward(ctx, *grads)")
+
+    vjp = backward
+
+    @classmethod
+    def apply(cls, *args: Any) -> Any:
+        """Run ``forward``, and record it where an argument wants a gradient."""
+        wanted = tuple(isinstance(a, Variable) and a._wanted() for a in args)
+        ctx: Any = FunctionCtx()
+        ctx.needs_input_grad = wanted
+        with no_grad():
+            if cls.setup_context is None:
+                output = cls.forward(ctx, *args)
+            else:
+                output = cls.forward(*args)
+                cls.setup_context(ctx, args, output)
+        mask = sum(1 << i for i, want in enumerate(wanted) if want) if state.grad else 0
+        results = output if isinstance(output, tuple) else (output,)
+        made = _recorded(cls._op, ctx, args, mask, results)
+        return made if isinstance(output, tuple) else made[0]
+
+
+def _recorded(
+    op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]
+) -> tuple[Any, ...]:
+    """The results of a forward, tied to a node if ``mask`` names an input; what is no tensor stays as is."""
+    tensors = [r for r in results if isinstance(r, Variable)]
+    if not mask or not any(t.array.dtype.kind == "f" for t in tensors):
+        return results
+    ctx._are_tensors = [isinstance(r, Variable) for r in results]
+    made = record(op, args, mask, tuple(t.array for t in tensors), ctx)
+    node: Node = next(m._node for m in made if m._node is not None)
+    for original, new in zip(tensors, made, strict=True):
+        new._version = original._version
+        if any(original is c for c in ctx._constant):
+            new._node, new._slot, new._needs = None, 0, False
+    by_id = {id(original): new for original, new in zip(tensors, made, strict=True)}
+    _keep(ctx, node, by_id)
+    for tensor in ctx._dirty:
+        if id(tensor) not in by_id:
+            raise RuntimeError(f"{op.name}: a tensor that mark_dirty() names must be a result of forward")
+        rebase(tensor, by_id[id(tensor)])
+        by_id[id(tensor)] = tensor
+    return tuple(by_id[id(r)] if isinstance(r, Variable) else r for r in results)
+
+
+def _keep(ctx: Any, node: Node, results: dict[int, Variable]) -> None:
+    """Let the node keep what ``save_for_backward`` named."""
+    if isinstance(node.saved, Lost):  # a checkpoint's first run keeps nothing
+        return
+    ctx._saved = node.saved = []
+    for tensor in ctx._to_save:
+        own = None if tensor is None else results.get(id(tensor))
+        ctx._saved.append(tensor if own is None or own._node is not node else _Result(own))
+        if tensor is not None:
+            node.versions.append((tensor._version, tensor._version[0]))
+    ctx._to_save = ()
+
+
+def _run_backward(node: Node, sums: dict[int, list[Any]], create: bool) -> list[Any]:
+    """A Function's gradients for the inputs that want one, from what has arrived at its results."""
+    ctx, op = node.residual, node.op
+    ctx._node = weakref.ref(node)
+    slots = count()
+    given = [_arrived(node, next(slots), sums, ctx._materialize) if is_tensor else None
+             for is_tensor in ctx._are_tensors]  # fmt: skip
+    with enable_grad() if create else no_grad():
+        returned = op.function.backward(ctx, *given)  # type: ignore[attr-defined]
+    gradients = returned if isinstance(returned, tuple) else (returned,)
+    arguments = len(ctx.needs_input_grad)
+    if len(gradients) < arguments or any(g is not None for g in gradients[arguments:]):
+        raise RuntimeError(
+            f"function {node.name()} returned an incorrect number of gradients (expected {arguments}, got "
+            f"{len(gradients)})"
+        )
+    return [_checked(node, i, gradients[i], create) for i in node.plan.inputs]
+
+
+def _arrived(node: Node, slot: int, sums: dict[int, list[Any]], materialize: bool) -> Any:
+    if slot in sums:
+        value = sums[slot][0]
+        return value if isinstance(value, Variable) else wrap(value)
+    shape, dtype, module = (node.results or ())[slot]
+    return wrap(module.zeros(shape, dtype)) if materialize else None
+
+
+def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:
+    """A returned gradient, after a look at its type and shape, in the form that the walk goes on with."""
+    if gradient is None:
+        return None
+    if not isinstance(gradient, Variable):
+        raise TypeError(
+            f"function {node.name()} returned a {type(gradient).__name__} as the gradient of argument {i}: "
+            f"it must be a Tensor or None"
+        )
+    expected = next(e[2] for e, n in zip(node.edges, node.plan.inputs, strict=True) if n == i)
+    if not _sums_to(gradient.array.shape, expected):
+        raise RuntimeError(
+            f"function {node.name()} returned an invalid gradient for argument {i}: got "
+            f"{list(gradient.array.shape)}, but expected a shape compatible with {list(expected)}"
+        )
+    return gradient if create else gradient.array
+
+
+def _sums_to(shape: tuple[int, ...], expected: tuple[int, ...]) -> bool:
+    """Whether ``expected`` broadcasts to ``shape``: the walk then sums over the axes that were added."""
+    try:
+        return np.broadcast_shapes(shape, expected) == shape
+    except ValueError:
+        return False
+
+
+class _Once(Function):
+    """The identity, of gradients that cannot be differentiated."""
+
+    @staticmethod
+    def forward(ctx: Any, *gradients: Any) -> Any:
+        """The gradients themselves."""
+        return tuple(wrap(g.array) for g in gradients)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> NoReturn:
+        """Refused."""
+        raise RuntimeError(
+            "trying to differentiate twice a function that was marked with @once_differentiable"
+        )
+
+
+def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
+    """Mark a Function's ``backward`` as one that cannot be differentiated, for instance as it uses NumPy."""
+
+    @functools.wraps(backward)
+    def wrapped(ctx: Any, *grads: Any) -> Any:
+        with no_grad():
+            found = backward(ctx, *grads)
+        if not state.grad or not any(isinstance(g, Variable) and g._wanted() for g in grads):
+            return found
+        listed = found if isinstance(found, tuple) else (found,)
+        places = [i for i, g in enumerate(listed) if isinstance(g, Variable)]
+        anchors = [wrap(listed[i].array).requires_grad_() for i in places]
+        marked = dict(zip(places, _Once.apply(*anchors), strict=True))
+        result = tuple(marked.get(i, g) for i, g in enumerate(listed))
+        return result if isinstance(found, tuple) else result[0]
+
+    return wrapped

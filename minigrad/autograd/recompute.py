@@ -1,0 +1,123 @@
+"""Recomputation instead of memory: a region of the graph that keeps nothing and is run again when needed.
+
+The forward records its nodes as ever, but what they keep is let go at once (Chen et al. 2016, "Training Deep
+Nets with Sublinear Memory Cost"). The walk back, when it meets the first of them, has the region's function
+run a second time on the same inputs, with the same random numbers: its n-th node has what the n-th node of
+the first run has lost. The graph itself stays whole, so ``grad``, hooks and second order work as without.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from ..backend.random import default_generator
+from .mode import enable_grad, state
+from .tape import Lost, Node
+
+Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
+
+
+class Region:
+    """One call of a function whose nodes keep nothing.
+
+    Args:
+        function, args, kwargs: what to run, and again.
+        preserve_rng_state: whether dropout draws the same masks the second time.
+        contexts: gives two contexts, for the first run and for the second.
+        check: refuse a second run that records other ops than the first.
+    """
+
+    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+                 preserve_rng_state: bool = True, contexts: Contexts | None = None, check: bool = True
+                 ) -> None:  # fmt: skip
+        self.function, self.args, self.kwargs, self.check = function, args, kwargs, check
+        self.random = default_generator.get_state() if preserve_rng_state else None
+        self.first: AbstractContextManager[Any] = nullcontext()
+        self.second: AbstractContextManager[Any] = nullcontext()
+        if contexts is not None:
+            self.first, self.second = contexts()
+        self.names: list[str] = []
+        self.left = 0  # how many nodes have not got back what they lost
+        self.again: list[Node] = []
+
+    def run(self) -> Any:
+        """The function's result; its nodes keep nothing."""
+        with self.first, _observed(self._drop):
+            return self.function(*self.args, **self.kwargs)
+
+    def _drop(self, node: Node, args: tuple[Any, ...], result: Any) -> None:
+        node.saved, node.residual, node.out, node.versions = _Kept(self, len(self.names)), None, None, []
+        self.names.append(node.op.name)
+        self.left += 1
+
+    def found(self, number: int) -> Node:
+        """A node of the second run, which the first that asks for one begins.
+
+        Raises:
+            RuntimeError: the second run recorded other ops than the first.
+        """
+        if not self.again:
+            self._run_again()
+        found = self.again[number]
+        self.left -= 1
+        if not self.left:
+            self.again = []
+        return found
+
+    def _run_again(self) -> None:
+        now = default_generator.get_state()
+        if self.random is not None:
+            default_generator.set_state(self.random)
+        try:
+            with enable_grad(), self.second, _observed(self._note):
+                self.function(*self.args, **self.kwargs)
+        finally:
+            if self.random is not None:
+                default_generator.set_state(now)
+        names = [node.op.name for node in self.again]
+        if names != self.names if self.check else len(names) != len(self.names):
+            raise RuntimeError(
+                f"checkpoint: the function recorded other ops when it was run again "
+                f"({_difference(self.names, names)}): it must do the same both times"
+            )
+
+    def _note(self, node: Node, args: tuple[Any, ...], result: Any) -> None:
+        self.again.append(node)
+
+
+class _Kept(Lost):
+    """What a node of the first run would have kept: the node of the second run with this number has it."""
+
+    def __init__(self, region: Region, number: int) -> None:
+        self.region, self.number = region, number
+
+    def restore(self, node: Node) -> None:
+        found = self.region.found(self.number)
+        node.saved, node.residual, node.out, node.versions = (
+            found.saved, found.residual, found.out, found.versions,
+        )  # fmt: skip
+
+
+def _difference(first: list[str], second: list[str]) -> str:
+    for i, (a, b) in enumerate(zip(first, second, strict=False)):
+        if a != b:
+            return f"op {i} was {a} and is {b}"
+    return f"{len(first)} ops, then {len(second)}"
+
+
+@contextmanager
+def _observed(observe: Callable[..., None]) -> Iterator[None]:
+    """Within it, each recorded op is shown to ``observe``, too."""
+    before = state.observers
+    state.observers = (*before, observe)
+    try:
+        yield
+    finally:
+        state.observers = before
+
+
+def is_dropping() -> bool:
+    """Whether a region is in its first run: what is recorded now keeps nothing already."""
+    return any(getattr(o, "__func__", None) is Region._drop for o in state.observers)

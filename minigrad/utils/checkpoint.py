@@ -1,0 +1,63 @@
+"""Activation checkpointing: memory saved by computing a part of the forward twice."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..autograd import is_grad_enabled
+from ..autograd.recompute import Contexts, Region, is_dropping
+
+
+def checkpoint(
+    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+    context_fn: Contexts | None = None, determinism_check: str = "default", debug: bool = False,
+    early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any,
+) -> Any:  # fmt: skip
+    """``function(*args, **kwargs)``, of which nothing is kept for the backward: that runs it a second time.
+
+    Gradients, dropout's masks included, are those of a call without checkpoint. It may contain further
+    checkpoints, and be differentiated twice.
+
+    Args:
+        function: a module or another callable that does the same each time.
+        use_reentrant: accepted; there is one way here, PyTorch's ``False``, which does what ``True`` does.
+        context_fn: gives two contexts, for the first run and the second.
+        determinism_check: "default" compares the ops of both runs, "none" only their number.
+        debug, early_stop: accepted, without effect.
+        preserve_rng_state: the second run draws the random numbers of the first.
+
+    Raises:
+        RuntimeError: in the backward, where the second run records other ops than the first.
+    """
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check must be 'default' or 'none', not {determinism_check!r}")
+    if not is_grad_enabled() or is_dropping():
+        return function(*args, **kwargs)
+    region = Region(function, args, kwargs, preserve_rng_state, context_fn, determinism_check == "default")
+    return region.run()
+
+
+def checkpoint_sequential(
+    functions: Sequence[Callable[..., Any]], segments: int, input: Any, use_reentrant: bool | None = None,
+    preserve_rng_state: bool = True,
+) -> Any:  # fmt: skip
+    """A chain of functions (or an ``nn.Sequential``) in ``segments`` parts, all but the last checkpointed.
+
+    Raises:
+        ValueError: more segments than functions, or less than one.
+    """
+    chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
+    if not 0 < segments <= len(chain):
+        raise ValueError(f"{segments} segments cannot be made of {len(chain)} functions")
+    size = len(chain) // segments
+    parts = [chain[i * size : (i + 1) * size] for i in range(segments - 1)]
+    for part in parts:
+        input = checkpoint(_run, part, input, preserve_rng_state=preserve_rng_state)
+    return _run(chain[size * (segments - 1) :], input)
+
+
+def _run(functions: Sequence[Callable[..., Any]], input: Any) -> Any:
+    for function in functions:
+        input = function(input)
+    return input

@@ -1,0 +1,57 @@
+"""Whole programs, written for PyTorch, run unchanged on both libraries and compared number by number."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PROGRAMS = sorted((Path(__file__).parent / "programs").glob("*.py"))
+DROPOUT = {"MINIGRAD_DROPOUT_STREAM": "pytorch"}
+NUMBERS = ("losses", "rates", "rewards", "accuracies", "norm")
+
+
+def run(command: list[str], output: Path) -> dict[str, Any]:
+    """A program's results, from a process of its own."""
+    threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
+    environment = {**os.environ, **threads, **DROPOUT, "PYTHONPATH": str(ROOT)}
+    command = [*command, str(output)]
+    ran = subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
+    assert ran.returncode == 0, f"{' '.join(command)}\n{ran.stdout}{ran.stderr}"
+    with np.load(output) as archive:
+        return dict(archive)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
+def test_a_program_runs_unchanged_and_agrees(program: Path, tmp_path: Path) -> None:
+    ours = run([sys.executable, "-m", "minigrad.compat", str(program)], tmp_path / "minigrad.npz")
+    assert len(ours["losses"]) == 20
+    assert ours["losses"][-1] < ours["losses"][0]
+    pytest.importorskip("torch")
+    theirs = run([sys.executable, "-W", "ignore", str(program)], tmp_path / "torch.npz")
+    assert set(ours) == set(theirs)
+    assert ours["keys"].tolist() == theirs["keys"].tolist()
+    for name, expected in theirs.items():
+        if name == "keys":
+            continue
+        found, kind = ours[name], expected.dtype.kind
+        assert found.shape == expected.shape, name
+        assert found.dtype == expected.dtype, name
+        if kind in "iub":
+            np.testing.assert_array_equal(found, expected, err_msg=name)
+        elif name in NUMBERS:
+            np.testing.assert_allclose(found, expected, rtol=1e-5, err_msg=name)
+        else:  # logits, and gradients of the first step by name
+            size = max(float(np.abs(expected).max(initial=0)), 1e-6)
+            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * size, err_msg=name)
+
+
+def test_there_are_the_programs_that_people_write() -> None:
+    assert len(PROGRAMS) >= 7

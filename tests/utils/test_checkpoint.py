@@ -1,0 +1,155 @@
+"""Checkpointing changes memory, and nothing else."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn
+from minigrad.utils.checkpoint import checkpoint, checkpoint_sequential
+
+
+class Block(nn.Module):
+    """Dropout, attention, in-place changes, a view: what a region may hold."""
+
+    def __init__(self, nested: bool = False) -> None:
+        super().__init__()
+        self.a, self.b = nn.Linear(8, 16), nn.Linear(16, 8)
+        self.nested = nested
+
+    def forward(self, x: Any) -> Any:
+        y = F.dropout(F.relu(self.a(x)), 0.5)
+        y += 1
+        y[:, :3] = y[:, :3] * 2
+        y = checkpoint(self.b, y) if self.nested else self.b(y)
+        q = y.view(1, 1, *y.shape)
+        return x + F.scaled_dot_product_attention(q, q, q, dropout_p=0.1)[0, 0].tanh()
+
+
+def gradients(wrap: Any, nested: bool = False) -> list[Any]:
+    minigrad.manual_seed(1)
+    model = nn.ModuleList([Block(nested) for _ in range(3)]).double()
+    x = minigrad.randn(4, 8, dtype=minigrad.float64, requires_grad=True)
+    out = x
+    for block in model:
+        out = wrap(block, out)
+    loss = (out * out).mean()
+    first = minigrad.autograd.grad(loss, [x, *model.parameters()], create_graph=True)
+    (second,) = minigrad.autograd.grad(sum((g * g).sum() for g in first), x)
+    after = minigrad.rand(3)
+    return [loss, after, second, *first]
+
+
+def plain(block: Any, x: Any) -> Any:
+    return block(x)
+
+
+@pytest.mark.parametrize("nested", [False, True])
+def test_gradients_of_both_orders_and_random_numbers_are_as_without(nested: bool) -> None:
+    expected = gradients(plain)
+    found = gradients(lambda block, x: checkpoint(block, x, use_reentrant=False), nested)
+    for i, (ours, theirs) in enumerate(zip(found, expected, strict=True)):
+        exact = 0.0 if i != 2 else 1e-12  # the second order adds up in another order
+        np.testing.assert_allclose(ours.detach().numpy(), theirs.detach().numpy(), rtol=exact, atol=exact)
+
+
+def test_backward_accumulates_into_the_parameters() -> None:
+    model = Block()
+    x = minigrad.randn(4, 8)  # that wants no gradient itself
+    minigrad.manual_seed(3)
+    model(x).sum().backward()
+    expected = [p.grad.clone() for p in model.parameters() if p.grad is not None]
+    model.zero_grad()
+    minigrad.manual_seed(3)
+    checkpoint(model, x).sum().backward()
+    for p, e in zip(model.parameters(), expected, strict=True):
+        assert p.grad is not None
+        assert p.grad.equal(e)
+
+
+def test_memory_is_that_of_the_regions_ends() -> None:
+    layers = [lambda x: (x.tanh().exp() * x.sin()).cos() for _ in range(8)]
+
+    def peak(run: Any) -> int:
+        x = minigrad.randn(200_000, requires_grad=True)
+        tracemalloc.start()
+        run(x).sum().backward()
+        most = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return most
+
+    def whole(x: Any) -> Any:
+        for layer in layers:
+            x = layer(x)
+        return x
+
+    def parts(x: Any) -> Any:
+        for layer in layers:
+            x = checkpoint(layer, x)
+        return x
+
+    assert peak(parts) < 0.6 * peak(whole)
+
+
+def test_a_function_that_does_something_else_the_second_time_is_told() -> None:
+    calls: list[int] = []
+
+    def fickle(x: Any) -> Any:
+        calls.append(1)
+        return x.sin() if len(calls) == 1 else x.cos()
+
+    x = minigrad.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="op 0 was sin and is cos"):
+        checkpoint(fickle, x).sum().backward()
+    assert x.grad is None
+
+
+def test_users_functions_inside() -> None:
+    class Square(minigrad.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return 2 * ctx.saved_tensors[0] * grad
+
+    x = minigrad.tensor([3.0], requires_grad=True)
+    checkpoint(lambda x: Square.apply(x.exp()).log(), x).backward()
+    assert x.grad is not None
+    assert x.grad.item() == pytest.approx(2)
+
+
+def test_sequential() -> None:
+    model = nn.Sequential(*[nn.Linear(4, 4) for _ in range(5)])
+    x = minigrad.randn(2, 4)
+    assert checkpoint_sequential(model, 2, x, use_reentrant=False).equal(model(x))
+    with pytest.raises(ValueError, match="6 segments"):
+        checkpoint_sequential(model, 6, x)
+
+
+def test_the_random_state_may_be_left_alone() -> None:
+    drawn: list[Any] = []
+
+    def draw(x: Any) -> Any:
+        drawn.append(minigrad.rand(2).tolist())
+        return x * 2
+
+    for preserve in (True, False):
+        drawn.clear()
+        x = minigrad.ones(2, requires_grad=True)
+        checkpoint(lambda x: draw(x).exp(), x, preserve_rng_state=preserve).sum().backward()
+        assert (drawn[0] == drawn[1]) is preserve
+
+
+def test_without_recording_the_function_runs_once() -> None:
+    calls: list[int] = []
+    with minigrad.no_grad():
+        checkpoint(lambda x: calls.append(1) or x, minigrad.ones(2, requires_grad=True))
+    assert calls == [1]
