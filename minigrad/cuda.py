@@ -1,27 +1,40 @@
 """GPUs, under the names of ``torch.cuda``. Nothing here imports CuPy before a GPU is asked for.
 
-Functions that need a GPU raise RuntimeError where there is none, and say what to install.
+Where there is no GPU, what asks about one answers as PyTorch does there (no devices, no bytes), and what
+needs one raises RuntimeError and says what to install. Streams, events and graphs are absent.
 """
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .backend import cuda as _cuda
-from .backend import for_device, random
+from .backend import for_device
+from .backend import random as _random  # torch.cuda.random is another spelling of this module
 from .backend.device import Device
+from .missing import names_of
 
 __all__ = [
-    "current_device", "device", "device_count", "empty_cache", "get_device_capability", "get_device_name",
-    "is_available", "manual_seed", "manual_seed_all", "max_memory_allocated", "mem_get_info",
-    "memory_allocated", "memory_reserved", "reset_peak_memory_stats", "set_device", "synchronize",
+    "current_device", "device", "device_count", "device_of", "empty_cache", "get_arch_list",
+    "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state", "get_rng_state_all",
+    "init", "initial_seed", "ipc_collect", "is_available", "is_bf16_supported", "is_initialized",
+    "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
+    "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "reset_peak_memory_stats",
+    "seed", "seed_all", "set_device", "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all",
+    "synchronize",
 ]  # fmt: skip
+
+__path__: list[str] = []  # torch.cuda.amp can be imported from it (compat/names.py)
+if not TYPE_CHECKING:  # checkers complain of a missing name themselves
+    __getattr__ = names_of(__name__)
 
 is_available = _cuda.is_available
 device_count = _cuda.device_count
 DeviceLike = Device | str | int | None
 _peaks: dict[int, int] = {}  # most bytes in use, by GPU, while they are being watched
 _watch: Any = None
+
+# Devices --------------------------------------------------------------------------------------------------
 
 
 def _cupy() -> Any:
@@ -34,9 +47,34 @@ def _on(device: DeviceLike) -> Any:
     return backend.on(Device("cuda" if device is None else device))
 
 
-def device(device: DeviceLike) -> Any:
-    """A context in which ``device`` is the current GPU."""
-    return _on(device)
+class device:
+    """A context in which a GPU is the current one. A negative number, or None, changes nothing.
+
+    Args:
+        device: a Device, its name or its number.
+    """
+
+    def __init__(self, device: DeviceLike) -> None:
+        self._device = device
+        self._contexts: list[Any] = []
+
+    def __enter__(self) -> None:
+        nothing = self._device is None or (isinstance(self._device, int) and self._device < 0)
+        self._contexts.append(None if nothing else _on(self._device))
+        if self._contexts[-1] is not None:
+            self._contexts[-1].__enter__()
+
+    def __exit__(self, *error: Any) -> None:
+        context = self._contexts.pop()
+        if context is not None:
+            context.__exit__(*error)
+
+
+class device_of(device):
+    """A context in which the GPU of a tensor is the current one; on the CPU it changes nothing."""
+
+    def __init__(self, obj: Any) -> None:
+        super().__init__(obj.device if obj.is_cuda else None)
 
 
 def current_device() -> int:
@@ -45,8 +83,26 @@ def current_device() -> int:
 
 
 def set_device(device: DeviceLike) -> None:
-    """Make ``device`` the GPU that "cuda" means."""
+    """Make ``device`` the GPU that "cuda" means. A negative number changes nothing.
+
+    Raises:
+        ValueError: it is not a GPU's name.
+    """
+    if isinstance(device, int) and device < 0:
+        return
+    if device is not None and Device(device).type == "cpu":
+        raise ValueError(f"Expected a cuda device, but got: {device}")
     _on(device).use()
+
+
+def init() -> None:
+    """Find the GPU now, where otherwise its first use does."""
+    _on(None)
+
+
+def is_initialized() -> bool:
+    """Whether there is a GPU: it needs no initialisation."""
+    return is_available()
 
 
 def synchronize(device: DeviceLike = None) -> None:
@@ -54,10 +110,25 @@ def synchronize(device: DeviceLike = None) -> None:
     _on(device).synchronize()
 
 
+def get_device_properties(device: DeviceLike = None) -> Any:
+    """Name, capability (major, minor), memory and multiprocessors of the GPU, as attributes.
+
+    Returns:
+        An object with ``name``, ``major``, ``minor``, ``total_memory`` and ``multi_processor_count``.
+    """
+    from types import SimpleNamespace
+
+    found = _cupy().cuda.runtime.getDeviceProperties(_on(device).id)
+    return SimpleNamespace(
+        name=found["name"].decode(), major=found["major"], minor=found["minor"],
+        total_memory=found["totalGlobalMem"], multi_processor_count=found["multiProcessorCount"],
+    )  # fmt: skip
+
+
 def get_device_name(device: DeviceLike = None) -> str:
     """What the GPU is called."""
-    name: bytes = _cupy().cuda.runtime.getDeviceProperties(_on(device).id)["name"]
-    return name.decode()
+    name: str = get_device_properties(device).name
+    return name
 
 
 def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
@@ -66,24 +137,84 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
     return int(digits[:-1]), int(digits[-1])
 
 
+def get_arch_list() -> list[str]:
+    """None: kernels are compiled for the GPU at hand."""
+    return []
+
+
+def is_bf16_supported(including_emulation: bool = True) -> bool:
+    """False: neither NumPy nor CuPy has bfloat16."""
+    return False
+
+
+# Random numbers -------------------------------------------------------------------------------------------
+
+
 def manual_seed(seed: int) -> None:
     """Start the draws of dropout masks from ``seed``. Parameters are drawn on the CPU, from its own seed."""
-    random.default_generator.seed_masks(seed)
+    _random.default_generator.seed_masks(seed)
 
 
 manual_seed_all = manual_seed
 
 
+def seed() -> None:
+    """Start the draws of dropout masks from a seed of the operating system's."""
+    _random.default_generator.seed_masks(_random.Generator().seed())
+
+
+seed_all = seed
+
+
+def initial_seed() -> int:
+    """The seed of the default generator, which draws for the GPU."""
+    _on(None)
+    return _random.default_generator.initial_seed()
+
+
+def get_rng_state(device: DeviceLike = "cuda") -> Any:
+    """The position of the default generator, which draws for the GPU."""
+    _on(device)
+    return _random.default_generator.get_state()
+
+
+def set_rng_state(new_state: Any, device: DeviceLike = "cuda") -> None:
+    """Go to a position that ``get_rng_state`` told."""
+    _on(device)
+    _random.default_generator.set_state(new_state)
+
+
+def get_rng_state_all() -> list[Any]:
+    """``get_rng_state`` of every GPU: one generator draws for all."""
+    return [_random.default_generator.get_state() for _ in range(device_count())]
+
+
+def set_rng_state_all(new_states: Any) -> None:
+    """Go to a position that ``get_rng_state_all`` told."""
+    for state in new_states:
+        set_rng_state(state)
+
+
+# Memory ---------------------------------------------------------------------------------------------------
+
+
 def memory_allocated(device: DeviceLike = None) -> int:
-    """Bytes that arrays hold."""
+    """Bytes that arrays hold; 0 where there is no GPU, as with all counts of bytes."""
+    if not is_available():
+        return 0
     with _on(device):
         return int(_cupy().get_default_memory_pool().used_bytes())
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
     """Bytes that CuPy's pool holds: those of arrays, and those kept for the next ones."""
+    if not is_available():
+        return 0
     with _on(device):
         return int(_cupy().get_default_memory_pool().total_bytes())
+
+
+max_memory_reserved = memory_cached = max_memory_cached = memory_reserved  # the pool keeps what it has
 
 
 def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
@@ -95,28 +226,60 @@ def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
 
 def empty_cache() -> None:
     """Give the memory that no array uses back to the system."""
-    _cupy().get_default_memory_pool().free_all_blocks()
+    if is_available():
+        _cupy().get_default_memory_pool().free_all_blocks()
+
+
+def ipc_collect() -> None:
+    """There is no memory that other processes hold."""
+
+
+def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) -> None:
+    """Let CuPy's pool take no more than a part of the GPU's memory."""
+    with _on(device):
+        _cupy().get_default_memory_pool().set_limit(fraction=fraction)
+
+
+def memory_stats(device: DeviceLike = None) -> dict[str, int]:
+    """Bytes allocated and reserved, now and at most, by PyTorch's names; empty where there is no GPU."""
+    if not is_available():
+        return {}
+    return {
+        "allocated_bytes.all.current": memory_allocated(device),
+        "allocated_bytes.all.peak": max_memory_allocated(device),
+        "reserved_bytes.all.current": memory_reserved(device),
+        "reserved_bytes.all.peak": max_memory_reserved(device),
+    }
+
+
+def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
+    """The counts of ``memory_stats`` as a text."""
+    rows = memory_stats(device).items()
+    return "\n".join(f"{name:30} {count / 2**20:12.1f} MiB" for name, count in rows) or "no GPU"
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
     """Begin to watch the most memory in use, for ``max_memory_allocated``; it costs a little time."""
     global _watch
+    if not is_available():
+        return
     _peaks[int(_on(device).id)] = memory_allocated(device)
     if _watch is None:
         _watch = _watcher(_cupy())
         _watch.__enter__()
 
 
+reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
+
+
 def max_memory_allocated(device: DeviceLike = None) -> int:
     """The most bytes that arrays held since ``reset_peak_memory_stats``.
 
-    Raises:
-        RuntimeError: nothing was watched, as ``reset_peak_memory_stats`` was not called.
+    Where that was not called, what CuPy's pool holds: the most that was ever needed, with what was kept.
     """
-    number = int(_on(device).id)
-    if number not in _peaks:
-        raise RuntimeError("max_memory_allocated needs reset_peak_memory_stats() before the work it measures")
-    return _peaks[number]
+    if not is_available():
+        return 0
+    return _peaks.get(int(_on(device).id), memory_reserved(device))
 
 
 def _watcher(cupy: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -13,7 +14,34 @@ from .backend import of
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-PRECISION, THRESHOLD, EDGE, WIDTH = 4, 1000, 3, 80
+
+
+@dataclass
+class Options:
+    """How tensors are shown: digits, from how many elements on the middle is left out, how many then stay at
+    each end of an axis, columns, and whether exponents are always (or never) written."""
+
+    precision: int = 4
+    threshold: float = 1000
+    edgeitems: int = 3
+    linewidth: int = 80
+    sci_mode: bool | None = None
+
+
+options = Options()
+_PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2),
+             "full": Options(threshold=math.inf)}  # fmt: skip
+
+
+def set_printoptions(precision: int | None = None, threshold: float | None = None,
+                     edgeitems: int | None = None, linewidth: int | None = None, profile: str | None = None,
+                     sci_mode: bool | None = None) -> None:  # fmt: skip
+    """Change how tensors are shown; a profile is "default", "short" or "full"."""
+    if profile is not None:
+        vars(options).update(vars(_PROFILES[profile]))
+    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    vars(options).update({name: value for name, value in given.items() if value is not None})
+    options.sci_mode = sci_mode
 
 
 def tensor_repr(tensor: Tensor) -> str:
@@ -23,7 +51,7 @@ def tensor_repr(tensor: Tensor) -> str:
     if values.size == 0:
         body = "[]" if values.ndim == 1 else f"[], size={tuple(values.shape)}"
     else:
-        body = _lines(values, _formatter(_shown(values)), len(prefix), values.size > THRESHOLD)
+        body = _lines(values, _formatter(_shown(values)), len(prefix), values.size > options.threshold)
     suffixes = []
     device = tensor.device
     if device.type != "cpu":
@@ -43,7 +71,7 @@ def _with_suffixes(body: str, suffixes: list[str], indent: int) -> str:
     """What follows the values, on a new line where it would not fit."""
     length = indent + len(body) - body.rfind("\n") - 1
     for suffix in suffixes:
-        if length + len(suffix) + 2 > WIDTH:
+        if length + len(suffix) + 2 > options.linewidth:
             body, length = f"{body},\n{' ' * indent}{suffix}", indent + len(suffix)
         else:
             body, length = f"{body}, {suffix}", length + len(suffix) + 2
@@ -52,11 +80,11 @@ def _with_suffixes(body: str, suffixes: list[str], indent: int) -> str:
 
 def _shown(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """The elements that will be printed."""
-    if values.size <= THRESHOLD:
+    if values.size <= options.threshold:
         return values.reshape(-1)
     for axis, n in enumerate(values.shape):
-        if n > 2 * EDGE:
-            values = np.take(values, [*range(EDGE), *range(n - EDGE, n)], axis)
+        if n > 2 * options.edgeitems:
+            values = np.take(values, [*range(options.edgeitems), *range(n - options.edgeitems, n)], axis)
     return values.reshape(-1)
 
 
@@ -78,13 +106,15 @@ def _float_text(finite: np.ndarray[Any, Any]) -> Any:
     if finite.size == 0:
         return lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
     top, bottom = float(finite.max()), float(finite.min())
+    if options.sci_mode is not None:
+        return lambda v: f"{v:.{options.precision}{'e' if options.sci_mode else 'f'}}"
     if bool((finite == np.ceil(finite)).all()):
         if top / bottom > 1000 or top > 1e8:
-            return lambda v: f"{v:.{PRECISION}e}"
+            return lambda v: f"{v:.{options.precision}e}"
         return lambda v: f"{v:.0f}." if math.isfinite(v) else str(v)
     if top / bottom > 1000 or top > 1e8 or bottom < 1e-4:
-        return lambda v: f"{v:.{PRECISION}e}"
-    return lambda v: f"{v:.{PRECISION}f}"
+        return lambda v: f"{v:.{options.precision}e}"
+    return lambda v: f"{v:.{options.precision}f}"
 
 
 def _lines(values: np.ndarray[Any, Any], text: Any, indent: int, summarise: bool) -> str:
@@ -92,16 +122,16 @@ def _lines(values: np.ndarray[Any, Any], text: Any, indent: int, summarise: bool
     if values.ndim == 0:
         return str(text(values.item()))
     n = len(values)
-    cut = summarise and n > 2 * EDGE
-    kept = [*range(EDGE), *range(n - EDGE, n)] if cut else list(range(n))
+    cut = summarise and n > 2 * options.edgeitems
+    kept = [*range(options.edgeitems), *range(n - options.edgeitems, n)] if cut else list(range(n))
     if values.ndim == 1:
         items = [text(values[i].item()) for i in kept]
         if cut:
-            items.insert(EDGE, " ...")
-        per_line = max(1, (WIDTH - indent) // (max(map(len, items)) + 2))
+            items.insert(options.edgeitems, " ...")
+        per_line = max(1, (options.linewidth - indent) // (max(map(len, items)) + 2))
         rows = [", ".join(items[i : i + per_line]) for i in range(0, len(items), per_line)]
         return "[" + (",\n" + " " * (indent + 1)).join(rows) + "]"
     parts = [_lines(values[i], text, indent + 1, summarise) for i in kept]
     if cut:
-        parts.insert(EDGE, "...")
+        parts.insert(options.edgeitems, "...")
     return "[" + ("," + "\n" * (values.ndim - 1) + " " * (indent + 1)).join(parts) + "]"

@@ -6,6 +6,7 @@ gradient rule); how it is recorded, in ``autograd``. Here the names are brought 
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Iterator
 from itertools import count
 from typing import Any, TypeAlias
@@ -13,17 +14,28 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from . import autograd
+from . import linalg as algebra
 from .autograd import tape
-from .autograd.tape import Node, Variable, apply, bump, mutate, wrap
+from .autograd.tape import Node, Variable, apply, mutate, wrap
 from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
-from .backend.random import Generator, default_generator
-from .functions import comparison, creation, indexing, linalg, pointwise, reduction, shaping
+from .backend.random import states_are
+from .functions import (
+    comparison,
+    indexing,
+    linalg,
+    pointwise,
+    random,
+    reduction,
+    shaping,
+    statistics,
+    typed,
+)
 from .functions.arguments import axis, operand, sizes
-from .functions.creation import full, tensor, zeros
+from .functions.creation import empty, full, tensor, zeros
+from .functions.inplace import InPlace
 from .ops import elementwise as e
-from .ops import indexing as index_ops
 from .ops.device import moved as _moved
 from .ops.op import Op
 
@@ -34,14 +46,62 @@ Bool: TypeAlias = bool
 
 
 class Size(tuple[int, ...]):
-    """A tensor's shape: a tuple of ints that shows itself as ``minigrad.Size([2, 3])``."""
+    """A tensor's shape: a tuple of ints that shows itself as PyTorch's: ``torch.Size([2, 3])``."""
 
     def numel(self) -> int:
         """How many elements the shape has."""
         return int(np.prod(self, dtype=np.int64))
 
     def __repr__(self) -> str:
-        return f"minigrad.Size({list(self)})"
+        return f"torch.Size({list(self)})"
+
+    def __getitem__(self, key: Any) -> Any:
+        found = tuple.__getitem__(self, key)
+        return Size(found) if isinstance(key, slice) else found
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size((*other, *self))
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+
+_UFUNCS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "power": "pow",
+           "floor_divide": "floordiv", "remainder": "mod", "matmul": "matmul", "equal": "eq",
+           "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
+           "greater_equal": "ge", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}  # fmt: skip
+_SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+def _address(array: Any) -> int:
+    """The address of an array's first element."""
+    data = getattr(array, "ctypes", None) or array.data
+    return int(data.data if hasattr(data, "data") else data.ptr)
+
+
+class Storage:
+    """The memory behind a tensor and its views: where it lies and how large it is."""
+
+    def __init__(self, tensor: Tensor) -> None:
+        owner = tensor.array
+        while getattr(owner, "base", None) is not None and hasattr(owner.base, "strides"):
+            owner = owner.base
+        self._owner, self.device = owner, tensor.device
+
+    def data_ptr(self) -> int:
+        """The address of its first byte."""
+        return _address(self._owner)
+
+    def nbytes(self) -> int:
+        """How many bytes it has."""
+        return int(self._owner.nbytes)
+
+    size = __len__ = nbytes
 
 
 def _names_device(text: Any) -> bool:
@@ -82,6 +142,19 @@ def _operator(op: Op, in_order: bool = True) -> Operator:
     return method
 
 
+def _subtraction(in_order: bool = True) -> Operator:
+    """The method behind ``a - b``, which takes no bools."""
+    usual = _operator(e.sub, in_order)
+
+    def method(self: Tensor, other: Any) -> Tensor:
+        if self.array.dtype.kind == "b" or other.__class__ is bool:
+            return pointwise.sub(self, other)  # it says what to use instead
+        return usual(self, other)
+
+    method.__doc__ = usual.__doc__
+    return method
+
+
 def _inplace_operator(op: Op) -> Operator:
     """The method behind ``a += b``."""
 
@@ -94,20 +167,7 @@ def _inplace_operator(op: Op) -> Operator:
     return method
 
 
-def _inplace(op: Op, defaults: tuple[Any, ...] = ()) -> Callable[..., Tensor]:
-    """The method ``name_`` that changes a tensor to what ``op`` makes of it."""
-
-    def method(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-        given = tuple(a if (a := operand(v, self)) is not NotImplemented else v for v in args)
-        bound = op.bind((self, *given, *defaults[len(given) :]), kwargs)
-        return mutate(self, op, bound)
-
-    method.__name__ = f"{op.name}_"
-    method.__doc__ = f"In place: {op.__doc__}"
-    return method
-
-
-class Tensor(Variable):
+class Tensor(InPlace):
     """A multi-dimensional array on a device that can remember how it was made.
 
     Make one with ``minigrad.tensor(data)``; ``Tensor(data)`` gives float32, and ``Tensor(2, 3)`` a shape.
@@ -117,14 +177,13 @@ class Tensor(Variable):
         grad: the gradient that ``backward()`` has added up, of the same shape, or None.
     """
 
-    __array_ufunc__ = None  # NumPy leaves ``ndarray * tensor`` to the tensor
-    __array_priority__ = 1000
+    __array_priority__ = 1000  # NumPy leaves ``ndarray * tensor`` to the tensor
 
     def __new__(cls, *data: Any, **kwargs: Any) -> Tensor:
         return object.__new__(cls)
 
     def __init__(self, *data: Any, device: Any = None) -> None:
-        if len(data) == 1 and not isinstance(data[0], int):
+        if len(data) == 1 and not isinstance(data[0], (int, Size)):
             made = tensor(data[0], dtype=dt.get_default_dtype(), device=device)
         else:
             made = zeros(*(data or (0,)), device=device)
@@ -163,6 +222,14 @@ class Tensor(Variable):
         return int(self.array.nbytes)
 
     @property
+    def is_cpu(self) -> bool:
+        """Whether the array lives in main memory."""
+        return self.device.type == "cpu"
+
+    is_sparse = is_quantized = is_meta = is_mps = is_nested = is_xla = is_mkldnn = False
+    layout = dt.strided
+
+    @property
     def is_cuda(self) -> bool:
         """Whether the array lives on a GPU."""
         return self.device.type == "cuda"
@@ -180,6 +247,8 @@ class Tensor(Variable):
         return int(self.array.size)
 
     nelement = numel
+
+    ndimension = dim
 
     def stride(self, dim: int | None = None) -> Any:
         """Steps between neighbours along each axis, in elements."""
@@ -200,8 +269,58 @@ class Tensor(Variable):
 
     def data_ptr(self) -> int:
         """The address of the first element."""
-        data = getattr(self.array, "ctypes", None) or self.array.data
-        return int(data.data if hasattr(data, "data") else data.ptr)
+        return _address(self.array)
+
+    def storage_offset(self) -> int:
+        """How many elements of its memory come before the first one."""
+        owner = self.array
+        while getattr(owner, "base", None) is not None and hasattr(owner.base, "strides"):
+            owner = owner.base
+        return (_address(self.array) - _address(owner)) // self.itemsize
+
+    def untyped_storage(self) -> Storage:
+        """The memory that the tensor shows, to be compared or measured."""
+        return Storage(self)
+
+    storage = untyped_storage
+
+    def is_complex(self) -> bool:
+        """Whether the dtype is complex: never."""
+        return False
+
+    def is_signed(self) -> bool:
+        """Whether the dtype has negative numbers."""
+        return self.dtype.is_signed
+
+    def is_nonzero(self) -> bool:
+        """Whether the one element is not 0."""
+        return bool(self)
+
+    def is_inference(self) -> bool:
+        """Whether it was made in inference mode: never, as that makes ordinary tensors here."""
+        return False
+
+    def is_pinned(self) -> bool:
+        """Whether it lies in page-locked memory: never."""
+        return False
+
+    def pin_memory(self) -> Tensor:
+        """The tensor itself: memory is not page-locked here."""
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether other processes see its memory: never."""
+        return False
+
+    def share_memory_(self) -> Tensor:
+        """The tensor itself: processes get copies here."""
+        return self
+
+    def resolve_conj(self) -> Tensor:
+        """The tensor itself."""
+        return self
+
+    resolve_neg = resolve_conj
 
     def get_device(self) -> int:
         """The GPU's number, -1 on the CPU."""
@@ -351,6 +470,18 @@ class Tensor(Variable):
             else array
         )
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        """NumPy's functions: operators are the tensor's own, all else is computed from the NumPy arrays."""
+        if method != "__call__" or kwargs:
+            return NotImplemented
+        if ufunc.__name__ in _UFUNCS and len(inputs) == 2:
+            name = _UFUNCS[ufunc.__name__]
+            if isinstance(inputs[0], Tensor):
+                return getattr(inputs[0], f"__{name}__")(inputs[1])
+            name = _SWAPPED.get(name, f"r{name}")
+            return getattr(self, f"__{name}__")(inputs[0])
+        return wrap(ufunc(*(i.numpy() if isinstance(i, Tensor) else i for i in inputs)))
+
     def item(self) -> Any:
         """The one element as a Python number.
 
@@ -391,19 +522,19 @@ class Tensor(Variable):
         own = self.device
         return device == own or (device.index is None and device.type == own.type)
 
-    def type(self, dtype: Any = None) -> Any:
-        """In another dtype; without one, the name that PyTorch gives this kind of tensor."""
-        if dtype is not None:
-            return self.to(dtype=dtype)
-        names = {"float32": "Float", "float64": "Double", "float16": "Half", "int64": "Long", "int32": "Int",
-                 "int16": "Short", "int8": "Char", "uint8": "Byte", "bool": "Bool"}  # fmt: skip
-        return f"minigrad.{'cuda.' if self.is_cuda else ''}{names[self.dtype.name]}Tensor"
+    def type(self, dtype: Any = None, non_blocking: Bool = False) -> Any:
+        """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
+        if dtype is None:
+            return typed.name_of(self.dtype, self.device.type)
+        if (kind := typed.find(dtype)) is not None:
+            return self.to(dtype=kind.dtype, device=kind.device_type)
+        return self.to(dtype=dtype)
 
     def type_as(self, other: Tensor) -> Tensor:
         """In the dtype and on the device of another tensor."""
         return self.to(other)
 
-    def cpu(self) -> Tensor:
+    def cpu(self, memory_format: Any = None) -> Tensor:
         """In main memory."""
         return self.to(device="cpu")
 
@@ -411,31 +542,43 @@ class Tensor(Variable):
         """On a GPU."""
         return self.to(device="cuda" if device is None else Device(device))
 
-    def float(self) -> Tensor:
+    def float(self, memory_format: Any = None) -> Tensor:
         """As float32."""
         return self.to(dtype=dt.float32)
 
-    def double(self) -> Tensor:
+    def double(self, memory_format: Any = None) -> Tensor:
         """As float64."""
         return self.to(dtype=dt.float64)
 
-    def half(self) -> Tensor:
+    def half(self, memory_format: Any = None) -> Tensor:
         """As float16."""
         return self.to(dtype=dt.float16)
 
-    def long(self) -> Tensor:
+    def long(self, memory_format: Any = None) -> Tensor:
         """As int64."""
         return self.to(dtype=dt.int64)
 
-    def int(self) -> Tensor:
+    def int(self, memory_format: Any = None) -> Tensor:
         """As int32."""
         return self.to(dtype=dt.int32)
 
-    def byte(self) -> Tensor:
+    def short(self, memory_format: Any = None) -> Tensor:
+        """As int16."""
+        return self.to(dtype=dt.int16)
+
+    def char(self, memory_format: Any = None) -> Tensor:
+        """As int8."""
+        return self.to(dtype=dt.int8)
+
+    def bfloat16(self, memory_format: Any = None) -> Tensor:
+        """Refused: NumPy has no bfloat16 (use half() or float())."""
+        return self.to(dtype=dt.bfloat16)
+
+    def byte(self, memory_format: Any = None) -> Tensor:
         """As uint8."""
         return self.to(dtype=dt.uint8)
 
-    def bool(self) -> Tensor:
+    def bool(self, memory_format: Any = None) -> Tensor:
         """As bool: whether each element is not 0."""
         return self.to(dtype=dt.bool_)
 
@@ -449,29 +592,43 @@ class Tensor(Variable):
             data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
         )
 
-    def new_full(self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Tensor:
+    def new_full(
+        self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
+        requires_grad: Any = False, layout: Any = None, pin_memory: Any = False
+    ) -> Tensor:  # fmt: skip
         """One number in a shape, with this tensor's dtype and device unless others are given."""
-        return full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device)
+        return full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device,
+                    requires_grad=requires_grad)  # fmt: skip
 
-    def new_zeros(self, *size: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    def new_zeros(self, *size: Any, **how: Any) -> Tensor:
         """Zeros with this tensor's dtype and device."""
-        return self.new_full(sizes(size), 0, dtype=dtype, device=device)
+        return self.new_full(sizes(size) if size else how.pop("size"), 0, **how)
 
-    def new_ones(self, *size: Any, dtype: Any = None, device: Any = None) -> Tensor:
+    def new_ones(self, *size: Any, **how: Any) -> Tensor:
         """Ones with this tensor's dtype and device."""
-        return self.new_full(sizes(size), 1, dtype=dtype, device=device)
+        return self.new_full(sizes(size) if size else how.pop("size"), 1, **how)
 
-    new_empty = new_zeros
+    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, **how: Any) -> Tensor:
+        """Unset elements with this tensor's dtype and device."""
+        return empty(*size, dtype=dtype or self.dtype, device=device or self.device, **how)
+
+    def new(self, *data: Any, device: Any = None) -> Tensor:
+        """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
+        make = (typed.CPU if self.device.type == "cpu" else typed.CUDA)[typed.short_name(self.dtype)]
+        found: Tensor = make(*data)
+        return found
 
     # Operators ----------------------------------------------------------------------------------------------
 
     __add__, __radd__ = _operator(e.add), _operator(e.add, False)
-    __sub__, __rsub__ = _operator(e.sub), _operator(e.sub, False)
+    __sub__, __rsub__ = _subtraction(), _subtraction(False)
     __mul__, __rmul__ = _operator(e.mul), _operator(e.mul, False)
     __truediv__, __rtruediv__ = _operator(e.div), _operator(e.div, False)
     __floordiv__, __rfloordiv__ = _operator(e.floor_divide), _operator(e.floor_divide, False)
     __mod__, __rmod__ = _operator(e.remainder), _operator(e.remainder, False)
     __pow__, __rpow__ = _operator(e.pow), _operator(e.pow, False)
+    __lshift__, __rlshift__ = _operator(e.bitwise_left_shift), _operator(e.bitwise_left_shift, False)
+    __rshift__, __rrshift__ = _operator(e.bitwise_right_shift), _operator(e.bitwise_right_shift, False)
     __and__, __rand__ = _operator(e.bitwise_and), _operator(e.bitwise_and, False)
     __or__, __ror__ = _operator(e.bitwise_or), _operator(e.bitwise_or, False)
     __xor__, __rxor__ = _operator(e.bitwise_xor), _operator(e.bitwise_xor, False)
@@ -487,7 +644,7 @@ class Tensor(Variable):
     __ixor__ = _inplace_operator(e.bitwise_xor)
 
     def __neg__(self) -> Tensor:
-        return apply(e.neg, (self,))
+        return pointwise.neg(self)
 
     def __pos__(self) -> Tensor:
         return self
@@ -552,6 +709,16 @@ class Tensor(Variable):
             raise TypeError("only integer tensors of a single element can be converted to an index")
         return int(self.item())
 
+    def apply_(self, callable: Callable[[Any], Any]) -> Tensor:
+        """In place: a Python function of each element (slow; CPU)."""
+        flat = [callable(v) for v in self.detach().reshape(-1).tolist()]
+        return self.copy_(tensor(flat, dtype=self.dtype).reshape(self.shape))
+
+    def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
+        """In place: a Python function of each pair of elements (slow; CPU)."""
+        pairs = zip(self.reshape(-1).tolist(), other.expand(self.shape).reshape(-1).tolist(), strict=True)
+        return self.copy_(tensor([callable(a, b) for a, b in pairs], dtype=self.dtype).reshape(self.shape))
+
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.array.ndim == 0 else object.__format__(self, spec)
 
@@ -570,229 +737,115 @@ class Tensor(Variable):
             )
         if id(self) in memo:
             return memo[id(self)]
-        made = self.__class__.__new__(self.__class__)
+        if id(self.array) not in memo:  # by memory: what was tied, or detached, is so again
+            memo[id(self.array)] = self.array.copy(order="K")
+        made = object.__new__(self.__class__)
         memo[id(self)] = made
-        made.array, made._version, made._needs = self.array.copy(), [0, None], self._needs
+        made.array, made._version, made._needs = memo[id(self.array)], [0, None], self._needs
         made._grad = None if self._grad is None else self._grad.clone()
+        vars(made).update(copy.deepcopy(_attributes(self), memo))
         return made
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if not self.is_leaf:
-            raise RuntimeError("only leaf tensors can be pickled: use .detach() for one with a history")
-        return _rebuilt, (self.__class__, of(self.array).to_numpy(self.array), str(self.device), self._needs)
-
-    # Changes in place ---------------------------------------------------------------------------------------
-
-    mul_, div_, pow_ = _inplace(e.mul), _inplace(e.div), _inplace(e.pow)
-    remainder_, fmod_, lerp_ = _inplace(e.remainder), _inplace(e.fmod), _inplace(e.lerp)
-    neg_, abs_, sign_, square_ = _inplace(e.neg), _inplace(e.abs), _inplace(e.sign), _inplace(e.square)
-    exp_, expm1_, log_, log1p_ = _inplace(e.exp), _inplace(e.expm1), _inplace(e.log), _inplace(e.log1p)
-    sqrt_, rsqrt_, reciprocal_ = _inplace(e.sqrt), _inplace(e.rsqrt), _inplace(e.reciprocal)
-    sin_, cos_, tanh_, erf_ = _inplace(e.sin), _inplace(e.cos), _inplace(e.tanh), _inplace(e.erf)
-    sigmoid_, relu_, clamp_ = _inplace(e.sigmoid), _inplace(e.relu), _inplace(e.clamp)
-    floor_, ceil_, round_, trunc_ = _inplace(e.floor), _inplace(e.ceil), _inplace(e.round), _inplace(e.trunc)
-
-    def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
-        """In place: self + alpha · other."""
-        scaled = other if alpha == 1 else other * alpha
-        return mutate(self, e.add, (self, operand(scaled, self)))
-
-    def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
-        """In place: self - alpha · other."""
-        scaled = other if alpha == 1 else other * alpha
-        return mutate(self, e.sub, (self, operand(scaled, self)))
-
-    def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-        """In place: self + value · tensor1 · tensor2."""
-        return self.add_(tensor1 * tensor2, alpha=value)
-
-    def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: Any = 1) -> Tensor:
-        """In place: self + value · tensor1 / tensor2."""
-        return self.add_(tensor1 / tensor2, alpha=value)
-
-    def masked_fill_(self, mask: Tensor, value: Any) -> Tensor:
-        """In place: ``value`` where the bool mask is True."""
-        return self._become(indexing.masked_fill(self, mask, value), "masked_fill")
-
-    def fill_(self, value: Any) -> Tensor:
-        """In place: every element ``value``."""
-        self[...] = value
-        return self
-
-    def zero_(self) -> Tensor:
-        """In place: every element 0."""
-        return self.fill_(0)
-
-    def copy_(self, src: Tensor, non_blocking: Any = False) -> Tensor:
-        """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
-        self[...] = src.to(dtype=self.dtype, device=self.device)
-        return self
-
-    def scatter_(self, dim: Any, index: Tensor, src: Any = None, *, value: Any = None) -> Tensor:
-        """In place: self[index[i, j], j] = src[i, j] for dim 0, and so on."""
-        args = indexing.scatter_arguments(self, dim, index, value if src is None else src)
-        return mutate(self, index_ops.scatter, args)
-
-    def scatter_add_(self, dim: Any, index: Tensor, src: Tensor) -> Tensor:
-        """In place: self[index[i, j], j] += src[i, j] for dim 0, and so on."""
-        args = indexing.scatter_arguments(self, dim, index, src)
-        return mutate(self, index_ops.scatter_add, args)
-
-    def index_fill_(self, dim: Any, index: Tensor, value: Any) -> Tensor:
-        """In place: the slices index[i] along ``dim`` are ``value``."""
-        return self._become(indexing.index_fill(self, dim, index, value), "index_fill")
-
-    def index_copy_(self, dim: Any, index: Tensor, source: Tensor) -> Tensor:
-        """In place: the slices index[i] along ``dim`` are those of ``source``."""
-        return self._become(indexing.index_copy(self, dim, index, source), "index_copy")
-
-    def index_add_(self, dim: Any, index: Tensor, source: Tensor, *, alpha: Any = 1) -> Tensor:
-        """In place: to the slices index[i] along ``dim`` those of ``source`` are added."""
-        return self._become(indexing.index_add(self, dim, index, source, alpha=alpha), "index_add")
-
-    def tril_(self, diagonal: Any = 0) -> Tensor:
-        """In place: zeros above the diagonal."""
-        return self._become(shaping.tril(self, diagonal), "tril")
-
-    def triu_(self, diagonal: Any = 0) -> Tensor:
-        """In place: zeros below the diagonal."""
-        return self._become(shaping.triu(self, diagonal), "triu")
+        array = of(self.array).to_numpy(self.array)
+        told = (self.__class__, array, str(self.device), self.requires_grad)
+        return _rebuilt, (*told, more) if (more := _attributes(self)) else told
 
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """This tensor where the condition holds, ``other`` elsewhere."""
         return pointwise.where(condition, self, other)
 
-    def _become(self, result: Tensor, name: str) -> Tensor:
-        """Take over the values and the history of a tensor of the same shape."""
-        tape.check_mutable(self, name)
-        return mutate(self, e.clone, (result,))
-
-    def normal_(self, mean: Any = 0.0, std: Any = 1.0, *, generator: Generator | None = None) -> Tensor:
-        """In place: normal random numbers."""
-        draw = (generator or default_generator).normal(self.array.shape, self.array.dtype)
-        return self._filled(draw * draw.dtype.type(std) + draw.dtype.type(mean), "normal")
-
-    def uniform_(self, a: Any = 0.0, b: Any = 1.0, *, generator: Generator | None = None) -> Tensor:
-        """In place: uniform random numbers in [a, b)."""
-        draw = (generator or default_generator).uniform(self.array.shape, self.array.dtype)
-        low, high = draw.dtype.type(a), draw.dtype.type(b)
-        # in float64, rounded once: PyTorch's kernel is a fused multiply-add
-        wide = draw.astype(np.float64, copy=False) * np.float64(high - low) + np.float64(low)
-        return self._filled(wide.astype(draw.dtype, copy=False), "uniform")
-
-    def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
-        """In place: 1 with probability p, else 0."""
-        draw = (generator or default_generator).uniform(self.array.shape, np.float64)
-        return self._filled((draw < p).astype(self.array.dtype), "bernoulli")
-
-    def _filled(self, draw: np.ndarray[Any, Any], name: str) -> Tensor:
-        """Random numbers put in place, without history."""
-        tape.check_mutable(self, name)
-        backend = of(self.array)
-        self.array[...] = backend.asarray(draw, backend.device_of(self.array))
-        bump(self, name)
-        return self
-
     # Functions of torch that are methods, too --------------------------------------------------------------
 
-    abs, absolute, neg, sign, square = (
-        pointwise.abs,
-        pointwise.abs,
-        pointwise.neg,
-        pointwise.sign,
-        pointwise.square,
-    )
+    abs, absolute, neg, negative = pointwise.abs, pointwise.absolute, pointwise.neg, pointwise.negative
+    positive, sign, sgn, square = pointwise.positive, pointwise.sign, pointwise.sgn, pointwise.square
     sqrt, rsqrt, reciprocal, exp = pointwise.sqrt, pointwise.rsqrt, pointwise.reciprocal, pointwise.exp
-    exp2, expm1, log, log2, log10 = (
-        pointwise.exp2,
-        pointwise.expm1,
-        pointwise.log,
-        pointwise.log2,
-        pointwise.log10,
-    )
-    log1p, sin, cos, tan, atan = pointwise.log1p, pointwise.sin, pointwise.cos, pointwise.tan, pointwise.atan
-    tanh, erf, relu, sigmoid = pointwise.tanh, pointwise.erf, pointwise.relu, pointwise.sigmoid
-    floor, ceil, trunc, round = pointwise.floor, pointwise.ceil, pointwise.trunc, pointwise.round
+    exp2, expm1, log, log2 = pointwise.exp2, pointwise.expm1, pointwise.log, pointwise.log2
+    log10, log1p, sin, cos = pointwise.log10, pointwise.log1p, pointwise.sin, pointwise.cos
+    tan, asin, acos, atan = pointwise.tan, pointwise.asin, pointwise.acos, pointwise.atan
+    arcsin, arccos, arctan, sinh = pointwise.arcsin, pointwise.arccos, pointwise.arctan, pointwise.sinh
+    cosh, tanh, asinh, acosh = pointwise.cosh, pointwise.tanh, pointwise.asinh, pointwise.acosh
+    atanh, arcsinh, arccosh = pointwise.atanh, pointwise.arcsinh, pointwise.arccosh
+    arctanh, erf, erfc, erfinv = pointwise.arctanh, pointwise.erf, pointwise.erfc, pointwise.erfinv
+    relu, sigmoid, logit, sinc = pointwise.relu, pointwise.sigmoid, pointwise.logit, pointwise.sinc
+    floor, ceil, trunc, fix = pointwise.floor, pointwise.ceil, pointwise.trunc, pointwise.fix
+    round, frac, deg2rad, rad2deg = pointwise.round, pointwise.frac, pointwise.deg2rad, pointwise.rad2deg
     add, sub, mul, div = pointwise.add, pointwise.sub, pointwise.mul, pointwise.div
-    multiply, divide, subtract, true_divide = (
-        pointwise.mul,
-        pointwise.div,
-        pointwise.sub,
-        pointwise.true_divide,
-    )
-    floor_divide, remainder, fmod, pow = (pointwise.floor_divide, pointwise.remainder, pointwise.fmod,
-                                          pointwise.pow)  # fmt: skip
-    maximum, minimum, atan2, lerp = pointwise.maximum, pointwise.minimum, pointwise.atan2, pointwise.lerp
-    eq, ne, lt, le, gt, ge = (pointwise.eq, pointwise.ne, pointwise.lt, pointwise.le, pointwise.gt,
-                              pointwise.ge)  # fmt: skip
-    logical_and, logical_or, logical_xor = pointwise.logical_and, pointwise.logical_or, pointwise.logical_xor
-    logical_not, bitwise_and, bitwise_or = pointwise.logical_not, pointwise.bitwise_and, pointwise.bitwise_or
-    bitwise_xor, bitwise_not = pointwise.bitwise_xor, pointwise.bitwise_not
-    isnan, isinf, isfinite, nan_to_num = (
-        pointwise.isnan,
-        pointwise.isinf,
-        pointwise.isfinite,
-        pointwise.nan_to_num,
-    )
-    clamp, clip, clamp_min, clamp_max = (
-        pointwise.clamp,
-        pointwise.clamp,
-        pointwise.clamp_min,
-        pointwise.clamp_max,
-    )
+    multiply, divide, subtract = pointwise.multiply, pointwise.divide, pointwise.subtract
+    true_divide, floor_divide, remainder = pointwise.true_divide, pointwise.floor_divide, pointwise.remainder
+    fmod, pow, float_power, maximum = pointwise.fmod, pointwise.pow, pointwise.float_power, pointwise.maximum
+    minimum, fmax, fmin, atan2 = pointwise.minimum, pointwise.fmax, pointwise.fmin, pointwise.atan2
+    arctan2, hypot, lerp, ldexp = pointwise.arctan2, pointwise.hypot, pointwise.lerp, pointwise.ldexp
+    copysign, heaviside, xlogy = pointwise.copysign, pointwise.heaviside, pointwise.xlogy
+    logaddexp, logaddexp2, gcd, lcm = pointwise.logaddexp, pointwise.logaddexp2, pointwise.gcd, pointwise.lcm
+    eq, ne, lt, le, gt = pointwise.eq, pointwise.ne, pointwise.lt, pointwise.le, pointwise.gt
+    ge, not_equal, less, less_equal = pointwise.ge, pointwise.not_equal, pointwise.less, pointwise.less_equal
+    greater, greater_equal, logical_and = pointwise.greater, pointwise.greater_equal, pointwise.logical_and
+    logical_or, logical_xor, logical_not = pointwise.logical_or, pointwise.logical_xor, pointwise.logical_not
+    bitwise_and, bitwise_or, bitwise_xor = pointwise.bitwise_and, pointwise.bitwise_or, pointwise.bitwise_xor
+    bitwise_not, bitwise_left_shift = pointwise.bitwise_not, pointwise.bitwise_left_shift
+    bitwise_right_shift, isnan, isinf = pointwise.bitwise_right_shift, pointwise.isnan, pointwise.isinf
+    isfinite, isposinf, isneginf = pointwise.isfinite, pointwise.isposinf, pointwise.isneginf
+    isreal, signbit, nan_to_num = pointwise.isreal, pointwise.signbit, pointwise.nan_to_num
+    clamp, clip, clamp_min = pointwise.clamp, pointwise.clip, pointwise.clamp_min
+    clamp_max, addcmul, addcdiv = pointwise.clamp_max, pointwise.addcmul, pointwise.addcdiv
     softmax, log_softmax, clone = pointwise.softmax, pointwise.log_softmax, pointwise.clone
-    negative = pointwise.neg
+    conj = pointwise.conj
 
     sum, mean, var, std, prod = reduction.sum, reduction.mean, reduction.var, reduction.std, reduction.prod
     max, min, amax, amin = reduction.max, reduction.min, reduction.amax, reduction.amin
     argmax, argmin, any, all = reduction.argmax, reduction.argmin, reduction.any, reduction.all
-    cumsum, cumprod, logsumexp, norm = (
-        reduction.cumsum,
-        reduction.cumprod,
-        reduction.logsumexp,
-        reduction.norm,
-    )
-    count_nonzero = reduction.count_nonzero
+    cumsum, cumprod, logsumexp = reduction.cumsum, reduction.cumprod, reduction.logsumexp
+    norm, count_nonzero = reduction.norm, reduction.count_nonzero
+
+    median, nanmedian, mode = statistics.median, statistics.nanmedian, statistics.mode
+    kthvalue, quantile, nanquantile = statistics.kthvalue, statistics.quantile, statistics.nanquantile
+    cummax, cummin, logcumsumexp = statistics.cummax, statistics.cummin, statistics.logcumsumexp
+    aminmax, nansum, nanmean = statistics.aminmax, statistics.nansum, statistics.nanmean
+    dist, cov, corrcoef, bincount = statistics.dist, statistics.cov, statistics.corrcoef, statistics.bincount
+    histc, unique_consecutive, msort = statistics.histc, statistics.unique_consecutive, statistics.msort
 
     reshape, view, view_as, reshape_as = shaping.reshape, shaping.view, shaping.view_as, shaping.reshape_as
-    permute, transpose, swapaxes, t = shaping.permute, shaping.transpose, shaping.transpose, shaping.t
-    movedim, unsqueeze, squeeze, flatten = (
-        shaping.movedim,
-        shaping.unsqueeze,
-        shaping.squeeze,
-        shaping.flatten,
-    )
-    unflatten, expand, expand_as, repeat = (
-        shaping.unflatten,
-        shaping.expand,
-        shaping.expand_as,
-        shaping.repeat,
-    )
-    tile, repeat_interleave, flip, roll = shaping.tile, shaping.repeat_interleave, shaping.flip, shaping.roll
-    split, chunk, unbind, narrow = shaping.split, shaping.chunk, shaping.unbind, shaping.narrow
-    select, diagonal, tril, triu = shaping.select, shaping.diagonal, shaping.tril, shaping.triu
-    contiguous, broadcast_to = shaping.contiguous, shaping.broadcast_to
+    permute, transpose, swapaxes = shaping.permute, shaping.transpose, shaping.swapaxes
+    swapdims, t, movedim, moveaxis = shaping.swapdims, shaping.t, shaping.movedim, shaping.moveaxis
+    unsqueeze, squeeze, flatten, ravel = shaping.unsqueeze, shaping.squeeze, shaping.flatten, shaping.ravel
+    unflatten, expand, expand_as = shaping.unflatten, shaping.expand, shaping.expand_as
+    repeat, tile, repeat_interleave = shaping.repeat, shaping.tile, shaping.repeat_interleave
+    flip, fliplr, flipud, rot90 = shaping.flip, shaping.fliplr, shaping.flipud, shaping.rot90
+    roll, split, split_with_sizes = shaping.roll, shaping.split, shaping.split_with_sizes
+    tensor_split, hsplit, vsplit = shaping.tensor_split, shaping.hsplit, shaping.vsplit
+    dsplit, chunk, unbind, narrow = shaping.dsplit, shaping.chunk, shaping.unbind, shaping.narrow
+    narrow_copy, select, diagonal, diag = shaping.narrow_copy, shaping.select, shaping.diagonal, shaping.diag
+    diagflat, diag_embed, trace, diff = shaping.diagflat, shaping.diag_embed, shaping.trace, shaping.diff
+    tril, triu, unfold, as_strided = shaping.tril, shaping.triu, shaping.unfold, shaping.as_strided
+    contiguous, broadcast_to, sum_to_size = shaping.contiguous, shaping.broadcast_to, shaping.sum_to_size
+    select_scatter, slice_scatter = shaping.select_scatter, shaping.slice_scatter
+    diagonal_scatter = shaping.diagonal_scatter
 
     gather, scatter, scatter_add = indexing.gather, indexing.scatter, indexing.scatter_add
-    take_along_dim, index_select, index_add = (
-        indexing.take_along_dim,
-        indexing.index_select,
-        indexing.index_add,
-    )
-    index_fill, index_copy, masked_fill = indexing.index_fill, indexing.index_copy, indexing.masked_fill
-    masked_select, nonzero, topk, sort = (
-        indexing.masked_select,
-        indexing.nonzero,
-        indexing.topk,
-        indexing.sort,
-    )
-    argsort, unique = indexing.argsort, indexing.unique
+    scatter_reduce, take, take_along_dim = indexing.scatter_reduce, indexing.take, indexing.take_along_dim
+    put, index_select, index_add = indexing.put, indexing.index_select, indexing.index_add
+    index_fill, index_copy, index_put = indexing.index_fill, indexing.index_copy, indexing.index_put
+    masked_fill, masked_scatter = indexing.masked_fill, indexing.masked_scatter
+    masked_select, nonzero, argwhere = indexing.masked_select, indexing.nonzero, indexing.argwhere
+    nonzero_static = indexing.nonzero_static
+    topk, sort, argsort, unique = indexing.topk, indexing.sort, indexing.argsort, indexing.unique
 
     allclose, equal, isclose = comparison.allclose, comparison.equal, comparison.isclose
-    bernoulli, multinomial = creation.bernoulli, creation.multinomial
+    is_same_size = comparison.is_same_size
 
-    matmul, mm, bmm, mv, dot = linalg.matmul, linalg.mm, linalg.bmm, linalg.mv, linalg.dot
-    outer, ger, addmm, baddbmm = linalg.outer, linalg.outer, linalg.addmm, linalg.baddbmm
+    bernoulli, multinomial = random.bernoulli, random.multinomial
+
+    matmul, mm, bmm, mv, dot, vdot = linalg.matmul, linalg.mm, linalg.bmm, linalg.mv, linalg.dot, linalg.vdot
+    inner, outer, ger, addmm, addmv = linalg.inner, linalg.outer, linalg.ger, linalg.addmm, linalg.addmv
+    addr, addbmm, baddbmm, kron, cross = linalg.addr, linalg.addbmm, linalg.baddbmm, linalg.kron, linalg.cross
+    matrix_power = linalg.matrix_power
+
+    det, slogdet, logdet = algebra.det, algebra.slogdet, algebra.logdet
+    cholesky = algebra.cholesky
+
+    inverse, pinverse = algebra.inv, algebra.pinv
+    qr, svd = algebra.qr, algebra.svd
 
     @property
     def T(self) -> Tensor:
@@ -809,13 +862,21 @@ class Tensor(Variable):
         return self.transpose(-2, -1)
 
 
-def _rebuilt(cls: type[Tensor], array: np.ndarray[Any, Any], device: str, needs: bool) -> Tensor:
-    """A pickled tensor again."""
-    made = cls.__new__(cls)
+def _attributes(tensor: Tensor) -> dict[str, Any]:
+    """What a program has noted on a tensor: all its attributes but the engine's own."""
+    return {name: value for name, value in vars(tensor).items() if name not in Variable.__annotations__}
+
+
+def _rebuilt(cls: type[Tensor], array: np.ndarray[Any, Any], device: str, needs: bool,
+             attributes: dict[str, Any] | None = None) -> Tensor:  # fmt: skip
+    """A pickled tensor again. Its history is gone, as in PyTorch, and its gradient."""
+    made = object.__new__(cls)
     where = Device(device)
     made.array = array if where.type == "cpu" else for_device(where).asarray(array, where)
     made._version, made._needs = [0, None], needs
+    vars(made).update(attributes or {})
     return made
 
 
 tape.results_are(Tensor)
+states_are(wrap)

@@ -14,11 +14,10 @@ from .mode import (
     no_grad,
     set_grad_enabled,
 )
-from .tape import Variable
 from .walk import backward, grad
 
 __all__ = [
-    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "function", "grad",
+    "Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "function", "grad",
     "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly",
     "set_grad_enabled",
 ]  # fmt: skip

@@ -59,6 +59,15 @@ def xp(array: Any) -> Any:
     return np if type(array) is np.ndarray else of(array).xp
 
 
+def in_order(array: Any) -> Any:
+    """The array, or a copy whose elements lie in the order of its axes, so that ``view`` takes any shape.
+
+    NumPy's results follow the strides of the operands; PyTorch's are in order for many functions, and
+    programs go on with ``.view``.
+    """
+    return array if array.flags.c_contiguous else array.copy()
+
+
 def of(array: Any) -> Backend:
     """The backend an array belongs to."""
     try:

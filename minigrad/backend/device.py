@@ -53,6 +53,37 @@ class Device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
+    def __enter__(self) -> Device:
+        """New tensors are made here within ``with device:``, unless another one is named."""
+        _entered.append(self)
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        _entered.pop()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Device, (self.type, self.index)
+
+
+_entered: list[Device] = []
+_default: Device | None = None
+
+
+def default() -> Device | None:
+    """Where new tensors are made that name no device; None for the CPU."""
+    return _entered[-1] if _entered else _default
+
+
+def set_default_device(device: str | Device | int | None) -> None:
+    """Make new tensors on this device unless they name another; None is the CPU again."""
+    global _default
+    _default = None if device is None else Device(device)
+
+
+def get_default_device() -> Device:
+    """Where new tensors are made that name no device."""
+    return default() or Device("cpu")
+
 
 def add_type(name: str) -> None:
     """Make ``name`` a device type that ``Device`` accepts (a backend that is being registered)."""

@@ -31,22 +31,50 @@ class DType:
         self.rank = rank
 
     def __repr__(self) -> str:
-        return f"minigrad.{self.name}"
+        return f"torch.{self.name}"  # PyTorch's text, which programs take apart
+
+    def to_complex(self) -> DType:
+        """Refused: there are no complex tensors."""
+        raise TypeError("complex numbers are not supported: keep real and imaginary parts in two tensors")
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (named, (self.name,))
+
+
+class AbsentDType(DType):
+    """A format that NumPy and CuPy arrays do not have: it can be named, compared and asked for its limits,
+    but no tensor can be of it."""
+
+    __slots__ = ("_instead",)
+
+    def __init__(self, name: str, itemsize: int, rank: int, instead: str) -> None:
+        self.name, self.itemsize, self.rank, self._instead = name, itemsize, rank, instead
+        self.is_floating_point, self.is_complex, self.is_signed = rank == 2, rank == 3, True
+
+    @property
+    def numpy(self) -> Any:  # type: ignore[override]
+        """No array has this format.
+
+        Raises:
+            TypeError: always; its text tells what to use instead.
+        """
+        raise TypeError(f"there are no {self.name} tensors in minigrad, as NumPy has none: {self._instead}")
 
 
 # rank: the category of promotion (bool < integer < float), as in PyTorch
 bool_ = DType("bool", 0)
 uint8, int8, int16, int32, int64 = (DType(n, 1) for n in ("uint8", "int8", "int16", "int32", "int64"))
 float16, float32, float64 = (DType(n, 2) for n in ("float16", "float32", "float64"))
+bfloat16 = AbsentDType("bfloat16", 2, 2, "use float16 or float32")
+_PARTS = "keep real and imaginary parts in two tensors"
+complex64, complex128 = (AbsentDType(f"complex{n}", n // 8, 3, _PARTS) for n in (64, 128))
 
 ALL: tuple[DType, ...] = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
 _OF_NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL}
 _ALIASES = {"half": float16, "float": float32, "double": float64, "byte": uint8, "char": int8,
             "short": int16, "int": int32, "long": int64}  # fmt: skip
-_NAMED: dict[str, DType] = {d.name: d for d in ALL} | _ALIASES
+_ABSENT = {d.name: d for d in (bfloat16, complex64, complex128)}
+_NAMED: dict[str, DType] = {d.name: d for d in ALL} | _ALIASES | _ABSENT
 
 _default = float32
 
@@ -139,3 +167,91 @@ def result_type(*operands: Any) -> DType:
             result = dtype_of_group
     assert result is not None, "result_type needs an operand"
     return result
+
+
+def castable(from_: Any, to: Any) -> bool:
+    """Whether PyTorch's promotion may turn one dtype into another: never down a category."""
+    return can_cast(as_dtype(from_), as_dtype(to))
+
+
+# Ways to lie in memory, by name alone: arrays have strides --------------------------------------------------
+
+
+class layout:
+    """How a tensor's elements are stored: ``strided``, the only way here.
+
+    Args:
+        name: PyTorch's name for it.
+    """
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+
+class memory_format(layout):
+    """An order of axes in memory. Tensors here keep the order they have: the name is taken and ignored."""
+
+
+strided = layout("strided")
+contiguous_format, preserve_format = memory_format("contiguous_format"), memory_format("preserve_format")
+channels_last, channels_last_3d = memory_format("channels_last"), memory_format("channels_last_3d")
+
+
+# Limits -----------------------------------------------------------------------------------------------------
+
+
+class finfo:
+    """The limits of a floating-point dtype (by default the default one).
+
+    Attributes:
+        bits: how many an element has.
+        eps: the distance from 1 to the next larger number.
+        max, min: the largest number, and the same negative.
+        tiny, smallest_normal: the smallest positive number of full precision.
+        resolution: ten to the power of the decimal digits that hold.
+        dtype: the dtype's name.
+    """
+
+    def __init__(self, type: Any = None) -> None:
+        kind = _default if type is None else as_dtype(type)
+        if not kind.is_floating_point:
+            raise TypeError(f"finfo() requires a floating point dtype: use iinfo for {kind}")
+        self.dtype, self.bits = kind.name, kind.itemsize * 8
+        if kind is bfloat16:
+            self.eps, self.max, self.resolution = 2.0**-7, (2 - 2.0**-7) * 2.0**127, 0.01
+            self.smallest_normal = 2.0**-126
+        else:
+            limits = np.finfo(kind.numpy)
+            self.eps, self.max, self.resolution = (
+                float(n) for n in (limits.eps, limits.max, str(limits.resolution))
+            )
+            self.smallest_normal = float(limits.smallest_normal)
+        self.min, self.tiny = -self.max, self.smallest_normal
+
+    def __repr__(self) -> str:
+        shown = ("resolution", "min", "max", "eps", "smallest_normal", "tiny")
+        return f"finfo({', '.join(f'{name}={getattr(self, name):g}' for name in shown)}, dtype={self.dtype})"
+
+
+class iinfo:
+    """The limits of an integer dtype.
+
+    Attributes:
+        bits: how many an element has.
+        max, min: the largest and the smallest number.
+        dtype: the dtype's name.
+    """
+
+    def __init__(self, type: Any) -> None:
+        kind = as_dtype(type)
+        if kind.rank != 1:
+            raise TypeError(f"iinfo() requires an integer dtype: use finfo for {kind}")
+        limits = np.iinfo(kind.numpy)
+        self.dtype, self.bits = kind.name, kind.itemsize * 8
+        self.max, self.min = int(limits.max), int(limits.min)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min}, max={self.max}, dtype={self.dtype})"

@@ -140,7 +140,7 @@ class Generator:
         return out.astype(dtype, copy=False).reshape(shape)
 
     def few_normals(self, count: int) -> FloatArray:
-        """Fewer than 16, (count,) float64: one by one from pairs of float64 uniforms; the sine waits for the next number."""
+        """(count,) float64, one by one from pairs of float64 uniforms; the sine waits for the next number."""
         out = np.empty(count)
         for i in range(count):
             if self._spare is not None:

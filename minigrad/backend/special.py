@@ -46,6 +46,18 @@ def _ratio(coefficients: tuple[list[float], list[float]], t: Array) -> Array:
     return sums[0] / sums[1]
 
 
+def _cody_tail(y: Array) -> Array:
+    """erfc of y >= 0.46875; up to 26, where it is smaller than any float64."""
+    m = xp(y)
+    clipped = m.clip(y, 0.46875, 26.6)
+    tail = _ratio(_MIDDLE, m.minimum(clipped, 4.0))
+    inverse = 1 / (m.maximum(clipped, 4.0) ** 2)
+    far = (1 / math.sqrt(math.pi) - inverse * _ratio(_FAR, inverse)) / m.maximum(clipped, 4.0)
+    rounded = m.trunc(clipped * 16) / 16  # the square in two parts, so that its rounding does not grow
+    square = m.exp(-rounded * rounded) * m.exp(-(clipped - rounded) * (clipped + rounded))
+    return m.where(y < 26.6, m.where(clipped > 4, far, tail) * square, 0)
+
+
 def _cody_erf(x: Array) -> Array:
     m = xp(x)
     y = m.absolute(x)
@@ -56,3 +68,29 @@ def _cody_erf(x: Array) -> Array:
     far = (1 / math.sqrt(math.pi) - inverse * _ratio(_FAR, inverse)) / m.maximum(clipped, 4.0)
     tail = m.where(clipped > 4, far, tail) * m.exp(-clipped * clipped)
     return m.where(y <= 0.46875, near, m.where(m.isnan(x), x, m.sign(x) * (1 - tail)))
+
+
+def complementary_error_function(x: Array) -> Array:
+    """erfc = 1 - erf on an array, to the last digits of its dtype also where it is tiny."""
+    m, dtype = xp(x), x.dtype
+    x = x.astype(np.float64)
+    tail = _cody_tail(m.absolute(x))
+    far = m.where(x < 0, 2 - tail, tail)
+    return m.where(m.isnan(x), x, m.where(m.absolute(x) < 0.46875, 1 - _cody_erf(x), far)).astype(dtype)
+
+
+def inverse_error_function(y: Array) -> Array:
+    """The inverse of erf: Winitzki's formula (2008), then Newton's method on the smaller of erf and erfc."""
+    m, dtype = xp(y), y.dtype
+    y = y.astype(np.float64)
+    size = m.absolute(y)
+    inside = m.minimum(size, 1 - 2.0**-53)
+    log = m.log1p(-inside * inside)
+    half = 2 / (math.pi * 0.147) + log / 2
+    x = m.sqrt(m.sqrt(half * half - log / 0.147) - half)
+    for _ in range(3):
+        miss = m.where(inside < 0.5, _cody_erf(x) - inside, (1 - inside) - complementary_error_function(x))
+        step = miss * m.exp(x * x) * (math.sqrt(math.pi) / 2)
+        x = x - step / (1 + x * step)  # Halley's
+    x = m.where(size < 1, x, m.where(size == 1, math.inf, math.nan))
+    return m.where(y < 0, -x, x).astype(dtype)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -15,6 +17,44 @@ if TYPE_CHECKING:
 
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
+
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+_SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "self": "input", "x1": "input",
+              "x2": "other", "from": "low", "to": "high"}  # fmt: skip
+
+
+def spelled(function: Function) -> Function:
+    """Let a function take what PyTorch takes beside its named arguments: NumPy's words for them (``axis``,
+    ``keepdims``), and ``out=``, tensors that the results are written to."""
+
+    @wraps(function)
+    def with_spellings(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return function(*args)
+        out = kwargs.pop("out", None)
+        if not _SPELLINGS.keys().isdisjoint(kwargs):
+            known = function.__code__.co_varnames
+            kwargs = {k if k in known else _SPELLINGS.get(k, k): v for k, v in kwargs.items()}
+        result = function(*args, **kwargs)
+        return result if out is None else _written(result, out)
+
+    return with_spellings  # type: ignore[return-value]
+
+
+def _written(result: Any, out: Any) -> Any:
+    """Results put into the tensors given as ``out=``, which take on the results' shapes."""
+    if isinstance(result, tuple):
+        made = [_written(r, o) for r, o in zip(result, out, strict=True)]
+        return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
+    if out.requires_grad or result.requires_grad:
+        raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
+    if not dt.can_cast(dt.of(result.array), dt.of(out.array)):
+        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
+    if out.array.shape != result.array.shape:
+        out.resize_(result.array.shape)
+    out.copy_(result)
+    return out
 
 
 def axis(dim: int, ndim: int) -> int:
@@ -119,6 +159,8 @@ def _from_python(data: Any, dtype: Any) -> Any:
     """Nested lists, possibly with tensors inside, as a NumPy array."""
     if isinstance(data, (list, tuple)):
         data = _plain(data)
+    if isinstance(data, range):
+        data = list(data)
     try:
         array = np.array(data, dtype=None if dtype is None else dt.as_dtype(dtype).numpy)
     except ValueError as error:
@@ -135,11 +177,12 @@ def _from_python(data: Any, dtype: Any) -> Any:
 def _plain(data: Any) -> Any:
     """Lists with their tensors turned into NumPy values."""
     if isinstance(data, Variable):
-        return of(data.array).to_numpy(data.array)
+        return of(data.array).to_numpy(data.array) if data.array.ndim else data.array.item()
     return [_plain(item) for item in data] if isinstance(data, (list, tuple)) else data
 
 
 def _holds_numpy(data: Any) -> bool:
+    """Whether nested lists begin with a NumPy value, whose dtype counts."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return isinstance(data, (np.ndarray, np.generic))
@@ -167,6 +210,16 @@ def same_device(array: Any, like: Any, name: str) -> Any:
             f"and {of(array).device_of(array)}; move one with .to(device)"
         )
     return array
+
+
+def same_layout(array: Any, like: Any) -> Any:
+    """A contiguous array of the shape of ``like``, laid out in memory as that is (PyTorch's
+    preserve_format): its axes in the order of their strides."""
+    order = sorted(range(like.ndim), key=lambda axis: -like.strides[axis])
+    if 0 in like.strides or order == list(range(like.ndim)):
+        return array
+    inverse = [order.index(axis) for axis in range(like.ndim)]
+    return array.reshape([like.shape[axis] for axis in order]).transpose(inverse)
 
 
 def like_of(input: Tensor) -> tuple[Any, Device]:

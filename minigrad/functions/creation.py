@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..autograd.tape import Variable, wrap
-from ..backend import Device, for_device, of
+from ..backend import Device, for_device
+from ..backend import device as devices
 from ..backend import dtype as dt
-from ..backend.random import Generator, default_generator
-from .arguments import raw, sizes, to_array
+from .arguments import raw, same_layout, sizes, spelled, to_array
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -19,24 +20,41 @@ if TYPE_CHECKING:
 Maybe = Any  # a dtype or a device in any of the ways they can be written, or None
 
 
-def _made(array: Any, device: Maybe, requires_grad: bool) -> Tensor:
+def placed(device: Maybe) -> Device | None:
+    """The device asked for, or else the default one; None for the CPU by default."""
+    return Device(device) if device is not None else devices.default()
+
+
+def made(array: Any, device: Maybe, requires_grad: bool) -> Tensor:
     """A tensor from a NumPy array, on the device asked for."""
-    where = Device(device) if device is not None else None
+    where = placed(device)
     if where is not None and where.type != "cpu":
         array = for_device(where).asarray(array, where)
-    made: Tensor = wrap(array)
-    return made.requires_grad_() if requires_grad else made
+    tensor: Tensor = wrap(array)
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
-def _float(dtype: Maybe) -> Any:
+def float_dtype(dtype: Maybe) -> Any:
+    """The NumPy dtype asked for, or the default one."""
     return (dt.get_default_dtype() if dtype is None else dt.as_dtype(dtype)).numpy
 
 
-def _shape(size: tuple[Any, ...]) -> tuple[int, ...]:
-    shape = sizes(size)
+def shape_of(size: Any) -> tuple[int, ...]:
+    """A shape from separate numbers or from one sequence of them; none may be negative."""
+    shape = sizes(tuple(size) if isinstance(size, (tuple, list)) else (size,))
     if any(n < 0 for n in shape):
         raise RuntimeError(f"Trying to create tensor with negative dimension: {list(shape)}")
     return shape
+
+
+def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
+    """A shape given by position or as ``size=``; PyTorch's layout keywords are taken and ignored."""
+    given = keywords.pop("size", None)
+    for name in ("names", "layout", "pin_memory", "memory_format"):
+        keywords.pop(name, None)
+    if keywords:
+        raise TypeError(f"got an unexpected keyword argument {next(iter(keywords))!r}")
+    return shape_of(size if given is None else given)
 
 
 def tensor(data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False,
@@ -45,10 +63,14 @@ def tensor(data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_gra
 
     Python floats give the default dtype (float32), ints int64, bools bool; arrays keep their dtype.
     """
-    where = Device(device) if device is not None else None
-    array = to_array(data, dtype, where)
-    made: Tensor = wrap(array.copy() if array is raw(data) else array)
-    return made.requires_grad_() if requires_grad else made
+    array = to_array(data, dtype, _where(data, device))
+    tensor: Tensor = wrap(array.copy() if array is raw(data) else array)
+    return tensor.requires_grad_() if requires_grad else tensor
+
+
+def _where(data: Any, device: Maybe) -> Device | None:
+    """Where a tensor of data belongs: a tensor stays where it is."""
+    return placed(device) if device is not None or not isinstance(data, Variable) else None
 
 
 def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
@@ -57,11 +79,14 @@ def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
         return data  # type: ignore[return-value]
     if isinstance(data, Variable):
         return data.to(dtype=dtype, device=device)
-    where = Device(device) if device is not None else None
-    return wrap(to_array(data, dtype, where))
+    return wrap(to_array(data, dtype, placed(device)))
 
 
-asarray = as_tensor
+def asarray(obj: Any, *, dtype: Maybe = None, device: Maybe = None, copy: bool | None = None,
+            requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """``as_tensor``, or with ``copy=True`` ``tensor``."""
+    found = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
+    return found.requires_grad_() if requires_grad else found
 
 
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
@@ -76,55 +101,73 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     return wrap(ndarray)
 
 
-def zeros(
-    *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
-) -> Tensor:
+def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0,
+               requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """A tensor in the memory of a buffer (bytes, bytearray, memoryview)."""
+    found: Tensor = wrap(np.frombuffer(buffer, dt.as_dtype(dtype).numpy, count, offset))
+    return found.requires_grad_() if requires_grad else found
+
+
+def scalar_tensor(s: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
+                  ) -> Tensor:  # fmt: skip
+    """A number as a tensor without axes, of the default dtype unless one is given."""
+    return full((), s, dtype=dtype or dt.get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+@spelled
+def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False,
+          **size_kw: Any) -> Tensor:  # fmt: skip
     """Zeros of a shape."""
-    return _made(np.zeros(_sized(size, size_kw), _float(dtype)), device, requires_grad)
+    return made(np.zeros(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
-def ones(
-    *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
-) -> Tensor:
+@spelled
+def ones(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False,
+         **size_kw: Any) -> Tensor:  # fmt: skip
     """Ones of a shape."""
-    return _made(np.ones(_sized(size, size_kw), _float(dtype)), device, requires_grad)
+    return made(np.ones(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
-def empty(
-    *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
-) -> Tensor:
+@spelled
+def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False,
+          **size_kw: Any) -> Tensor:  # fmt: skip
     """A tensor of a shape whose elements are whatever its memory held."""
-    return _made(np.empty(_sized(size, size_kw), _float(dtype)), device, requires_grad)
+    return made(np.empty(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
-def _sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
-    """A shape given by position or as ``size=``; PyTorch's layout keywords are taken and ignored."""
-    given = keywords.pop("size", None)
-    for name in ("out", "layout", "pin_memory", "memory_format", "generator"):
-        keywords.pop(name, None)
-    if keywords:
-        raise TypeError(f"got an unexpected keyword argument {next(iter(keywords))!r}")
-    return _shape(size if given is None else (given,))
-
-
-def full(
-    size: Any, fill_value: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
-) -> Tensor:
+@spelled
+def full(size: Any, fill_value: Any, *, dtype: Maybe = None, device: Maybe = None,
+         requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
     """A shape filled with one number, whose type decides the dtype unless it is given."""
     value = raw(fill_value)
+    if dtype is None:
+        dtype = dt.of(value) if hasattr(value, "dtype") and hasattr(fill_value, "array") else None
     value = value.item() if hasattr(value, "item") else value
     of_value = dt.as_dtype(type(value)) if dtype is None else dt.as_dtype(dtype)
-    shape = _shape((size,) if isinstance(size, int) else tuple(size))
-    return _made(np.full(shape, value, of_value.numpy), device, requires_grad)
+    return made(np.full(shape_of(size), value, of_value.numpy), device, requires_grad)
+
+
+def empty_strided(size: Any, stride: Any, *, dtype: Maybe = None, device: Maybe = None,
+                  requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Unset elements, laid out in memory with these steps (in elements)."""
+    shape, steps = shape_of(size), sizes((tuple(stride),))
+    kind = np.dtype(float_dtype(dtype))
+    count = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
+    memory = np.ndarray(shape, kind, np.empty(count, kind), strides=tuple(n * kind.itemsize for n in steps))
+    return made(memory, device, requires_grad)
 
 
 def _like(make: Callable[..., Tensor], name: str, doc: str) -> Any:
     def function(input: Tensor, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False,
-                 memory_format: Any = None) -> Tensor:  # fmt: skip
-        return make(
+                 memory_format: Any = None, layout: Any = None, pin_memory: bool = False
+                 ) -> Tensor:  # fmt: skip
+        found = make(
             input.array.shape, dtype=input.dtype if dtype is None else dtype,
-            device=input.device if device is None else device, requires_grad=requires_grad,
+            device=input.device if device is None else device,
         )  # fmt: skip
+        if not input.array.flags.c_contiguous:
+            found.array = same_layout(found.array, input.array)
+        return found.requires_grad_() if requires_grad else found
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = f"{doc} with the shape, dtype and device of a tensor, unless they are given."
@@ -137,124 +180,84 @@ empty_like = _like(empty, "empty_like", "Unset elements")
 
 
 def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe = None, device: Maybe = None,
-              requires_grad: bool = False) -> Tensor:  # fmt: skip
+              requires_grad: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
     """One number, with the shape, dtype and device of a tensor, unless they are given."""
     return full(input.array.shape, fill_value, dtype=input.dtype if dtype is None else dtype,
                 device=input.device if device is None else device, requires_grad=requires_grad)  # fmt: skip
 
 
-def arange(start: Any, end: Any = None, step: Any = 1, *, dtype: Maybe = None, device: Maybe = None,
-           requires_grad: bool = False) -> Tensor:  # fmt: skip
+@spelled
+def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Maybe = None,
+           device: Maybe = None, requires_grad: bool = False, layout: Any = None,
+           pin_memory: bool = False) -> Tensor:  # fmt: skip
     """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float."""
+    if len(bounds) == 1 and end is None:
+        end = bounds[0]
+    else:
+        start, end, step = (*bounds, *(start, end, step)[len(bounds) :])
     if end is None:
-        start, end = 0, start
-    bounds = [n.item() if hasattr(n, "item") else n for n in (start, end, step)]
-    if bounds[2] == 0 or (bounds[1] - bounds[0]) * bounds[2] < 0:
+        raise TypeError("arange() takes (end), (start, end) or (start, end, step)")
+    first, last, by = (n.item() if hasattr(n, "item") else n for n in (start, end, step))
+    if by == 0 or (last - first) * by < 0:
         raise RuntimeError(
-            f"arange: bounds {bounds[0]} and {bounds[1]} are inconsistent with step {bounds[2]}"
+            f"arange: bounds {first} and {last} are inconsistent with step {by}: upper bound and lower bound "
+            f"inconsistent with step sign"
         )
-    if dtype is None and any(isinstance(n, float) for n in bounds):
-        dtype = dt.get_default_dtype()
-    array = np.arange(*bounds).astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy)
-    return _made(array, device, requires_grad)
+    if dtype is None:
+        floats = any(isinstance(n, float) for n in (first, last, by))
+        dtype = dt.get_default_dtype() if floats else dt.int64
+    kind = dt.as_dtype(dtype).numpy
+    if kind.kind in "iu":
+        first, last, by = int(first), int(last), int(by)
+    count = ceil((last - first) / by)
+    if kind.kind == "f":
+        array = (first + np.arange(count, dtype=np.float64) * by).astype(kind)
+    else:
+        array = np.arange(first, last, by).astype(kind)
+    return made(array, device, requires_grad)
 
 
-def linspace(start: float, end: float, steps: int, *, dtype: Maybe = None, device: Maybe = None,
+def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe = None, device: Maybe = None,
+          requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
+    count = int((end - start) / step) + 1
+    array = start + np.arange(count, dtype=np.float64) * step
+    return made(array.astype(float_dtype(dtype)), device, requires_grad)
+
+
+@spelled
+def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe = None, device: Maybe = None,
              requires_grad: bool = False) -> Tensor:  # fmt: skip
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
-    return _made(np.linspace(start, end, steps).astype(_float(dtype)), device, requires_grad)
+    first, last = float(start), float(end)
+    return made(np.linspace(first, last, steps).astype(float_dtype(dtype)), device, requires_grad)
 
 
-def eye(
-    n: int, m: int | None = None, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
-) -> Tensor:
+@spelled
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Maybe = None,
+             device: Maybe = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """``base`` to the powers of ``linspace``."""
+    powers = float(base) ** np.linspace(float(start), float(end), steps)
+    return made(powers.astype(float_dtype(dtype)), device, requires_grad)
+
+
+@spelled
+def eye(n: int, m: int | None = None, *, dtype: Maybe = None, device: Maybe = None,
+        requires_grad: bool = False, layout: Any = None) -> Tensor:  # fmt: skip
     """Ones on the diagonal of an n by m matrix."""
-    return _made(np.eye(n, m, dtype=_float(dtype)), device, requires_grad)
+    return made(np.eye(n, m, dtype=float_dtype(dtype)), device, requires_grad)
 
 
-# Random numbers: drawn on the CPU, so that a seed gives every device the same -------------------------------
+def _triangle(find: Callable[..., Any], name: str, doc: str) -> Any:
+    def function(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None
+                 ) -> Tensor:  # fmt: skip
+        kind = np.int64 if dtype is None else dt.as_dtype(dtype).numpy
+        return made(np.stack(find(row, offset, col)).astype(kind), device, False)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"The indices (2, N) of the {doc} triangle of a matrix of row by col elements."
+    return function
 
 
-def rand(*size: Any, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
-         requires_grad: bool = False, **size_kw: Any) -> Tensor:  # fmt: skip
-    """Uniform numbers in [0, 1)."""
-    draw = (generator or default_generator).uniform(_sized(size, size_kw), _float(dtype))
-    return _made(draw, device, requires_grad)
-
-
-def randn(*size: Any, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
-          requires_grad: bool = False, **size_kw: Any) -> Tensor:  # fmt: skip
-    """Standard normal numbers."""
-    draw = (generator or default_generator).normal(_sized(size, size_kw), _float(dtype))
-    return _made(draw, device, requires_grad)
-
-
-def randint(low: int, high: Any = None, size: Any = None, *, generator: Generator | None = None,
-            dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
-    """Integers in [low, high); ``randint(high, size)`` counts from 0."""
-    if size is None:
-        low, high, size = 0, low, high
-    elif high is None:
-        low, high = 0, low
-    draw = (generator or default_generator).integers(
-        low, high, _shape((size,) if isinstance(size, int) else size)
-    )
-    return _made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
-
-
-def randperm(
-    n: int, *, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None
-) -> Tensor:
-    """The numbers 0 .. n-1 in random order."""
-    draw = (generator or default_generator).permutation(n)
-    return _made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, False)
-
-
-rand_like = _like(rand, "rand_like", "Uniform numbers")
-randn_like = _like(randn, "randn_like", "Normal numbers")
-
-
-def normal(
-    mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None
-) -> Tensor:
-    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors)."""
-    shape = size if size is not None else (mean if isinstance(mean, Variable) else std).array.shape
-    draw: Tensor = randn(*shape, generator=generator) * std + mean
-    return draw
-
-
-def bernoulli(input: Tensor, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that each element tells, else 0."""
-    draw = (generator or default_generator).uniform(input.array.shape, input.array.dtype)
-    chosen = draw < of(input.array).to_numpy(input.array)
-    return _made(chosen.astype(input.array.dtype), input.device, False)
-
-
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
-                generator: Generator | None = None) -> Tensor:  # fmt: skip
-    """Indices drawn with the weights in each row, (..., num_samples) int64.
-
-    One sample a row, or several without replacement, by PyTorch's race of exponentials: the largest of
-    p / Exp(1). Several with replacement by inverting the running sums.
-
-    Raises:
-        RuntimeError: weights that are negative, not finite or all 0; more samples than weights.
-    """
-    weights = of(input.array).to_numpy(input.array)
-    if weights.size and not (
-        np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all()
-    ):
-        raise RuntimeError("multinomial: the weights must be finite, not negative, and not all 0 in a row")
-    if num_samples < 1 or (not replacement and num_samples > (weights > 0).sum(-1).min(initial=num_samples)):
-        raise RuntimeError(
-            f"multinomial: cannot draw {num_samples} samples without replacement from these weights"
-        )
-    source = generator or default_generator
-    if replacement and num_samples > 1:
-        edges = np.cumsum(weights, -1, dtype=np.float64)
-        draws = source.uniform((*weights.shape[:-1], num_samples), np.float64) * edges[..., -1:]
-        chosen = (draws[..., None] >= edges[..., None, :]).sum(-1).clip(max=weights.shape[-1] - 1)
-    else:
-        race = weights / -np.log1p(-source.uniform(weights.shape, np.float64))
-        chosen = np.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
-    return _made(chosen.astype(np.int64), input.device, False)
+tril_indices = _triangle(np.tril_indices, "tril_indices", "lower")
+triu_indices = _triangle(np.triu_indices, "triu_indices", "upper")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -9,8 +10,9 @@ import numpy as np
 from ..autograd.tape import Variable, apply, bump, check_mutable, mutate, wrap
 from ..backend import is_array, of, xp
 from ..ops import indexing as i
-from .arguments import Scalar, as_tensor_like, axis, index_tensor, operand, raw, same_device
-from .reduction import ValuesIndices, argmax
+from . import return_types
+from .arguments import Scalar, as_tensor_like, axis, index_tensor, operand, raw, same_device, spelled
+from .reduction import argmax
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -166,6 +168,7 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
     return place, found
 
 
+@spelled
 def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
     place, index = _along(input, dim, index, "gather")
@@ -177,6 +180,7 @@ def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
     return apply(i.gather, (input, place, index))
 
 
+@spelled
 def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
     """``gather`` whose index broadcasts to the input on the other axes."""
     place = axis(dim, input.array.ndim)
@@ -186,11 +190,18 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
     return gather(input, place, indices.expand(shape))
 
 
+@spelled
 def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar | None = None, *,
-            value: Scalar | None = None) -> Tensor:  # fmt: skip
-    """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number."""
+            value: Scalar | None = None, reduce: str | None = None) -> Tensor:  # fmt: skip
+    """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
+    "add" or "multiply" the elements go together with what stood there."""
     args = scatter_arguments(input, dim, index, value if src is None else src)
-    return apply(i.scatter, args)
+    if reduce is None:
+        return apply(i.scatter, args)
+    if reduce not in ("add", "multiply"):
+        raise RuntimeError(f"reduce argument must be either add or multiply, not {reduce!r}")
+    source = args[3] if hasattr(args[3], "array") else input.new_full(args[2].array.shape, args[3])
+    return scatter_reduce(input, dim, index, source, "sum" if reduce == "add" else "prod")
 
 
 def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, ...]:
@@ -199,17 +210,20 @@ def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple
     return input, place, index, operand(src, input)
 
 
+@spelled
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
     return apply(i.scatter_add, scatter_arguments(input, dim, index, src))
 
 
+@spelled
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of an axis that a vector of indices names."""
     place, index = _along(input, dim, index, "index_select")
     return apply(i.index_select, (input, place, index.reshape(-1)))
 
 
+@spelled
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
     place, index = _along(input, dim, index, "index_add")
@@ -219,6 +233,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return input + added
 
 
+@spelled
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are ``value``."""
     place, index = _along(input, dim, index, "index_fill")
@@ -226,6 +241,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     return apply(i.put, (input, operand(value, input), where))
 
 
+@spelled
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
     place, index = _along(input, dim, index, "index_copy")
@@ -233,6 +249,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return apply(i.put, (input, source, where))
 
 
+@spelled
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True."""
     _check_mask(mask, input, "masked_fill")
@@ -246,7 +263,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         value = value.array.item()
     elif isinstance(value, np.generic):
         value = value.item()
-    if isinstance(value, float) and input.array.dtype.kind in "iub":
+    if isinstance(value, float) and input.array.dtype.kind in "iub" and not math.isfinite(value):
         raise RuntimeError(f"value cannot be converted to type {input.dtype} without overflow: {value}")
     return apply(i.masked_fill, (input, mask, value))
 
@@ -258,6 +275,7 @@ def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
     same_device(mask.array, like.array, name)
 
 
+@spelled
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the bool mask (broadcast) is True, as a vector."""
     _check_mask(mask, input, "masked_select")
@@ -266,31 +284,41 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return apply(i.getitem, (input.expand(shape), (where,)))
 
 
+@spelled
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0: (N, axes), or a tuple with a vector for each axis."""
+    if not input.array.ndim:
+        found = apply(i.nonzero, (input.reshape(1),))
+        return found if as_tuple else wrap(found[0].array.reshape(-1, 1)[:, :0])
     found = apply(i.nonzero, (input,))
     if as_tuple:
         return found
     return wrap(xp(input.array).stack([f.array for f in found], axis=1))
 
 
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> ValuesIndices:
+@spelled
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
+         ) -> return_types.ValuesIndices:  # fmt: skip
     """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
-    return ValuesIndices(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
+    return return_types.topk(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
 
 
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> ValuesIndices:
+@spelled
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True
+         ) -> return_types.ValuesIndices:  # fmt: skip
     """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
     if not input.array.ndim:
-        return ValuesIndices(input.clone(), argmax(input))
-    return ValuesIndices(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))
+        return return_types.sort(input.clone(), argmax(input))
+    return return_types.sort(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))
 
 
+@spelled
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The indices that sort along ``dim``, int64."""
     return sort(input.detach(), dim, descending).indices
 
 
+@spelled
 def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:  # fmt: skip
     """The different values in ascending order; also, if asked, where each element's is, and counts."""
@@ -299,3 +327,113 @@ def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, ret
     values, inverse, counts = parts[0], parts[1].reshape(input.array.shape if dim is None else -1), parts[2]
     extra = ([wrap(inverse)] if return_inverse else []) + ([wrap(counts)] if return_counts else [])
     return (wrap(values), *extra) if extra else wrap(values)
+
+
+# Made of others -------------------------------------------------------------------------------------------
+
+
+@spelled
+def argwhere(input: Tensor) -> Tensor:
+    """The indices of the elements that are not 0, (N, axes)."""
+    found: Tensor = nonzero(input)
+    return found
+
+
+@spelled
+def take(input: Tensor, index: Tensor) -> Tensor:
+    """The elements at places in the flattened tensor."""
+    return getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),))
+
+
+@spelled
+def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
+    found = index_put(input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return found.reshape(input.array.shape)
+
+
+@spelled
+def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
+    """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
+    key = tuple(slice(None) if part is None else part for part in indices)
+    if accumulate:
+        index = tuple(index_of(input, key))
+        shape = input.array[index].shape
+        added: Tensor = apply(i.put_back, (values.expand(shape), input.array.shape, index))
+        return input + added
+    out = input.clone()
+    setitem(out, key, values)
+    return out
+
+
+@spelled
+def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
+    """A copy whose elements under the bool mask are the first of ``source``, in order."""
+    _check_mask(mask, input, "masked_scatter")
+    where = mask.expand(np.broadcast_shapes(mask.array.shape, input.array.shape))
+    count = int(where.array.sum())
+    if count > source.array.size:
+        raise RuntimeError(
+            f"masked_scatter: the mask has {count} True elements, the source only {source.array.size}"
+        )
+    out = input.expand(where.array.shape).clone()
+    setitem(out, where, source.reshape(-1)[:count])
+    return out
+
+
+@spelled
+def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *,
+                   include_self: bool = True) -> Tensor:  # fmt: skip
+    """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax"
+    or "amin", together with what stood there if ``include_self``. Gradients of "sum" and "mean" only."""
+    place, index = _along(input, dim, index, "scatter_reduce")
+    neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": _extreme(input, "min"), "amin": _extreme(input, "max")}
+    if reduce not in neutral:
+        raise RuntimeError(
+            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
+        )
+    part = src[tuple(slice(0, n) for n in index.array.shape)]
+    start = input if include_self else scatter(input, place, index, neutral[reduce])
+    if reduce in ("sum", "mean"):
+        total = scatter_add(start, place, index, part)
+        if reduce == "sum":
+            return total
+        before = input.detach() * 0 + 1
+        before = before if include_self else scatter(before, place, index, 0)
+        counts = scatter_add(before, place, index, part.detach() * 0 + 1).clamp(min=1)
+        return total / counts if input.is_floating_point() else total // counts
+    return _reduced_in_turn(start, place, index.array, part, reduce)
+
+
+def _extreme(input: Tensor, which: str) -> Any:
+    """The least or greatest value of a dtype."""
+    kind = input.array.dtype
+    if kind.kind == "f":
+        return float("-inf") if which == "min" else float("inf")
+    return int(getattr(np.iinfo(kind), which))
+
+
+def _reduced_in_turn(start: Tensor, dim: int, index: Any, src: Tensor, reduce: str) -> Tensor:
+    """Products and extremes, each slice of ``src`` along the axis in turn."""
+    if start.requires_grad or src.requires_grad:
+        raise RuntimeError(
+            f"scatter_reduce: {reduce!r} has no gradient here; use 'sum' or 'mean', or detach() its operands"
+        )
+    m = xp(start.array)
+    join = {"prod": m.multiply, "amax": m.maximum, "amin": m.minimum}[reduce]
+    out = start.array.copy()
+    for n in range(index.shape[dim]):
+        lead = (slice(None),) * dim
+        at = i._along(out.ndim, dim, index[(*lead, slice(n, n + 1))])
+        out[at] = join(out[at], src.array[(*lead, slice(n, n + 1))])
+    return wrap(out)
+
+
+@spelled
+def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
+    """``nonzero`` of exactly ``size`` rows: cut off, or filled up with ``fill_value``."""
+    found: Tensor = nonzero(input)
+    out = found.new_full((size, input.array.ndim), fill_value)
+    count = min(size, len(found))
+    out[:count] = found[:count]
+    return out

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.tape import apply
 from ..ops import linear as ops
+from .arguments import spelled
+from .creation import eye
+from .shaping import stack
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@spelled
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
     _check_floats_agree(input, other, "matmul")
@@ -26,6 +31,7 @@ def _check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
         )
 
 
+@spelled
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     _check_axes(input, 2, "mm")
@@ -33,6 +39,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
+@spelled
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P)."""
     _check_axes(input, 3, "bmm")
@@ -42,11 +49,13 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
+@spelled
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
     return matmul(input, vec)
 
 
+@spelled
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Σ aᵢ bᵢ of two vectors."""
     _check_axes(input, 1, "dot")
@@ -60,6 +69,7 @@ def _check_axes(x: Tensor, n: int, name: str) -> None:
         )
 
 
+@spelled
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """aᵢ bⱼ of two vectors."""
     _check_axes(input, 1, "outer")
@@ -70,16 +80,18 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 ger = outer
 
 
+@spelled
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat1 mat2."""
     product = mm(mat1, mat2)
     product = product if alpha == 1 else product * alpha
-    return (input if beta == 1 else input * beta) + product
+    return _scaled(input, beta) + product
 
 
+@spelled
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · batch1 batch2, batch by batch."""
-    return input * beta + bmm(batch1, batch2) * alpha
+    return _scaled(input, beta) + _scaled(bmm(batch1, batch2), alpha)
 
 
 def einsum(equation: str, *operands: Any) -> Tensor:
@@ -179,3 +191,110 @@ def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
         tensor = tensor.sum(lonely)
         letters = "".join(c for c in letters if c in result)
     return tensor if letters == result else tensor.permute([letters.index(c) for c in result])
+
+
+# Made of others -------------------------------------------------------------------------------------------
+
+
+@spelled
+def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta · input + alpha · mat vec."""
+    return _scaled(input, beta) + _scaled(mv(mat, vec), alpha)
+
+
+@spelled
+def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta · input + alpha · vec1 vec2ᵀ."""
+    return _scaled(input, beta) + _scaled(outer(vec1, vec2), alpha)
+
+
+@spelled
+def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
+    """beta · input + alpha · Σ batch1 batch2, summed over the batch."""
+    return _scaled(input, beta) + _scaled(bmm(batch1, batch2).sum(0), alpha)
+
+
+def _scaled(x: Tensor, factor: float) -> Tensor:
+    return x if factor == 1 else x * factor
+
+
+@spelled
+def vdot(input: Tensor, other: Tensor) -> Tensor:
+    """Σ aᵢ bᵢ of two vectors."""
+    return dot(input, other)
+
+
+@spelled
+def inner(input: Tensor, other: Tensor) -> Tensor:
+    """Products summed over the last axis of both."""
+    if not input.array.ndim or not other.array.ndim:
+        return input * other
+    return tensordot(input, other, ([-1], [-1]))
+
+
+def chain_matmul(*matrices: Any) -> Tensor:
+    """The product of several matrices, from left to right."""
+    listed: Any = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)) else matrices
+    product: Tensor = listed[0]
+    for matrix in listed[1:]:
+        product = matmul(product, matrix)
+    return product
+
+
+@spelled
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
+    """Products summed over the last ``dims`` axes of a and the first of b, or over the two lists of axes."""
+    if isinstance(dims, int):
+        left = list(range(a.array.ndim - dims, a.array.ndim))
+        right = list(range(dims))
+    else:
+        left = [d % a.array.ndim for d in ([dims[0]] if isinstance(dims[0], int) else dims[0])]
+        right = [d % b.array.ndim for d in ([dims[1]] if isinstance(dims[1], int) else dims[1])]
+    rows = [d for d in range(a.array.ndim) if d not in left]
+    columns = [d for d in range(b.array.ndim) if d not in right]
+    shape = [a.array.shape[d] for d in rows] + [b.array.shape[d] for d in columns]
+    count = prod(a.array.shape[d] for d in left)
+    if [a.array.shape[d] for d in left] != [b.array.shape[d] for d in right]:
+        raise RuntimeError("contracted dimensions need to match: the axes summed over differ in length")
+    product = a.permute(rows + left).reshape(-1, count) @ b.permute(right + columns).reshape(count, -1)
+    return product.reshape(shape)
+
+
+@spelled
+def kron(input: Tensor, other: Tensor) -> Tensor:
+    """Kronecker's product: each element of the input times the other tensor, as blocks."""
+    n = max(input.array.ndim, other.array.ndim)
+    a = (1,) * (n - input.array.ndim) + tuple(input.array.shape)
+    b = (1,) * (n - other.array.ndim) + tuple(other.array.shape)
+    left = input.reshape([k for size in a for k in (size, 1)])
+    right = other.reshape([k for size in b for k in (1, size)])
+    return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])
+
+
+@spelled
+def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
+    """The vector product along an axis of length 3 (by default the first such axis)."""
+    if dim is None:
+        dim = next((d for d, n in enumerate(input.array.shape) if n == 3), -1)
+    if input.array.shape[dim] != 3 or other.array.shape[dim] != 3:
+        raise RuntimeError(f"inputs dimension {dim} must have length 3: got {input.shape} and {other.shape}")
+    (a, b, c), (d, e, f) = input.unbind(dim), other.unbind(dim)
+    return stack([b * f - c * e, c * d - a * f, a * e - b * d], dim)
+
+
+@spelled
+def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
+    """The p-norm distances between the rows of two batches: (..., P, M), (..., R, M) -> (..., P, R)."""
+    apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
+    return apart.norm(p, -1)
+
+
+def matrix_power(input: Tensor, n: int) -> Tensor:
+    """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
+    if n < 0:
+        return matrix_power(apply(ops.inverse, (input,)), -n)
+    out = eye(input.array.shape[-1], dtype=input.dtype, device=input.device).expand(input.array.shape)
+    while n:
+        out = matmul(out, input) if n & 1 else out
+        input, n = (matmul(input, input) if n > 1 else input), n >> 1
+    return out

@@ -3,22 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..autograd.tape import apply
 from ..ops import indexing as i
 from ..ops import reduction as r
-from .arguments import Dims, axes, axis
+from . import return_types
+from .arguments import Dims, axes, axis, spelled
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
-
-
-class ValuesIndices(NamedTuple):
-    """What ``max(dim)``, ``min(dim)``, ``sort`` and ``topk`` return."""
-
-    values: Tensor
-    indices: Tensor
 
 
 def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
@@ -43,12 +37,14 @@ def _listed(dim: Any) -> tuple[int, ...]:
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
+@spelled
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Σ over ``dim``, over everything if None."""
     input = input if dtype is None else input.to(dtype)
     return apply(r.sum, (input, axes(dim, input.array.ndim), keepdim))
 
 
+@spelled
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean over ``dim``, over everything if None; floating-point tensors only."""
     input = input if dtype is None else input.to(dtype)
@@ -56,114 +52,133 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
     return apply(r.mean, (input, axes(dim, input.array.ndim), keepdim))
 
 
+@spelled
 def var(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:  # fmt: skip
     """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
     _check_float(input, "var")
+    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
     minus = (1 if unbiased else 0) if correction is None else correction
     return apply(r.var, (input, axes(dim, input.array.ndim), minus, keepdim))
 
 
+@spelled
 def std(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *,
         correction: float | None = None) -> Tensor:  # fmt: skip
     """The standard deviation over ``dim``: the root of ``var``."""
     _check_float(input, "std")
+    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
     minus = (1 if unbiased else 0) if correction is None else correction
     return apply(r.std, (input, axes(dim, input.array.ndim), minus, keepdim))
 
 
+@spelled
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Π over ``dim``, over everything if None."""
     input = input if dtype is None else input.to(dtype)
     return apply(r.prod, (input, axes(dim, input.array.ndim), keepdim))
 
 
+@spelled
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along ``dim``."""
     input = input if dtype is None else input.to(dtype)
     return apply(r.cumsum, (input, axis(dim, input.array.ndim)))
 
 
+@spelled
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along ``dim``."""
     input = input if dtype is None else input.to(dtype)
     return apply(r.cumprod, (input, axis(dim, input.array.ndim)))
 
 
+@spelled
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """ln Σ eˣ over ``dim``."""
     return apply(r.logsumexp, (input, axes(dim, input.array.ndim), keepdim))
 
 
+@spelled
 def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The largest over ``dim``; equal ones share the gradient."""
     _check_not_empty(input, dim, "amax")
     return apply(r.amax, (input, axes(dim, input.array.ndim), keepdim))
 
 
+@spelled
 def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The smallest over ``dim``; equal ones share the gradient."""
     _check_not_empty(input, dim, "amin")
     return apply(r.amin, (input, axes(dim, input.array.ndim), keepdim))
 
 
-def max(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+@spelled
+def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
     the elementwise maximum."""
-    return _extreme(input, dim, keepdim, "max")
+    return _extreme(input, dim if other is None else other, keepdim, "max")
 
 
-def min(input: Tensor, dim: Any = None, keepdim: bool = False) -> Any:
+@spelled
+def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
     the elementwise minimum."""
-    return _extreme(input, dim, keepdim, "min")
+    return _extreme(input, dim if other is None else other, keepdim, "min")
 
 
 def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
     from . import pointwise
 
+    kind = return_types.max if name == "max" else return_types.min
     if hasattr(dim, "array"):
         return (pointwise.maximum if name == "max" else pointwise.minimum)(input, dim)
     _check_not_empty(input, dim, name)
     if dim is None:
         return apply(r.amax if name == "max" else r.amin, (input, None, False))
     if input.array.ndim == 0:
-        return ValuesIndices(input.clone(), argmax(input))
+        return kind(input.clone(), argmax(input))
     dim = axis(dim, input.array.ndim)
     indices = apply(r.argmax if name == "max" else r.argmin, (input, dim, True))
     values = apply(i.gather, (input, dim, indices))
     if not keepdim:
         values, indices = values.squeeze(dim), indices.squeeze(dim)
-    return ValuesIndices(values, indices)
+    return kind(values, indices)
 
 
+@spelled
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
     _check_not_empty(input, dim, "argmax")
     return apply(r.argmax, (input, axes(dim, input.array.ndim), keepdim))
 
 
+@spelled
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
     _check_not_empty(input, dim, "argmin")
     return apply(r.argmin, (input, axes(dim, input.array.ndim), keepdim))
 
 
+@spelled
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether one element over ``dim`` at least is not 0, bool."""
     return apply(r.any, (input, axes(dim, input.array.ndim), keepdim))
 
 
+@spelled
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether no element over ``dim`` is 0, bool."""
     return apply(r.all, (input, axes(dim, input.array.ndim), keepdim))
 
 
+@spelled
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """How many elements over ``dim`` are not 0, int64."""
     return apply(r.count_nonzero, (input, axes(dim, input.array.ndim)))
 
 
+@spelled
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|."""
     p = 2.0 if p == "fro" else float(p)

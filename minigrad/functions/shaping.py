@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from ..autograd.tape import apply, wrap
 from ..backend import xp
 from ..ops import shape as s
-from .arguments import axes, axis, raw, sizes
+from .arguments import axes, axis, raw, sizes, spelled
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -91,6 +92,7 @@ def t(input: Tensor) -> Tensor:
     return transpose(input, 0, 1) if input.array.ndim == 2 else input
 
 
+@spelled
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Axes moved to other places, the rest in order."""
     n = input.array.ndim
@@ -107,11 +109,13 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
     return apply(s.unsqueeze, (input, axis(dim, input.array.ndim + 1)))
 
 
+@spelled
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without axes of length 1: all of them, or those in ``dim``."""
     return apply(s.squeeze, (input, axes(dim, input.array.ndim)))
 
 
+@spelled
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The axes from ``start_dim`` to ``end_dim`` as one."""
     n = input.array.ndim
@@ -161,6 +165,7 @@ def expand_as(input: Tensor, other: Tensor) -> Tensor:
     return expand(input, other.array.shape)
 
 
+@spelled
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """``expand`` by its name in torch."""
     return expand(input, *size)
@@ -182,25 +187,35 @@ def repeat(input: Tensor, *repeats: Any) -> Tensor:
     return apply(s.repeat, (input, counts))
 
 
-def tile(input: Tensor, dims: Sequence[int]) -> Tensor:
+@spelled
+def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
     """``repeat`` with ones put before too few numbers."""
+    dims = sizes(repeats if dims is None else dims)
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + tuple(dims))
 
 
-def repeat_interleave(input: Tensor, repeats: Any, dim: int | None = None) -> Tensor:
-    """Each element of an axis several times in a row; flattened if ``dim`` is None."""
+@spelled
+def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *,
+                      output_size: int | None = None) -> Tensor:  # fmt: skip
+    """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each
+    element's number as often as it tells."""
+    if repeats is None:
+        m = xp(input.array)
+        input, repeats = wrap(m.arange(input.array.size)), input
     if dim is None:
         input, dim = flatten(input), 0
     args = (input, raw(repeats), axis(dim, input.array.ndim))
     return apply(s.repeat_interleave, args)
 
 
+@spelled
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
     found = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
     return apply(s.flip, (input, found))
 
 
+@spelled
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Elements moved along ``dims``, those that fall off coming in at the other end."""
     shifts = tuple(shifts) if isinstance(shifts, (tuple, list)) else shifts
@@ -221,6 +236,7 @@ def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
     return listed
 
 
+@spelled
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after another along an axis that they have; their other axes are equal."""
     listed = _together(tensors, "cat")
@@ -240,6 +256,7 @@ concat = cat
 concatenate = cat
 
 
+@spelled
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new axis."""
     listed = _together(tensors, "stack")
@@ -252,16 +269,19 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return apply(s.stack, (axis(dim, listed[0].array.ndim + 1), *listed))
 
 
+@spelled
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 1, of vectors along axis 0."""
     return cat(tensors, 0 if tensors[0].array.ndim < 2 else 1)
 
 
+@spelled
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 0, vectors as rows."""
     return cat([t if t.array.ndim > 1 else reshape(t, 1, -1) for t in tensors], 0)
 
 
+@spelled
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of one length (the last may be shorter), or of the lengths listed."""
     place = axis(dim, input.array.ndim)
@@ -281,6 +301,7 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
     return apply(s.split, (input, parts, place))
 
 
+@spelled
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """About ``chunks`` pieces of equal length."""
     if chunks < 1:
@@ -289,6 +310,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, max(1, -(-length // chunks)), dim)
 
 
+@spelled
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis."""
     if input.array.ndim == 0:
@@ -315,19 +337,22 @@ def select(input: Tensor, dim: int, index: int) -> Tensor:
     return getitem(input, (*(slice(None),) * axis(dim, input.array.ndim), index))
 
 
+@spelled
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The elements (i, i + offset) of two axes, as a last axis."""
     n = input.array.ndim
     return apply(s.diagonal, (input, offset, axis(dim1, n), axis(dim2, n)))
 
 
-def tril(input: Tensor, diagonal: int = 0) -> Tensor:
+@spelled
+def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of the last two axes."""
     _check_matrix(input, "tril")
     return apply(s.tril, (input, diagonal))
 
 
-def triu(input: Tensor, diagonal: int = 0) -> Tensor:
+@spelled
+def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of the last two axes."""
     _check_matrix(input, "triu")
     return apply(s.triu, (input, diagonal))
@@ -348,3 +373,261 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself where its memory is in order, else a copy that is."""
     return input if input.array.flags.c_contiguous else input.clone()
+
+
+# Made of others -------------------------------------------------------------------------------------------
+
+moveaxis, swapdims = movedim, transpose
+split_with_sizes = split
+
+
+@spelled
+def ravel(input: Tensor) -> Tensor:
+    """All elements along one axis."""
+    return reshape(input, -1)
+
+
+@spelled
+def numel(input: Tensor) -> int:
+    """How many elements there are."""
+    return int(input.array.size)
+
+
+@spelled
+def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
+         append: Tensor | None = None) -> Tensor:  # fmt: skip
+    """Differences of neighbours along ``dim``, ``n`` times over."""
+    parts = [part for part in (prepend, input, append) if part is not None]
+    out, place = cat(parts, dim) if len(parts) > 1 else input, axis(dim, input.array.ndim)
+    for _ in range(n):
+        length = max(out.array.shape[place] - 1, 0)
+        earlier, later = (narrow(out, place, start if length else 0, length) for start in (0, 1))
+        out = later ^ earlier if input.array.dtype.kind == "b" else later - earlier
+    return out
+
+
+@spelled
+def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
+    """Matrices over the axes ``dim1`` and ``dim2`` whose diagonals are the last axis."""
+    n, shape = input.array.ndim + 1, list(input.array.shape[:-1])
+    first, second = axis(dim1, n), axis(dim2, n)
+    size = input.array.shape[-1] + abs(offset)
+    for place in sorted((first, second)):
+        shape.insert(place, size)
+    return apply(s.diagonal_scatter, (input, tuple(shape), offset, first, second))
+
+
+@spelled
+def diag(input: Tensor, diagonal: int = 0) -> Tensor:
+    """A vector as the diagonal of a matrix; of a matrix its diagonal."""
+    if input.array.ndim not in (1, 2):
+        raise RuntimeError(f"diag(): Supports 1D or 2D tensors. Got {input.array.ndim}D")
+    if input.array.ndim == 1:
+        return diag_embed(input, diagonal)
+    return apply(s.diagonal, (input, diagonal, 0, 1)).clone()
+
+
+@spelled
+def diagflat(input: Tensor, offset: int = 0) -> Tensor:
+    """All elements as the diagonal of a matrix."""
+    return diag(ravel(input), offset)
+
+
+@spelled
+def trace(input: Tensor) -> Tensor:
+    """The sum of a matrix's diagonal."""
+    if input.array.ndim != 2:
+        raise RuntimeError("trace: expected a matrix")
+    return diagonal(input).sum()
+
+
+def fliplr(input: Tensor) -> Tensor:
+    """The order along axis 1 reversed."""
+    return flip(input, 1)
+
+
+def flipud(input: Tensor) -> Tensor:
+    """The order along axis 0 reversed."""
+    return flip(input, 0)
+
+
+@spelled
+def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
+    """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
+    first, second = dims
+    turned = {0: lambda: input.clone(), 1: lambda: transpose(flip(input, second), first, second),
+              2: lambda: flip(input, first, second),
+              3: lambda: flip(transpose(input, first, second), second)}  # fmt: skip
+    return turned[k % 4]()
+
+
+@spelled
+def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
+    """Pieces whose lengths differ by one at most, or pieces that begin at the indices given."""
+    place, given = axis(dim, input.array.ndim), raw(indices_or_sections)
+    n = input.array.shape[place]
+    if not isinstance(given, (tuple, list)) and getattr(given, "ndim", 0) == 0:
+        count = int(given)
+        starts = [i * (n // count) + min(i, n % count) for i in range(count + 1)]
+    else:
+        starts = [0, *(min(max(int(i) + (n if i < 0 else 0), 0), n) for i in given), n]
+    return tuple(narrow(input, place, a, max(b - a, 0)) for a, b in pairwise(starts))
+
+
+def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """``tensor_split`` along axis 1, of vectors along axis 0."""
+    return tensor_split(input, indices_or_sections, 0 if input.array.ndim == 1 else 1)
+
+
+def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """``tensor_split`` along axis 0."""
+    return tensor_split(input, indices_or_sections, 0)
+
+
+def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
+    """``tensor_split`` along axis 2."""
+    return tensor_split(input, indices_or_sections, 2)
+
+
+def _each(make: Any, tensors: tuple[Any, ...]) -> Any:
+    """A function of one tensor applied to one, to several, or to those in a sequence."""
+    if len(tensors) == 1 and not isinstance(tensors[0], (tuple, list)):
+        return make(tensors[0])
+    return tuple(make(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
+
+
+def atleast_1d(*tensors: Any) -> Any:
+    """Tensors without axes as vectors."""
+    return _each(lambda t: t if t.array.ndim else reshape(t, 1), tensors)
+
+
+def atleast_2d(*tensors: Any) -> Any:
+    """Tensors of fewer than two axes with axes of length 1 in front."""
+    return _each(lambda t: t if t.array.ndim > 1 else reshape(t, 1, -1), tensors)
+
+
+def atleast_3d(*tensors: Any) -> Any:
+    """Tensors of fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
+    return _each(lambda t: t if t.array.ndim > 2 else unsqueeze(atleast_2d(t), -1), tensors)
+
+
+@spelled
+def dstack(tensors: Sequence[Tensor]) -> Tensor:
+    """``cat`` along axis 2, after ``atleast_3d``."""
+    return cat([atleast_3d(t) for t in tensors], 2)
+
+
+@spelled
+def column_stack(tensors: Sequence[Tensor]) -> Tensor:
+    """``cat`` along axis 1, vectors as columns."""
+    return cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1)
+
+
+row_stack = vstack
+
+
+@spelled
+def block_diag(*tensors: Tensor) -> Tensor:
+    """Matrices along the diagonal of a large one, zeros elsewhere."""
+    listed = [atleast_2d(t) for t in _together(tensors, "block_diag")]
+    width, left, rows = sum(t.array.shape[1] for t in listed), 0, []
+    for block in listed:
+        after = width - left - block.array.shape[1]
+        rows.append(apply(s.pad, (block, ((0, 0), (left, after)))))
+        left += block.array.shape[1]
+    return cat(rows, 0)
+
+
+def cartesian_prod(*tensors: Tensor) -> Tensor:
+    """All ways to take one element of each vector, a row each."""
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([ravel(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)
+
+
+def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
+    """All ways to take ``r`` elements of a vector, in their order, a row each."""
+    from itertools import combinations as without
+    from itertools import combinations_with_replacement as repeating
+
+    chosen = list((repeating if with_replacement else without)(range(input.array.size), r))
+    places = np.array(chosen, np.int64).reshape(len(chosen), r)
+    return input[wrap(places)]
+
+
+@spelled
+def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
+    """``narrow`` in memory of its own."""
+    return narrow(input, dim, start, length).clone()
+
+
+def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
+    """Windows of ``size`` elements along an axis, every ``step``, as a new last axis (a copy, not a view)."""
+    place = axis(dimension, input.array.ndim)
+    if size > input.array.shape[place]:
+        raise RuntimeError(
+            f"maximum size for tensor at dimension {dimension} is {input.array.shape[place]} but size is "
+            f"{size}"
+        )
+    return apply(s.unfold, (input, place, size, step))
+
+
+@spelled
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
+               ) -> Tensor:  # fmt: skip
+    """Elements of the tensor's memory by sizes and steps, in elements (a copy, not a view).
+
+    Raises:
+        RuntimeError: the tensor is not contiguous, or the elements would lie outside its memory.
+    """
+    shape, steps, start = sizes((tuple(size),)), sizes((tuple(stride),)), storage_offset or 0
+    if not input.array.flags.c_contiguous:
+        raise RuntimeError("as_strided needs a contiguous tensor: call .contiguous() first")
+    last = start + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
+    if 0 not in shape and not 0 <= last < input.array.size:
+        raise RuntimeError(
+            f"as_strided: sizes {list(shape)}, strides {list(steps)} and offset {start} reach beyond the "
+            f"{input.array.size} elements of the tensor"
+        )
+    return apply(s.as_strided, (input, shape, steps, start))
+
+
+def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
+    """The shape that shapes broadcast to."""
+    found = np.broadcast_shapes(*((n,) if isinstance(n, int) else tuple(n) for n in shapes))
+    size: tuple[int, ...] = wrap(np.broadcast_to(np.float32(0), found)).shape  # a Size
+    return size
+
+
+def sum_to_size(input: Tensor, *size: Any) -> Tensor:
+    """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
+    from ..ops.reduction import sum_to
+
+    found: Tensor = sum_to(input, sizes(size))
+    return found
+
+
+@spelled
+def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
+    """A copy whose slice ``index`` of an axis is ``src``."""
+    return _with(input, src, lambda x: select(x, dim, index))
+
+
+@spelled
+def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None,
+                  end: int | None = None, step: int = 1) -> Tensor:  # fmt: skip
+    """A copy whose slice ``start:end:step`` of an axis is ``src``."""
+    lead = (slice(None),) * axis(dim, input.array.ndim)
+    return _with(input, src, lambda x: x[(*lead, slice(start, end, step))])
+
+
+@spelled
+def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
+    """A copy whose diagonal is ``src``."""
+    return _with(input, src, lambda x: diagonal(x, offset, dim1, dim2))
+
+
+def _with(input: Tensor, src: Tensor, view_of: Any) -> Tensor:
+    out = input.clone()
+    view_of(out).copy_(src)
+    return out

@@ -5,27 +5,44 @@ Shape letters: B batch, H heads, T and S target and source length, D model width
 
 from __future__ import annotations
 
+import contextlib
+import enum
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..functions.creation import empty, zeros
+from ..functions.creation import empty
 from ..tensor import Tensor
 from . import init
-from .functional.attention import attend
-from .heads import (
-    attend_with_weights,
-    causal_mask,
-    extended,
-    extended_mask,
-    heads_first,
-    joint_mask,
-    laid_out,
-    merge_heads,
-    project_in,
-    split_heads,
-)
+from .functional.multihead import multi_head_attention_forward
 from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 from .parameter import Parameter
+
+
+class SDPBackend(enum.IntEnum):
+    """PyTorch's names for its ways to compute attention. There is one way here, whatever is chosen."""
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+
+@contextlib.contextmanager
+def sdpa_kernel(
+    backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False
+) -> Iterator[dict[Any, Any]]:
+    """Taken for PyTorch's programs, and without effect: attention has one kernel a device.
+
+    Raises:
+        AssertionError: something else than an SDPBackend, or a list of them.
+    """
+    listed: Any = [backends] if isinstance(backends, SDPBackend) else backends
+    if not isinstance(listed, Iterable) or not all(isinstance(b, SDPBackend) for b in listed):
+        raise AssertionError("backends must be an instance of SDPBackend or a list of SDPBackend instances")
+    yield {}
 
 
 class MultiheadAttention(Module):
@@ -33,7 +50,7 @@ class MultiheadAttention(Module):
 
     concat(head₁, ..., headH) Woᵀ + bo, where headᵢ = softmax(qᵢ kᵢᵀ / √Dh + mask) vᵢ and q, k, v are
     projections of the inputs. A query that may attend to nothing gets zeros for its heads, where PyTorch
-    gives NaN.
+    gives NaN with ``need_weights``.
 
     Args:
         embed_dim: D, a multiple of ``num_heads``.
@@ -46,7 +63,7 @@ class MultiheadAttention(Module):
         device, dtype: of the parameters.
 
     Raises:
-        ValueError: ``embed_dim`` and ``num_heads`` do not go together.
+        ValueError, AssertionError: ``embed_dim`` and ``num_heads`` do not go together.
     """
 
     bias_k: Parameter | None
@@ -57,9 +74,14 @@ class MultiheadAttention(Module):
         add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
         vdim: int | None = None, batch_first: bool = False, device: Any = None, dtype: Any = None,
     ) -> None:  # fmt: skip
-        if embed_dim <= 0 or num_heads <= 0 or embed_dim % num_heads:
+        if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
-                f"embed_dim must be a positive multiple of num_heads, did get embed_dim={embed_dim} and "
+                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
+                f"num_heads={num_heads} instead"
+            )
+        if embed_dim % num_heads:
+            raise AssertionError(
+                f"embed_dim must be divisible by num_heads, did get embed_dim={embed_dim} and "
                 f"num_heads={num_heads}"
             )
         super().__init__()
@@ -121,93 +143,12 @@ class MultiheadAttention(Module):
             (B, H, T, S), without B for inputs without a batch; None without ``need_weights``.
 
         Raises:
-            RuntimeError: shapes or dtypes that do not fit.
+            AssertionError, RuntimeError: shapes or dtypes that do not fit.
         """
-        if query.ndim == 2:
-            return self._unbatched(query, key, value, key_padding_mask, need_weights, attn_mask,
-                                   average_attn_weights, is_causal)  # fmt: skip
-        self._check(query, key, value, key_padding_mask, attn_mask)
-        weights = (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        projected = project_in(query, key, value, weights, self.in_proj_bias, self.num_heads)
-        q, k, v = (heads_first(x, self.batch_first) for x in projected)  # (B, H, T or S, Dh)
-        attn_mask, is_causal = self._causality(attn_mask, is_causal, q, k)
-        k, v, attn_mask, key_padding_mask = self._with_more_keys(k, v, attn_mask, key_padding_mask)
-        mask = joint_mask(attn_mask, key_padding_mask, self.num_heads, q)
-        dropout_p = self.dropout if self.training else 0.0
-        if not need_weights:
-            out = attend(q, k, v, mask, dropout_p, is_causal)
-            return laid_out(self.out_proj(merge_heads(out, self.batch_first)), self.batch_first), None
-        out, attention = attend_with_weights(q, k, v, mask, dropout_p, is_causal)
-        out = laid_out(self.out_proj(merge_heads(out, self.batch_first)), self.batch_first)
-        return out, attention.mean(1) if average_attn_weights else attention  # (B, H, T, S) -> (B, T, S)
-
-    def _causality(
-        self, mask: Tensor | None, is_causal: bool, q: Tensor, k: Tensor
-    ) -> tuple[Tensor | None, bool]:
-        """What to tell ``attend``: the causal mask goes as a flag, unless more keys are to follow."""
-        if not is_causal:
-            return mask, False
-        if self.bias_k is None and not self.add_zero_attn:
-            return None, True
-        return causal_mask(q.array.shape[2], k.array.shape[2], q) if mask is None else mask, False
-
-    def _unbatched(self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, *how: Any
-                   ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
-        """Inputs without a batch, (T, D), as a batch of one; what is one tensor stays one."""
-        at = 0 if self.batch_first else 1
-        lifted = {id(t): t.unsqueeze(at) for t in (query, key, value)}  # (T, D) -> (1, T, D) or (T, 1, D)
-        q, k, v = (lifted[id(t)] for t in (query, key, value))
-        out, weights = self.forward(q, k, v, None if padding is None else padding.unsqueeze(0), *how)
-        return out.squeeze(at), None if weights is None else weights.squeeze(0)
-
-    def _check(
-        self, query: Tensor, key: Tensor, value: Tensor, padding: Tensor | None, mask: Tensor | None
-    ) -> None:
-        """Refuse shapes that do not fit, in terms of this layer."""
-        shapes = tuple(tuple(t.array.shape) for t in (query, key, value))
-        widths = (self.embed_dim, self.kdim, self.vdim)
-        b, t = (0, 1) if self.batch_first else (1, 0)  # the axes of batch and length
-        layout = "(B, T, D)" if self.batch_first else "(T, B, D) (batch_first is False)"
-        if any(len(s) != 3 for s in shapes):
-            raise RuntimeError(
-                f"MultiheadAttention: inputs must be {layout}, or (T, D) without a batch; got {shapes}"
-            )
-        if tuple(s[2] for s in shapes) != widths:
-            raise RuntimeError(
-                f"MultiheadAttention: query, key and value must be {widths} wide, but have shapes {shapes}"
-            )
-        if len({s[b] for s in shapes}) > 1 or shapes[1][t] != shapes[2][t]:
-            raise RuntimeError(
-                f"MultiheadAttention: inputs are {layout}; batches must be equal, and so must the lengths of "
-                f"key and value; got {shapes}"
-            )
-        batch, target, source = shapes[0][b], shapes[0][t], shapes[1][t]
-        allowed: tuple[tuple[int, ...], ...] = ((target, source), (batch * self.num_heads, target, source))
-        for name, given, fitting in (
-            ("attn_mask", mask, allowed),
-            ("key_padding_mask", padding, ((batch, source),)),
-        ):
-            if given is not None and tuple(given.array.shape) not in fitting:
-                told = " or ".join(map(str, fitting))
-                raise RuntimeError(
-                    f"MultiheadAttention: {name} must have shape {told}, not {tuple(given.array.shape)}"
-                )
-            if given is not None and given.array.dtype.kind not in "bf":
-                raise RuntimeError(
-                    f"MultiheadAttention: {name} must be bool or float, not {given.dtype}: use .bool()"
-                )
-
-    def _with_more_keys(self, k: Tensor, v: Tensor, attn_mask: Tensor | None, padding: Tensor | None
-                        ) -> tuple[Tensor, Tensor, Tensor | None, Tensor | None]:  # fmt: skip
-        """Keys and values, and masks, with those that add_bias_kv and add_zero_attn put after them."""
-        more: list[tuple[Tensor, Tensor]] = []
-        if self.bias_k is not None and self.bias_v is not None:
-            key, value = (split_heads(b, self.num_heads, True) for b in (self.bias_k, self.bias_v))
-            more.append((key, value))
-        if self.add_zero_attn:
-            nothing = zeros(1, self.num_heads, 1, self.head_dim, dtype=k.dtype, device=k.device)
-            more.append((nothing, nothing))
-        if not more:
-            return k, v, attn_mask, padding
-        k, v = extended(k, *(key for key, _ in more)), extended(v, *(value for _, value in more))
-        return k, v, extended_mask(attn_mask, len(more)), extended_mask(padding, len(more))
+        return multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias,
+            self.bias_k, self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight,
+            self.out_proj.bias, self.training, key_padding_mask, need_weights, attn_mask,
+            not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight,
+            average_attn_weights=average_attn_weights, is_causal=is_causal, batch_first=self.batch_first,
+        )  # fmt: skip

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Generic, TypeVar, overload
+from collections import OrderedDict
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any, NoReturn, TypeVar, overload
 
 from ..tensor import Tensor
 from .module import Module
 from .parameter import Parameter
 
-V = TypeVar("V")
-S = TypeVar("S", bound="_Numbered[Any]")
+S = TypeVar("S", bound="_Modules")
+L = TypeVar("L", bound="ParameterList")
+D = TypeVar("D", bound="ParameterDict")
+Pairs = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 
 class Identity(Module):
@@ -24,84 +27,89 @@ class Identity(Module):
         return input
 
 
-class _Numbered(Module, Generic[V]):
-    """What Sequential, ModuleList and ParameterList share: values named "0", "1", ... in one table."""
+def _position(index: Any, count: int, owner: Module) -> int:
+    """A position counted from the start, given one that may count from the end."""
+    index = operator.index(index)
+    if not -count <= index < count:
+        raise IndexError(f"index {index} is out of range: {owner._get_name()} has {count} entries")
+    return index % count
 
-    _table = "_modules"
 
-    @property
-    def _held(self) -> dict[str, Any]:
-        held: dict[str, Any] = self.__dict__[self._table]
-        return held
+def _iterable(values: Any, owner: Module) -> Any:
+    if not isinstance(values, Iterable):
+        raise TypeError(
+            f"{owner._get_name()}.extend should be called with an iterable, but got {type(values).__name__}"
+        )
+    return values
+
+
+class _Modules(Module):
+    """What Sequential and ModuleList share: modules in a row, named "0", "1", ... or as they came."""
 
     def _name(self, index: int) -> str:
-        """The name of a position, counted from the end if negative."""
-        index, n = operator.index(index), len(self._held)
-        if not -n <= index < n:
-            raise IndexError(f"index {index} is out of range: {self._get_name()} has {n} entries")
-        return list(self._held)[index]
+        return list(self._modules)[_position(index, len(self), self)]
 
-    def _renew(self, values: Iterable[V]) -> None:
-        """Hold these values instead, numbered from 0."""
-        listed = list(values)
-        self._held.clear()
+    def _renew(self, modules: Iterable[Any]) -> None:
+        """Hold these modules instead, numbered from 0."""
+        listed = list(modules)
+        self._modules.clear()
         self.extend(listed)
 
     @overload
     def __getitem__(self: S, index: slice) -> S: ...
     @overload
-    def __getitem__(self, index: int) -> V: ...
+    def __getitem__(self, index: int) -> Any: ...
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
-            return self._part(dict(list(self._held.items())[index]))
-        return self._held[self._name(index)]
+            return self._part(list(self._modules.items())[index])
+        return self._modules[self._name(index)]
 
-    def _part(self, held: dict[str, Any]) -> Any:
+    def _part(self, named: list[tuple[str, Any]]) -> Any:
         """A container of the same class around a slice."""
-        return type(self)(held.values())  # type: ignore[call-arg]
+        return type(self)([module for _, module in named])
 
-    def __setitem__(self, index: int, value: V) -> None:
-        setattr(self, self._name(index), value)
+    def __setitem__(self, index: int, module: Any) -> None:
+        setattr(self, self._name(index), module)
 
     def __delitem__(self, index: int | slice) -> None:
-        names = list(self._held)[index] if isinstance(index, slice) else [self._name(index)]
-        self._renew(value for name, value in list(self._held.items()) if name not in names)
+        names = list(self._modules)[index] if isinstance(index, slice) else [self._name(index)]
+        self._renew([module for name, module in self._modules.items() if name not in names])
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._modules)
 
-    def __iter__(self) -> Iterator[V]:
-        return iter(self._held.values())
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
 
-    def __iadd__(self: S, values: Iterable[V]) -> S:
-        return self.extend(values)
+    def __iadd__(self: S, modules: Iterable[Any]) -> S:
+        return self.extend(modules)
 
-    def append(self: S, value: V) -> S:
-        """Add a value at the end."""
-        setattr(self, str(len(self)), value)
+    def append(self: S, module: Any) -> S:
+        """Add a module at the end."""
+        self.add_module(str(len(self)), module)
         return self
 
-    def extend(self: S, values: Iterable[V]) -> S:
-        """Add values at the end."""
-        for value in list(values):
-            self.append(value)
+    def extend(self: S, modules: Iterable[Any]) -> S:
+        """Add modules at the end."""
+        for module in list(_iterable(modules, self)):
+            self.append(module)
         return self
 
-    def insert(self, index: int, value: V) -> None:
-        """Put a value before position ``index``."""
-        values = list(self)
-        values.insert(index, value)
-        self._renew(values)
+    def insert(self, index: int, module: Any) -> Any:
+        """Put a module before position ``index``."""
+        modules = list(self)
+        modules.insert(index, module)
+        self._renew(modules)
 
-    def pop(self, index: int = -1) -> V:
-        """Take the value at a position out, and return it."""
-        value: V = self[index]
-        del self[index]
-        return value
+    def pop(self, key: int | slice) -> Any:
+        """Take the module at a position out, and return it."""
+        module = self[key]
+        del self[key]
+        return module
 
 
-class Sequential(_Numbered[Any]):
+class Sequential(_Modules):
     """Modules called one after another: ``Sequential(a, b)`` or ``Sequential(OrderedDict(first=a))``."""
 
     def __init__(self, *args: Any) -> None:
@@ -110,33 +118,62 @@ class Sequential(_Numbered[Any]):
         for name, module in named:
             self.add_module(str(name), module)
 
-    def _part(self, held: dict[str, Any]) -> Sequential:
-        return type(self)(held)
+    def _part(self, named: list[tuple[str, Any]]) -> Sequential:
+        return type(self)(OrderedDict(named))
 
-    def __delitem__(self, index: int | slice) -> None:
-        names = list(self._held)[index] if isinstance(index, slice) else [self._name(index)]
-        left = [(name, value) for name, value in self._held.items() if name not in names]
-        numbered = all(name.isdecimal() for name in self._held)
-        self._held.clear()
-        self._held.update((str(i) if numbered else name, value) for i, (name, value) in enumerate(left))
+    def insert(self, index: int, module: Any) -> Sequential:
+        """Put a module before position ``index``.
+
+        Raises:
+            AssertionError: no module. IndexError: no such position.
+        """
+        if not isinstance(module, Module):
+            raise AssertionError(f"module should be of type: {Module}")
+        if not -len(self) <= index <= len(self):
+            raise IndexError(f"Index out of range: {index}")
+        super().insert(index, module)
+        return self
+
+    def __add__(self, other: Any) -> Sequential:
+        if not isinstance(other, Sequential):
+            raise ValueError(
+                f"add operator supports only objects of Sequential class, but {type(other)} is given."
+            )
+        return Sequential(*self, *other)
+
+    def __mul__(self, other: int) -> Sequential:
+        return Sequential(*list(self) * self._times(other))
+
+    __rmul__ = __mul__
+
+    def __imul__(self: S, other: int) -> S:
+        return self.extend(list(self) * (self._times(other) - 1))
+
+    def _times(self, other: Any) -> int:
+        if not isinstance(other, int):
+            raise TypeError(
+                f"unsupported operand type(s) for *: {type(self).__name__} and {type(other).__name__}"
+            )
+        if other <= 0:
+            raise ValueError(f"Non-positive multiplication factor {other} for {type(self).__name__}")
+        return other
 
     def forward(self, input: Any) -> Any:
-        for module in self._modules.values():
-            input = module(input)  # type: ignore[misc]
+        for module in self:
+            input = module(input)
         return input
 
 
-class ModuleList(_Numbered[Any]):
+class ModuleList(_Modules):
     """A list of modules that are registered. It has no forward: the owner calls them."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
-        self.extend(modules or ())
+        if modules is not None:
+            self.extend(modules)
 
-    def append(self: S, value: Any) -> S:
-        """Add a module at the end."""
-        self.add_module(str(len(self)), value)
-        return self
+    def __add__(self, other: Iterable[Module]) -> ModuleList:
+        return ModuleList([*self, *other])
 
     def _child_lines(self) -> list[str]:
         """Equal neighbours as one line: "(0-11): 12 x Block(...)"."""
@@ -150,120 +187,237 @@ class ModuleList(_Numbered[Any]):
         return [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in runs]
 
 
-class ParameterList(_Numbered[Any]):
-    """A list of parameters that are registered; tensors become parameters."""
+class ModuleDict(Module):
+    """A dict of modules that are registered."""
 
-    _table = "_parameters"
-
-    def __init__(self, values: Iterable[Tensor] | None = None) -> None:
+    def __init__(self, modules: Pairs | None = None) -> None:
         super().__init__()
-        self.extend(values or ())
+        if modules is not None:
+            self.update(modules)
 
-    def __setitem__(self, index: int, value: Any) -> None:
-        setattr(self, self._name(index), _as_parameter(value))
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
 
-    def append(self: S, value: Any) -> S:
-        """Add a parameter at the end."""
-        self.register_parameter(str(len(self)), _as_parameter(value))
-        return self
-
-    def _child_lines(self) -> list[str]:
-        return [_described(name, p) for name, p in self._parameters.items()]
-
-
-class _Named(Module, Generic[V]):
-    """What ModuleDict and ParameterDict share: values by name in one of the tables."""
-
-    _table = "_modules"
-
-    @property
-    def _held(self) -> dict[str, Any]:
-        held: dict[str, Any] = self.__dict__[self._table]
-        return held
-
-    def __getitem__(self, key: str) -> V:
-        found: V = self._held[key]
-        return found
-
-    def __setitem__(self, key: str, value: V) -> None:
-        raise NotImplementedError
+    def __setitem__(self, key: str, module: Any) -> None:
+        self.add_module(key, module)
 
     def __delitem__(self, key: str) -> None:
-        del self._held[key]
+        del self._modules[key]
 
     def __len__(self) -> int:
-        return len(self._held)
+        return len(self._modules)
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._held)
+        return iter(self._modules)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._held
-
-    def keys(self) -> Iterable[str]:
-        """The names."""
-        return self._held.keys()
-
-    def values(self) -> Iterable[V]:
-        """The values."""
-        return self._held.values()
-
-    def items(self) -> Iterable[tuple[str, V]]:
-        """(name, value) of each."""
-        return self._held.items()
-
-    def get(self, key: str, default: Any = None) -> Any:
-        """The value of a name, or ``default``."""
-        return self._held.get(key, default)
-
-    def pop(self, key: str) -> V:
-        """Take the value of a name out, and return it."""
-        found: V = self._held.pop(key)
-        return found
+        return key in self._modules
 
     def clear(self) -> None:
         """Take everything out."""
-        self._held.clear()
+        self._modules.clear()
 
-    def update(self, values: Mapping[str, V] | Iterable[tuple[str, V]]) -> None:
+    def pop(self, key: str) -> Any:
+        """Take the module of a name out, and return it."""
+        return self._modules.pop(key)
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self._modules.keys()
+
+    def items(self) -> ItemsView[str, Any]:
+        """(name, module) of each."""
+        return self._modules.items()
+
+    def values(self) -> ValuesView[Any]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Pairs) -> None:
+        """Add modules by name, from a mapping or from pairs."""
+        for key, module in _pairs(modules, self):
+            self[key] = module
+
+
+class ParameterList(Module):
+    """A list of parameters that are registered: tensors become parameters, other values are kept, too."""
+
+    def __init__(self, values: Iterable[Any] | None = None) -> None:
+        super().__init__()
+        self._size = 0
+        if values is not None:
+            self.extend(values)
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return type(self)(self[i] for i in range(self._size)[index])
+        return getattr(self, str(_position(index, self._size, self)))
+
+    def __setitem__(self, index: int, param: Any) -> None:
+        setattr(self, str(_position(index, self._size, self)), _as_parameter(param))
+
+    def __len__(self) -> int:
+        return self._size
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(self._size)])
+
+    def __iadd__(self: L, parameters: Iterable[Any]) -> L:
+        return self.extend(parameters)
+
+    def append(self: L, value: Any) -> L:
+        """Add a value at the end."""
+        self._size += 1
+        self[-1] = value
+        return self
+
+    def extend(self: L, values: Iterable[Any]) -> L:
+        """Add values at the end."""
+        for value in list(_iterable(values, self)):
+            self.append(value)
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError("ParameterList should not be called.")
+
+    def extra_repr(self) -> str:
+        return _described(enumerate(self))
+
+
+class ParameterDict(Module):
+    """A dict of parameters that are registered: tensors become parameters, other values are kept, too."""
+
+    def __init__(self, parameters: Any = None) -> None:
+        super().__init__()
+        self._keys: dict[str, None] = {}
+        if parameters is not None:
+            self.update(parameters)
+
+    def __getitem__(self, key: str) -> Any:
+        return getattr(self, key)
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        if not isinstance(key, str):
+            raise TypeError(
+                f"Index given to ParameterDict cannot be used as a key as it is not a string (type is "
+                f"'{type(key).__name__}')"
+            )
+        setattr(self, key, _as_parameter(value))
+        self._keys[key] = None
+
+    def __delitem__(self, key: str) -> None:
+        del self._keys[key]
+        delattr(self, key)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._keys)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._keys
+
+    def keys(self) -> KeysView[str]:
+        """The names."""
+        return self._keys.keys()
+
+    def values(self) -> Iterable[Any]:
+        """The values."""
+        return [self[key] for key in self._keys]
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """(name, value) of each."""
+        return [(key, self[key]) for key in self._keys]
+
+    def get(self, key: str, default: Any = None) -> Any:
+        """The value of a name, or ``default``."""
+        return self[key] if key in self._keys else default
+
+    def setdefault(self, key: str, default: Any = None) -> Any:
+        """The value of a name, which is put in if it is not there."""
+        if key not in self:
+            self[key] = default
+        return self[key]
+
+    def pop(self, key: str) -> Any:
+        """Take the value of a name out, and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def popitem(self) -> tuple[str, Any]:
+        """Take the last (name, value) out, and return it."""
+        key = next(reversed(self._keys))
+        return key, self.pop(key)
+
+    def clear(self) -> None:
+        """Take everything out."""
+        for key in list(self._keys):
+            del self[key]
+
+    def copy(self) -> ParameterDict:
+        """Another dict of the same values."""
+        return ParameterDict(self.items())
+
+    def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
+        """A new dict with one value under several names."""
+        return ParameterDict((key, default) for key in keys)
+
+    def update(self, parameters: Pairs) -> None:
         """Add values by name, from a mapping or from pairs."""
-        for key, value in values.items() if isinstance(values, (Mapping, _Named)) else values:
+        for key, value in _pairs(parameters, self):
             self[key] = value
 
+    def __or__(self, other: ParameterDict) -> ParameterDict:
+        made = self.copy()
+        made.update(other)  # type: ignore[arg-type]
+        return made
 
-class ModuleDict(_Named[Any]):
-    """A dict of modules that are registered."""
+    def __ror__(self, other: Any) -> ParameterDict:
+        made = ParameterDict(other)
+        made.update(self)  # type: ignore[arg-type]
+        return made
 
-    def __init__(self, modules: Mapping[str, Module] | Iterable[tuple[str, Module]] | None = None) -> None:
-        super().__init__()
-        self.update(modules or {})
+    def __ior__(self: D, other: Any) -> D:  # type: ignore[misc]
+        self.update(other)
+        return self
 
-    def __setitem__(self, key: str, value: Any) -> None:
-        self.add_module(key, value)
+    def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
+        raise RuntimeError("ParameterDict should not be called.")
 
-
-class ParameterDict(_Named[Any]):
-    """A dict of parameters that are registered; tensors become parameters."""
-
-    _table = "_parameters"
-
-    def __init__(self, parameters: Mapping[str, Tensor] | Iterable[tuple[str, Tensor]] | None = None) -> None:
-        super().__init__()
-        self.update(parameters or {})
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        self.register_parameter(key, _as_parameter(value))
-
-    def _child_lines(self) -> list[str]:
-        return [_described(name, p) for name, p in self._parameters.items()]
+    def extra_repr(self) -> str:
+        return _described(self.items())
 
 
-def _as_parameter(value: Any) -> Parameter:
-    return value if isinstance(value, Parameter) else Parameter(value)
+def _pairs(values: Any, owner: Module) -> Iterable[tuple[str, Any]]:
+    """(name, value) from a mapping, from another container, or from pairs."""
+    if not isinstance(values, Iterable):
+        raise TypeError(
+            f"{owner._get_name()}.update should be called with an iterable of key/value pairs, but got "
+            f"{type(values).__name__}"
+        )
+    if isinstance(values, (Mapping, ModuleDict, ParameterDict)):
+        return list(values.items())
+    return list(values)
 
 
-def _described(name: str, parameter: Parameter | None) -> str:
-    if parameter is None:
-        return f"({name}): None"
-    size = "x".join(map(str, parameter.array.shape))
-    return f"({name}): Parameter containing: [{parameter.dtype} of size {size}]"
+def _as_parameter(value: Any) -> Any:
+    return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
+
+
+def _described(named: Iterable[tuple[Any, Any]]) -> str:
+    """A line for each value."""
+    lines = []
+    for name, value in named:
+        told = f"Object of type: {type(value).__name__}"
+        if isinstance(value, Tensor):
+            size = "x".join(map(str, value.array.shape))
+            where = f" (GPU {value.get_device()})" if value.is_cuda else ""
+            kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
+            told = f"{kind} containing: [{value.dtype} of size {size}{where}]"
+        lines.append(f"  ({name}): {told}")
+    return "\n".join(lines)

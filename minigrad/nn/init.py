@@ -5,35 +5,46 @@ Each function fills a tensor and returns it. After ``manual_seed(s)`` they give 
 
 from __future__ import annotations
 
+import functools
 import math
+import warnings
+from collections.abc import Callable
 from typing import Any
 
 from ..autograd import no_grad
 from ..autograd.tape import wrap
 from ..backend import of
 from ..backend.random import Generator
-from ..functions.creation import eye, randn
+from ..functions import creation
+from ..functions.creation import empty_like, ones_like
+from ..functions.pointwise import where
+from ..functions.random import randn, randperm
 from ..tensor import Tensor
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
+_GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)})
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
     """The factor that keeps the variance through a nonlinearity ("relu": √2; "leaky_relu": √(2 / (1 +
     slope²))).
 
+    Args:
+        param: the slope of leaky_relu, 0.01 if None.
+
     Raises:
-        ValueError: the nonlinearity is not known.
+        ValueError: the nonlinearity is not known, or the slope is no number.
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
+        if isinstance(slope, bool) or not isinstance(slope, (int, float)):
+            raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
-    name = "linear" if nonlinearity.startswith("conv") else nonlinearity
-    if name not in _GAINS:
+    if nonlinearity not in _GAINS:
         raise ValueError(
             f"Unsupported nonlinearity {nonlinearity}: expected one of {', '.join(_GAINS)}, leaky_relu"
         )
-    return _GAINS[name]
+    return _GAINS[nonlinearity]
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
@@ -48,7 +59,9 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-def _fan(tensor: Tensor, mode: str) -> int:
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    """The one or the other of ``_calculate_fan_in_and_fan_out``."""
+    mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
     fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
@@ -72,25 +85,43 @@ def normal_(
 @no_grad()
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Generator | None = None) -> Tensor:  # fmt: skip
-    """Normal, cut off outside [a, b] (values, not multiples of ``std``): uniform numbers through Φ⁻¹."""
+    """Normal, cut off outside [a, b] (values, not multiples of ``std``)."""
+    if not a - 2 * std <= mean <= b + 2 * std:
+        warnings.warn(
+            "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+            "incorrect.",
+            stacklevel=3,
+        )
+    draw = _normal_draws if _probability(mean, std, a, b) > 0.3 else _uniform_draws
+    pending: Any = ones_like(tensor, dtype="bool")
+    while pending.any():
+        fresh, refused = draw(empty_like(tensor), mean, std, a, b, generator)
+        tensor.copy_(where(pending, fresh, tensor))
+        pending = pending & refused
+    return tensor
 
-    def below(x: float) -> float:
-        return (1 + math.erf((x - mean) / std / math.sqrt(2))) / 2
 
-    tensor.uniform_(2 * below(a) - 1, 2 * below(b) - 1, generator=generator)
-    out: Tensor = tensor.copy_(_erfinv(tensor) * (std * math.sqrt(2)) + mean).clamp_(a, b)
-    return out
+def _probability(mean: float, std: float, a: float, b: float) -> float:
+    """Of a normal number to lie in [a, b]."""
+    low, high = (math.erf((bound - mean) / std / math.sqrt(2)) for bound in (a, b))
+    return (high - low) / 2
 
 
-def _erfinv(y: Tensor) -> Tensor:
-    """The inverse of erf: Winitzki's formula (2008), then Newton's method, in float64."""
-    y = y.detach().double().clamp(-1 + 1e-15, 1 - 1e-15)
-    log = (1 - y * y).log()
-    half = 2 / (math.pi * 0.147) + log / 2
-    x: Tensor = y.sign() * ((half * half - log / 0.147).sqrt() - half).sqrt()
-    for _ in range(3):
-        x = x - (x.erf() - y) * (x * x).exp() * (math.sqrt(math.pi) / 2)
-    return x
+def _normal_draws(fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+                  ) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Normal numbers, and which of them lie outside [a, b]."""
+    low, high = fresh.new_tensor([a, b])
+    fresh.normal_(mean, std, generator=generator)
+    return fresh, (fresh < low) | (fresh > high)
+
+
+def _uniform_draws(fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+                   ) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """Uniform numbers in [a, b], and which to refuse, so that the others have the normal density there."""
+    peak = ((max(a, min(mean, b)) - mean) / std) ** 2 / -2
+    fresh.uniform_(a, b, generator=generator)
+    log_density = ((fresh - mean) / std) ** 2 * -0.5 - peak
+    return fresh, empty_like(fresh).uniform_(generator=generator).log() > log_density
 
 
 @no_grad()
@@ -116,7 +147,51 @@ def eye_(tensor: Tensor) -> Tensor:
         raise ValueError(
             f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}"
         )
-    return tensor.copy_(eye(*tensor.shape))
+    return tensor.copy_(creation.eye(*tensor.shape))
+
+
+@no_grad()
+def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
+    """A convolution's weight (out, in, ...) that hands each channel on, as far as there are channels.
+
+    Raises:
+        ValueError: not 3, 4 or 5 axes; output channels that ``groups`` does not divide.
+    """
+    shape = tensor.array.shape
+    if len(shape) not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    each = shape[0] // groups
+    middle = tuple(n // 2 for n in shape[2:])
+    tensor.zero_()
+    for group in range(groups):
+        for channel in range(min(each, shape[1])):
+            tensor[(group * each + channel, channel, *middle)] = 1
+    return tensor
+
+
+@no_grad()
+def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
+    """Normal numbers (rows, columns), of which a part ``sparsity`` of each column is 0 (Martens 2010)."""
+    if tensor.ndim != 2:
+        raise ValueError(
+            f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}"
+        )
+    rows, columns = tensor.array.shape
+    tensor.normal_(0, std, generator=generator)
+    for column in range(columns):
+        order = randperm(rows, device=tensor.device)
+        tensor[order[: math.ceil(sparsity * rows)], column] = 0
+    return tensor
+
+
+def _empty(tensor: Tensor) -> bool:
+    """Whether there is nothing to fill in, which is told."""
+    if 0 in tensor.array.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+        return True
+    return False
 
 
 @no_grad()
@@ -138,7 +213,9 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Generator | None = None) -> Tensor:  # fmt: skip
     """Uniform in ±gain √(3 / fan) (He et al. 2015); ``a`` is the slope of leaky_relu."""
-    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    if _empty(tensor):
+        return tensor
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
     bound = math.sqrt(3.0) * std
     return tensor.uniform_(-bound, bound, generator=generator)
 
@@ -147,7 +224,9 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Generator | None = None) -> Tensor:  # fmt: skip
     """Normal with standard deviation gain / √fan (He et al. 2015); ``a`` is the slope of leaky_relu."""
-    std = calculate_gain(nonlinearity, a) / math.sqrt(_fan(tensor, mode))
+    if _empty(tensor):
+        return tensor
+    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
     return tensor.normal_(0.0, std, generator=generator)
 
 
@@ -168,3 +247,25 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     values: Tensor = wrap(q.reshape(tensor.array.shape))  # (rows, columns) -> the tensor's shape
     out: Tensor = tensor.copy_(values).mul_(gain)
     return out
+
+
+def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """The function by its old name, which has no underscore at its end."""
+    new = function.__name__
+    old = new[:-1]
+
+    @functools.wraps(function)
+    def renamed(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(
+            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2
+        )
+        return function(*args, **kwargs)
+
+    renamed.__name__ = renamed.__qualname__ = old
+    return renamed
+
+
+uniform, normal, constant, eye = (_deprecated(f) for f in (uniform_, normal_, constant_, eye_))
+dirac, sparse, orthogonal = (_deprecated(f) for f in (dirac_, sparse_, orthogonal_))
+xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
+kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)

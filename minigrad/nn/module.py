@@ -2,19 +2,37 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, TypeVar
 
 from ..autograd import no_grad
 from ..backend import dtype as dt
 from ..backend.device import Device
+from ..functions.creation import empty_like
 from ..tensor import RemovableHandle, Tensor
-from . import hooks
-from .parameter import Parameter
-from .state import IncompatibleKeys, entries, load
+from . import hooks, state
+from .hooks import (
+    register_module_backward_hook,
+    register_module_buffer_registration_hook,
+    register_module_forward_hook,
+    register_module_forward_pre_hook,
+    register_module_full_backward_hook,
+    register_module_full_backward_pre_hook,
+    register_module_module_registration_hook,
+    register_module_parameter_registration_hook,
+)
+from .parameter import Buffer, Parameter
+from .state import IncompatibleKeys as _IncompatibleKeys
+
+__all__ = [
+    "Module", "clear_grad", "register_module_backward_hook", "register_module_buffer_registration_hook",
+    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "register_module_parameter_registration_hook",
+]  # fmt: skip
 
 T = TypeVar("T", bound="Module")
-M = TypeVar("M", bound=Tensor)
 Convert = Callable[[Tensor], Tensor]
 
 
@@ -28,6 +46,9 @@ class Module:
         training: whether the module is in training mode (dropout is active); see ``train`` and ``eval``.
     """
 
+    dump_patches: bool = False
+    call_super_init: bool = False  # whether __init__ hands its arguments on to the next base class
+    _version: int = 1  # of the form of its state dict; _load_from_state_dict is told the saved one
     training: bool
     _parameters: dict[str, Parameter | None]
     _buffers: dict[str, Tensor | None]
@@ -35,12 +56,25 @@ class Module:
     _non_persistent_buffers_set: set[str]
     _forward_hooks: dict[int, hooks.Hook]
     _forward_pre_hooks: dict[int, hooks.Hook]
+    _backward_hooks: dict[int, Callable[..., Any]]
+    _backward_pre_hooks: dict[int, Callable[..., Any]]
+    _is_full_backward_hook: bool | None
+    _state_dict_hooks: dict[int, tuple[Callable[..., Any], bool]]  # and whether its result replaces the dict
+    _state_dict_pre_hooks: dict[int, Callable[..., Any]]
+    _load_state_dict_pre_hooks: dict[int, Callable[..., Any]]
+    _load_state_dict_post_hooks: dict[int, Callable[..., Any]]
 
-    def __init__(self) -> None:
-        self.__dict__.update(
-            training=True, _parameters={}, _buffers={}, _modules={}, _non_persistent_buffers_set=set(),
-            _forward_hooks={}, _forward_pre_hooks={},
-        )  # fmt: skip
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init and (args or kwargs):
+            told = (f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else
+                    f"takes 1 positional argument but {len(args) + 1} were given")  # fmt: skip
+            raise TypeError(f"{type(self).__name__}.__init__() {told}")
+        self.__dict__.update(_fresh())
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({**_fresh(), **state})
 
     def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes. Every subclass writes its own."""
@@ -51,9 +85,11 @@ class Module:
     forward: Callable[..., Any] = _no_forward
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if self._forward_hooks or self._forward_pre_hooks:
-            args, kwargs = hooks.run_before(self._forward_pre_hooks, self, args, kwargs)
-            return hooks.run_after(self._forward_hooks, self, args, kwargs, self.forward(*args, **kwargs))
+        if (
+            self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+            or any(hooks.AROUND_CALLS)
+        ):  # fmt: skip
+            return hooks.Call(self, args, kwargs).run()
         return self.forward(*args, **kwargs)
 
     # Attributes ---------------------------------------------------------------------------------------------
@@ -75,15 +111,19 @@ class Module:
         elif isinstance(value, Module):
             self._check_ready("module")
             self._forget(name, "_modules")
-            self.register_module(name, value)
+            self._modules[name] = hooks.registered("module", self, name, value)
         elif name in own.get("_parameters", ()):
             self._put("_parameters", "parameter", name, value, "Parameter or None")
         elif name in own.get("_modules", ()):
             self._put("_modules", "child module", name, value, "Module or None")
+        elif isinstance(value, Buffer):
+            self._check_ready("buffer")
+            self._forget(name, "_buffers")
+            self.register_buffer(name, value, value.persistent)
         elif name in own.get("_buffers", ()):
             self._put("_buffers", "buffer", name, value, "Tensor or None")
         else:
-            object.__setattr__(self, name, value)
+            super().__setattr__(name, value)
 
     def __delattr__(self, name: str) -> None:
         for kind in ("_parameters", "_buffers", "_modules"):
@@ -91,10 +131,11 @@ class Module:
                 del self.__dict__[kind][name]
                 self._non_persistent_buffers_set.discard(name)
                 return
-        object.__delattr__(self, name)
+        super().__delattr__(name)
 
     def __dir__(self) -> list[str]:
-        return sorted({*object.__dir__(self), *self._parameters, *self._buffers, *self._modules})
+        held = {*self._parameters, *self._buffers, *self._modules}
+        return sorted(name for name in {*super().__dir__(), *held} if not name[:1].isdigit())
 
     def _check_ready(self, what: str) -> None:
         if "_parameters" not in self.__dict__:
@@ -136,7 +177,7 @@ class Module:
             raise ValueError(
                 f"Cannot assign non-leaf Tensor to parameter '{name}': make a Parameter of its .detach()"
             )
-        self._parameters[name] = param
+        self._parameters[name] = hooks.registered("parameter", self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but no parameter: it moves with the module, no gradient is wanted of it.
@@ -150,21 +191,23 @@ class Module:
             raise TypeError(
                 f"cannot assign '{type(tensor).__name__}' object to buffer '{name}' (Tensor or None required)"
             )
-        self._buffers[name] = tensor
+        self._buffers[name] = hooks.registered("buffer", self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
             self._non_persistent_buffers_set.add(name)
 
-    def register_module(self, name: str, module: Module | None) -> None:
+    def add_module(self, name: str, module: Module | None) -> None:
         """Add a submodule under a name (None keeps the name for later)."""
         self._check_ready("module")
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
         self._check_name(name, "module", self._modules)
-        self._modules[name] = module
+        self._modules[name] = hooks.registered("module", self, name, module)
 
-    add_module = register_module
+    def register_module(self, name: str, module: Module | None) -> None:
+        """``add_module`` by another name."""
+        self.add_module(name, module)
 
     def _check_name(self, name: Any, told: str, held: Mapping[str, Any]) -> None:
         if not isinstance(name, str):
@@ -176,20 +219,77 @@ class Module:
         if name == "":
             raise KeyError(f'{told} name can\'t be empty string ""')
 
+    # Hooks: called in the order of registration (or first, with ``prepend``) until ``remove()`` of the handle
+
     def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
                                   with_kwargs: bool = False) -> RemovableHandle:  # fmt: skip
         """Call ``hook(module, args)`` before forward; what it returns replaces them, unless None."""
-        return hooks.register(self._forward_pre_hooks, hook, prepend, with_kwargs)
+        return hooks.register(self._forward_pre_hooks, hooks.Hook(hook, with_kwargs), prepend)
 
     def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
                               with_kwargs: bool = False, always_call: bool = False
                               ) -> RemovableHandle:  # fmt: skip
-        """Call ``hook(module, args, result)`` after forward; what it returns replaces it, unless None."""
-        if always_call:
-            raise NotImplementedError(
-                "always_call=True (hooks that also run when forward fails) is not provided"
+        """Call ``hook(module, args, result)`` after forward; what it returns replaces it, unless None.
+
+        Args:
+            with_kwargs: call ``hook(module, args, kwargs, result)``.
+            always_call: also where forward raises an error; the result is then None.
+        """
+        return hooks.register(self._forward_hooks, hooks.Hook(hook, with_kwargs, always_call), prepend)
+
+    def register_full_backward_pre_hook(
+        self, hook: Callable[..., Any], prepend: bool = False
+    ) -> RemovableHandle:
+        """Call ``hook(module, grad_output)`` when the gradient of the result, a tuple, has arrived; what it
+        returns replaces it, unless None."""
+        return hooks.register(self._backward_pre_hooks, hook, prepend)
+
+    def register_full_backward_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Call ``hook(module, grad_input, grad_output)`` when the gradients of forward's positional arguments
+        are complete: tuples, None for what is no tensor. What it returns replaces ``grad_input``."""
+        return self._register_backward_hook(hook, True, prepend)
+
+    def register_backward_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """``register_full_backward_hook``: PyTorch's deprecated form told the gradients of one inner op."""
+        return self._register_backward_hook(hook, False, False)
+
+    def _register_backward_hook(self, hook: Callable[..., Any], full: bool, prepend: bool) -> RemovableHandle:
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError(
+                "Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
+                "use only one of them."
             )
-        return hooks.register(self._forward_hooks, hook, prepend, with_kwargs)
+        self._is_full_backward_hook = full
+        return hooks.register(self._backward_hooks, hook, prepend)
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before ``state_dict`` collects this module's state."""
+        return hooks.register(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)``, which may change the dict in place."""
+        return hooks.register(self._state_dict_hooks, (hook, False))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """``register_state_dict_post_hook``, but what the hook returns replaces the dict, unless None."""
+        return hooks.register(self._state_dict_hooks, (hook, True))
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+        error_msgs)`` before this module takes its state; it may change all of them in place."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """``register_load_state_dict_pre_hook`` for a hook that does not take the module, unless told."""
+        bound = functools.partial(hook, self) if with_module else hook
+        return hooks.register(self._load_state_dict_pre_hooks, bound)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after this module has taken its state; the two lists of
+        names may be changed in place."""
+        return hooks.register(self._load_state_dict_post_hooks, hook)
 
     # What it holds ------------------------------------------------------------------------------------------
 
@@ -226,13 +326,19 @@ class Module:
         for _, module in self.named_children():
             yield module
 
-    def _named_tensors(
-        self, kind: str, prefix: str, recurse: bool, remove_duplicate: bool
-    ) -> Iterator[tuple[str, Any]]:
-        modules = self.named_modules(None, prefix, remove_duplicate) if recurse else iter([(prefix, self)])
+    def _named_members(
+        self, get_members_fn: Callable[[Module], Any], prefix: str = "", recurse: bool = True,
+        remove_duplicate: bool = True,
+    ) -> Iterator[tuple[str, Any]]:  # fmt: skip
+        """(full name, tensor) of the (name, tensor) that ``get_members_fn`` finds in each module."""
+        modules = (
+            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
+            if recurse
+            else [(prefix, self)]
+        )
         seen: set[int] = set()
         for owner_name, owner in modules:
-            for name, tensor in owner.__dict__[kind].items():
+            for name, tensor in get_members_fn(owner):
                 if tensor is None or id(tensor) in seen:
                     continue
                 if remove_duplicate:
@@ -242,21 +348,21 @@ class Module:
     def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
                          ) -> Iterator[tuple[str, Parameter]]:  # fmt: skip
         """(full name, parameter) of all parameters; one with several names comes once, under its first."""
-        return self._named_tensors("_parameters", prefix, recurse, remove_duplicate)
+        return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """All parameters, each once."""
-        for _, parameter in self.named_parameters("", recurse):
+        for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
     def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
                       ) -> Iterator[tuple[str, Tensor]]:  # fmt: skip
         """(full name, buffer) of all buffers."""
-        return self._named_tensors("_buffers", prefix, recurse, remove_duplicate)
+        return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers, each once."""
-        for _, buffer in self.named_buffers("", recurse):
+        for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     def get_submodule(self, target: str) -> Module:
@@ -273,6 +379,22 @@ class Module:
                 raise AttributeError(f"{type(module).__name__}: {name!r} (of {target!r}) {told}")
             module = found
         return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module in the place of the one of a full name; ``strict``: only where there is one.
+
+        Raises:
+            ValueError: no name, or no module. AttributeError: the place does not exist, or holds no module.
+        """
+        if not target:
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict or hasattr(parent, name):
+            parent.get_submodule(name)
+        setattr(parent, name, module)
 
     def _get_tensor(self, kind: str, told: str, target: str) -> Any:
         path, _, name = target.rpartition(".")
@@ -303,18 +425,20 @@ class Module:
                 is the module's own: copy it (``copy.deepcopy``) to keep the values of a moment.
         """
         given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
-        found = given.get("destination", destination)
-        found = {} if found is None else found
-        prefix, keep_vars = given.get("prefix", prefix), given.get("keep_vars", keep_vars)
-        for name, _, _, tensor in entries(self, recurse=False):
-            found[prefix + name] = tensor if keep_vars else tensor.detach()
-        for name, module in self._modules.items():
-            if module is not None:  # by the module's own method, which a subclass may have replaced
-                module.state_dict(destination=found, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-        return found
+        return state.save(
+            self,
+            given.get("destination", destination),
+            given.get("prefix", prefix),
+            given.get("keep_vars", keep_vars),
+        )
+
+    _save_to_state_dict = state.save_own
+    _load_from_state_dict = state.load_own
+    get_extra_state: Callable[..., Any] = state.get_no_extra_state
+    set_extra_state: Callable[..., Any] = state.set_no_extra_state
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-                        ) -> IncompatibleKeys:  # fmt: skip
+                        ) -> _IncompatibleKeys:  # fmt: skip
         """Copy a state dict's values into the parameters and buffers, in their dtypes and on their devices.
 
         Args:
@@ -326,9 +450,10 @@ class Module:
             The missing and the unexpected names.
 
         Raises:
-            RuntimeError: names or shapes do not fit; the text lists them all, and nothing has been changed.
+            RuntimeError: names or shapes do not fit; the text lists them all, and nothing has been changed
+                (but by modules with a ``_load_from_state_dict`` of their own).
         """
-        return load(self, state_dict, strict, assign)
+        return state.load(self, state_dict, strict, assign)
 
     # Modes, devices and dtypes ------------------------------------------------------------------------------
 
@@ -336,8 +461,9 @@ class Module:
         """Training mode for this module and all below it: dropout drops."""
         if not isinstance(mode, bool):
             raise ValueError("training mode is expected to be boolean")
-        for module in self.modules():
-            module.training = mode
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
         return self
 
     def eval(self: T) -> T:
@@ -362,22 +488,22 @@ class Module:
         for parameter in self.parameters():
             clear_grad(parameter, set_to_none)
 
-    def _convert(self: T, convert: Convert) -> T:
-        """Change every tensor by ``convert``: parameters in place, so that optimisers and ties keep them."""
-        changed: dict[int, Tensor] = {}
+    def _apply(self: T, fn: Convert, recurse: bool = True) -> T:
+        """Change every tensor by ``fn``: parameters in place, so that optimisers and ties keep them."""
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
         with no_grad():
-            for module in self.modules():
-                for parameter in module._parameters.values():
-                    if parameter is not None and id(parameter) not in changed:
-                        changed[id(parameter)] = _change(parameter, convert)
-                for name, buffer in module._buffers.items():
-                    if buffer is not None:
-                        if id(buffer) not in changed:
-                            changed[id(buffer)] = convert(buffer)
-                        module._buffers[name] = changed[id(buffer)]
+            for parameter in self._parameters.values():
+                if parameter is not None:
+                    _change(parameter, fn)
+            for name, buffer in self._buffers.items():
+                if buffer is not None:
+                    self._buffers[name] = fn(buffer)
         return self
 
-    def to(self: T, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False) -> T:
+    def to(self: T, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False,
+           memory_format: Any = None) -> T:  # fmt: skip
         """Move all parameters and buffers to a device, or to a floating-point dtype, in place.
 
         ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their
@@ -396,7 +522,15 @@ class Module:
         where = None if device is None else Device(device)
         if dtype is not None and not dt.as_dtype(dtype).is_floating_point:
             raise TypeError(f"nn.Module.to only accepts floating point dtypes, but got desired dtype={dtype}")
-        return self._convert(lambda t: t.to(device=where, dtype=dtype if t.is_floating_point() else None))
+        return self._apply(lambda t: t.to(device=where, dtype=dtype if t.is_floating_point() else None))
+
+    def to_empty(self: T, *, device: Any, recurse: bool = True) -> T:
+        """Move to a device without the values: fill them in afterwards."""
+        return self._apply(lambda t: empty_like(t, device=device), recurse)
+
+    def type(self: T, dst_type: Any) -> T:
+        """All parameters and buffers, those of integers too, in a dtype."""
+        return self._apply(lambda t: t.type(dst_type))
 
     def cpu(self: T) -> T:
         """Move to main memory."""
@@ -418,6 +552,24 @@ class Module:
         """Parameters and buffers in float16."""
         return self.to(dt.float16)
 
+    def bfloat16(self: T) -> T:
+        """Parameters and buffers in bfloat16, where tensors have it."""
+        return self._apply(lambda t: t.bfloat16() if t.is_floating_point() else t)
+
+    def share_memory(self: T) -> T:
+        """Refused: memory is not shared between processes.
+
+        Raises:
+            NotImplementedError: always. Send ``state_dict()`` to the other processes.
+        """
+        raise NotImplementedError(
+            "Module.share_memory is not provided: processes would each learn a copy of their own. Send "
+            "state_dict() through a queue instead"
+        )
+
+    def compile(self, *args: Any, **kwargs: Any) -> None:
+        """Taken for PyTorch's programs, and without effect: there is nothing to compile."""
+
     # How it shows itself ------------------------------------------------------------------------------------
 
     def _get_name(self) -> str:
@@ -433,11 +585,24 @@ class Module:
 
     def __repr__(self) -> str:
         extra = self.extra_repr()
-        lines = (extra.split("\n") if extra else []) + self._child_lines()
+        lines = extra.split("\n") if extra else []
         if len(lines) <= 1 and not self._modules:
             return f"{self._get_name()}({extra})"
+        lines += self._child_lines()
         body = "\n".join(lines).replace("\n", "\n  ")
         return f"{self._get_name()}(\n  {body}\n)"
+
+
+def _fresh() -> dict[str, Any]:
+    """The attributes of a module that holds nothing."""
+    own: dict[str, Any] = {name: {} for name in _TABLES}
+    own.update(training=True, _non_persistent_buffers_set=set(), _is_full_backward_hook=None)
+    return own
+
+
+_TABLES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks",
+           "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
+           "_load_state_dict_post_hooks")  # fmt: skip
 
 
 def clear_grad(tensor: Tensor, set_to_none: bool) -> None:

@@ -18,7 +18,9 @@ class Embedding(Module):
     Args:
         num_embeddings: V. embedding_dim: the width of a vector.
         padding_idx: an index whose vector is zeros at first and gets no gradient.
-        max_norm, scale_grad_by_freq: not provided. norm_type, sparse: without effect; gradients are dense.
+        max_norm: rows that are looked up are first scaled down to a norm of at most this, in place.
+        norm_type: which norm. scale_grad_by_freq: a row's gradient is divided by how often it was looked up.
+        sparse: without effect; gradients are dense.
         device, dtype: of the weight.
 
     Attributes:
@@ -31,8 +33,6 @@ class Embedding(Module):
         sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False, device: Any = None,
         dtype: Any = None,
     ) -> None:  # fmt: skip
-        if max_norm is not None or scale_grad_by_freq:
-            raise NotImplementedError("Embedding: max_norm and scale_grad_by_freq are not provided")
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
             raise AssertionError(
                 f"Padding_idx must be within num_embeddings ({num_embeddings}), not {padding_idx}"
@@ -40,6 +40,8 @@ class Embedding(Module):
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
         shape = (num_embeddings, embedding_dim)
         if _weight is not None and tuple(_weight.shape) != shape:
             raise AssertionError(
@@ -70,12 +72,23 @@ class Embedding(Module):
     def reset_parameters(self) -> None:
         """Draw new values."""
         init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
         if self.padding_idx is not None:
             init.zeros_(self.weight.data[self.padding_idx])
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.embedding(input, self.weight, self.padding_idx)
+        return F.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq,
+            self.sparse,
+        )  # fmt: skip
 
     def extra_repr(self) -> str:
-        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
-        return f"{self.num_embeddings}, {self.embedding_dim}{padding}"
+        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False,
+                 "sparse": False}  # fmt: skip
+        told = [
+            f", {name}={value}" for name, default in usual.items()
+            if (value := getattr(self, name)) != default
+        ]  # fmt: skip
+        return f"{self.num_embeddings}, {self.embedding_dim}{''.join(told)}"

@@ -14,10 +14,11 @@ from ..functions.creation import full
 from ..tensor import Tensor
 from . import functional as F
 from . import init
+from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .containers import ModuleList
 from .dropout import Dropout
-from .heads import causal_mask
+from .functional.heads import causal_mask
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
@@ -50,20 +51,27 @@ class _Block(Module):
         for i in range(1, parts + 1):
             setattr(self, f"dropout{i}", Dropout(dropout))
 
-    def _residual(self, x: Tensor, norm: Module, part: Activation) -> Tensor:
-        """x + part(norm(x)) if ``norm_first`` (Xiong et al. 2020), else norm(x + part(x))."""
-        if self.norm_first:
-            out: Tensor = x + part(norm(x))
-            return out
-        return norm(x + part(x))
+    def _set_activation(self, activation: str | Activation) -> None:
+        self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
+        known = {1: (F.relu, ReLU), 2: (F.gelu, GELU)}
+        self.activation_relu_or_gelu = 0  # which of the two it is, in PyTorch's numbers
+        for number, (function, layer) in known.items():
+            if self.activation is function or isinstance(self.activation, layer):
+                self.activation_relu_or_gelu = number
 
     def _attended(
         self, attention: Module, x: Tensor, memory: Tensor, mask: Mask, padding: Mask, is_causal: bool
     ) -> Tensor:
         """Attention from x to memory, without its weights."""
-        out: Tensor = attention(x, memory, memory, key_padding_mask=padding, need_weights=False,
-                                attn_mask=mask, is_causal=is_causal)[0]  # fmt: skip
+        out: Tensor = attention(x, memory, memory, attn_mask=mask, key_padding_mask=padding,
+                                is_causal=is_causal, need_weights=False)[0]  # fmt: skip
         return out
+
+    def _sa_block(
+        self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
+    ) -> Tensor:
+        """Self-attention and its dropout."""
+        return self.dropout1(self._attended(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
 
     def _feed_forward(self, x: Tensor) -> Tensor:
         """(..., D) -> (..., dim_feedforward) -> (..., D)."""
@@ -95,7 +103,7 @@ class TransformerEncoderLayer(_Block):
         self._add_feed_forward(d_model, dim_feedforward, dropout, bias, factory)
         self.norm_first = norm_first
         self._add_norms(2, d_model, layer_norm_eps, dropout, bias, factory)
-        self.activation = _activation(activation)
+        self._set_activation(activation)
 
     def forward(self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None,
                 is_causal: bool = False) -> Tensor:  # fmt: skip
@@ -106,12 +114,25 @@ class TransformerEncoderLayer(_Block):
             is_causal: ``src_mask`` is the causal mask (or stands for it, if None).
         """
 
-        def attention(x: Tensor) -> Tensor:
-            attended = self._attended(self.self_attn, x, x, src_mask, src_key_padding_mask, is_causal)
-            return self.dropout1(attended)
+        x, masks = src, (src_mask, src_key_padding_mask, is_causal)
+        if self.norm_first:  # Xiong et al. 2020
+            x = x + self._sa_block(self.norm1(x), *masks)
+            return x + self._ff_block(self.norm2(x))
+        x = self.norm1(x + self._sa_block(x, *masks))
+        return self.norm2(x + self._ff_block(x))
 
-        x = self._residual(src, self.norm1, attention)
-        return self._residual(x, self.norm2, lambda x: self.dropout2(self._feed_forward(x)))
+    def _ff_block(self, x: Tensor) -> Tensor:
+        """The feed-forward network and its dropout."""
+        return self.dropout2(self._feed_forward(x))
+
+    def _nests(self) -> bool:
+        """Whether PyTorch has a form of this block for rows of different lengths."""
+        attention = self.self_attn
+        return bool(
+            not self.norm_first and attention.batch_first and attention.in_proj_bias is not None
+            and attention._qkv_same_embed_dim and attention.num_heads % 2 == 0
+            and self.activation_relu_or_gelu and self.norm1.eps == self.norm2.eps
+        )  # fmt: skip
 
 
 class TransformerDecoderLayer(_Block):
@@ -131,7 +152,7 @@ class TransformerDecoderLayer(_Block):
         self._add_feed_forward(d_model, dim_feedforward, dropout, bias, factory)
         self.norm_first = norm_first
         self._add_norms(3, d_model, layer_norm_eps, dropout, bias, factory)
-        self.activation = _activation(activation)
+        self._set_activation(activation)
 
     def forward(
         self, tgt: Tensor, memory: Tensor, tgt_mask: Mask = None, memory_mask: Mask = None,
@@ -146,18 +167,28 @@ class TransformerDecoderLayer(_Block):
             tgt_is_causal, memory_is_causal: the mask is the causal one (or stands for it, if None).
         """
 
-        def attention(x: Tensor) -> Tensor:
-            attended = self._attended(self.self_attn, x, x, tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-            return self.dropout1(attended)
+        x = tgt
+        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        other = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        if self.norm_first:  # Xiong et al. 2020
+            x = x + self._sa_block(self.norm1(x), *own)
+            x = x + self._mha_block(self.norm2(x), memory, *other)
+            return x + self._ff_block(self.norm3(x))
+        x = self.norm1(x + self._sa_block(x, *own))
+        x = self.norm2(x + self._mha_block(x, memory, *other))
+        return self.norm3(x + self._ff_block(x))
 
-        def cross_attention(x: Tensor) -> Tensor:
-            attended = self._attended(self.multihead_attn, x, memory, memory_mask, memory_key_padding_mask,
-                                      memory_is_causal)  # fmt: skip
-            return self.dropout2(attended)
+    def _mha_block(
+        self, x: Tensor, mem: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
+    ) -> Tensor:
+        """Attention to the encoder's result, and its dropout."""
+        return self.dropout2(
+            self._attended(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal)
+        )
 
-        x = self._residual(tgt, self.norm1, attention)
-        x = self._residual(x, self.norm2, cross_attention)
-        return self._residual(x, self.norm3, lambda x: self.dropout3(self._feed_forward(x)))
+    def _ff_block(self, x: Tensor) -> Tensor:
+        """The feed-forward network and its dropout."""
+        return self.dropout3(self._feed_forward(x))
 
 
 class TransformerEncoder(Module):
@@ -166,23 +197,38 @@ class TransformerEncoder(Module):
     Args:
         encoder_layer: the block; it is copied with its values. num_layers: how often. norm: after the last
             block.
-        enable_nested_tensor, mask_check: taken for PyTorch's signature; padding is computed like the rest.
+        enable_nested_tensor: let padded places be zeros where PyTorch leaves them out: in evaluation,
+            without a graph, under a ``src_key_padding_mask`` (and no mask) that pads on the right.
+        mask_check: look whether that mask pads on the right.
     """
 
     def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
                  enable_nested_tensor: bool = True, mask_check: bool = True) -> None:  # fmt: skip
         super().__init__()
-        self.layers = _clones(encoder_layer, num_layers)
+        self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
+        self.enable_nested_tensor, self.mask_check = enable_nested_tensor, mask_check
+        nests = isinstance(encoder_layer, TransformerEncoderLayer) and encoder_layer._nests()
+        self.use_nested_tensor = enable_nested_tensor and nests
 
     def forward(self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None,
                 is_causal: bool | None = None) -> Tensor:  # fmt: skip
         """All blocks: ``src`` (S, B, D) -> the same shape; ``is_causal`` None looks at the mask."""
-        causal = is_causal_mask(mask) if is_causal is None else is_causal
+        causal = _detect_is_causal_mask(mask, is_causal)
         out = src
         for layer in self.layers:
-            out = layer(out, src_mask=mask, src_key_padding_mask=src_key_padding_mask, is_causal=causal)
+            out = layer(out, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask)
+        if src_key_padding_mask is not None and self._nested(src, mask, src_key_padding_mask, out):
+            out = out.masked_fill((src_key_padding_mask != 0).unsqueeze(-1), 0.0)
         return out if self.norm is None else self.norm(out)
+
+    def _nested(self, src: Tensor, mask: Mask, padding: Tensor, out: Tensor) -> bool:
+        """Whether PyTorch would leave padded places out, and give zeros for them."""
+        if (not self.use_nested_tensor or self.layers[0].training or mask is not None or src.ndim != 3
+                or out.requires_grad):  # fmt: skip
+            return False
+        kept = padding == 0  # (B, S)
+        return not self.mask_check or not bool((kept[:, 1:] & ~kept[:, :-1]).any())
 
 
 class TransformerDecoder(Module):
@@ -190,7 +236,7 @@ class TransformerDecoder(Module):
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
-        self.layers = _clones(decoder_layer, num_layers)
+        self.layers = _get_clones(decoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
 
     def forward(
@@ -199,7 +245,7 @@ class TransformerDecoder(Module):
         tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
     ) -> Tensor:  # fmt: skip
         """All blocks: ``tgt`` (T, B, D), ``memory`` (S, B, D) -> (T, B, D); ``tgt_is_causal`` as there."""
-        causal = is_causal_mask(tgt_mask) if tgt_is_causal is None else tgt_is_causal
+        causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal)
         out = tgt
         for layer in self.layers:
             out = layer(
@@ -293,28 +339,34 @@ class Transformer(Module):
     @staticmethod
     def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
         """The causal mask as numbers to add, (sz, sz): -inf above the diagonal, 0 elsewhere."""
-        return full((sz, sz), float("-inf"), device=device, dtype=dtype).triu(1)
+        return _generate_square_subsequent_mask(sz, device, dtype)
 
 
-def is_causal_mask(mask: Mask) -> bool:
+def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    return full((sz, sz), float("-inf"), device=device, dtype=dtype).triu(1)
+
+
+def _detect_is_causal_mask(mask: Mask, is_causal: bool | None = None, size: int | None = None) -> bool:
     """Whether a mask, bool or of numbers, is the causal one: then attention need not read it."""
+    if is_causal is not None:
+        return is_causal
     if mask is None or mask.ndim != 2 or mask.shape[0] != mask.shape[1]:
         return False
     size = mask.shape[0]
     if mask.array.dtype.kind == "b":
         expected = causal_mask(size, size, mask)
     else:
-        expected = Transformer.generate_square_subsequent_mask(size, mask.device, mask.dtype)
+        expected = _generate_square_subsequent_mask(size, mask.device, mask.dtype)
     return bool((mask == expected).all())
 
 
-def _clones(module: Module, count: int) -> ModuleList:
-    return ModuleList(copy.deepcopy(module) for _ in range(count))
+def _get_clones(module: Module, N: int) -> ModuleList:
+    """Copies of a module, each with its values."""
+    return ModuleList([copy.deepcopy(module) for _ in range(N)])
 
 
-def _activation(activation: str | Activation) -> Activation:
-    if not isinstance(activation, str):
-        return activation
+def _get_activation_fn(activation: str) -> Activation:
+    """The function of a name: "relu" or "gelu"."""
     if activation not in ("relu", "gelu"):
         raise RuntimeError(f"activation should be relu/gelu, not {activation}")
     return F.relu if activation == "relu" else F.gelu

@@ -3,6 +3,7 @@
 from . import (
     activation,
     attention,
+    convolution,
     device,
     dropout,
     elementwise,
@@ -10,10 +11,13 @@ from . import (
     linear,
     loss,
     normalization,
+    pooling,
+    recurrent,
     reduction,
     shape,
     softmax,
 )
 
-__all__ = ["activation", "attention", "device", "dropout", "elementwise", "indexing", "linear", "loss",
-           "normalization", "reduction", "shape", "softmax"]  # fmt: skip
+__all__ = ["activation", "attention", "convolution", "device", "dropout", "elementwise", "indexing",
+           "linear", "loss", "normalization", "pooling", "recurrent", "reduction", "shape",
+           "softmax"]  # fmt: skip

@@ -1,11 +1,13 @@
-"""Activations with a kernel of their own."""
+"""Activations: GELU, which has a kernel, and those that few programs use (others are in ``elementwise``)."""
 
 from __future__ import annotations
 
 import math
 
+from ..backend import xp
 from ..backend.dtype import Array
-from .elementwise import erf, tanh
+from .elementwise import abs as absolute
+from .elementwise import erf, exp, minimum, sigmoid, softplus, tanh, where
 from .op import op
 
 
@@ -18,3 +20,102 @@ def gelu(x: Array, approximate: str = "none") -> Array:
 
 
 gelu.gradient(x=None)
+
+
+@op(promote="float")
+def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
+    """scale · (x for x > 0, else α (exp(input_scale · x) - 1)): SELU and CELU in one"""
+    m = xp(x)
+    return m.where(x > 0, x * scale, (alpha * scale) * m.expm1(m.minimum(x, 0) * input_scale))
+
+
+scaled_elu.gradient(
+    x=lambda g, x, alpha, scale, input_scale: g * _elu_slope(x, alpha * input_scale, input_scale) * scale
+)
+
+
+def _elu_slope(x: Array, slope: float, input_scale: float) -> Array:
+    """1 for x > 0, else ``slope`` · exp(input_scale · x)."""
+    return where(x > 0, 1.0, slope * exp(minimum(x, 0.0) * input_scale))
+
+
+@op(promote="float")
+def mish(x: Array) -> Array:
+    """x tanh ln(1 + eˣ) (Misra 2019)"""
+    return x * tanh(softplus(x, 1.0, math.inf))
+
+
+mish.gradient(x=lambda g, x: g * _mish_slope(x, tanh(softplus(x, 1.0, math.inf))))
+
+
+def _mish_slope(x: Array, t: Array) -> Array:
+    return t + x * sigmoid(x) * (1 - t * t)
+
+
+@op
+def hardtanh(x: Array, low: float = -1.0, high: float = 1.0) -> Array:
+    """x held within [low, high]; the gradient is 0 at the ends, too, where clamp's is 1"""
+    m = xp(x)
+    return m.minimum(m.maximum(x, low), high)
+
+
+hardtanh.gradient(x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g))
+
+
+@op(promote="float")
+def hardsigmoid(x: Array) -> Array:
+    """x / 6 + 1 / 2, held within [0, 1] (Courbariaux et al. 2015)"""
+    m = xp(x)
+    return m.minimum(m.maximum(x + 3, 0), 6) / 6
+
+
+hardsigmoid.gradient(x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0.0))
+
+
+@op(promote="float")
+def hardswish(x: Array) -> Array:
+    """x hardsigmoid(x) (Howard et al. 2019)"""
+    m = xp(x)
+    return x * m.minimum(m.maximum(x + 3, 0), 6) / 6
+
+
+hardswish.gradient(x=lambda g, x: where(x <= -3, 0.0, where(x < 3, g * (x / 3 + 0.5), g)))
+
+
+@op
+def hardshrink(x: Array, lambd: float = 0.5) -> Array:
+    """0 where |x| <= λ, else x"""
+    m = xp(x)
+    return m.where(m.absolute(x) <= lambd, x.dtype.type(0), x)
+
+
+@op
+def softshrink(x: Array, lambd: float = 0.5) -> Array:
+    """0 where |x| <= λ, else x - λ sign x"""
+    m = xp(x)
+    return m.where(m.absolute(x) <= lambd, x.dtype.type(0), x - lambd * m.sign(x))
+
+
+hardshrink.gradient(x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
+softshrink.gradient(x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
+
+
+@op
+def threshold(x: Array, threshold: float, value: float) -> Array:
+    """x above the threshold, else ``value``"""
+    return xp(x).where(x <= threshold, x.dtype.type(value), x)
+
+
+threshold.gradient(x=lambda g, x, threshold: where(x <= threshold, 0.0, g))
+
+
+@op
+def prelu(x: Array, weight: Array) -> Array:
+    """x for x > 0, else weight · x (He et al. 2015)"""
+    return xp(x).where(x > 0, x, weight * x)
+
+
+prelu.gradient(
+    x=lambda g, x, weight: where(x > 0, g, g * weight),
+    weight=lambda g, x: where(x > 0, 0.0, g * x),
+)

@@ -7,7 +7,7 @@ from typing import Any
 
 from ..backend import xp
 from ..backend.dtype import Array
-from ..backend.special import error_function
+from ..backend.special import complementary_error_function, error_function, inverse_error_function
 from .op import op
 
 # Arithmetic ------------------------------------------------------------------------------------------------
@@ -283,12 +283,93 @@ tanh.gradient(x=lambda g, out: g * (1 - out * out))
 
 
 @op(promote="float")
+def asin(x: Array) -> Array:
+    """arcsin x"""
+    return xp(x).arcsin(x)
+
+
+asin.gradient(x=lambda g, x: g / sqrt(1 - x * x))
+
+
+@op(promote="float")
+def acos(x: Array) -> Array:
+    """arccos x"""
+    return xp(x).arccos(x)
+
+
+acos.gradient(x=lambda g, x: -g / sqrt(1 - x * x))
+
+
+@op(promote="float")
+def sinh(x: Array) -> Array:
+    """sinh x"""
+    return xp(x).sinh(x)
+
+
+sinh.gradient(x=lambda g, x: g * cosh(x))
+
+
+@op(promote="float")
+def cosh(x: Array) -> Array:
+    """cosh x"""
+    return xp(x).cosh(x)
+
+
+cosh.gradient(x=lambda g, x: g * sinh(x))
+
+
+@op(promote="float")
+def asinh(x: Array) -> Array:
+    """arsinh x"""
+    return xp(x).arcsinh(x)
+
+
+asinh.gradient(x=lambda g, x: g / sqrt(x * x + 1))
+
+
+@op(promote="float")
+def acosh(x: Array) -> Array:
+    """arcosh x"""
+    return xp(x).arccosh(x)
+
+
+acosh.gradient(x=lambda g, x: g / sqrt(x * x - 1))
+
+
+@op(promote="float")
+def atanh(x: Array) -> Array:
+    """artanh x"""
+    return xp(x).arctanh(x)
+
+
+atanh.gradient(x=lambda g, x: g / (1 - x * x))
+
+
+@op(promote="float")
 def erf(x: Array) -> Array:
     """2/√π ∫₀ˣ exp(-t²) dt"""
     return error_function(x)
 
 
 erf.gradient(x=lambda g, x: g * (exp(-(x * x)) * (2 / math.sqrt(math.pi))))
+
+
+@op(promote="float")
+def erfc(x: Array) -> Array:
+    """1 - erf x, exact where that is tiny"""
+    return complementary_error_function(x)
+
+
+erfc.gradient(x=lambda g, x: g * (exp(-(x * x)) * (-2 / math.sqrt(math.pi))))
+
+
+@op(promote="float")
+def erfinv(x: Array) -> Array:
+    """The inverse of erf"""
+    return inverse_error_function(x)
+
+
+erfinv.gradient(x=lambda g, out: g * (exp(out * out) * (math.sqrt(math.pi) / 2)))
 
 
 # Activations -----------------------------------------------------------------------------------------------
@@ -480,6 +561,23 @@ atan2.gradient(
     b=lambda g, a, b: -g * a / (a * a + b * b),
 )
 
+@op(promote="float")
+def hypot(a: Array, b: Array) -> Array:
+    """√(a² + b²), without overflow"""
+    return xp(_array_of(a, b)).hypot(a, b)
+
+
+hypot.gradient(a=lambda g, a, out: g * (a / out), b=lambda g, b, out: g * (b / out))
+
+
+@op(promote="float")
+def logaddexp(a: Array, b: Array) -> Array:
+    """ln(eᵃ + eᵇ), without overflow"""
+    return xp(_array_of(a, b)).logaddexp(a, b)
+
+
+logaddexp.gradient(a=lambda g, a, out: g * exp(a - out), b=lambda g, b, out: g * exp(b - out))
+
 # Copies and dtypes -----------------------------------------------------------------------------------------
 
 
@@ -564,6 +662,18 @@ def bitwise_or(a: Array, b: Array) -> Array:
 def bitwise_xor(a: Array, b: Array) -> Array:
     """a ^ b, bit by bit"""
     return a ^ b
+
+
+@op(promote="same")
+def bitwise_left_shift(a: Array, b: Array) -> Array:
+    """a · 2ᵇ of integers"""
+    return a << b
+
+
+@op(promote="same")
+def bitwise_right_shift(a: Array, b: Array) -> Array:
+    """⌊a / 2ᵇ⌋ of integers"""
+    return a >> b
 
 
 @op

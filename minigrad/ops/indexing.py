@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import of, xp
+from ..backend import in_order, of, xp
 from ..backend.dtype import Array
 from .elementwise import where
 from .op import Op, op
@@ -30,7 +30,7 @@ def getitem(x: Array, index: tuple[Any, ...]) -> Array:
     """x[index]: a view for numbers and slices, a copy for integer arrays and masks"""
     if _is_basic(index) and not any(i is Ellipsis for i in index):
         return x[(*index, ...)]  # with the ellipsis even a single element is a view
-    return x[index]
+    return x[index] if _is_basic(index) else in_order(x[index])
 
 
 getitem.gradient(x=lambda g, shape, index: put_back(g, shape, index))
@@ -180,7 +180,7 @@ index_add.gradient(src=lambda g, dim, index: index_select(g, dim, index))
 @op
 def masked_fill(x: Array, mask: Array, value: float) -> Array:
     """x with ``value`` where the mask is True"""
-    return xp(x).where(mask, xp(x).asarray(value, x.dtype), x)
+    return in_order(xp(x).where(mask, xp(x).asarray(value, x.dtype), x))
 
 
 masked_fill.gradient(x=lambda g, mask: where(mask, 0.0, g))
@@ -219,7 +219,7 @@ def nonzero(x: Array) -> tuple[Array, ...]:
 def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
     """(values, indices) in order along an axis; equal elements keep their order"""
     order = _stable_order(x, dim, descending)
-    return xp(x).take_along_axis(x, order, dim), order
+    return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
 
 
 sort.gradient(
@@ -231,7 +231,7 @@ sort.gradient(
 def topk(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, Array]:
     """(values, indices) of the k largest (or smallest) along an axis, in order"""
     order = _top_order(x, k, dim, largest)
-    return xp(x).take_along_axis(x, order, dim), order
+    return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
 
 
 topk.gradient(

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from math import prod
+from typing import Any
 
 import numpy as np
 
-from ..backend import xp
+from ..backend import of, xp
 from ..backend.dtype import Array
 from .op import op
 from .reduction import sum as sum_over
 from .reduction import sum_to
-from .shape import broadcast_to, reshape, transpose, unsqueeze
+from .shape import broadcast_to, reshape, transpose, tril, unsqueeze
 
 
 @op(promote="same")
@@ -149,3 +150,80 @@ def outer(a: Array, b: Array) -> Array:
 
 
 outer.gradient(a=lambda g, b: matmul(g, b), b=lambda g, a: matmul(a, g))
+
+
+# Equations and determinants, computed on the CPU by LAPACK --------------------------------------------------
+
+
+def on_host(function: Any, *arrays: Array) -> Any:
+    """A function of NumPy's on arrays of any backend; float16 is computed in float32."""
+    backend = of(arrays[0])
+    host = [backend.to_numpy(a) for a in arrays]
+    kind = np.result_type(*host)
+    found = function(*(a.astype(np.float32) for a in host) if kind == np.float16 else host)
+    parts = [np.asarray(p).astype(kind) for p in (found if isinstance(found, tuple) else (found,))]
+    device = backend.device_of(arrays[0])
+    moved = tuple(backend.asarray(p, device) for p in parts)
+    return moved if isinstance(found, tuple) else moved[0]
+
+
+@op
+def inverse(x: Array) -> Array:
+    """x⁻¹ of square matrices"""
+    return on_host(np.linalg.inv, x)
+
+
+inverse.gradient(x=lambda g, out: -matmul(transpose(out, -1, -2), matmul(g, transpose(out, -1, -2))))
+
+
+@op
+def det(x: Array) -> Array:
+    """|x| of square matrices"""
+    return on_host(np.linalg.det, x)
+
+
+det.gradient(x=lambda g, x, out: _one_matrix(g * out) * transpose(inverse(x), -1, -2))
+
+
+@op
+def slogdet(x: Array) -> tuple[Array, Array]:
+    """The sign of |x| and the logarithm of its size"""
+    return on_host(lambda a: tuple(np.linalg.slogdet(a)), x)
+
+
+slogdet.gradient(x=lambda g, x: _one_matrix(g[1]) * transpose(inverse(x), -1, -2))
+
+
+def _one_matrix(x: Array) -> Array:
+    """A number for each matrix, with two axes for the matrix."""
+    return unsqueeze(unsqueeze(x, -1), -1)
+
+
+@op(promote="same")
+def solve(a: Array, b: Array) -> Array:
+    """x of a x = b, for square a (..., N, N) and b (..., N, K)"""
+    return on_host(np.linalg.solve, a, b)
+
+
+solve.gradient(
+    a=lambda g, a, out: -matmul(solve(transpose(a, -1, -2), g), transpose(out, -1, -2)),
+    b=lambda g, a: solve(transpose(a, -1, -2), g),
+)
+
+
+@op
+def cholesky(x: Array) -> Array:
+    """L of L Lᵀ = x, for positive definite x"""
+    return on_host(np.linalg.cholesky, x)
+
+
+cholesky.gradient(x=lambda g, out: _cholesky_slope(g, out))
+
+
+def _cholesky_slope(g: Array, out: Array) -> Array:
+    """L⁻ᵀ Φ(Lᵀ g) L⁻¹ made symmetric, Φ halving the diagonal of the lower triangle (Murray 2016)."""
+    lower = tril(matmul(transpose(out, -1, -2), g), 0)
+    halved = (lower + tril(lower, -1)) * 0.5
+    back = inverse(out)
+    slope = matmul(transpose(back, -1, -2), matmul(halved, back))
+    return (slope + transpose(slope, -1, -2)) * 0.5

@@ -1,4 +1,4 @@
-"""Cross-entropy, from logits and from the input of the last linear layer."""
+"""Cross-entropy: from logits, from the input of the last linear layer, from a probability."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 from ..backend import xp
 from ..backend.dtype import Array
-from .elementwise import where
+from .elementwise import log, maximum, where
 from .indexing import gather
 from .linear import linear
 from .op import op
@@ -65,3 +65,17 @@ def count_targets(target: Any, ignore_index: int) -> float:
     """How many targets count (NaN for none: the mean of nothing)."""
     count = int((getattr(target, "array", target) != ignore_index).sum())
     return float(count) if count else float("nan")
+
+
+@op
+def binary_cross_entropy(x: Array, target: Array) -> Array:
+    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100 (so are the gradient's, PyTorch's rule)"""
+    m = xp(x)
+    yes, no = m.maximum(m.log(x), -100), m.maximum(m.log1p(-x), -100)
+    return (target - 1) * no - target * yes
+
+
+binary_cross_entropy.gradient(
+    x=lambda g, x, target: g * (x - target) / maximum(x * (1 - x), 1e-12),
+    target=lambda g, x: g * (maximum(log(1 - x), -100.0) - maximum(log(x), -100.0)),
+)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import xp
+from ..backend import in_order, xp
 from ..backend.dtype import Array
 from .elementwise import exp, where
 from .op import op
@@ -39,12 +39,12 @@ def _restore(value: Array, shape: tuple[int, ...], dim: Axes) -> Array:
 def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x over the axes ``dim`` (all of them where None)"""
     if x.dtype.kind != "f":
-        return x.sum(axis=dim, keepdims=keepdim, dtype=np.int64)
+        return in_order(x.sum(axis=dim, keepdims=keepdim, dtype=np.int64))
     if x.dtype == np.float16:  # 11 bits are too few to add up in
-        return x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(np.float16)
+        return in_order(x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(np.float16))
     if type(x) is np.ndarray and (columns := _leading(x, dim)):
         return _column_sums(x, columns, keepdim)
-    return x.sum(axis=dim, keepdims=keepdim)
+    return in_order(x.sum(axis=dim, keepdims=keepdim))
 
 
 sum.gradient(x=lambda g, shape, dim: _spread(g, shape, dim))
@@ -84,7 +84,7 @@ def mean(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x / n over the axes ``dim``"""
     if not x.size:  # NaN, without NumPy's warning
         return sum(x, dim, keepdim) / (_count(x.shape, dim) or float("nan"))
-    return x.mean(axis=dim, keepdims=keepdim)
+    return in_order(x.mean(axis=dim, keepdims=keepdim))
 
 
 mean.gradient(x=lambda g, shape, dim: _spread(g / _count(shape, dim), shape, dim))
@@ -119,7 +119,7 @@ def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
 
 def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
     centred = x - x.mean(axis=dim, keepdims=True)
-    return (centred * centred).sum(axis=dim, keepdims=keepdim) / _degrees(x.shape, dim, correction)
+    return in_order((centred * centred).sum(axis=dim, keepdims=keepdim)) / _degrees(x.shape, dim, correction)
 
 
 @op
@@ -176,7 +176,7 @@ def cumprod_exclusive(x: Array, dim: int) -> Array:
 @op
 def cumsum(x: Array, dim: int) -> Array:
     """Running sums along an axis"""
-    return xp(x).cumsum(x, axis=dim, dtype=_wide(x)).reshape(x.shape)
+    return in_order(xp(x).cumsum(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
 
 
 cumsum.gradient(x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
@@ -185,7 +185,7 @@ cumsum.gradient(x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
 @op
 def cumprod(x: Array, dim: int) -> Array:
     """Running products along an axis"""
-    return xp(x).cumprod(x, axis=dim, dtype=_wide(x)).reshape(x.shape)
+    return in_order(xp(x).cumprod(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
 
 
 cumprod.gradient(x=lambda g, x, dim: _cumprod_slope(g, x, dim))
@@ -213,13 +213,13 @@ def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
 @op
 def amax(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """The largest; equal ones share the gradient"""
-    return x.max(axis=dim, keepdims=keepdim)
+    return in_order(x.max(axis=dim, keepdims=keepdim))
 
 
 @op
 def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """The smallest; equal ones share the gradient"""
-    return x.min(axis=dim, keepdims=keepdim)
+    return in_order(x.min(axis=dim, keepdims=keepdim))
 
 
 amax.gradient(x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
@@ -240,12 +240,41 @@ def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
     top = m.where(m.isfinite(top), top, m.zeros_like(top))
     with np.errstate(divide="ignore"):
         total = m.log(m.exp(x - top).sum(axis=dim, keepdims=True)) + top
-    return total if keepdim else m.squeeze(total, axis=dim)
+    return in_order(total if keepdim else m.squeeze(total, axis=dim))
 
 
 logsumexp.gradient(
     x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - _finite(_restore(out, shape, dim))),
 )
+
+
+@op(promote="float")
+def logcumsumexp(x: Array, dim: int) -> Array:
+    """ln of the running sums of eˣ along an axis"""
+    return xp(x).logaddexp.accumulate(x, axis=dim) if type(x) is np.ndarray else _running(x, dim)
+
+
+logcumsumexp.gradient(x=lambda g, x, out, dim: _logcumsumexp_slope(g, x, out, dim))
+
+
+def _running(x: Array, dim: int) -> Array:
+    """``logcumsumexp`` in log₂ n steps of whole arrays (Hillis and Steele 1986)."""
+    m, lead = xp(x), (slice(None),) * (dim % x.ndim)
+    out, reach = x.copy(), 1
+    while reach < x.shape[dim]:
+        before = out.copy()
+        out[(*lead, slice(reach, None))] = m.logaddexp(
+            before[(*lead, slice(reach, None))], before[(*lead, slice(None, -reach))]
+        )
+        reach *= 2
+    return out
+
+
+def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
+    """Σₖ≥ᵢ gₖ exp(xᵢ - outₖ): differences from the row's largest x, which no exponent of is beyond 1."""
+    top = amax(x, (dim,), True)
+    weighted = g * exp(top - out)
+    return exp(x - top) * flip(cumsum(flip(weighted, (dim,)), dim), (dim,))
 
 
 def _finite(x: Array) -> Array:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import xp
+from ..backend import in_order, xp
 from ..backend.dtype import Array
 from .op import op
 
@@ -72,7 +72,10 @@ squeeze.gradient(x=lambda g, shape: reshape(g, shape))
 @op(view=True)
 def broadcast_to(x: Array, size: Shape) -> Array:
     """x repeated along axes of length 1 and along new ones in front, without a copy"""
-    return xp(x).broadcast_to(x, size)
+    out = xp(x).broadcast_to(x, size)
+    if getattr(x.flags, "writeable", False):  # NumPy's is read-only; the tape refuses what would be wrong
+        out.flags.writeable = True
+    return out
 
 
 broadcast_to.gradient(x=lambda g: g)  # the walk sums over the broadcast axes
@@ -116,7 +119,7 @@ flip.gradient(x=lambda g, dims: flip(g, dims))
 @op
 def roll(x: Array, shifts: int | Shape, dims: int | Shape | None = None) -> Array:
     """Elements moved along ``dims``, those that fall off coming in at the other end"""
-    return xp(x).roll(x, shifts, dims)
+    return in_order(xp(x).roll(x, shifts, dims))
 
 
 roll.gradient(x=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
@@ -147,7 +150,7 @@ def _sum_tiles(g: Array, shape: Shape, repeats: Shape) -> Array:
 @op
 def concatenate(dim: int, *xs: Array) -> Array:
     """Arrays one after another along an axis they have"""
-    return xp(xs[0]).concatenate(xs, axis=dim)
+    return in_order(xp(xs[0]).concatenate(xs, axis=dim))
 
 
 concatenate.gradient(xs=lambda g, dim, which, shapes: _part(g, dim, [shape[dim] for shape in shapes], which))
@@ -165,7 +168,7 @@ def _part(g: Array, dim: int, lengths: list[int], index: int) -> Array:
 @op
 def pad(x: Array, widths: tuple[tuple[int, int], ...], value: float = 0.0) -> Array:
     """x with (before, after) elements of a constant added on each axis"""
-    return xp(x).pad(x, widths, mode="constant", constant_values=value)
+    return in_order(xp(x).pad(x, widths, mode="constant", constant_values=value))
 
 
 pad.gradient(x=lambda g, widths: _inner(g, widths))
@@ -203,7 +206,7 @@ unbind.gradient(x=lambda g, dim: stack(dim, *g))
 @op
 def stack(dim: int, *xs: Array) -> Array:
     """Arrays of one shape side by side along a new axis"""
-    return xp(xs[0]).stack(xs, axis=dim)
+    return in_order(xp(xs[0]).stack(xs, axis=dim))
 
 
 stack.gradient(xs=lambda g, dim, which: _slice_at(g, dim, which))
@@ -218,13 +221,13 @@ def _slice_at(g: Array, dim: int, index: int) -> Array:
 @op
 def tril(x: Array, diagonal: int = 0) -> Array:
     """The lower triangle of the last two axes, zeros above it"""
-    return xp(x).tril(x, diagonal)
+    return in_order(xp(x).tril(x, diagonal))
 
 
 @op
 def triu(x: Array, diagonal: int = 0) -> Array:
     """The upper triangle of the last two axes, zeros below it"""
-    return xp(x).triu(x, diagonal)
+    return in_order(xp(x).triu(x, diagonal))
 
 
 tril.gradient(x=lambda g, diagonal: tril(g, diagonal))
@@ -247,3 +250,53 @@ def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
     module = xp(repeats) if hasattr(repeats, "dtype") else xp(getattr(g, "array", g))
     source = module.repeat(module.arange(shape[dim]), repeats)
     return index_add(shape, dim, source, g)
+
+
+@op
+def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
+    """Elements of x's memory by sizes, steps and a start, in elements (a copy; x is contiguous)"""
+    return x.reshape(-1)[_strided_places(xp(x), size, stride, offset)]
+
+
+as_strided.gradient(x=lambda g, shape, size, stride, offset: _strided_back(g, shape, size, stride, offset))
+
+
+def _strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
+    """The places in memory of each element, of a shape."""
+    places = m.zeros(size, np.int64) + offset
+    for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
+        places = places + (m.arange(n) * step).reshape((n,) + (1,) * (len(size) - axis - 1))
+    return places
+
+
+def _strided_back(g: Array, shape: Shape, size: Shape, stride: Shape, offset: int) -> Array:
+    """Each element's gradient to the place in memory that it shows."""
+    from .indexing import put_back
+
+    places = _strided_places(xp(getattr(g, "array", g)), size, stride, offset)
+    return reshape(put_back(g, (int(np.prod(shape, dtype=np.int64)),), (places,)), shape)
+
+
+@op
+def unfold(x: Array, dim: int, size: int, step: int) -> Array:
+    """Windows of ``size`` elements along an axis, every ``step`` (a copy): the axis counts the windows, a new
+    last axis their elements"""
+    m = xp(x)
+    count = (x.shape[dim] - size) // step + 1
+    places = (m.arange(count) * step)[:, None] + m.arange(size)
+    taken = m.take(x, places.reshape(-1), axis=dim)
+    return m.moveaxis(taken.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)
+
+
+unfold.gradient(x=lambda g, shape, dim, size, step: _refold(g, shape, dim, size, step))
+
+
+def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
+    """The windows' gradients added up where they overlap."""
+    from .indexing import index_add
+
+    m, count, last = xp(getattr(g, "array", g)), g.shape[dim], len(g.shape) - 1
+    order = (*range(dim + 1), last, *range(dim + 1, last))
+    merged = reshape(permute(g, order), (*shape[:dim], count * size, *shape[dim + 1 :]))
+    places = (m.arange(count) * step)[:, None] + m.arange(size)
+    return index_add(shape, dim, places.reshape(-1), merged)

@@ -1,8 +1,27 @@
 """Optimisers and learning-rate schedules, by PyTorch's names."""
 
-from . import lr_scheduler
-from .adam import Adam, AdamW
-from .optimizer import Optimizer
-from .sgd import SGD
+from typing import TYPE_CHECKING
 
-__all__ = ["SGD", "Adam", "AdamW", "Optimizer", "lr_scheduler"]
+from ..missing import names_of
+from . import lr_scheduler, swa_utils
+from .adadelta import Adadelta
+from .adagrad import Adagrad
+from .adam import Adam, AdamW
+from .adamax import Adamax
+from .asgd import ASGD
+from .lbfgs import LBFGS
+from .nadam import NAdam
+from .optimizer import Optimizer
+from .radam import RAdam
+from .rmsprop import RMSprop
+from .rprop import Rprop
+from .sgd import SGD
+from .sparse_adam import SparseAdam
+
+__all__ = [
+    "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "NAdam", "Optimizer", "RAdam",
+    "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler", "swa_utils",
+]  # fmt: skip
+
+if not TYPE_CHECKING:  # checkers complain of a missing name themselves
+    __getattr__ = names_of(__name__)

@@ -5,11 +5,21 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..autograd.tape import wrap
 from ..backend import of, xp
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import Group, Optimizer, Params, check_number
+from .optimizer import (
+    Group,
+    Optimizer,
+    Params,
+    Rate,
+    advance,
+    check_betas,
+    check_number,
+    check_rate,
+    scalar,
+    zeros_like,
+)
 
 
 def plain_step(
@@ -45,23 +55,27 @@ class Adam(Optimizer):
         betas: how slowly the two means forget. eps: keeps the division from 0.
         weight_decay: an L2 penalty, part of the gradient (unless ``decoupled_weight_decay``).
         amsgrad: divide by the largest mean of squares so far. maximize: go up instead.
-        foreach, capturable, differentiable, fused: taken for PyTorch's signature, without effect.
+        foreach, capturable, fused: taken for PyTorch's signature, without effect.
+        differentiable: True is refused.
         decoupled_weight_decay: shrink the parameters by lr · weight_decay instead, as AdamW does.
 
     Raises:
-        ValueError: an option outside its range.
+        ValueError: an option outside its range. NotImplementedError: ``differentiable=True``.
     """
 
+    _counts = ("step",)
+
     def __init__(
-        self, params: Params, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        self, params: Params, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
         weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
         maximize: bool = False, capturable: bool = False, differentiable: bool = False,
         fused: bool | None = None, decoupled_weight_decay: bool = False,
     ) -> None:  # fmt: skip
-        check_number("learning rate", lr, lr >= 0)
+        check_rate(lr)
+        if isinstance(lr, Tensor) and foreach and not capturable:
+            raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_number("epsilon value", eps, eps >= 0)
-        check_number("beta parameter at index 0", betas[0], 0 <= betas[0] < 1)
-        check_number("beta parameter at index 1", betas[1], 0 <= betas[1] < 1)
+        check_betas(betas)
         check_number("weight_decay value", weight_decay, weight_decay >= 0)
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
@@ -70,15 +84,12 @@ class Adam(Optimizer):
             "decoupled_weight_decay": decoupled_weight_decay,
         })  # fmt: skip
 
-    def _update(self, p: Tensor, state: dict[str, Any], group: Group) -> None:
-        array = p.array
+    def _update(self, p: Tensor, group: Group) -> None:
+        array, state = p.array, self.state[p]
         if not state:
-            zeros_like = xp(array).zeros_like
-            state["step"] = 0
-            state["exp_avg"], state["exp_avg_sq"] = wrap(zeros_like(array)), wrap(zeros_like(array))
+            state["step"], state["exp_avg"], state["exp_avg_sq"] = scalar(0), zeros_like(p), zeros_like(p)
             if group["amsgrad"]:
-                state["max_exp_avg_sq"] = wrap(zeros_like(array))
-        state["step"] += 1
+                state["max_exp_avg_sq"] = zeros_like(p)
         kernel = of(array).kernel("adam")
         run: Any = plain_step if kernel is None else kernel.step  # type: ignore[attr-defined]
         beta1, beta2 = group["betas"]
@@ -86,7 +97,7 @@ class Adam(Optimizer):
             array, p._grad.array, state["exp_avg"].array, state["exp_avg_sq"].array,
             state["max_exp_avg_sq"].array if group["amsgrad"] else None, float(group["lr"]), float(beta1),
             float(beta2), float(group["eps"]), float(group["weight_decay"]), group["decoupled_weight_decay"],
-            state["step"], group["maximize"],
+            advance(state), group["maximize"],
         )  # fmt: skip
 
 
@@ -94,7 +105,7 @@ class AdamW(Adam):
     """Adam whose weight decay shrinks the parameters by lr · weight_decay, outside the gradient. See Adam."""
 
     def __init__(
-        self, params: Params, lr: float = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        self, params: Params, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
         weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
         foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
         fused: bool | None = None,

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..autograd.tape import wrap
 from ..tensor import Tensor
-from .optimizer import Group, Optimizer, Params, check_number
+from .optimizer import Group, Optimizer, Params, Rate, check_number, check_rate, gradient
 
 
 class SGD(Optimizer):
@@ -18,18 +16,18 @@ class SGD(Optimizer):
         params: see Optimizer. lr: the length of a step.
         momentum, dampening, nesterov: as above; the first step starts with b = g.
         weight_decay: an L2 penalty. maximize: go up instead.
-        foreach, differentiable, fused: taken for PyTorch's signature, without effect.
+        foreach, fused: taken for PyTorch's signature, without effect. differentiable: True is refused.
 
     Raises:
         ValueError: a negative option, or nesterov without momentum or with dampening.
     """
 
     def __init__(
-        self, params: Params, lr: float = 1e-3, momentum: float = 0, dampening: float = 0,
+        self, params: Params, lr: Rate = 1e-3, momentum: float = 0, dampening: float = 0,
         weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
         foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
     ) -> None:  # fmt: skip
-        check_number("learning rate", lr, lr >= 0)
+        check_rate(lr)
         check_number("momentum value", momentum, momentum >= 0)
         check_number("weight_decay value", weight_decay, weight_decay >= 0)
         if nesterov and (momentum <= 0 or dampening != 0):
@@ -40,13 +38,10 @@ class SGD(Optimizer):
             "fused": fused,
         })  # fmt: skip
 
-    def _update(self, p: Tensor, state: dict[str, Any], group: Group) -> None:
-        array: Any = p.array
-        g = -p._grad.array if group["maximize"] else p._grad.array
-        if group["weight_decay"]:
-            g = g + float(group["weight_decay"]) * array
-        momentum = float(group["momentum"])
+    def _update(self, p: Tensor, group: Group) -> None:
+        g, momentum = gradient(p, group), float(group["momentum"])
         if momentum:
+            state = self.state[p]
             buffer = state.get("momentum_buffer")
             if buffer is None:
                 state["momentum_buffer"] = buffer = wrap(g.copy())
@@ -54,4 +49,5 @@ class SGD(Optimizer):
                 buffer.array *= momentum
                 buffer.array += (1 - float(group["dampening"])) * g
             g = g + momentum * buffer.array if group["nesterov"] else buffer.array
+        array = p.array
         array -= float(group["lr"]) * g

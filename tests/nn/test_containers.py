@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from typing import Any
 
 import pytest
 
 import minigrad
 from minigrad import nn
+from tests.support.parity import torch
 
 
 def test_sequential() -> None:
@@ -74,9 +76,108 @@ def test_parameter_containers() -> None:
     named = nn.ParameterDict({"a": minigrad.ones(2)})
     named["b"] = nn.Parameter(minigrad.ones(1))
     assert list(named.state_dict()) == ["a", "b"] and isinstance(named["a"], nn.Parameter)
-    assert "Parameter containing: [minigrad.float32 of size 2]" in repr(named)
+    assert "Parameter containing: [torch.float32 of size 2]" in repr(named)
 
 
 def test_identity_takes_anything() -> None:
     x = minigrad.ones(1)
     assert nn.Identity(3, unused=True)(x) is x
+
+
+# As in PyTorch ---------------------------------------------------------------------------------------------
+
+
+def told(run: Any, library: Any) -> str:
+    try:
+        found = run(library)
+    except Exception as error:  # the kind of error is to be the same
+        return type(error).__name__
+    return str(found).replace("minigrad", "torch").replace("torch.FloatTensor", "torch.float32")
+
+
+def sequential(library: Any) -> Any:
+    n = library.nn
+    return n.Sequential(OrderedDict(a=n.ReLU(), b=n.Tanh(), c=n.Linear(1, 1)))
+
+
+def changed(library: Any) -> Any:
+    net = sequential(library)
+    del net[0]
+    net.append(library.nn.ReLU()).insert(1, library.nn.Identity())
+    net.extend([library.nn.GELU()])
+    net += library.nn.Sequential(library.nn.Tanh())
+    return net, net.pop(-1), net.pop(slice(0, 2)), net
+
+
+def multiplied(library: Any) -> Any:
+    net = library.nn.Sequential(library.nn.ReLU(), library.nn.Tanh())
+    net *= 2
+    return net, net * 2, 2 * net, net + net
+
+
+def parameter_list(library: Any) -> Any:
+    values = library.nn.ParameterList([library.ones(1)] * 2)
+    values += [library.zeros(2)]
+    values.append(library.ones(3)).append("text").extend([4])
+    shapes = [tuple(v.shape) for v in values[1:4]]
+    found = [values, len(values), list(values.state_dict()), shapes]
+    return [*found, values[-1], list(values)[4], "0" in dir(values)]
+
+
+def parameter_dict(library: Any) -> Any:
+    n = library.nn
+    values = n.ParameterDict([("a", library.ones(1)), ("b", library.zeros(2))])
+    joined = values | n.ParameterDict({"c": library.ones(3)})
+    values |= {"d": library.ones(4)}
+    found = [list(joined.keys()), list(values.state_dict()), values.setdefault("z", 3), values.get("nope")]
+    found += [values, list(reversed(values)), values.popitem(), len(values), list(values.copy())]
+    found += [
+        values.pop("a").tolist(),
+        list(values.fromkeys("xy", library.ones(1))),
+        [k for k, _ in values.items()],
+        "b" in values,
+    ]
+    values.clear()
+    return [*found, len(values), list(values.state_dict()), list(values.values())]
+
+
+def popped(library: Any) -> Any:
+    modules = library.nn.ModuleList([library.nn.ReLU(), library.nn.Tanh()])
+    return modules.pop(0), modules
+
+
+RUNS: dict[str, Any] = {
+    "changed": changed,
+    "multiplied": multiplied,
+    "parameter_list": parameter_list,
+    "parameter_dict": parameter_dict,
+    "empty": lambda t: [t.nn.ParameterList(), t.nn.ParameterDict(), t.nn.ModuleDict(), t.nn.ModuleList()],
+    "short list": lambda t: t.nn.ParameterList([t.ones(2, 3)]),
+    "list of lists": lambda t: t.nn.ModuleList([t.nn.ModuleList([t.nn.ReLU()] * 2)] * 2),
+    "sum": lambda t: t.nn.ModuleList([t.nn.ReLU()]) + t.nn.ModuleList([t.nn.GELU()]),
+    "pop": popped,
+    "sum with a number": lambda t: t.nn.Sequential(t.nn.ReLU()) + 3,
+    "times 0": lambda t: t.nn.Sequential(t.nn.ReLU()) * 0,
+    "times text": lambda t: t.nn.Sequential(t.nn.ReLU()) * "a",
+    "out of range": lambda t: t.nn.Sequential(t.nn.ReLU())[4],
+    "inserted out of range": lambda t: t.nn.Sequential(t.nn.ReLU()).insert(4, t.nn.ReLU()),
+    "inserted number": lambda t: t.nn.Sequential(t.nn.ReLU()).insert(0, 4),
+    "list of a number": lambda t: t.nn.ModuleList(3),
+    "number in a list": lambda t: t.nn.ModuleList([3]),
+    "dict of a number": lambda t: t.nn.ModuleDict(3),
+    "dotted key": lambda t: t.nn.ModuleDict({"a.b": t.nn.ReLU()}),
+    "key of a method": lambda t: t.nn.ModuleDict({"keys": t.nn.ReLU()}),
+    "parameter by a method's name": lambda t: t.nn.ParameterDict({"keys": t.ones(1)}),
+    "key of a number": lambda t: t.nn.ModuleDict({3: t.nn.ReLU()}),
+    "parameter by a number": lambda t: t.nn.ParameterDict({3: t.ones(1)}),
+    "missing key": lambda t: t.nn.ParameterDict({"a": t.ones(1)})["b"],
+    "called list": lambda t: t.nn.ParameterList([t.ones(1)])(3),
+    "called dict": lambda t: t.nn.ParameterDict()(3),
+    "called modules": lambda t: t.nn.ModuleList([t.nn.ReLU()])(3),
+}  # fmt: skip
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("name", RUNS)
+def test_as_pytorch_does(name: str) -> None:
+    assert told(RUNS[name], minigrad) == told(RUNS[name], torch)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -13,7 +14,7 @@ import minigrad
 from minigrad import nn
 from tests.support.parity import host, torch
 
-pytestmark = pytest.mark.parity
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:enable_nested_tensor")]
 
 EXACT = {  # drawn from uniform numbers alone: equal to the bit
     "Linear": lambda n: n.Linear(7, 5),
@@ -21,6 +22,13 @@ EXACT = {  # drawn from uniform numbers alone: equal to the bit
     "Bilinear": lambda n: n.Bilinear(3, 4, 5),
     "LayerNorm": lambda n: n.LayerNorm((3, 4)),
     "RMSNorm": lambda n: n.RMSNorm(4),
+    "Linear, wide": lambda n: n.Linear(301, 64),
+    "Linear, float64": lambda n: n.Linear(7, 5, dtype=n.Linear(1, 1).double().weight.dtype),
+    "MultiheadAttention, no bias": lambda n: n.MultiheadAttention(12, 3, bias=False, add_zero_attn=True),
+    "TransformerEncoder": lambda n: n.TransformerEncoder(
+        n.TransformerEncoderLayer(8, 2, 16, norm_first=True), 2, enable_nested_tensor=False
+    ),
+    "Transformer, options": lambda n: n.Transformer(8, 2, 1, 3, 12, 0.2, "gelu", norm_first=True, bias=False),
     "MultiheadAttention": lambda n: n.MultiheadAttention(8, 2),
     "MultiheadAttention, other widths": lambda n: n.MultiheadAttention(8, 2, kdim=6, vdim=10),
     "TransformerEncoderLayer": lambda n: n.TransformerEncoderLayer(8, 2, 16),
@@ -28,6 +36,8 @@ EXACT = {  # drawn from uniform numbers alone: equal to the bit
     "Transformer": lambda n: n.Transformer(16, 4, 2, 2, 32),
 }
 NEAR = {  # through logarithms and cosines
+    "Embedding, negative padding": lambda n: n.Embedding(3, 5, -1),
+    "Embedding, max_norm": lambda n: n.Embedding(50, 33, max_norm=1.0, scale_grad_by_freq=True),
     "Embedding": lambda n: n.Embedding(20, 6, padding_idx=3),
     "MultiheadAttention, bias_kv": lambda n: n.MultiheadAttention(8, 2, add_bias_kv=True),
 }
@@ -78,15 +88,88 @@ def test_functions(name: str) -> None:
     assert mine.requires_grad and mine.is_leaf
 
 
-def test_trunc_normal() -> None:
-    x = nn.init.trunc_normal_(minigrad.empty(20_000), mean=0.5, std=2.0, a=-1.0, b=3.0)
-    values = x.numpy()
-    assert values.min() >= -1 and values.max() <= 3
-    expected = torch.nn.init.trunc_normal_(torch.empty(20_000), mean=0.5, std=2.0, a=-1.0, b=3.0).numpy()
-    np.testing.assert_allclose([values.mean(), values.std()], [expected.mean(), expected.std()], atol=0.03)
-    np.testing.assert_allclose(
-        np.quantile(values, [0.1, 0.4, 0.9]), np.quantile(expected, [0.1, 0.4, 0.9]), atol=0.05
-    )
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "bounds", [(0.5, 2, -1, 3), (0.2, 1.5, -2, 1), (0, 1, 5, 6), (0, 1, -0.01, 0.01), (0, 1e-3, -2, 2)]
+)
+def test_trunc_normal(bounds: tuple[float, ...], dtype: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        found, expected = drawn(lambda i, t: i.trunc_normal_(t, *bounds), (50, 7), dtype)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=5e-7 if dtype == "float32" else 1e-14)
+    assert found.min() >= bounds[2] and found.max() <= bounds[3]
+
+
+def drawn(fill: Any, shape: tuple[int, ...], dtype: str = "float32") -> tuple[Any, Any]:
+    """What a function of ``init`` draws in both libraries, which stand at the same place afterwards."""
+    out = []
+    for library in (minigrad, torch):
+        library.manual_seed(11)
+        values = fill(library.nn.init, library.empty(*shape, dtype=getattr(library, dtype)))
+        out += [host(values), library.rand(3).tolist()]
+    assert out[1] == out[3]
+    return out[0], out[2]
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(3, 4), (40, 7), (5, 50)])
+def test_sparse_and_orthogonal_draw_as_pytorch(shape: tuple[int, ...], dtype: str) -> None:
+    for fill in (lambda i, t: i.sparse_(t, 0.3, 0.5), lambda i, t: i.orthogonal_(t, 2)):
+        found, expected = drawn(fill, shape, dtype)
+        np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 if dtype == "float32" else 1e-13)
+
+
+@pytest.mark.parametrize(
+    ("shape", "groups"), [((4, 3, 3), 1), ((4, 3, 5), 2), ((6, 2, 3, 3), 3), ((2, 2, 3, 3, 2), 1)]
+)
+def test_dirac(shape: tuple[int, ...], groups: int) -> None:
+    np.testing.assert_array_equal(*drawn(lambda i, t: i.dirac_(t, groups), shape))
+
+
+NAMES = ("uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal",
+         "kaiming_uniform", "kaiming_normal", "orthogonal", "sparse")  # fmt: skip
+MORE: dict[str, tuple[Any, ...]] = {"constant": (0.5,), "sparse": (0.3,)}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_old_names_warn_and_work(name: str) -> None:
+    shape = (3, 2, 3) if name == "dirac" else (3, 4)
+    with pytest.warns(FutureWarning, match=f"`nn.init.{name}` is now deprecated in favor of"):
+        found, expected = drawn(lambda i, t: getattr(i, name)(t, *MORE.get(name, ())), shape)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=5e-7)
+
+
+@pytest.mark.parametrize("name", [*sorted({*NAMES} - {"constant", "eye", "dirac"}), "trunc_normal"])
+def test_every_function_takes_a_generator(name: str) -> None:
+    def fill(init: Any, tensor: Any) -> Any:
+        library = minigrad if init is nn.init else torch
+        generator = library.Generator().manual_seed(9)
+        return getattr(init, f"{name}_")(tensor, *MORE.get(name, ()), generator=generator)
+
+    found, expected = drawn(fill, (4, 6))
+    np.testing.assert_allclose(found, expected, rtol=0, atol=5e-7)
+
+
+def test_nothing_to_fill() -> None:
+    with pytest.warns(UserWarning, match="zero-element tensors is a no-op"):
+        assert nn.Linear(0, 3).weight.shape == (3, 0)
+    with pytest.warns(UserWarning, match="more than 2 std from"):
+        nn.init.trunc_normal_(minigrad.empty(3), mean=5.0)
+
+
+def test_errors() -> None:
+    for run, error in (
+        (lambda: nn.init.dirac_(minigrad.empty(3, 3)), "3, 4, or 5 dimensions"),
+        (lambda: nn.init.dirac_(minigrad.empty(3, 3, 3), 2), "divisible by groups"),
+        (lambda: nn.init.sparse_(minigrad.empty(3), 0.5), "2 dimensions are supported"),
+        (lambda: nn.init.calculate_gain("leaky_relu", True), "negative_slope True not a valid number"),
+        (lambda: nn.init.calculate_gain("convolution"), "Unsupported nonlinearity"),
+    ):
+        with pytest.raises(ValueError, match=error):
+            run()
+    names = ("linear", "conv2d", "conv_transpose3d", "tanh", "relu", "selu", "leaky_relu", "sigmoid")
+    gains = [nn.init.calculate_gain(name) for name in names]
+    assert gains == [torch.nn.init.calculate_gain(name) for name in names]
 
 
 @pytest.mark.parametrize("shape", [(5, 5), (3, 7), (7, 3), (4, 2, 3)])

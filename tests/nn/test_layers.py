@@ -137,12 +137,10 @@ def test_embedding_errors() -> None:
     layer = nn.Embedding(4, 3)
     with pytest.raises(IndexError, match=r"embedding: index 4 is out of range: indices must be in 0 \.\. 3"):
         layer(minigrad.tensor([0, 4]))
-    with pytest.raises(RuntimeError, match=r"integer dtype, but got minigrad\.float32: use \.long\(\)"):
+    with pytest.raises(RuntimeError, match=r"integer dtype, but got torch\.float32: use \.long\(\)"):
         layer(minigrad.ones(2))
     with pytest.raises(AssertionError, match="Padding_idx must be within"):
         nn.Embedding(4, 3, padding_idx=4)
-    with pytest.raises(NotImplementedError, match="max_norm"):
-        nn.Embedding(4, 3, max_norm=1.0)
 
 
 def test_shape_and_dtype_errors_name_the_function() -> None:
@@ -243,7 +241,7 @@ def test_one_hot(device: str) -> None:
 
 
 def test_one_hot_out_of_range() -> None:
-    with pytest.raises(IndexError, match="one_hot: index 2 is out of range"):
+    with pytest.raises(RuntimeError, match="Class values must be smaller than num_classes"):
         F.one_hot(minigrad.tensor([0, 2]), 2)
 
 
@@ -263,8 +261,6 @@ def test_pad_errors() -> None:
         F.pad(x, (1, 1, 1))
     with pytest.raises(RuntimeError, match="takes more away than axis 1 of length 3"):
         F.pad(x, (-2, -2))
-    with pytest.raises(NotImplementedError, match="mode 'reflect'"):
-        F.pad(x, (1, 1), mode="reflect")
 
 
 def test_names_that_programs_look_for() -> None:

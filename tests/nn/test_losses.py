@@ -12,7 +12,7 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
-from tests.support.parity import assert_close, host, ours, torch
+from tests.support.parity import assert_close, gradients, host, ours, torch
 from tests.support.twins import pair
 
 pytestmark = pytest.mark.parity
@@ -269,3 +269,233 @@ def test_cross_entropy_keeps_float32(device: str) -> None:
         loss.backward()
         assert loss.dtype is minigrad.float32
         assert x.grad is not None and x.grad.dtype is minigrad.float32
+
+
+# Losses of margins, distances, counts and sequences --------------------------------------------------------
+
+
+def signs(*shape: int) -> Any:
+    return np.where(rng.uniform(size=shape) < 0.5, -1.0, 1.0)
+
+
+def vectors(count: int) -> list[Any]:
+    return [rng.standard_normal((5, 4)) for _ in range(count)]
+
+
+def classes(*shape: int) -> Any:
+    return rng.integers(0, 4, shape)
+
+
+def labels() -> Any:
+    return np.array([[0, 2, -1, 1], [3, -1, 0, 0], [-1, 1, 1, 1], [2, 2, -1, 0], [3, 2, 1, 0]])
+
+
+# A loss, its inputs, and how many of these have a gradient in PyTorch.
+Arrays = Callable[[], list[Any]]
+OTHERS: dict[str, tuple[Callable[[Any, str], Any], Arrays, int]] = {
+    "MarginRankingLoss": (
+        lambda n, r: n.MarginRankingLoss(0.3, reduction=r), lambda: [*vectors(2), signs(5, 4)], 3,
+    ),
+    "MarginRankingLoss of integers": (
+        lambda n, r: n.MarginRankingLoss(reduction=r), lambda: [*vectors(2), signs(5, 4).astype(int)], 2,
+    ),
+    "HingeEmbeddingLoss": (
+        lambda n, r: n.HingeEmbeddingLoss(0.5, reduction=r), lambda: [*vectors(1), signs(5, 4)], 1,
+    ),
+    "HingeEmbeddingLoss of integers": (
+        lambda n, r: n.HingeEmbeddingLoss(reduction=r), lambda: [*vectors(1), classes(5, 4) - 1], 1,
+    ),
+    "CosineEmbeddingLoss": (
+        lambda n, r: n.CosineEmbeddingLoss(0.1, reduction=r), lambda: [*vectors(2), signs(5)], 2,
+    ),
+    "CosineEmbeddingLoss of one": (
+        lambda n, r: n.CosineEmbeddingLoss(-0.9, reduction=r),
+        lambda: [rng.standard_normal(4), rng.standard_normal(4), np.array(-1)], 2,
+    ),
+    "SoftMarginLoss": (lambda n, r: n.SoftMarginLoss(reduction=r), lambda: [*vectors(1), signs(5, 4)], 1),
+    "MultiMarginLoss": (lambda n, r: n.MultiMarginLoss(reduction=r), lambda: [*vectors(1), classes(5)], 1),
+    "MultiMarginLoss p 2": (
+        lambda n, r: n.MultiMarginLoss(p=2, margin=0.6, reduction=r), lambda: [*vectors(1), classes(5)], 1,
+    ),
+    "MultiMarginLoss of one": (
+        lambda n, r: n.MultiMarginLoss(reduction=r), lambda: [rng.standard_normal(4), classes()], 1,
+    ),
+    "MultiLabelMarginLoss": (
+        lambda n, r: n.MultiLabelMarginLoss(reduction=r), lambda: [*vectors(1), labels()], 1,
+    ),
+    "MultiLabelMarginLoss of one": (
+        lambda n, r: n.MultiLabelMarginLoss(reduction=r), lambda: [rng.standard_normal(4), labels()[0]], 1,
+    ),
+    "MultiLabelSoftMarginLoss": (
+        lambda n, r: n.MultiLabelSoftMarginLoss(reduction=r), lambda: [*vectors(1), rng.uniform(size=(5, 4))], 2,
+    ),
+    "TripletMarginLoss": (lambda n, r: n.TripletMarginLoss(reduction=r), lambda: vectors(3), 3),
+    "TripletMarginLoss swap": (
+        lambda n, r: n.TripletMarginLoss(2.0, p=1.5, swap=True, reduction=r), lambda: vectors(3), 3,
+    ),
+    "TripletMarginWithDistanceLoss": (
+        lambda n, r: n.TripletMarginWithDistanceLoss(swap=True, reduction=r), lambda: vectors(3), 3,
+    ),
+    "TripletMarginWithDistanceLoss of a function": (
+        lambda n, r: n.TripletMarginWithDistanceLoss(
+            distance_function=lambda a, b: 1 - n.functional.cosine_similarity(a, b), reduction=r
+        ), lambda: vectors(3), 3,
+    ),
+    "PoissonNLLLoss": (lambda n, r: n.PoissonNLLLoss(reduction=r), lambda: vectors(2), 2),
+    "PoissonNLLLoss full": (
+        lambda n, r: n.PoissonNLLLoss(log_input=False, full=True, reduction=r),
+        lambda: [rng.uniform(0.1, 4, (5, 4)), classes(5, 4).astype(float)], 1,
+    ),
+    "GaussianNLLLoss": (
+        lambda n, r: n.GaussianNLLLoss(reduction=r), lambda: [*vectors(2), rng.uniform(0.1, 2, (5, 4))], 3,
+    ),
+    "GaussianNLLLoss full": (
+        lambda n, r: n.GaussianNLLLoss(full=True, eps=0.5, reduction=r),
+        lambda: [*vectors(2), rng.uniform(0.1, 2, (5, 1))], 3,
+    ),
+    "GaussianNLLLoss of rows": (
+        lambda n, r: n.GaussianNLLLoss(reduction=r), lambda: [*vectors(2), rng.uniform(0.1, 2, 5)], 3,
+    ),
+    "BCELoss of both": (lambda n, r: n.BCELoss(reduction=r), probabilities, 2),
+}  # fmt: skip
+NO_SECOND = ("MultiMarginLoss", "MultiLabelMarginLoss")  # PyTorch has no second order of these
+
+
+@pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_loss(name: str, reduction: str, device: str) -> None:
+    make, arrays, wanted = OTHERS[name]
+    mine, other = make(nn, reduction), make(torch.nn, reduction)
+    assert ("<lambda>" in repr(mine)) or repr(mine) == repr(other)
+    pairs = [pair(a, device, i < wanted) for i, a in enumerate(arrays())]
+    loss, expected = mine(*(a for a, _ in pairs)), other(*(b for _, b in pairs))
+    assert_close(loss, expected)
+    g, tg = pair(rng.standard_normal(host(expected).shape), device, True)
+    inputs, others = [a for a, _ in pairs[:wanted]], [b for _, b in pairs[:wanted]]
+    second = not name.startswith(NO_SECOND)
+    first, first_expected = (
+        gradients([loss], inputs, [g], create_graph=second),
+        gradients([expected], others, [tg], create_graph=second),
+    )
+    for f, e in zip(first, first_expected, strict=True):
+        assert_close(f, e)
+    if second:
+        drawn = [pair(rng.standard_normal(host(e).shape), device) for e in first_expected]
+        found = gradients(first, [*inputs, g], [a for a, _ in drawn])
+        wished = gradients(first_expected, [*others, tg], [b for _, b in drawn])
+        for f, e in zip(found, wished, strict=True):
+            assert_close(f, e, 1e-9)
+
+
+@pytest.mark.parametrize("name", OTHERS)
+def test_other_losses_keep_float32(name: str, device: str) -> None:
+    make, arrays, _ = OTHERS[name]
+    made = [ours(a.astype(np.float32) if a.dtype.kind == "f" else a, i == 0, device)
+            for i, a in enumerate(arrays())]  # fmt: skip
+    loss = make(nn, "mean")(*made)
+    loss.backward()
+    assert loss.dtype is minigrad.float32
+    assert made[0].grad is not None and made[0].grad.dtype is minigrad.float32
+
+
+@pytest.mark.parametrize("name", ["multi_margin_loss", "multilabel_margin_loss"])
+def test_second_order_that_pytorch_has_not(name: str, device: str) -> None:
+    target = ours(classes(5) if name == "multi_margin_loss" else labels(), device=device)
+    options = {"p": 2} if name == "multi_margin_loss" else {}
+    scores = ours(rng.standard_normal((5, 4)), True, device)
+    assert minigrad.autograd.gradcheck(lambda x: getattr(F, name)(x, target, **options), [scores])
+    assert minigrad.autograd.gradgradcheck(lambda x: getattr(F, name)(x, target, **options), [scores])
+
+
+def test_class_weights_of_margins(device: str) -> None:
+    w, tw = pair(rng.uniform(0.5, 2, 4), device)
+    for p in (1, 2):
+        compare(nn.MultiMarginLoss(p, weight=w), torch.nn.MultiMarginLoss(p, weight=tw),
+                [*vectors(1), classes(5)], device)  # fmt: skip
+    mine, other = nn.MultiLabelSoftMarginLoss(w), torch.nn.MultiLabelSoftMarginLoss(tw)
+    compare(mine, other, [*vectors(1), rng.uniform(size=(5, 4))], device)
+    assert list(mine.state_dict()) == list(other.state_dict()) == ["weight"]
+
+
+def test_empty_batches_of_margins(device: str) -> None:
+    x = minigrad.zeros(0, 3, device=device)
+    none = minigrad.zeros(0, dtype=minigrad.int64, device=device)
+    assert F.multi_margin_loss(x, none, reduction="none").shape == (0,)
+    assert F.multilabel_margin_loss(x, x.long(), reduction="none").shape == (0,)
+    assert F.multilabel_margin_loss(x, x.long(), reduction="sum").item() == 0
+
+
+def test_soft_margin_of_extreme_scores(device: str) -> None:
+    x = ours(np.array([1e4, -1e4, 1e4, -1e4]), True, device)
+    loss = F.soft_margin_loss(x, ours(np.array([1.0, 1, -1, -1]), device=device), reduction="none")
+    np.testing.assert_allclose(host(loss), [0, 1e4, 1e4, 0])
+    loss.sum().backward()
+    np.testing.assert_allclose(host(x.grad), [0, -1, 1, 0])
+
+
+def test_a_variance_as_a_number(device: str) -> None:
+    (x, tx), (y, ty) = (pair(a, device) for a in numbers())
+    assert_close(F.gaussian_nll_loss(x, y, 0.3), torch.nn.functional.gaussian_nll_loss(tx, ty, 0.3))
+
+
+def test_binary_cross_entropy_takes_probabilities_alone() -> None:
+    for bad in (1.5, -0.1, math.nan):
+        with pytest.raises(RuntimeError, match="between 0 and 1"):
+            F.binary_cross_entropy(minigrad.tensor([bad]), minigrad.ones(1))
+    with pytest.raises(RuntimeError, match="same dtype"):
+        F.binary_cross_entropy(minigrad.ones(1), minigrad.tensor([1]))
+    with pytest.raises(RuntimeError, match="can't be cast"):
+        F.binary_cross_entropy_with_logits(minigrad.ones(1), minigrad.tensor([1]))
+
+
+def test_binary_cross_entropy_has_pytorchs_gradient_at_its_ends(device: str) -> None:
+    x, tx = pair(np.array([0.0, 1.0, 0.0, 1.0, 1e-20]), device, True)
+    y, ty = pair(np.array([1.0, 0.0, 0.0, 1.0, 1.0]), device, True)
+    F.binary_cross_entropy(x, y, reduction="sum").backward()
+    torch.nn.functional.binary_cross_entropy(tx, ty, reduction="sum").backward()
+    assert_close(x.grad, tx.grad)
+    assert_close(y.grad, ty.grad)
+
+
+def test_the_old_name_of_nll_loss() -> None:
+    with pytest.warns(FutureWarning, match="NLLLoss2d is deprecated"):
+        layer = nn.NLLLoss2d(ignore_index=1, reduction="sum")
+    assert isinstance(layer, nn.NLLLoss) and (layer.ignore_index, layer.reduction) == (1, "sum")
+
+
+def test_errors_of_margins() -> None:
+    x, one, long = minigrad.ones(3, 2), minigrad.ones(3), minigrad.tensor
+    with pytest.raises(RuntimeError, match="should have same dimension"):
+        F.margin_ranking_loss(one, one, minigrad.ones(3, 1))
+    with pytest.raises(RuntimeError, match="multi-target not supported"):
+        F.cosine_embedding_loss(x, x, x)
+    with pytest.raises(RuntimeError, match="1D target tensor expects 2D input tensors"):
+        F.cosine_embedding_loss(one, one, one)
+    with pytest.raises(RuntimeError, match="target out of range"):
+        F.multi_margin_loss(x, long([0, 1, 2]))
+    with pytest.raises(ValueError, match="only p == 1 and p == 2"):
+        F.multi_margin_loss(x, long([0, 1, 1]), p=3)
+    with pytest.raises(ValueError, match="only p == 1 and p == 2"):
+        nn.MultiMarginLoss(p=3)
+    with pytest.raises(RuntimeError, match="inconsistent weight size"):
+        F.multi_margin_loss(x, long([0, 1, 1]), weight=one)
+    with pytest.raises(RuntimeError, match="should be 1-D"):
+        F.multi_margin_loss(x, long([0, 1]))
+    with pytest.raises(RuntimeError, match="inconsistent target size"):
+        F.multilabel_margin_loss(x, long([0, 1]))
+    with pytest.raises(RuntimeError, match="target out of range"):
+        F.multilabel_margin_loss(x, long([[0, 2], [0, 1], [0, 1]]))
+    with pytest.raises(RuntimeError, match="integer dtype"):
+        F.multilabel_margin_loss(x, x)
+    with pytest.raises(RuntimeError, match="same number of dimensions"):
+        F.triplet_margin_loss(x, x, one)
+    with pytest.raises(ValueError, match="margin must be greater than 0"):
+        F.triplet_margin_loss(x, x, x, margin=0)
+    with pytest.raises(ValueError, match="TripletMarginLoss: expected margin"):
+        nn.TripletMarginLoss(margin=0)
+    with pytest.raises(ValueError, match="negative entry"):
+        F.gaussian_nll_loss(x, x, -x)
+    with pytest.raises(ValueError, match="incorrect size"):
+        F.gaussian_nll_loss(x, x, minigrad.ones(3, 3))
+    with pytest.raises(ValueError, match="not a valid value for reduction"):
+        F.poisson_nll_loss(x, x, reduction="avg")

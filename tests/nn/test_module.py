@@ -11,6 +11,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from tests.support.parity import torch
 
 
 class Net(nn.Module):
@@ -280,3 +281,206 @@ def test_parameter() -> None:
         nn.Parameter(minigrad.tensor([1]))
     with pytest.raises(TypeError, match=r"minigrad\.tensor"):
         nn.Parameter([1.0])  # type: ignore[arg-type]
+
+
+# As in PyTorch, to the word -------------------------------------------------------------------------------
+
+
+def told(run: Any) -> str:
+    try:
+        return str(run())
+    except Exception as error:  # whatever it is, both libraries are to raise it
+        return f"{type(error).__name__}: {error}"
+
+
+def both(run: Any) -> None:
+    """A run that takes the library gives the same text in both."""
+    assert told(lambda: run(minigrad)).replace("minigrad", "torch") == told(lambda: run(torch))
+
+
+def empty_module(library: Any) -> Any:
+    return type("Own", (library.nn.Module,), {})
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("arguments", [((3,), {}), ((), {"a": 3}), ((1, 2), {"a": 3})])
+def test_arguments_for_a_base_that_takes_none(arguments: Any) -> None:
+    both(lambda library: empty_module(library)(*arguments[0], **arguments[1]))
+
+
+@pytest.mark.parity
+def test_call_super_init_hands_arguments_on() -> None:
+    def run(library: Any) -> Any:
+        class Mixin:
+            def __init__(self, a: int, b: int = 0) -> None:
+                self.both = (a, b)
+
+        class Net(library.nn.Module, Mixin):  # type: ignore[misc, name-defined]
+            call_super_init = True
+
+        return Net(1, b=2).both
+
+    both(run)
+
+
+@pytest.mark.parity
+def test_names_that_attributes_may_have() -> None:
+    def module_over_class_attribute(library: Any) -> Any:
+        class Net(library.nn.Module):  # type: ignore[misc, name-defined]
+            norm = None
+
+            def __init__(self) -> None:
+                super().__init__()
+                self.norm = library.nn.LayerNorm(2)
+
+        return list(Net().state_dict())
+
+    def parameter_over_class_attribute(library: Any) -> Any:
+        net = type("Own", (library.nn.Module,), {"bias": None})()
+        net.bias = library.nn.Parameter(library.ones(1))
+
+    def dotted(library: Any) -> Any:
+        net = library.nn.Module()
+        setattr(net, "a.b", library.nn.Linear(1, 1))
+        return list(net.state_dict())
+
+    for run in (module_over_class_attribute, parameter_over_class_attribute, dotted):
+        both(run)
+
+
+@pytest.mark.parity
+def test_methods_that_a_submodule_replaces_are_called() -> None:
+    def run(library: Any) -> Any:
+        class Frozen(library.nn.Linear):  # type: ignore[misc, name-defined]
+            def train(self, mode: bool = True) -> Any:
+                return super().train(False)
+
+            def _apply(self, fn: Any, *args: Any) -> Any:
+                seen.append("applied")
+                return super()._apply(fn, *args)
+
+        seen: list[Any] = []
+        net = library.nn.Sequential(library.nn.Dropout(), Frozen(1, 1)).train().double()
+        return [m.training for m in net.modules()], seen, str(net[1].weight.dtype)
+
+    both(run)
+
+
+@pytest.mark.parity
+def test_set_submodule() -> None:
+    def run(library: Any) -> Any:
+        net = library.nn.Sequential(library.nn.Sequential(library.nn.ReLU()), library.nn.Tanh())
+        net.set_submodule("0.0", library.nn.Identity())
+        net.set_submodule("1", library.nn.GELU(), strict=True)
+        net.set_submodule("0.new", library.nn.ReLU())
+        return repr(net)
+
+    both(run)
+    net = Net()
+    with pytest.raises(ValueError, match="without a target name"):
+        net.set_submodule("", nn.ReLU())
+    with pytest.raises(ValueError, match=r"`module` is not an nn\.Module"):
+        net.set_submodule("first", 3)  # type: ignore[arg-type]
+    for name, strict in (("third", True), ("third.layer", False), ("first.weight", False)):
+        with pytest.raises(AttributeError):
+            net.set_submodule(name, nn.ReLU(), strict=strict)
+
+
+@pytest.mark.parity
+def test_buffers_by_assignment() -> None:
+    def run(library: Any) -> Any:
+        net = library.nn.Module()
+        net.kept = library.nn.Buffer(library.ones(2))
+        net.lost = library.nn.Buffer(library.ones(2), persistent=False)
+        net.changed = library.nn.Parameter(library.ones(2))
+        with pytest.raises(TypeError, match="as parameter 'changed'"):
+            net.changed = library.nn.Buffer(library.zeros(1))
+        del net.changed
+        net.double()
+        return [list(net.state_dict()), [n for n, _ in net.named_buffers()], str(net.lost.dtype),
+                list(net.parameters()), isinstance(net.kept, library.Tensor)]  # fmt: skip
+
+    both(run)
+    buffer = nn.Buffer(minigrad.ones(2), persistent=False)
+    assert type(buffer * 2) is minigrad.Tensor and not buffer.requires_grad
+    with pytest.raises(TypeError, match=r"Buffer takes a Tensor, not list"):
+        nn.Buffer([1.0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parity
+def test_conversions() -> None:
+    def run(library: Any) -> Any:
+        net = library.nn.Linear(2, 2)
+        net.register_buffer("count", library.tensor([1]))
+        found = [str(net.double().weight.dtype), str(net.count.dtype)]
+        found += [
+            str(net.type(library.float32).count.dtype),
+            str(net.half().weight.dtype),
+            str(net.float().weight.dtype),
+        ]
+        weight = net.weight
+        net.to_empty(device="cpu")
+        found += [net.weight is weight, tuple(net.weight.shape), net._get_name()]
+        net._apply(lambda t: t * 0 + 2)
+        found += [net.weight.tolist(), net.weight is weight, net.weight.requires_grad]
+        return [*found, [n for n, _ in net._named_members(lambda m: m._buffers.items())]]
+
+    both(run)
+
+
+def test_compile_changes_nothing() -> None:
+    net = nn.Linear(2, 2)
+    expected = net(minigrad.ones(1, 2)).tolist()
+    assert net.compile(mode="reduce-overhead", dynamic=True) is None  # type: ignore[func-returns-value]
+    assert net(minigrad.ones(1, 2)).tolist() == expected
+
+
+def test_memory_shared_between_processes_is_refused() -> None:
+    with pytest.raises(NotImplementedError, match="Send"):
+        nn.Linear(1, 1).share_memory()
+
+
+def test_to_takes_what_tensors_take() -> None:
+    net = nn.Linear(2, 2).to("cpu", non_blocking=True).to("cpu", minigrad.float64, True)
+    assert net.to(device=None, dtype=minigrad.float32, memory_format=None).weight.dtype is minigrad.float32
+
+
+@pytest.mark.parity
+def test_data_replaces_the_memory_of_a_parameter() -> None:
+    def run(library: Any) -> Any:
+        net = library.nn.Linear(2, 1).double()
+        weight, other = net.weight, library.ones(1, 3, dtype=library.float64)
+        net.weight.data = other
+        other[0, 0] = 5
+        found = [net.weight is weight, net.weight.tolist(), net.weight.requires_grad, net.weight.is_leaf]
+        net.weight.data[:] = 2
+        net.weight.data *= 2
+        net.weight.data[0, 1] = 7
+        found += [other.tolist(), round(net(other * 0 + 1).item() - net.bias.item(), 6)]
+        del net.bias
+        found += [list(net.state_dict()), hasattr(net, "bias")]
+        net.bias = None
+        return [*found, net.bias]
+
+    both(run)
+
+
+@pytest.mark.parity
+def test_state_from_before_an_attribute_was_there() -> None:
+    """A module pickled by an older version has fewer tables."""
+    state = nn.Linear(2, 2).__dict__.copy()
+    for name in ("_backward_hooks", "_state_dict_hooks", "_load_state_dict_post_hooks"):
+        del state[name]
+    made = nn.Linear.__new__(nn.Linear)
+    made.__setstate__(state)
+    made.load_state_dict(made.state_dict())
+    assert made(minigrad.ones(1, 2)).shape == (1, 2)
+
+
+def test_a_copy_of_a_module_has_hooks_of_its_own() -> None:
+    net, seen = nn.Linear(1, 1), []
+    net.register_forward_hook(lambda m, args, out: seen.append(m))
+    twin = copy.deepcopy(net)
+    twin._forward_hooks.clear()
+    net(minigrad.ones(1, 1)), twin(minigrad.ones(1, 1))
+    assert seen == [net]

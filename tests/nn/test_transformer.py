@@ -9,7 +9,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.nn.transformer import is_causal_mask
+from minigrad.nn.transformer import _detect_is_causal_mask, _get_clones
 from tests.support.parity import assert_close, host, ours, torch
 from tests.support.twins import compare_gradients, pair, twinned
 
@@ -198,10 +198,8 @@ def test_causal_masks() -> None:
     mask = nn.Transformer.generate_square_subsequent_mask(4)
     assert mask.tolist() == torch.nn.Transformer.generate_square_subsequent_mask(4).tolist()
     assert mask.dtype is minigrad.float32
-    assert is_causal_mask(mask) and is_causal_mask(mask == float("-inf"))
-    assert (
-        not is_causal_mask(mask.T) and not is_causal_mask(None) and not is_causal_mask(minigrad.zeros(3, 4))
-    )
+    assert _detect_is_causal_mask(mask) and _detect_is_causal_mask(mask == float("-inf"))
+    assert not any(map(_detect_is_causal_mask, (mask.T, None, minigrad.zeros(3, 4))))
 
 
 def test_errors() -> None:
@@ -218,3 +216,64 @@ def test_float32_is_kept(device: str) -> None:
     out.sum().backward()
     assert out.dtype is minigrad.float32
     assert {p.grad.dtype for p in net.parameters() if p.grad is not None} == {minigrad.float32}
+
+
+ENCODERS: dict[str, dict[str, Any]] = {
+    "relu": {},
+    "gelu": {"activation": "gelu"},
+    "another activation": {"activation": np.tanh},
+    "norm_first": {"norm_first": True},
+    "no bias": {"bias": False},
+    "length first": {"batch_first": False},
+    "one head": {"nhead": 1},
+}
+PADDINGS = {
+    "right": PADDING,
+    "numbers": np.where(PADDING, -np.inf, 0.0),
+    "left": PADDING[:, ::-1].copy(),
+    "all": np.concatenate([np.ones((1, S), bool), PADDING[1:]]),
+}
+
+
+@pytest.mark.parametrize("norm", [False, True])
+@pytest.mark.parametrize("padding", PADDINGS)
+@pytest.mark.parametrize("options", ENCODERS)
+@pytest.mark.filterwarnings("ignore:The PyTorch API of nested", "ignore:.*prototype")
+def test_padded_places_in_evaluation(options: str, padding: str, norm: bool) -> None:
+    """PyTorch leaves them out and gives zeros, under conditions; the same ones hold here."""
+    how = {"nhead": H, "dim_feedforward": 16, "batch_first": True, **ENCODERS[options]}
+
+    def encoder(library: Any) -> Any:
+        activation = library.tanh if how.get("activation") is np.tanh else how.get("activation", "relu")
+        layer = library.nn.TransformerEncoderLayer(D, **{**how, "activation": activation})
+        last = library.nn.LayerNorm(D) if norm else None
+        return library.nn.TransformerEncoder(layer, 2, last)
+
+    mine, other = twinned(encoder(minigrad), encoder(torch), "cpu")
+    mine.eval(), other.eval()
+    x, tx = pair(array(S, how["batch_first"]), "cpu")
+    mask, tmask = pair(PADDINGS[padding], "cpu")
+    seen = slice(1, None) if padding == "all" else slice(None)  # PyTorch's other rows are NaN, ours are not
+    for recorded in (False, True):
+        with minigrad.set_grad_enabled(recorded), torch.set_grad_enabled(recorded):
+            out, expected = mine(x, src_key_padding_mask=mask), other(tx, src_key_padding_mask=tmask)
+        rows = (seen,) if how["batch_first"] else (slice(None), seen)
+        assert_close(host(out)[rows], host(expected)[rows])
+
+
+def test_blocks_that_a_subclass_replaces() -> None:
+    class Quiet(nn.TransformerEncoderLayer):
+        def _sa_block(self, x: Any, attn_mask: Any, key_padding_mask: Any, is_causal: bool = False) -> Any:
+            return x * 0
+
+        def _ff_block(self, x: Any) -> Any:
+            return x
+
+    x = minigrad.randn(2, 3, 8)
+    layer = Quiet(8, 2, norm_first=True)
+    np.testing.assert_allclose(host(layer(x)), host(x + layer.norm2(x)))
+    with pytest.raises(RuntimeError, match="should be relu/gelu, not swish"):
+        nn.TransformerEncoderLayer(8, 2, activation="swish")
+    copies = _get_clones(layer, 2)
+    assert isinstance(copies, nn.ModuleList) and copies[0] is not copies[1]
+    assert host(copies[0].linear1.weight).tolist() == host(layer.linear1.weight).tolist()

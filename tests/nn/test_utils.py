@@ -79,3 +79,90 @@ def test_pad_sequence(batch_first: bool, side: str, device: str) -> None:
     expected = torch.nn.utils.rnn.pad_sequence([torch.from_numpy(a) for a in arrays], batch_first, -1, side)
     assert_close(found, expected)
     assert host(found).dtype == np.int64
+
+
+def test_scaling_by_a_norm_that_is_known(device: str) -> None:
+    mine, other = parameters(device)
+    total = nn.utils.get_total_norm([p.grad for p in mine[:-1]], foreach=False)
+    assert_close(total, torch.nn.utils.get_total_norm([p.grad for p in other[:-1]]))
+    nn.utils.clip_grads_with_norm_(mine, 0.5, total, foreach=None)
+    torch.nn.utils.clip_grads_with_norm_(other, 0.5, torch.tensor(host(total)))
+    for p, t in zip(mine[:-1], other, strict=False):
+        assert_close(p.grad, t.grad)
+
+
+def test_the_old_name_of_clipping_and_an_empty_generator() -> None:
+    mine, other = parameters("cpu")
+    with pytest.warns(FutureWarning, match="clip_grad_norm is now deprecated"):
+        found = nn.utils.clip_grad_norm(mine, 1.0)
+    assert_close(found, torch.nn.utils.clip_grad_norm_(other, 1.0))
+    with pytest.warns(UserWarning, match="empty generator"):
+        assert nn.utils.clip_grad_norm_((p for p in ()), 1.0).item() == 0.0
+
+
+LAYERS: dict[str, Any] = {
+    "Linear": lambda n: (n.Linear(3, 4), (5, 3)),
+    "Linear, one norm": lambda n: (n.Linear(3, 4), (5, 3)),
+    "Linear, by column": lambda n: (n.Linear(3, 4), (5, 3)),
+}
+DIMS = {"Linear": 0, "Linear, one norm": None, "Linear, by column": 1}
+
+
+@pytest.mark.parametrize("name", LAYERS)
+@pytest.mark.filterwarnings("ignore:`torch.nn.utils.weight_norm`")
+def test_weight_norm(name: str) -> None:
+    x = rng.standard_normal(LAYERS[name](nn)[1])
+    weight = rng.standard_normal((4, 3))
+    nets = []
+    for library in (minigrad, torch):
+        net = LAYERS[name](library.nn)[0].double()
+        net.weight.data = library.tensor(weight)
+        net.bias.data.fill_(0.25)
+        assert library.nn.utils.weight_norm(net, dim=DIMS[name]) is net
+        net(library.tensor(x)).square().sum().backward()
+        nets.append(net)
+    mine, other = nets
+    assert list(mine.state_dict()) == list(other.state_dict())
+    for (key, p), t in zip(mine.named_parameters(), other.parameters(), strict=True):
+        assert_close(p, t, what=key)
+        assert_close(p.grad, t.grad, what=key)
+    mine.weight_g.data *= 2
+    assert_close(host(mine(minigrad.tensor(x))) - 0.25, 2 * (x @ weight.T))
+    with pytest.raises(RuntimeError, match="two weight_norm hooks on the same parameter weight"):
+        nn.utils.weight_norm(mine)
+    nn.utils.remove_weight_norm(mine)
+    assert sorted(mine.state_dict()) == ["bias", "weight"] and isinstance(mine.weight, nn.Parameter)
+    assert_close(mine.weight, 2 * weight)
+    with pytest.raises(ValueError, match="weight_norm of 'weight' not found"):
+        nn.utils.remove_weight_norm(mine)
+
+
+def test_a_module_made_without_drawing() -> None:
+    minigrad.manual_seed(3)
+    expected = minigrad.rand(2).tolist()
+    minigrad.manual_seed(3)
+    made = nn.utils.skip_init(nn.Linear, 3, 4, bias=False, dtype=minigrad.float64)
+    assert minigrad.rand(2).tolist() == expected
+    assert made.weight.shape == (4, 3) and made.weight.dtype is minigrad.float64
+    with pytest.raises(RuntimeError, match="must support a 'device' arg"):
+        nn.utils.skip_init(nn.ReLU)
+
+
+def test_a_module_called_with_other_values() -> None:
+    from minigrad.nn.utils.stateless import functional_call
+
+    net = nn.Sequential(nn.Linear(2, 2), nn.Linear(2, 2, bias=False))
+    net[1].weight = net[0].weight
+    before = dict(net.named_parameters())
+    given = {"0.weight": minigrad.eye(2).requires_grad_(), "0.bias": minigrad.ones(2)}
+    x = minigrad.tensor([[1.0, 2.0]])
+    out = functional_call(net, given, x)
+    assert out.tolist() == [[2.0, 3.0]]
+    out.sum().backward()
+    assert given["0.weight"].grad is not None and net[0].weight.grad is None
+    assert all(before[name] is p for name, p in net.named_parameters())
+    with pytest.raises(RuntimeError, match=r"unexpected names \['2.weight'\]"):
+        functional_call(net, {"2.weight": x}, (x,))
+    with pytest.raises(RuntimeError, match=r"missing names \['0.bias'\]"):
+        functional_call(net, [{"0.weight": minigrad.eye(2)}], x, strict=True)
+    assert functional_call(net, {"0.weight": minigrad.eye(2)}, (x,), tie_weights=False).shape == (1, 2)

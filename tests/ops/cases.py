@@ -20,12 +20,15 @@ import minigrad
 from minigrad.ops import activation as activations
 from minigrad.ops import (
     attention,
+    convolution,
     dropout,
     elementwise,
     indexing,
     linear,
     loss,
     normalization,
+    pooling,
+    recurrent,
     shape,
     softmax,
 )
@@ -475,6 +478,28 @@ case("topk", lambda t, x: x.topk(2, dim=-1), (2, 40), numeric=False)
 case("gather", lambda t, x: x.max(dim=1)[0], (3, 4))
 case("gather", lambda t, x: x.min(0, keepdim=True).values, (3, 4))
 
+# The tail of PyTorch's names: one line an op ----------------------------------------------------------------
+
+for _name in ("sinh", "cosh", "asinh", "erfc"):
+    case(_name, lambda t, x, f=_name: getattr(t, f)(x), (3, 4), extreme=_name == "asinh")
+for _name in ("asin", "acos", "atanh", "erfinv"):
+    case(_name, lambda t, x, f=_name: getattr(t, f)(x), between(-0.8, 0.8, 2, 3))
+case("acosh", lambda t, x: t.acosh(x), between(1.2, 3, 2, 3))
+for _a, _b in _PAIRS[:4]:
+    for _name in ("hypot", "logaddexp"):
+        case(_name, lambda t, a, b, f=_name: getattr(t, f)(a, b), _a, _b)
+case("logcumsumexp", lambda t, x: t.logcumsumexp(x, 1), (2, 5))
+case("logcumsumexp", lambda t, x: x.logcumsumexp(dim=0), (3, 2))
+case("unfold", lambda t, x: x.unfold(1, 3, 2), (2, 7, 2))
+case("unfold", lambda t, x: x.unfold(-1, 2, 1), (2, 4))
+case("as_strided", lambda t, x: t.as_strided(x.contiguous(), (2, 3), (1, 2), 1), (3, 4))
+case("inverse", lambda t, x: t.linalg.inv(x + 3 * t.eye(3).to(x)), (2, 3, 3))
+case("det", lambda t, x: t.linalg.det(x + 2 * t.eye(3).to(x)), (2, 3, 3))
+case("slogdet", lambda t, x: t.slogdet(x + 2 * t.eye(3).to(x))[1], (3, 3))
+case("solve", lambda t, a, b: t.linalg.solve(a + 3 * t.eye(3).to(a), b), (3, 3),
+     (3, 2))  # fmt: skip
+case("cholesky", lambda t, x: t.linalg.cholesky(x @ x.mT + t.eye(3).to(x)), (2, 3, 3))
+
 # Fused ops -------------------------------------------------------------------------------------------------
 
 for _dim in (0, 1, -1):
@@ -602,6 +627,119 @@ case(
     theirs=lambda t, q, k, v, m: _attend(t, q, k, v, attn_mask=m),
 )
 
+# Windows ---------------------------------------------------------------------------------------------------
+
+_ALONG = convolution.Window((3,), (2,), ((2, 2),), (2,))  # F.conv1d(..., stride=2, padding=2, dilation=2)
+_OVER = convolution.Window((2, 3), (1, 2), ((0, 0), (1, 1)), (2, 1))
+_OVER_AS = {"stride": (1, 2), "padding": (0, 1), "dilation": (2, 1)}
+_ONE = convolution.Window((1,), (1,), ((0, 0),), (1,))
+
+
+def _conv1d(t: Any, x: Any, w: Any, b: Any = None, groups: int = 1) -> Any:
+    return t.nn.functional.conv1d(x, w, b, stride=2, padding=2, dilation=2, groups=groups)
+
+
+def _slope(t: Any, name: str, y: Any, of: Any, *others: Any, **how: Any) -> Any:
+    """In torch: the gradient of a convolution by an input ``of`` zeros, y being the result's."""
+    with t.enable_grad():
+        zeros = of.requires_grad_()
+        out = getattr(t.nn.functional, name)(*(zeros if o is None else o for o in others), **how)
+        return t.autograd.grad(out, zeros, y, create_graph=True)[0]
+
+
+case("convolve", lambda t, *a: convolution.convolve(*a, _ALONG), (2, 3, 7), (4, 3, 3), (4,), theirs=_conv1d)
+case(
+    "convolve",
+    lambda t, x, w: convolution.convolve(x, w, None, _ALONG, 2),
+    (1, 4, 6),
+    (2, 2, 3),
+    theirs=lambda t, x, w: _conv1d(t, x, w, groups=2),
+)
+case(
+    "convolve",
+    lambda t, *a: convolution.convolve(*a, _OVER, 2),
+    (2, 2, 4, 5),
+    (4, 1, 2, 3),
+    (4,),
+    theirs=lambda t, *a: t.nn.functional.conv2d(*a, **_OVER_AS, groups=2),
+)
+case(
+    "convolve",
+    lambda t, *a: convolution.convolve(*a, _ONE),
+    (0, 3, 4),
+    (2, 3, 1),
+    (2,),
+    theirs=lambda t, *a: t.nn.functional.conv1d(*a),
+)
+case(
+    "convolve_back",
+    lambda t, y, w: convolution.convolve_back(y, w, _ALONG, 1, (6,)),
+    (2, 4, 3),
+    (4, 3, 3),
+    theirs=lambda t, y, w: t.nn.functional.conv_transpose1d(y, w, None, 2, 2, 1, 1, 2),
+)
+case(
+    "convolve_back",
+    lambda t, y, w: convolution.convolve_back(y, w, _OVER, 2, (4, 5)),
+    (1, 4, 2, 3),
+    (4, 1, 2, 3),
+    theirs=lambda t, y, w: t.nn.functional.conv_transpose2d(y, w, None, (1, 2), (0, 1), 0, 2, (2, 1)),
+)
+case(
+    "convolve_weight",
+    lambda t, x, y: convolution.convolve_weight(x, y, _ALONG, 2),
+    (2, 4, 7),
+    (2, 6, 4),
+    theirs=lambda t, x, y: _slope(
+        t, "conv1d", y, t.zeros(6, 2, 3, dtype=x.dtype), x, None, stride=2, padding=2, dilation=2, groups=2
+    ),
+)
+case(
+    "columns",
+    lambda t, x: convolution.columns(x, _OVER),
+    (2, 2, 4, 5),
+    theirs=lambda t, x: t.nn.functional.unfold(x, (2, 3), (2, 1), (0, 1), (1, 2))
+    .reshape(2, 2, 2, 3, 2, 3)
+    .permute(1, 2, 3, 0, 4, 5),
+)
+case(
+    "overlay",
+    lambda t, x: convolution.overlay(x, _OVER, (4, 5)),
+    (2, 2, 3, 2, 2, 3),
+    theirs=lambda t, x: t.nn.functional.fold(
+        x.permute(3, 0, 1, 2, 4, 5).reshape(2, 12, 6), (4, 5), (2, 3), (2, 1), (0, 1), (1, 2)
+    ),
+)
+case(
+    "window_sum",
+    lambda t, x: pooling.window_sum(x, convolution.Window((3,), (2,), ((1, 1),), (1,))),
+    (2, 3, 6),
+    theirs=lambda t, x: t.nn.functional.avg_pool1d(x, 3, 2, 1) * 3,
+)
+case(
+    "window_spread",
+    lambda t, x: pooling.window_spread(x, convolution.Window((3,), (2,), ((1, 1),), (1,)), (6,)),
+    (2, 3, 3),
+    theirs=lambda t, x: t.nn.functional.conv_transpose1d(
+        x, t.ones(3, 1, 3, dtype=x.dtype), None, 2, 1, 1, 3
+    ),
+)
+_CELLS = np.array([[[0, 2, 2], [4, 1, 3]]])
+case(
+    "pick",
+    lambda t, x, i: pooling.pick(x, i),
+    (1, 2, 5),
+    _CELLS,
+    theirs=lambda t, x, i: x.gather(2, i),
+)
+case(
+    "put_picked",
+    lambda t, x, i: pooling.put_picked(x, i, (5,)),
+    (1, 2, 3),
+    _CELLS,
+    theirs=lambda t, x, i: t.zeros(1, 2, 5, dtype=x.dtype).scatter_add(2, i, x),
+)
+
 # Nothing at all: tensors without elements ------------------------------------------------------------------
 
 for _name in ("exp", "relu", "sigmoid", "abs"):
@@ -661,3 +799,111 @@ case("split", lambda t, x: x.split(2), (0, 2))
 case("unbind", lambda t, x: x.unbind(0), (2, 0))
 case("broadcast_to", lambda t, x: x.expand(0, 3), (1, 3))
 case("sort", lambda t, x: x.sort(), (2, 0))
+
+# Recurrent layers: PyTorch's take the input and not the gates; there the identity makes one of the other ---
+
+_STEPS = (2, 2, 1)  # how many sequences have each step
+
+
+def _recurrent(
+    t: Any, mode: str, x: Any, weights: list[Any], states: list[Any], reverse: bool
+) -> tuple[Any, ...]:
+    """PyTorch's layer with both directions alike; the results of one of them."""
+    bias = weights[1:2] if mode == "gru" and len(weights) > 1 else []
+    known = [t.eye(x.shape[1], dtype=x.dtype), weights[0], *(t.zeros_like(b) for b in bias), *weights[1:]]
+    hx = tuple(t.stack([s, s]) for s in states)
+    sizes = t.tensor(_STEPS)
+    args = (x, sizes, hx if mode == "lstm" else hx[0], known * 2, bool(bias), 1, 0.0, False, True)
+    out, *last = getattr(t, mode)(*args)
+    return out.chunk(2, -1)[reverse], *(s[int(reverse)] for s in last)
+
+
+for _back in (False, True):
+    for _rectify in (False, True):
+        case(
+            "rnn",
+            lambda t, x, w, h, r=_back, f=_rectify: recurrent.rnn(x, w, h, _STEPS, r, f),
+            (5, 2),
+            (2, 2),
+            (2, 2),
+            theirs=lambda t, x, w, h, r=_back, f=_rectify: _recurrent(
+                t, "rnn_relu" if f else "rnn_tanh", x, [w], [h], r
+            ),
+        )
+    case(
+        "gru",
+        lambda t, x, w, b, h, r=_back: recurrent.gru(x, w, b, h, _STEPS, r),
+        (5, 6),
+        (6, 2),
+        (6,),
+        (2, 2),
+        theirs=lambda t, x, w, b, h, r=_back: _recurrent(t, "gru", x, [w, b], [h], r),
+        numeric=not _back,
+    )
+    case(
+        "lstm",
+        lambda t, x, w, h, c, r=_back: recurrent.lstm(x, w, None, h, c, _STEPS, r),
+        (5, 8),
+        (8, 2),
+        (2, 2),
+        (2, 2),
+        theirs=lambda t, x, w, h, c, r=_back: _recurrent(t, "lstm", x, [w], [h, c], r),
+        numeric=not _back,
+    )
+    case(
+        "lstm",
+        lambda t, x, w, p, h, c, r=_back: recurrent.lstm(x, w, p, h, c, _STEPS, r),
+        (5, 12),
+        (12, 2),
+        (2, 3),
+        (2, 2),
+        (2, 3),
+        theirs=lambda t, x, w, p, h, c, r=_back: _recurrent(t, "lstm", x, [w, p], [h, c], r),
+        numeric=not _back,
+    )
+case(
+    "gru",
+    lambda t, x, w, h: recurrent.gru(x, w, None, h, _STEPS),
+    (5, 6),
+    (6, 2),
+    (2, 2),
+    theirs=lambda t, x, w, h: _recurrent(t, "gru", x, [w], [h], False),
+)
+
+# Activations and losses that few programs use --------------------------------------------------------------
+
+for _name, _args in {
+    "hardtanh": (-0.7, 0.4),
+    "hardswish": (),
+    "hardshrink": (0.4,),
+    "softshrink": (0.4,),
+    "threshold": (0.2, -3.0),
+    "mish": (),
+}.items():
+    case(
+        _name,
+        lambda t, x, f=_name, a=_args: getattr(activations, f)(x, *a),
+        (3, 4),
+        theirs=lambda t, x, f=_name, a=_args: getattr(t.nn.functional, f)(x, *a),
+        extreme=True,
+    )
+case("hardtanh", lambda t, x: t.nn.functional.relu6(x), between(-3, 9, 3, 4), extreme=True)
+case("hardswish", lambda t, x: t.nn.functional.hardswish(x), between(-5, 5, 3, 4))
+case(  # PyTorch's own gradient is 1/6 in float32, whatever the dtype
+    "hardsigmoid",
+    lambda t, x: t.nn.functional.hardsigmoid(x),
+    between(-5, 5, 3, 4),
+    theirs=lambda t, x: (x + 3).clamp(0, 6) / 6,
+    extreme=True,
+)
+case("scaled_elu", lambda t, x: t.nn.functional.selu(x), (3, 4), extreme=True)
+case("scaled_elu", lambda t, x: t.nn.functional.celu(x, 2.0), (3, 4), extreme=True)  # 1 / α is float32 in PyTorch
+for _shape, _slopes in [((3, 2, 2), (2,)), ((3, 2), (2,)), ((4,), (1,)), ((2, 3), (1,)), ((2, 3), ()), ((), (1,))]:
+    case("prelu", lambda t, x, w: t.prelu(x, w) if t is not minigrad else t.nn.functional.prelu(x, w), _shape, _slopes)
+case(
+    "binary_cross_entropy",
+    lambda t, x, y: loss.binary_cross_entropy(x, y),
+    between(0.1, 0.9, 3, 4),
+    between(0.0, 1.0, 3, 4),
+    theirs=lambda t, x, y: t.nn.functional.binary_cross_entropy(x, y, reduction="none"),
+)

@@ -3,17 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
-from ...autograd.tape import apply, mutate
+import numpy as np
+
+from ...autograd.tape import apply, mutate, wrap
+from ...backend import of
+from ...backend.random import default_generator
 from ...functions import pointwise
 from ...functions.arguments import axis
-from ...functions.creation import rand
+from ...functions.random import rand
+from ...ops import activation as a
 from ...ops import elementwise as e
 from ...ops.op import Op
 from ...tensor import Tensor
+from ._checks import same_dtype
 
 tanh, sigmoid, gelu = pointwise.tanh, pointwise.sigmoid, pointwise.gelu
+_SELU = (1.6732632423543772, 1.0507009873554805, 1.0)  # mean 0 and variance 1 stay so (Klambauer et al. 2017)
 
 
 def _activate(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
@@ -42,6 +51,150 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return _activate(e.leaky_relu, input, inplace, negative_slope)
 
 
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)), elementwise (Klambauer et al. 2017)."""
+    return _activate(a.scaled_elu, input, inplace, *_SELU)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x for x > 0, else α (exp(x / α) - 1), elementwise (Barron 2017).
+
+    Raises:
+        RuntimeError: α is 0.
+    """
+    if alpha == 0:
+        raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
+    return _activate(a.scaled_elu, input, inplace, alpha, 1.0, 1 / alpha)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x tanh ln(1 + eˣ), elementwise (Misra 2019)."""
+    return _activate(a.mish, input, inplace)
+
+
+def hardtanh(
+    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
+) -> Tensor:
+    """x held within [min_val, max_val], elementwise.
+
+    Raises:
+        ValueError: min_val is above max_val.
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return _activate(a.hardtanh, input, inplace, min_val, max_val)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """x held within [0, 6], elementwise (Krizhevsky 2010)."""
+    return _activate(a.hardtanh, input, inplace, 0, 6)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """x / 6 + 1 / 2 held within [0, 1], elementwise (Courbariaux et al. 2015)."""
+    return _activate(a.hardsigmoid, input, inplace)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x hardsigmoid(x), elementwise (Howard et al. 2019)."""
+    return _activate(a.hardswish, input, inplace)
+
+
+def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 where |x| <= λ, else x, elementwise."""
+    return _activate(a.hardshrink, input, False, lambd)
+
+
+def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
+    """0 where |x| <= λ, else x - λ sign x, elementwise.
+
+    Raises:
+        RuntimeError: λ is negative.
+    """
+    if lambd < 0:
+        raise RuntimeError(f"softshrink: lambda must not be negative, but found {lambd}")
+    return _activate(a.softshrink, input, False, lambd)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh x, elementwise."""
+    out: Tensor = input - tanh(input)
+    return out
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|), elementwise."""
+    out: Tensor = input / (input.abs() + 1)
+    return out
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x above the threshold, else ``value``, elementwise."""
+    return _activate(a.threshold, input, inplace, threshold, value)
+
+
+def prelu(input: Tensor, weight: Tensor) -> Tensor:
+    """x for x > 0, else weight · x, elementwise (He et al. 2015).
+
+    Args:
+        input: (N, C, ...), (N) or ().
+        weight: a slope for each channel, (C), or one for all, (1) or ().
+
+    Raises:
+        RuntimeError: shapes or dtypes that do not fit.
+    """
+    same_dtype("prelu", input, weight=weight)
+    if weight.array.ndim > 1:
+        raise RuntimeError(f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: {weight.ndim = }")
+    ndim, count = input.array.ndim, weight.array.size
+    if count == 1:
+        return apply(a.prelu, (input, weight.reshape(())))
+    channels = input.array.shape[1] if ndim > 1 else 1
+    if not ndim or count != channels:
+        raise RuntimeError(
+            f"prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} "
+            f"and channel size = {channels}."
+        )
+    return apply(a.prelu, (input, weight.reshape(count, *(1,) * (ndim - 2))))  # (C) -> (C, 1, ...)
+
+
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+          inplace: bool = False) -> Tensor:  # fmt: skip
+    """x for x > 0, else r · x, elementwise; r is uniform in [lower, upper) for each element in training, and
+    else their middle (Xu et al. 2015).
+
+    Raises:
+        RuntimeError: lower is above upper.
+    """
+    if lower > upper:
+        raise RuntimeError("Lower bound should be less than or equal to the upper bound")
+    if not training:
+        return leaky_relu(input, (lower + upper) / 2, inplace)
+    backend = of(input.array)
+    negative = backend.to_numpy(input.array) <= 0
+    slopes = np.ones(negative.shape, input.array.dtype)
+    drawn = default_generator.uniform((int(negative.sum()),), np.float64)  # for these elements alone
+    slopes[negative] = drawn * (upper - lower) + lower
+    return _activate(e.mul, input, inplace, wrap(backend.asarray(slopes, backend.device_of(input.array))))
+
+
+def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function of this file, working in place."""
+
+    @wraps(function)
+    def changed(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+        return function(input, *args, **kwargs, inplace=True)
+
+    changed.__name__ = changed.__qualname__ = f"{function.__name__}_"
+    changed.__doc__ = f"In place: {function.__doc__}"
+    return changed
+
+
+relu_, elu_, selu_, celu_, leaky_relu_, hardtanh_, threshold_, rrelu_ = map(
+    _in_place, (relu, elu, selu, celu, leaky_relu, hardtanh, threshold, rrelu)
+)
+
+
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:
     """ln(1 + eᵝˣ) / β, elementwise; x itself where βx is above the threshold."""
     return _activate(e.softplus, input, False, float(beta), float(threshold))
@@ -61,8 +214,8 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     length = input.array.shape[axis(dim, input.array.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {length}")
-    a, b = input.chunk(2, dim)
-    out: Tensor = a * b.sigmoid()
+    value, gate = input.chunk(2, dim)
+    out: Tensor = value * gate.sigmoid()
     return out
 
 

@@ -30,7 +30,7 @@ def scaled_dot_product_attention(
         enable_gqa: key and value may have fewer heads (axis -3) than the query, each shared by several.
 
     Returns:
-        (..., T, Dv). A query that may attend to nothing gets zeros, where PyTorch gives NaN.
+        (..., T, Dv). A query that may attend to nothing gets zeros.
 
     Raises:
         RuntimeError: shapes or dtypes that do not fit, or a mask given together with ``is_causal``.

@@ -1,10 +1,12 @@
-"""Dropout."""
+"""Dropout: of elements, and of whole channels."""
 
 from __future__ import annotations
 
+import math
+import warnings
 from typing import Any
 
-from ...autograd.tape import apply, mutate
+from ...autograd.tape import apply, mutate, wrap
 from ...backend import of, random
 from ...ops.dropout import dropout as op
 from ...tensor import Tensor
@@ -21,8 +23,104 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
     probability("dropout", p)
     if not training or p == 0.0:
         return input
-    args = (input, keep_mask(input, input.array.shape, p, input.array.strides), 0.0 if p == 1 else 1 / (1 - p))
+    keep = keep_mask(input, input.array.shape, p, input.array.strides)
+    args = (input, keep, 0.0 if p == 1 else 1 / (1 - p))
     return mutate(input, op, args) if inplace else apply(op, args)
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L).
+
+    Raises:
+        ValueError: ``p`` is no probability. RuntimeError: an input of another number of axes.
+    """
+    probability("dropout", p)
+    ndim = input.array.ndim
+    if ndim not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input: it takes (N, C, L) or (C, L)"
+        )
+    return _channels(input, p, training, inplace, batched=ndim == 3)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """``dropout`` of whole channels: input (N, C, H, W); three axes are taken as (N, C, L)."""
+    probability("dropout", p)
+    _warn_of_axes("dropout2d", input, (3, 4))
+    if input.array.ndim == 3:
+        warnings.warn(
+            "dropout2d: Received a 3D input, which is interpreted as (N, C, L), as PyTorch does. To drop "
+            "channels of (C, H, W), add an axis for the batch; for (N, C, L) there is dropout1d.",
+            stacklevel=2,
+        )
+    return _channels(input, p, training, inplace, batched=True)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """``dropout`` of whole channels: input (N, C, D, H, W) or (C, D, H, W)."""
+    probability("dropout", p)
+    _warn_of_axes("dropout3d", input, (4, 5))
+    return _channels(input, p, training, inplace, batched=input.array.ndim != 4)
+
+
+def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
+    ndim = input.array.ndim
+    if ndim not in usual:
+        warnings.warn(
+            f"{name}: Received a {ndim}-D input, which PyTorch deprecates: {name} is for inputs of "
+            f"{usual[0]} or {usual[1]} axes. To drop elements use dropout.",
+            stacklevel=3,
+        )
+
+
+def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
+    """``dropout`` with one draw for each channel of each sample."""
+    if not training or p == 0.0 or not input.array.size:
+        return input
+    keep = _channel_mask(input, p, 2 if batched else 1)
+    scaled: Tensor = wrap(keep.astype(input.array.dtype)).mul_(0.0 if p == 1 else 1 / (1 - p))
+    return input.mul_(scaled) if inplace else input * scaled
+
+
+def _channel_mask(input: Tensor, p: float, lead: int) -> Any:
+    """A draw for each element of the first axes, the others of length 1."""
+    if input.array.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    shape = input.array.shape
+    return keep_mask(input, (*shape[:lead], *(1,) * (len(shape) - lead)), p)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean 0 and variance 1, for SELU: what is dropped becomes SELU's least value, and a
+    linear map follows (Klambauer et al. 2017).
+
+    Raises:
+        ValueError: ``p`` is no probability.
+    """
+    probability("dropout", p)
+    if not training or p == 0.0 or not input.array.size:
+        return input
+    return _alpha(input, keep_mask(input, input.array.shape, p, input.array.strides), p, inplace)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
+                          ) -> Tensor:  # fmt: skip
+    """``alpha_dropout`` of whole channels: input (N, C, ...)."""
+    probability("dropout", p)
+    if not training or p == 0.0 or not input.array.size:
+        return input
+    return _alpha(input, _channel_mask(input, p, 2), p, inplace)
+
+
+def _alpha(input: Tensor, keep: Any, p: float, inplace: bool) -> Tensor:
+    least = 1.7580993408473766  # SELU goes to minus this: scale times alpha
+    slope = 0.0 if p == 1 else 1 / math.sqrt((least * least * p + 1) * (1 - p))
+    mask: Tensor = wrap(keep.astype(input.array.dtype))
+    shift = (mask - 1) * (least * slope) + least * slope * p
+    if inplace:
+        return input.mul_(mask * slope).add_(shift)
+    out: Tensor = input * (mask * slope) + shift
+    return out
 
 
 def keep_mask(like: Tensor, shape: tuple[int, ...], p: float, strides: tuple[int, ...] | None = None) -> Any:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from ...autograd import no_grad
 from ...autograd.tape import apply
 from ...functions.creation import arange
+from ...functions.indexing import unique
 from ...functions.linalg import einsum
+from ...functions.pointwise import where
+from ...functions.reduction import norm
 from ...ops import indexing as index_ops
 from ...ops import linear as linear_ops
 from ...tensor import Tensor
@@ -42,17 +46,15 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
 
     Args:
         padding_idx: a row that gets no gradient.
+        max_norm: rows that are looked up are first scaled down, in place, to a norm (of ``norm_type``) of at
+            most this.
+        scale_grad_by_freq: the gradient of a row is divided by how often it is looked up here.
         sparse: taken and without effect: gradients are dense.
 
     Raises:
         RuntimeError: indices that are no integers. IndexError: an index outside 0 .. V - 1 (checked on the
             CPU).
-        NotImplementedError: ``max_norm`` or ``scale_grad_by_freq``.
     """
-    if max_norm is not None or scale_grad_by_freq:
-        raise NotImplementedError(
-            "embedding: max_norm and scale_grad_by_freq are not provided: scale the weight yourself"
-        )
     if input.array.dtype.kind not in "iu":
         raise RuntimeError(
             f"embedding: expected indices of an integer dtype, but got {input.dtype}: use .long()"
@@ -63,7 +65,24 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
             raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
         padding_idx %= rows
     index_ops.check_indices(input.array, rows, "embedding")
-    return apply(index_ops.embedding, (weight, input, padding_idx))
+    if max_norm is not None:
+        _renormed(weight, input, max_norm, norm_type)
+    out: Tensor = apply(index_ops.embedding, (weight, input, padding_idx))
+    if scale_grad_by_freq and out.requires_grad:
+        _, which, counts = unique(input, return_inverse=True, return_counts=True)
+        often = counts[which].unsqueeze(-1)
+        out.register_hook(lambda g: g / often)
+        out = out.clone()  # what the caller holds has the gradient as it arrived
+    return out
+
+
+@no_grad()
+def _renormed(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scale down, in place, the rows that are looked up and longer than ``max_norm``."""
+    used = unique(input)
+    rows = weight[used]
+    length = norm(rows, norm_type, dim=-1, keepdim=True)
+    weight[used] = where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
@@ -76,6 +95,10 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
         if tensor.numel() == 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor: pass num_classes")
         num_classes = int(tensor.max().item()) + 1
-    index_ops.check_indices(tensor.array, num_classes, "one_hot")
+    elif num_classes == 0:
+        raise RuntimeError("num_classes should be positive")
+    if tensor.numel() and (int(tensor.min()) < 0 or int(tensor.max()) >= num_classes):
+        told = "non-negative" if int(tensor.min()) < 0 else f"smaller than num_classes ({num_classes})"
+        raise RuntimeError(f"one_hot: Class values must be {told}")
     out: Tensor = (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
     return out

@@ -1,16 +1,18 @@
-"""Normalisations and distances."""
+"""Normalisations."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 
+from ...autograd import no_grad
 from ...autograd.tape import apply
-from ...backend import dtype as dt
 from ...functions import reduction
 from ...ops import normalization as ops
 from ...tensor import Tensor
 from ._checks import same_dtype
+from .padding import pad
+from .pooling import avg_pool1d
 
 _EPSILON = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}  # from 1 to the next number, by bytes
 
@@ -67,16 +69,146 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
-    """x / max(‖x‖ₚ, eps) along ``dim``."""
-    out: Tensor = input / reduction.norm(input, p, dim, True).clamp_min(eps)
+def batch_norm(
+    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
+    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """(x - mean) / √(variance + eps) · weight + bias for each channel (Ioffe and Szegedy 2015).
+
+    Args:
+        input: (N, C) or (N, C, *lengths).
+        running_mean, running_var: (C), or None. In training they move by ``momentum`` towards the batch's,
+            in place; otherwise they are what is taken for its mean and variance.
+        weight, bias: (C), or None.
+
+    Raises:
+        ValueError: one value a channel in training. RuntimeError: statistics or weights that do not fit.
+    """
+    shape = input.array.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"batch_norm: expected an input (N, C, ...), but got one of size {list(shape)}")
+    _check_channels("batch_norm", shape[1], running_mean=running_mean, running_var=running_var,
+                    weight=weight, bias=bias)  # fmt: skip
+    same_dtype("batch_norm", input, weight=weight, bias=bias)
+    dims = (0, *range(2, len(shape)))
+    if not training:
+        if running_mean is None or running_var is None:
+            raise RuntimeError("batch_norm: running_mean and running_var must be defined in evaluation mode")
+        mean, var = _by_channel(running_mean, len(shape)), _by_channel(running_var, len(shape))
+        return _scaled(input - mean, var, weight, bias, eps)
+    count = input.array.size // max(shape[1], 1)
+    _check_several(count, input)
+    mean = input.mean(dims, keepdim=True)
+    centred = input - mean
+    var = centred.square().mean(dims, keepdim=True)
+    _move(running_mean, mean.detach().reshape(-1), momentum)
+    _move(running_var, var.detach().reshape(-1) * (count / max(count - 1, 1)), momentum)
+    return _scaled(centred, var, weight, bias, eps)
+
+
+def _by_channel(values: Tensor, ndim: int) -> Tensor:
+    """(C) -> (C, 1, ...), which broadcasts to (N, C, ...)."""
+    return values.reshape(-1, *(1,) * (ndim - 2))
+
+
+def _scaled(centred: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
+    """The end of a normalisation by channel: x / √(var + eps) · weight + bias."""
+    scale, ndim = (var + eps).rsqrt(), centred.array.ndim
+    out: Tensor = centred * (scale if weight is None else scale * _by_channel(weight, ndim))
+    return out if bias is None else out + _by_channel(bias, ndim)
+
+
+def _move(running: Tensor | None, now: Tensor, momentum: float) -> None:
+    """Bring a running statistic nearer to that of the batch, in place."""
+    if running is not None:
+        with no_grad():
+            running.mul_(1 - momentum).add_(now.to(running) * momentum)
+
+
+def _check_channels(name: str, channels: int, **others: Tensor | None) -> None:
+    for told, tensor in others.items():
+        if tensor is not None and tuple(tensor.array.shape) != (channels,):
+            raise RuntimeError(
+                f"{name}: {told} should contain {channels} elements not {tensor.array.size}: the input has "
+                f"{channels} channels"
+            )
+
+
+def _check_several(values: int, input: Tensor) -> None:
+    if values == 1:
+        raise ValueError(
+            f"Expected more than 1 value per channel when training, got input size {input.shape}"
+        )
+
+
+def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
+               eps: float = 1e-5) -> Tensor:  # fmt: skip
+    """(x - mean) / √(variance + eps) · weight + bias, over each group of channels (Wu and He 2018).
+
+    Args:
+        input: (N, C, ...). num_groups: into how many the channels are cut. weight, bias: (C), or None.
+
+    Raises:
+        RuntimeError: C cannot be cut so, or weights that do not fit. ValueError: groups of one value.
+    """
+    shape = input.array.shape
+    if len(shape) < 2:
+        raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
+    if num_groups < 1 or shape[1] % num_groups:
+        raise RuntimeError(
+            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
+            f"{list(shape)} and num_groups={num_groups}"
+        )
+    _check_several(math.prod(shape) // num_groups, input)
+    _check_channels("group_norm", shape[1], weight=weight, bias=bias)
+    same_dtype("group_norm", input, weight=weight, bias=bias)
+    flat = input.reshape(shape[0], num_groups, math.prod(shape[1:]) // num_groups)
+    out: Tensor = apply(ops.layer_norm, (flat, None, None, float(eps))).reshape(shape)
+    out = out if weight is None else out * _by_channel(weight, len(shape))
+    return out if bias is None else out + _by_channel(bias, len(shape))
+
+
+def instance_norm(
+    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
+    weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
+    momentum: float = 0.1, eps: float = 1e-5,
+) -> Tensor:  # fmt: skip
+    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016).
+
+    Args: as in ``batch_norm``; running statistics take the mean over the samples.
+        use_input_stats: whether mean and variance are the input's, and not the running ones.
+    """
+    if not use_input_stats:
+        return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
+    shape = input.array.shape
+    if math.prod(shape[2:]) == 1:
+        raise ValueError(
+            f"Expected more than 1 spatial element when training, got input size {input.shape}"
+        )
+    _check_channels("instance_norm", shape[1], running_mean=running_mean, running_var=running_var)
+    if running_mean is not None or running_var is not None:
+        flat = input.detach().reshape(*shape[:2], -1)
+        _move(running_mean, flat.mean((0, 2)), momentum)
+        _move(running_var, flat.var(2).mean(0), momentum)
+    return group_norm(input, shape[1], weight, bias, eps)
+
+
+def local_response_norm(
+    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
+) -> Tensor:
+    """x / (k + alpha · mean of x² over ``size`` neighbouring channels)ᵝ (Krizhevsky et al. 2012)."""
+    if input.array.ndim < 3:
+        raise ValueError(
+            f"Expected 3D or higher dimensionality input (got {input.array.ndim} dimensions)"
+        )
+    n, c = input.array.shape[:2]
+    flat = input.square().reshape(n, c, -1).transpose(1, 2)  # (N, P, C)
+    means = avg_pool1d(pad(flat, (size // 2, (size - 1) // 2)), size, 1)
+    out: Tensor = input / (means.transpose(1, 2).reshape(input.shape) * alpha + k).pow(beta)
     return out
 
 
-def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
-    """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``; the operands broadcast."""
-    common = dt.result_type(x1.array, x2.array)
-    x1, x2 = x1.to(common), x2.to(common)
-    norms = [reduction.norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
-    out: Tensor = ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
+    """x / max(‖x‖ₚ, eps) along ``dim``."""
+    out: Tensor = input / reduction.norm(input, p, dim, True).clamp_min(eps)
     return out

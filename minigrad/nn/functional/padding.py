@@ -1,28 +1,33 @@
-"""Padding with a constant."""
+"""Padding: with a constant, or with what the axis itself holds."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from ...autograd.tape import apply
+from ...functions.shaping import cat
 from ...ops import shape as ops
 from ...tensor import Tensor
 
+_MODES = ("constant", "reflect", "replicate", "circular")
+
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Elements of a constant before and after axes; negative numbers take elements away.
+    """Elements before and after axes; negative numbers take elements away.
 
     Args:
         pad: (before, after) of the last axis, then of the last but one, and so on.
+        mode: "constant", "reflect" (mirrored, the edge not twice), "replicate" (the edge again) or "circular"
+            (from the other end). These three leave the first axis (unbatched) or two as they are.
         value: the constant, 0 if None.
 
     Raises:
         RuntimeError: an odd number of widths, more than there are axes, or an axis shorter than what is taken
-            away.
-        NotImplementedError: another mode than "constant".
+            away or mirrored.
+        NotImplementedError: another mode, or axes that this mode does not pad.
     """
-    if mode != "constant":
-        raise NotImplementedError(f"pad: mode {mode!r} is not provided, only 'constant'")
+    if mode not in _MODES:
+        raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of {', '.join(_MODES)}")
     ndim = input.array.ndim
     if len(pad) % 2 or len(pad) // 2 > ndim:
         raise RuntimeError(
@@ -31,13 +36,57 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         )
     pairs = [(0, 0)] * (ndim - len(pad) // 2)
     pairs += [(int(pad[i]), int(pad[i + 1])) for i in range(len(pad) - 2, -1, -2)]
+    input = _cropped(input, pairs)
+    if mode != "constant":
+        if value:
+            raise RuntimeError(f'Padding mode "{mode}" doesn\'t take in value argument')
+        return _pad_with_itself(input, pairs, len(pad) // 2, mode)
+    widths = tuple((max(before, 0), max(after, 0)) for before, after in pairs)
+    if not any(b or a for b, a in widths):
+        return input.clone()
+    return apply(ops.pad, (input, widths, 0.0 if value is None else value))
+
+
+def _cropped(input: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
+    """Without what negative widths take away."""
     for axis, ((before, after), n) in enumerate(zip(pairs, input.array.shape, strict=True)):
         if n + before + after < 0 or n + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError(f"pad: ({before}, {after}) takes more away than axis {axis} of length {n} has")
         if min(before, after) < 0:
             start = max(-before, 0)
             input = input.narrow(axis, start, n - start - max(-after, 0))
-    widths = tuple((max(before, 0), max(after, 0)) for before, after in pairs)
-    if not any(b or a for b, a in widths):
-        return input.clone()
-    return apply(ops.pad, (input, widths, 0.0 if value is None else value))
+    return input
+
+
+def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, mode: str) -> Tensor:
+    ndim = input.array.ndim
+    if ndim not in (padded + 1, padded + 2) or not 1 <= padded <= 3:
+        raise NotImplementedError(
+            f"pad: mode {mode!r} pads the last 1 axis of 2 or 3, the last 2 of 3 or 4, or the last 3 of 4 or "
+            f"5; given {padded} pairs for {ndim} axes"
+        )
+    for axis in range(ndim - padded, ndim):
+        n, (before, after) = input.array.shape[axis], (max(width, 0) for width in pairs[axis])
+        most = {"reflect": n - 1, "circular": n, "replicate": max(before, after) if n else 0}[mode]
+        if before == after == 0:
+            continue
+        if max(before, after) > most:
+            raise RuntimeError(
+                f"pad: Padding size should be at most {most} for mode {mode!r} on axis {axis} of length {n}, "
+                f"but got {(before, after)}"
+            )
+        parts = _parts(input, axis, before, after, mode)
+        input = cat([part for part in parts if part.array.shape[axis]], axis)
+    return input if any(max(pair) > 0 for pair in pairs) else input.clone()
+
+
+def _parts(x: Tensor, axis: int, before: int, after: int, mode: str) -> tuple[Tensor, Tensor, Tensor]:
+    """What stands before an axis, the axis, and what stands after it."""
+    n = x.array.shape[axis]
+    if mode == "reflect":
+        return x.narrow(axis, 1, before).flip(axis), x, x.narrow(axis, n - 1 - after, after).flip(axis)
+    if mode == "circular":
+        return x.narrow(axis, n - before, before), x, x.narrow(axis, 0, after)
+    shape = [-1] * x.array.ndim
+    first, last = ([*shape[:axis], width, *shape[axis + 1 :]] for width in (before, after))
+    return x.narrow(axis, 0, 1).expand(*first), x, x.narrow(axis, n - 1, 1).expand(*last)

@@ -5,8 +5,12 @@ from __future__ import annotations
 import math
 import warnings
 
+from ...autograd import no_grad
+from ...autograd.tape import apply
 from ...backend import dtype as dt
+from ...backend import of
 from ...functions import pointwise
+from ...ops import loss as ops
 from ...tensor import Tensor
 from ._checks import same_dtype
 from ._reduction import reduced, reduction_of
@@ -83,12 +87,15 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 
     Raises:
         ValueError: input and target of different shapes.
+        RuntimeError: of different dtypes; an input outside [0, 1], or NaN (checked on the CPU).
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_same_shape("binary_cross_entropy", input, target)
-    least = math.exp(-100)  # held up before the logarithm: no infinite slope
-    yes, no = input.clamp(min=least).log(), (1 - input).clamp(min=least).log()
-    return _weighted(-(target * yes + (1 - target) * no), weight, reduction)
+    same_dtype("binary_cross_entropy", input, target=target)
+    array = input.array
+    if of(array).device_type == "cpu" and array.size and not ((array >= 0) & (array <= 1)).all():
+        raise RuntimeError("binary_cross_entropy: all elements of input should be between 0 and 1")
+    return _weighted(apply(ops.binary_cross_entropy, (input, target)), weight, reduction)
 
 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
@@ -98,9 +105,17 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 
     Args:
         pos_weight: a factor for the part of the loss where the target is 1.
+
+    Raises:
+        ValueError: input and target of different shapes. RuntimeError: a target that is not floating.
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
+    if not target.is_floating_point():
+        raise RuntimeError(
+            f"binary_cross_entropy_with_logits: result type {input.dtype} can't be cast to the target's "
+            f"dtype {target.dtype}: use target.float()"
+        )
     log_p = logsigmoid(input)
     weighed = log_p if pos_weight is None else log_p * ((pos_weight - 1) * target + 1)
     return _weighted((1 - target) * input - weighed, weight, reduction)
@@ -112,7 +127,6 @@ def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
             f"{name}: target size ({tuple(target.shape)}) must be the same as input size "
             f"({tuple(input.shape)})"
         )
-    same_dtype(name, input, target=target)
 
 
 def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
@@ -131,3 +145,48 @@ def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Fla
         losses = target * target.masked_fill(target == 0, 1.0).log() - target * input  # 0 ln 0 = 0
     total = reduced(losses, reduction)
     return total / input.array.shape[0] if batchmean and input.array.ndim else total
+
+
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
+                     size_average: Flag = None, eps: float = 1e-8, reduce: Flag = None,
+                     reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The negative log-likelihood of counts: λ - t ln λ, where ln λ is the input.
+
+    Args:
+        log_input: False: the input is λ; ``eps`` then keeps its logarithm finite.
+        full: add Stirling's formula for ln t! where t > 1.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        rest = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        losses = losses + rest.masked_fill(target <= 1, 0)
+    return reduced(losses, reduction)
+
+
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False,
+                      eps: float = 1e-6, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """The negative log-likelihood of normal numbers: (ln v + (input - target)² / v) / 2.
+
+    Args:
+        input: the mean. var: the variance v, a number or a tensor of the shape of ``input``, of which the
+            last axis may be 1 or absent; it is held above ``eps``, which gradients do not see.
+        full: add ln 2π / 2.
+
+    Raises:
+        ValueError: a negative variance, or one of another shape; an unknown reduction.
+    """
+    variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
+    if bool((variance.array < 0).any()):
+        raise ValueError("gaussian_nll_loss: var has negative entry/entries")
+    given, wanted = variance.array.shape, input.array.shape
+    if given != wanted and given == wanted[:-1]:
+        variance = variance.unsqueeze(-1)
+    elif given != wanted and given != (*wanted[:-1], 1):
+        raise ValueError(f"gaussian_nll_loss: var is of incorrect size: {given}, the input is {wanted}")
+    reduction = reduction_of(None, None, reduction)
+    variance = variance.clone()
+    with no_grad():
+        variance.clamp_(min=eps)
+    losses = 0.5 * (variance.log() + (input - target) ** 2 / variance)
+    return reduced(losses + 0.5 * math.log(2 * math.pi) if full else losses, reduction)

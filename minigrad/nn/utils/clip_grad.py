@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Iterable
 
 from ...autograd import no_grad
@@ -11,16 +12,26 @@ from ...functions.reduction import norm
 from ...functions.shaping import stack
 from ...tensor import Tensor
 
+Parameters = Tensor | Iterable[Tensor]
 
-def _gradients(parameters: Tensor | Iterable[Tensor]) -> list[Tensor]:
-    listed = [parameters] if isinstance(parameters, Tensor) else list(parameters)
-    return [p.grad for p in listed if p.grad is not None]
+
+def _listed(parameters: Parameters) -> list[Tensor]:
+    if isinstance(parameters, Tensor):
+        return [parameters]
+    listed = list(parameters)
+    if not listed and not isinstance(parameters, (list, tuple)):
+        warnings.warn("`parameters` is an empty generator, no gradient clipping will occur.", stacklevel=4)
+    return listed
+
+
+def _gradients(parameters: Parameters) -> list[Tensor]:
+    return [p.grad for p in _listed(parameters) if p.grad is not None]
 
 
 @no_grad()
 def get_total_norm(
-    tensors: Iterable[Tensor], norm_type: float = 2.0, error_if_nonfinite: bool = False
-) -> Tensor:
+    tensors: Parameters, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
+) -> Tensor:  # fmt: skip
     """The norm of all tensors together, as if they were one vector: a tensor without axes.
 
     Raises:
@@ -29,7 +40,7 @@ def get_total_norm(
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
         return zeros(())
-    device = listed[0].device
+    norm_type, device = float(norm_type), listed[0].device
     total = norm(stack([norm(t.detach(), norm_type).to(device=device) for t in listed]), norm_type)
     if error_if_nonfinite and not math.isfinite(total.item()):
         raise RuntimeError(
@@ -41,10 +52,24 @@ def get_total_norm(
 
 
 @no_grad()
-def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm_type: float = 2.0,
+def clip_grads_with_norm_(
+    parameters: Parameters, max_norm: float, total_norm: Tensor, foreach: bool | None = None
+) -> None:
+    """Scale all gradients together, in place, as those of norm ``total_norm`` that may have ``max_norm``."""
+    factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    for gradient in _gradients(parameters):
+        gradient.mul_(factor.to(gradient))
+
+
+@no_grad()
+def clip_grad_norm_(parameters: Parameters, max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
     """Scale all gradients together, in place, so that their joint norm is at most ``max_norm`` (Pascanu et
     al. 2013).
+
+    Args:
+        parameters: those whose gradients to scale. norm_type: which norm; inf for the largest number.
+        foreach: taken for PyTorch's signature.
 
     Returns:
         The norm before, a tensor without axes.
@@ -52,18 +77,25 @@ def clip_grad_norm_(parameters: Tensor | Iterable[Tensor], max_norm: float, norm
     Raises:
         RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
     """
-    gradients = _gradients(parameters)
-    total = get_total_norm(gradients, float(norm_type), error_if_nonfinite)
-    factor = (float(max_norm) / (total + 1e-6)).clamp(max=1.0)
-    for gradient in gradients:
-        gradient.mul_(factor.to(gradient))
+    listed = _listed(parameters)
+    gradients = [p.grad for p in listed if p.grad is not None]
+    total = get_total_norm(gradients, norm_type, error_if_nonfinite)
+    clip_grads_with_norm_(listed, max_norm, total)
     return total
 
 
+def clip_grad_norm(parameters: Parameters, max_norm: float, norm_type: float = 2.0,
+                   error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
+    """``clip_grad_norm_`` by its old name."""
+    warnings.warn(
+        "torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.",
+        FutureWarning, stacklevel=2,
+    )  # fmt: skip
+    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+
+
 @no_grad()
-def clip_grad_value_(
-    parameters: Tensor | Iterable[Tensor], clip_value: float, foreach: bool | None = None
-) -> None:
+def clip_grad_value_(parameters: Parameters, clip_value: float, foreach: bool | None = None) -> None:
     """Hold every number of the gradients within ±``clip_value``, in place."""
     for gradient in _gradients(parameters):
         gradient.clamp_(-float(clip_value), float(clip_value))

@@ -10,7 +10,14 @@ from ...tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Parameters one after another, flattened: gradients flow through."""
+    """Parameters one after another, flattened: gradients flow through.
+
+    Raises:
+        TypeError: they lie on different devices.
+    """
+    parameters = list(parameters)
+    if len({p.device for p in parameters}) > 1:
+        raise TypeError("Found two parameters on different devices, this is currently not supported.")
     return cat([p.reshape(-1) for p in parameters])
 
 
@@ -19,8 +26,11 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Copy a vector into parameters, in order.
 
     Raises:
+        TypeError: ``vec`` is no tensor.
         RuntimeError: the vector does not have exactly as many numbers as the parameters.
     """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected a Tensor, but got: {type(vec).__name__}")
     listed = list(parameters)
     count = sum(p.numel() for p in listed)
     if tuple(vec.shape) != (count,):

@@ -1,34 +1,284 @@
-"""Sequences of different lengths in one tensor."""
+"""Sequences of different lengths in one tensor: padded to one length, or packed without padding.
+
+A packed sequence holds the first elements of all sequences, then the second of those that have one, and so
+on, the sequences sorted by length, the longest first. Each form is made from the other by one index.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
 
-from ...functions.creation import full
+import numpy as np
+
+from ...backend.dtype import Array
+from ...functions.creation import full, tensor
+from ...functions.shaping import cat
 from ...tensor import Tensor
 
 
-def pad_sequence(sequences: Sequence[Tensor], batch_first: bool = False, padding_value: float = 0.0,
-                 padding_side: str = "right") -> Tensor:  # fmt: skip
-    """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the longest; no gradients.
+class PackedSequence_(NamedTuple):
+    """The four parts of a PackedSequence."""
+
+    data: Tensor
+    batch_sizes: Tensor
+    sorted_indices: Tensor | None
+    unsorted_indices: Tensor | None
+
+
+class PackedSequence(PackedSequence_):
+    """Sequences without their padding, time by time. ``pack_padded_sequence`` and ``pack_sequence`` make it.
+
+    Attributes:
+        data: (N, ...), N being the sum of all lengths.
+        batch_sizes: how many sequences reach each step, int64 (T), on the CPU.
+        sorted_indices, unsorted_indices: how the batch was sorted by length, and the way back; None where the
+            caller had sorted it.
+    """
+
+    __slots__ = ()
+
+    def __new__(cls, data: Any, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
+                unsorted_indices: Tensor | None = None) -> PackedSequence:  # fmt: skip
+        if batch_sizes is None:
+            if not (isinstance(data, (list, tuple)) and len(data) == 2):
+                raise AssertionError("PackedSequence takes data and batch_sizes, or a pair of both")
+            data, batch_sizes = data
+        if not isinstance(batch_sizes, Tensor):
+            raise TypeError(f"batch_sizes must be a Tensor, not {type(batch_sizes).__name__}")
+        if batch_sizes.device.type != "cpu":
+            raise ValueError(f"batch_sizes should always be on CPU, not on {batch_sizes.device}")
+        if unsorted_indices is None:
+            unsorted_indices = invert_permutation(sorted_indices)
+        return super().__new__(cls, data, batch_sizes, sorted_indices, unsorted_indices)
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return tuple(self)
+
+    @property
+    def is_cuda(self) -> bool:
+        """Whether the data lives on a GPU."""
+        return self.data.is_cuda
+
+    def is_pinned(self) -> bool:
+        """Never: there is no pinned memory here."""
+        return False
+
+    def pin_memory(self) -> PackedSequence:
+        """Itself: there is no pinned memory here."""
+        return self
+
+    def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """The data in another dtype or on another device, as by ``Tensor.to``; ``batch_sizes`` stay put."""
+        data = self.data.to(*args, **kwargs)
+        if data is self.data:
+            return self
+        order = (None if i is None else i.to(data.device) for i in self[2:])
+        return type(self)(data, self.batch_sizes, *order)
+
+    def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
+        """On a GPU."""
+        device = kwargs.get("device", args[0] if args else None)
+        return self.to("cuda" if device is None else device)
+
+    def cpu(self) -> PackedSequence:
+        """In main memory."""
+        return self.to("cpu")
+
+    def double(self) -> PackedSequence:
+        """In float64."""
+        return self.to("float64")
+
+    def float(self) -> PackedSequence:
+        """In float32."""
+        return self.to("float32")
+
+    def half(self) -> PackedSequence:
+        """In float16."""
+        return self.to("float16")
+
+    def long(self) -> PackedSequence:
+        """In int64."""
+        return self.to("int64")
+
+    def int(self) -> PackedSequence:
+        """In int32."""
+        return self.to("int32")
+
+    def short(self) -> PackedSequence:
+        """In int16."""
+        return self.to("int16")
+
+    def char(self) -> PackedSequence:
+        """In int8."""
+        return self.to("int8")
+
+    def byte(self) -> PackedSequence:
+        """In uint8."""
+        return self.to("uint8")
+
+
+def invert_permutation(permutation: Tensor | None) -> Tensor | None:
+    """The permutation that undoes one, (B) integers; None of None."""
+    return None if permutation is None else permutation.argsort()
+
+
+def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+                         ) -> PackedSequence:  # fmt: skip
+    """Leave the padding out: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...).
+
+    Args:
+        lengths: of each sequence, B integers: a list, or a tensor on the CPU.
+        enforce_sorted: the sequences must come longest first; if False, they are sorted here.
 
     Raises:
-        ValueError: an unknown side. RuntimeError: no sequences, or axes after the first that differ.
+        RuntimeError: lengths that are not sorted, not positive, longer than T, or not B.
+    """
+    if input.ndim < 2:
+        raise IndexError(
+            f"pack_padded_sequence: expected (T, B, ...), or (B, T, ...) with batch_first, got the shape "
+            f"{tuple(input.shape)}"
+        )
+    time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
+    found = _checked_lengths(lengths, time, batch)
+    order = None if enforce_sorted else np.argsort(-found, kind="stable")
+    if order is None and (found[1:] > found[:-1]).any():
+        raise RuntimeError(
+            f"pack_padded_sequence: `lengths` array must be sorted in decreasing order when `enforce_sorted` "
+            f"is True, and it is {found.tolist()}: pass enforce_sorted=False to have the sequences sorted"
+        )
+    sizes = _sizes(found)
+    index = _places(sizes, order, time, batch, batch_first)
+    data = input.reshape(time * batch, *input.shape[2:])[index]
+    indices = None if order is None else tensor(order, device=input.device)
+    return PackedSequence(data, tensor(sizes), indices)
+
+
+def _checked_lengths(lengths: Any, time: int, batch: int) -> Array:
+    """The lengths as int64, (B,)."""
+    if isinstance(lengths, Tensor):
+        if lengths.device.type != "cpu" or lengths.ndim != 1:
+            raise RuntimeError(
+                f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D "
+                f"{lengths.device.type} {lengths.dtype} tensor"
+            )
+        lengths = lengths.detach().numpy()
+    found = np.asarray([int(n) for n in lengths], np.int64)
+    if batch == 0:
+        raise RuntimeError("Cannot pack empty tensors.")
+    if len(found) != batch:
+        raise RuntimeError(
+            f"Expected `len(lengths)` to be equal to batch_size, but got {len(found)} (batch_size={batch})"
+        )
+    if found.min() <= 0:
+        raise RuntimeError(
+            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
+        )
+    if found.max() > time:
+        raise RuntimeError(f"pack_padded_sequence: a length of {found.max()}, but the input has {time} steps")
+    return found
+
+
+def _sizes(lengths: Array) -> Array:
+    """How many sequences have each step, (T,)."""
+    return (np.arange(int(lengths.max()))[:, None] < lengths).sum(axis=1)
+
+
+def _places(sizes: Array, order: Array | None, time: int, batch: int, batch_first: bool) -> Array:
+    """Where each packed row stands among the rows of the padded tensor, (N,)."""
+    steps, rank = np.nonzero(np.arange(batch) < sizes[:, None])
+    sequence = rank if order is None else order[rank]
+    return sequence * time + steps if batch_first else steps * batch + sequence
+
+
+def _spread(data: Tensor, index: Any, rows: int, value: Any) -> Tensor:
+    """(N, ...) put at their places among (rows, ...), the others filled with ``value``."""
+    out = full((rows, *data.shape[1:]), value, dtype=data.dtype, device=data.device)
+    out[index] = data
+    return out
+
+
+def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
+                        total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
+    """The inverse of ``pack_padded_sequence``, the batch in its order before.
+
+    Args:
+        total_length: pad to this length, not to that of the longest sequence.
+
+    Returns:
+        (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU.
+
+    Raises:
+        ValueError: ``total_length`` is shorter than the longest sequence.
+    """
+    sizes = sequence.batch_sizes.numpy()
+    longest, batch = len(sizes), int(sizes[0])
+    if total_length is not None and total_length < longest:
+        raise ValueError(
+            f"Expected total_length to be at least the length of the longest sequence in input, but got "
+            f"total_length={total_length} and max sequence length being {longest}"
+        )
+    time = longest if total_length is None else total_length
+    lengths = (sizes[:, None] > np.arange(batch)).sum(axis=0)
+    order = None
+    if sequence.sorted_indices is not None:
+        order = sequence.sorted_indices.numpy(force=True)
+        lengths = lengths[np.argsort(order)]
+    index = _places(sizes, order, time, batch, batch_first)
+    rows = _spread(sequence.data, index, time * batch, padding_value)
+    lead = (batch, time) if batch_first else (time, batch)
+    return rows.reshape(*lead, *rows.shape[1:]), tensor(lengths)
+
+
+def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
+                 padding_side: str = "right") -> Tensor:  # fmt: skip
+    """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the longest.
+
+    Raises:
+        RuntimeError: an unknown side, no sequences, or axes after the first that differ.
     """
     if padding_side not in ("left", "right"):
-        raise ValueError(f"padding_side must be 'left' or 'right', not {padding_side!r}")
-    if not sequences:
-        raise RuntimeError("pad_sequence: received an empty list of sequences")
-    rest = tuple(sequences[0].shape[1:])
-    if any(tuple(s.shape[1:]) != rest for s in sequences):
+        raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
+    found = _checked_sequences(sequences)
+    lengths = np.array([len(s) for s in found])
+    time, batch = int(lengths.max()), len(found)
+    start = time - lengths if padding_side == "left" else 0 * lengths
+    which = np.repeat(np.arange(batch), lengths)
+    step = np.arange(len(which)) - np.repeat(np.cumsum(lengths) - lengths - start, lengths)
+    data = cat([s.to(found[0].dtype) for s in found])
+    index = which * time + step if batch_first else step * batch + which
+    rows = _spread(data, index, time * batch, padding_value)
+    return rows.reshape(*((batch, time) if batch_first else (time, batch)), *rows.shape[1:])
+
+
+def _checked_sequences(sequences: Any) -> list[Tensor]:
+    """The sequences as a list: some, each with a first axis, the others equal."""
+    if not isinstance(sequences, Iterable):
         raise RuntimeError(
-            f"pad_sequence: axes after the first must be equal, got {[tuple(s.shape) for s in sequences]}"
+            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
         )
-    longest = max(len(s) for s in sequences)
-    out = full(
-        (len(sequences), longest, *rest), padding_value, dtype=sequences[0].dtype, device=sequences[0].device
-    )
-    for i, sequence in enumerate(sequences):
-        start = longest - len(sequence) if padding_side == "left" else 0
-        out[i, start : start + len(sequence)] = sequence
-    return out if batch_first else out.transpose(0, 1)
+    found = list(sequences)
+    if not found:
+        raise RuntimeError("pad_sequence: received an empty list of sequences")
+    shapes = [tuple(s.shape) for s in found]
+    if any(not shape or shape[1:] != shapes[0][1:] for shape in shapes):
+        raise RuntimeError(f"pad_sequence: sequences (L, ...) must be equal but for L, got {shapes}")
+    return found
+
+
+def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:
+    """The sequences (L, ...) of a padded tensor (T, B, ...), or (B, T, ...): ``pad_sequence`` undone."""
+    batch = padded_sequences if batch_first else padded_sequences.transpose(0, 1)
+    return [row[: int(n)] for row, n in zip(batch, lengths, strict=True)]
+
+
+def pack_sequence(sequences: Sequence[Tensor], enforce_sorted: bool = True) -> PackedSequence:
+    """Tensors (L, ...) of different L as a PackedSequence; see ``pack_padded_sequence``."""
+    lengths = [len(s) for s in sequences]
+    return pack_padded_sequence(pad_sequence(sequences), lengths, enforce_sorted=enforce_sorted)
+
+
+def unpack_sequence(packed_sequences: PackedSequence) -> list[Tensor]:
+    """The sequences (L, ...) of a PackedSequence; the inverse of ``pack_sequence``."""
+    padded, lengths = pad_packed_sequence(packed_sequences, batch_first=True)
+    return unpad_sequence(padded, lengths, batch_first=True)

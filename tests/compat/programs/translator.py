@@ -222,7 +222,7 @@ torch.manual_seed(7)
 model = Translator(16, 16)
 criterion = LabelSmoothing(16, PAD, 0.1)
 optimizer = torch.optim.Adam(model.parameters(), lr=1.0, betas=(0.9, 0.98), eps=1e-9)
-scheduler = LambdaLR(optimizer=optimizer, lr_lambda=lambda step: rate(step, 32, factor=1.0, warmup=10))
+scheduler = LambdaLR(optimizer=optimizer, lr_lambda=lambda step: rate(step, 32, factor=0.5, warmup=20))
 loader = DataLoader(Reversals(64), batch_size=8, shuffle=True, collate_fn=collate, drop_last=True)
 
 losses, gradients, rates = [], {}, []

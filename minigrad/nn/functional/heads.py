@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..backend.random import get_dropout_stream
-from ..functions.creation import ones, zeros
-from ..functions.shaping import cat
-from ..ops import attention as ops
-from ..tensor import Tensor
-from .functional.dropout import dropout
-from .functional.linear import linear
+from ...backend.random import get_dropout_stream
+from ...functions.creation import ones, zeros
+from ...functions.shaping import cat
+from ...ops import attention as ops
+from ...tensor import Tensor
+from .dropout import dropout
+from .linear import linear
 
 
 def split_heads(x: Tensor, heads: int, batch_first: bool) -> Tensor:

@@ -1,0 +1,183 @@
+"""Writes docs/pytorch.md: which of PyTorch's names are provided, and what differs.
+
+    python docs/generate_pytorch.py            write it
+    python docs/generate_pytorch.py --check    fail if it is not up to date
+
+The names are in docs/pytorch_names.txt; whether they are provided, the running library tells.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import sys
+from collections.abc import Iterator
+from functools import cache
+from itertools import groupby
+from pathlib import Path
+from types import ModuleType
+from typing import Any, NamedTuple
+
+ROOT = Path(__file__).resolve().parent.parent
+NAMES = ROOT / "docs" / "pytorch_names.txt"
+PAGE = ROOT / "docs" / "pytorch.md"
+INTRODUCTION = """\
+# PyTorch's names
+
+Written by `python docs/generate_pytorch.py`; a test fails when it is out of date.
+
+A program for PyTorch runs on minigrad in one of these ways:
+
+- `import minigrad as torch`, and `from minigrad import nn` for its other imports;
+- `python -m minigrad.compat program.py arguments`, with the program unchanged;
+- `minigrad.compat.as_torch()` before anything imports torch: as a call it lasts, as `with as_torch() as
+  torch:` it ends with the block; `as_torch(replace=True)` puts a PyTorch that is imported already aside.
+
+Paths such as `torch.nn.modules.transformer` and `torch.cuda.amp` can be imported. The one table of other
+spellings is in [compat/names.py](../minigrad/compat/names.py).
+
+## What differs in general
+
+- There is one device at a time, the CPU or (with CuPy) a GPU, and one process: `torch.distributed` is a
+  world of one, and wrappers for several devices call the module itself.
+- Nothing is compiled or recorded: `compile`, `jit.script` and `jit.trace` return their argument.
+- `autocast` changes nothing; a model computes in the dtype of its tensors. There are no bfloat16 arrays.
+- Switches in `torch.backends` are kept and have no effect.
+- `__version__` is that of the PyTorch whose names these are, as programs compare it; minigrad's own
+  stands behind the plus sign, and in `minigrad.version.project`.
+- `torch.cuda` without a GPU counts no devices and no bytes, as PyTorch without CUDA.
+- Dropout masks come from a faster stream than PyTorch's, unless that is asked for
+  (`set_dropout_stream`); all other numbers are PyTorch's from the same seed.
+- A name that is not here says so by PyTorch's full name, with the nearest that is or what to use
+  instead.
+"""
+
+
+class Name(NamedTuple):
+    """A line of the table of names.
+
+    Attributes:
+        section: the heading above it.
+        path: the name without "torch.".
+        programs: how many of the scanned programs use it.
+        keywords: which they pass.
+        difference: what differs from PyTorch; "" for nothing.
+    """
+
+    section: str
+    path: str
+    programs: int
+    keywords: tuple[str, ...]
+    difference: str
+
+
+def read_names() -> list[Name]:
+    """The table of names."""
+    found, section = [], ""
+    for line in NAMES.read_text(encoding="utf-8").splitlines():
+        if line.startswith("["):
+            section = line.strip("[]")
+        elif line and not line.startswith("#"):
+            entry, _, difference = line.partition(" | ")
+            path, programs, *keywords = entry.split()
+            found.append(Name(section, path, int(programs), tuple(keywords), difference))
+    return found
+
+
+def lookup(path: str) -> Any:
+    """What a name means here.
+
+    Raises:
+        AttributeError: nothing.
+        ImportError: nothing.
+    """
+    found: Any = importlib.import_module("minigrad")
+    for part in path.split("."):
+        if isinstance(found, ModuleType) and not hasattr(found, part):
+            found = importlib.import_module(f"{found.__name__}.{part}")
+        else:
+            found = getattr(found if hasattr(found, part) else _objects().get(found, found), part)
+    return found
+
+
+@cache
+def _objects() -> dict[Any, Any]:
+    """Objects of classes, for what only they have: ``Optimizer.param_groups``, ``Module.training``."""
+    library: Any = importlib.import_module("minigrad")
+    layer = library.nn.Linear(1, 1)
+    return {
+        library.Tensor: library.ones(1),
+        library.nn.Module: layer,
+        library.optim.Optimizer: library.optim.SGD(layer.parameters(), lr=1.0),
+    }
+
+
+def is_provided(path: str) -> bool:
+    """Whether a name means something here."""
+    try:
+        lookup(path)
+    except (AttributeError, ImportError):
+        return False
+    return True
+
+
+def unknown_keywords(name: Name) -> list[str]:
+    """Keywords that its signature has no place for."""
+    try:
+        parameters = inspect.signature(lookup(name.path)).parameters
+    except (TypeError, ValueError):
+        return list(name.keywords)
+    if any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters.values()):
+        return []
+    positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.VAR_POSITIONAL)
+    accepted = {key for key, parameter in parameters.items() if parameter.kind not in positional}
+    return [keyword for keyword in name.keywords if keyword not in accepted]
+
+
+def write_page(names: list[Name]) -> str:
+    """The whole page."""
+    provided = sum(is_provided(name.path) for name in names)
+    parts = [INTRODUCTION, "## Name by name\n", (
+        f"{provided} of the {len(names)} names that 29 public programs use are provided. The number is how "
+        "many of these use\na name; the keywords are those that they pass.\n"
+    )]  # fmt: skip
+    for section, group in groupby(names, lambda name: name.section):
+        parts.append(f"### {section}\n\n| name | programs | provided | differences |\n|---|---|---|---|")
+        parts += [_row(name) for name in group]
+        parts.append("")
+    parts.append("## Absent, and what to use instead\n\n| name | instead |\n|---|---|")
+    parts += [f"| `torch.{path}` | {reason} |" for path, reason in _absent()]
+    return "\n".join(parts) + "\n"
+
+
+def _row(name: Name) -> str:
+    keywords = f" ({', '.join(name.keywords)})" if name.keywords else ""
+    there = "yes" if is_provided(name.path) else "no"
+    return f"| `torch.{name.path}`{keywords} | {name.programs} | {there} | {name.difference} |"
+
+
+def _absent() -> Iterator[tuple[str, str]]:
+    absent = importlib.import_module("minigrad.compat.advice").ABSENT
+    yield from sorted(absent.items(), key=lambda row: str(row[0]).lower())
+
+
+def main() -> int:
+    """Write the page, or check it."""
+    parser = argparse.ArgumentParser(description="Write docs/pytorch.md, the table of PyTorch's names.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the page is out of date")
+    check = parser.parse_args().check
+    sys.path.insert(0, str(ROOT))  # this checkout, whatever else is installed
+    text = write_page(read_names())
+    if check:
+        current = PAGE.exists() and PAGE.read_text(encoding="utf-8") == text
+        advice = "up to date" if current else "out of date: python docs/generate_pytorch.py"
+        print(f"docs/pytorch.md is {advice}")
+        return 0 if current else 1
+    PAGE.write_text(text, encoding="utf-8", newline="\n")
+    print("wrote docs/pytorch.md")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

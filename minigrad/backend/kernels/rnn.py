@@ -1,0 +1,46 @@
+"""h ← tanh(x + W h), or relu, over all steps; the weight's gradient is one product after the loop."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import xp
+from ..dtype import Array
+from .steps import steps
+
+
+def forward(
+    needs: tuple[bool, ...], x: Array, weight: Array, h: Array, sizes: tuple[int, ...], reverse: bool,
+    rectify: bool,
+) -> tuple[tuple[Array, Array], Any]:  # fmt: skip
+    m, keep = xp(x), any(needs)
+    out, last, turned = m.array(x, order="C"), m.array(h, order="C"), weight.T
+    before = m.empty((len(out), h.shape[1]), x.dtype) if keep else None
+    for rows, n in steps(sizes, reverse):
+        now, hidden = out[rows], last[:n]
+        if before is not None:
+            before[rows] = hidden
+        now += hidden @ turned
+        if rectify:
+            m.maximum(now, 0, out=now)
+        else:
+            m.tanh(now, out=now)
+        hidden[...] = now
+    return (out, last), (before, out.copy() if keep else None)  # the program may change what it is given
+
+
+def backward(
+    needs: tuple[bool, ...], saved: Any, g: tuple[Array, Array], x: Array, weight: Array, h: Array,
+    sizes: tuple[int, ...], reverse: bool, rectify: bool,
+) -> tuple[Array | None, ...]:  # fmt: skip
+    m = xp(x)
+    before, outs = saved
+    slope, dh = m.array(g[0], order="C"), m.array(g[1], order="C")
+    factor = (outs > 0).astype(x.dtype) if rectify else 1 - outs * outs
+    for rows, n in reversed(steps(sizes, reverse)):
+        now, back = slope[rows], dh[:n]
+        now += back
+        now *= factor[rows]
+        m.matmul(now, weight, out=back)
+    found = (slope, slope.T @ before if needs[1] else None, dh)
+    return *(f if need else None for f, need in zip(found, needs, strict=False)), None, None, None

@@ -1,0 +1,144 @@
+"""The text for a name that is not here: what to use instead, or the nearest that there is."""
+
+from __future__ import annotations
+
+import difflib
+from fnmatch import fnmatchcase
+from importlib import import_module
+from typing import Any
+
+from . import names
+
+_COMPLEX = "there are no complex tensors; write the rotation with cos and sin of the real parts"
+_SPARSE = "there are no sparse tensors; use dense ones"
+_FLOAT8 = "NumPy has no 8-bit floats; use float16 or float32"
+_QUANTIZED = "nothing is quantised; use float16 or float32"
+_FFT = "there are no complex tensors; use numpy.fft on x.numpy()"
+_LAZY = "give the sizes, and use the layer of the same name without Lazy"
+_TRANSFORMS = "use autograd.functional (vjp, jvp, jacobian, hessian), or a loop over the batch"
+
+# PyTorch has these (and all below them; "*" stands for anything), and minigrad has not.
+ABSENT: dict[str, str] = {
+    "_C": "there is no C++ library behind minigrad; use the public functions",
+    "ao": _QUANTIZED,
+    "cdouble": _COMPLEX,
+    "cfloat": _COMPLEX,
+    "chalf": _COMPLEX,
+    "classes": "there is no C++ library behind minigrad",
+    "complex": _COMPLEX,
+    "complex32": _COMPLEX,
+    "cuda.CUDAGraph": "there are no CUDA graphs; call the function itself",
+    "cuda.ExternalStream": "there are no streams of one's own; CuPy's current stream is used",
+    "cuda.graph": "there are no CUDA graphs; call the function itself",
+    "cuda.nccl": "there is one device; see torch.distributed",
+    "cuda.nvtx": "use cupyx.profiler.time_range",
+    "cuda.stream": "there are no streams of one's own; CuPy's current stream is used",
+    "distributed.algorithms": "there is one process; use the module itself",
+    "distributed.elastic": "there is one process; start the program with python",
+    "distributed.fsdp": "there is one device; use the module itself",
+    "distributed.launch": "there is one process; start the program with python",
+    "distributed.optim": "there is one process; use the optimiser itself",
+    "distributed.pipeline": "there is one device; use nn.Sequential",
+    "distributed.rpc": "there is one process; call the function itself",
+    "distributed.run": "there is one process; start the program with python",
+    "distributed.tensor": "there is one device; use the module itself",
+    "fft": _FFT,
+    "float4*": _FLOAT8,
+    "float8*": _FLOAT8,
+    "func": _TRANSFORMS,
+    "functorch": _TRANSFORMS,
+    "istft": _FFT,
+    "library": "write an autograd.Function",
+    "monitor": "use utils.tensorboard",
+    "nested": "pad the sequences: nn.utils.rnn.pad_sequence",
+    "nn.Lazy*": _LAZY,
+    "nn.attention.bias": "give scaled_dot_product_attention a mask, or is_causal=True",
+    "nn.attention.flex_attention": "use scaled_dot_product_attention with a mask",
+    "nn.intrinsic": _QUANTIZED,
+    "nn.qat": _QUANTIZED,
+    "nn.quantizable": _QUANTIZED,
+    "nn.quantized": _QUANTIZED,
+    "nn.utils.fusion": "nothing is fused; use the layers themselves",
+    "nn.utils.prune": "multiply the weight with a mask",
+    "nn.utils.stateless": "there is no functional_call; set the parameters and call the module",
+    "overrides": "there is no __torch_function__; write a function of your own",
+    "package": "use save and load",
+    "polar": _COMPLEX,
+    "profiler": "use cProfile, or time.perf_counter",
+    "qint*": _QUANTIZED,
+    "quint*": _QUANTIZED,
+    "quantization": _QUANTIZED,
+    "quantize*": _QUANTIZED,
+    "quasirandom": "use scipy.stats.qmc",
+    "_scaled_mm": _FLOAT8,
+    "sparse*": _SPARSE,
+    "stft": _FFT,
+    "Tensor.coalesce": _SPARSE,
+    "Tensor.imag": _COMPLEX,
+    "Tensor.real": _COMPLEX,
+    "Tensor.sparse*": _SPARSE,
+    "Tensor.to_dense": _SPARSE,
+    "Tensor.to_sparse*": _SPARSE,
+    "Tensor.view_as_complex": _COMPLEX,
+    "utils.bottleneck": "use cProfile",
+    "utils.cpp_extension": "write an autograd.Function; a CUDA kernel by cupy.RawKernel",
+    "utils.dlpack": "use numpy.from_dlpack",
+    "utils.mobile_optimizer": "there is no mobile runtime",
+    "view_as_complex": _COMPLEX,
+    "view_as_real": _COMPLEX,
+    "vmap": _TRANSFORMS,
+}  # fmt: skip
+_SEARCHED = ("", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler",
+             "utils.data", "Tensor")  # fmt: skip
+
+
+def missing(place: str, name: str) -> str:
+    """What the error says: PyTorch's full name, and what to use instead or the nearest that there is.
+
+    Args:
+        place: where it was looked for: "minigrad.nn", "minigrad.Tensor".
+        name: what was looked for.
+    """
+    wanted = names.public(place, name)
+    text = f"minigrad has no {wanted}"
+    if reason := absent(wanted.removeprefix("torch.")):
+        return f"{text}: {reason}"
+    near = nearest(place, name)
+    return f"{text}; nearest: {near}" if near else text
+
+
+def absent(path: str) -> str:
+    """What to use instead of something that PyTorch has and minigrad has not; "" for other names."""
+    parts = path.split(".")
+    for count in range(1, len(parts) + 1):
+        beginning = ".".join(parts[:count])
+        for pattern, reason in ABSENT.items():
+            if fnmatchcase(beginning, pattern):
+                return reason
+    return ""
+
+
+def nearest(place: str, name: str) -> str:
+    """The full name of what is spelt most like ``name``: in the same place, or just so in another; or ""."""
+    found = difflib.get_close_matches(name, _public_names(place), n=1)
+    if not found or found[0].lower() != name.lower():
+        for path in _SEARCHED:
+            if name in _public_names(f"minigrad.{path}".rstrip(".")):
+                return names.public(f"minigrad.{path}".rstrip("."), name)
+    return names.public(place, found[0]) if found else ""
+
+
+def _public_names(place: str) -> list[str]:
+    holder = _holder(place)
+    every = [*dir(holder), *names.others(place)]
+    return [name for name in dict.fromkeys(every) if not name.startswith("_")]
+
+
+def _holder(place: str) -> Any:
+    """The module, or the class Tensor, that a place names; None where there is none."""
+    if place == "minigrad.Tensor":
+        return import_module("minigrad").Tensor
+    try:
+        return import_module(place)
+    except ImportError:
+        return None

@@ -1,0 +1,110 @@
+"""``assert_close``, under the name of ``torch.testing``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..functions.creation import as_tensor
+from ..missing import names_of
+from ..tensor import Tensor
+
+__all__ = ["assert_close"]
+
+__getattr__ = names_of(__name__)
+_TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
+
+
+def assert_close(
+    actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
+    atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
+    check_layout: bool = True, check_stride: bool = False, msg: str | Callable[[str], str] | None = None,
+) -> None:  # fmt: skip
+    """Compare tensors, numbers, or these in sequences and mappings: ``|a - e| <= atol + rtol |e|``.
+
+    Args:
+        actual: what was found.
+        expected: what it should be.
+        rtol: the relative tolerance, with ``atol``; by default the looser of those of the two dtypes.
+        atol: the absolute tolerance.
+        equal_nan: NaN equals NaN.
+        check_device: devices must be equal.
+        check_dtype: dtypes must be equal.
+        check_stride: strides must be equal.
+        msg: another text, or a function from the text to another.
+
+    Raises:
+        AssertionError: they differ; the text tells how many elements, and the largest difference.
+        ValueError: only one of the tolerances is given.
+    """
+    if (rtol is None) != (atol is None):
+        raise ValueError("rtol and atol must both be specified or both be unspecified")
+    problem = _difference(actual, expected, rtol, atol, equal_nan, (check_device, check_dtype, check_stride))
+    if problem:
+        raise AssertionError(msg(problem) if callable(msg) else msg or problem)
+
+
+def _difference(actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool,
+                checks: tuple[bool, bool, bool]) -> str:  # fmt: skip
+    """What differs, in words; "" if nothing does."""
+    rest = (rtol, atol, equal_nan, checks)
+    if isinstance(expected, Mapping) and isinstance(actual, Mapping):
+        if set(actual) != set(expected):
+            return f"The keys of the mappings do not match: {sorted(map(str, set(actual) ^ set(expected)))}"
+        found = ((f"[{key!r}]", _difference(actual[key], expected[key], *rest)) for key in expected)
+    elif _is_sequence(expected) and _is_sequence(actual):
+        if len(actual) != len(expected):
+            return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
+        pairs = enumerate(zip(actual, expected, strict=True))
+        found = ((f"[{i}]", _difference(a, e, *rest)) for i, (a, e) in pairs)
+    else:
+        return _tensor_difference(actual, expected, *rest)
+    return next((f"{text}\n\nThe failure occurred for item {place}" for place, text in found if text), "")
+
+
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _tensor_difference(actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool,
+                       checks: tuple[bool, bool, bool]) -> str:  # fmt: skip
+    if actual is None or expected is None or isinstance(actual, str) or isinstance(expected, str):
+        return "" if actual == expected else f"{actual!r} is not {expected!r}"
+    both = isinstance(actual, Tensor) and isinstance(expected, Tensor)
+    a, e = as_tensor(actual), as_tensor(expected)
+    for check, name in zip(checks, ("device", "dtype", "stride"), strict=True):
+        if both and check and _value(a, name) != _value(e, name):
+            return f"The values for attribute '{name}' do not match: {_value(a, name)} != {_value(e, name)}."
+    if a.shape != e.shape:
+        return f"The values for attribute 'shape' do not match: {tuple(a.shape)} != {tuple(e.shape)}."
+    default = [max(values) for values in zip(_tolerance(a), _tolerance(e), strict=True)]
+    rtol, atol = default[0] if rtol is None else rtol, default[1] if atol is None else atol
+    return _compare(a.numpy(force=True), e.numpy(force=True), rtol, atol, equal_nan)
+
+
+def _value(tensor: Tensor, attribute: str) -> Any:
+    value = getattr(tensor, attribute)
+    return value() if callable(value) else value
+
+
+def _tolerance(tensor: Tensor) -> tuple[float, float]:
+    return _TOLERANCES.get(str(tensor.dtype).rpartition(".")[2], (0.0, 0.0))
+
+
+def _compare(a: Any, e: Any, rtol: float, atol: float, equal_nan: bool) -> str:
+    wide = np.result_type(a, e, *([np.float64] if "f" in (a.dtype.kind, e.dtype.kind) else []))
+    a, e = a.astype(wide), e.astype(wide)
+    wrong = ~np.isclose(a, e, rtol=rtol, atol=atol, equal_nan=equal_nan)
+    if not wrong.any():
+        return ""
+    with np.errstate(all="ignore"):
+        distance = np.abs(a.astype(np.float64) - e.astype(np.float64))
+        relative = distance / np.abs(e.astype(np.float64))
+    lines = [f"Mismatched elements: {int(wrong.sum())} / {wrong.size} ({wrong.mean():.1%})"]
+    for name, values, allowed in (("absolute", distance, atol), ("relative", relative, rtol)):
+        at = np.unravel_index(int(np.argmax(np.where(wrong, values, -1))), wrong.shape) if wrong.ndim else ()
+        place = f" at index {tuple(int(i) for i in at)}" if wrong.ndim else ""
+        lines.append(f"Greatest {name} difference: {values[at]}{place} (up to {allowed} allowed)")
+    return "Tensor-likes are not close!\n\n" + "\n".join(lines)

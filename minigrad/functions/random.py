@@ -1,0 +1,354 @@
+"""Random tensors, by PyTorch's names. Drawn on the CPU, so that a seed gives every device the same."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..autograd.tape import Variable, bump, check_mutable
+from ..backend import dtype as dt
+from ..backend import of
+from ..backend.random import Generator, default_generator
+from .arguments import raw, spelled
+from .creation import Maybe, empty, empty_like, float_dtype, made, shape_of, sized
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+Draw = Callable[[Generator, tuple[int, ...], bool], Any]  # a generator, a shape, whether it is contiguous
+
+
+def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> Tensor:
+    """Put random numbers in place, without history, in the order of memory (as PyTorch does)."""
+    check_mutable(input, name)
+    array = input.array
+    order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
+    shape = tuple(array.shape[axis] for axis in order)
+    drawn = draw(generator or default_generator, shape, bool(array.flags.c_contiguous))
+    drawn = drawn.transpose(np.argsort(order)) if order else drawn
+    backend = of(array)
+    array[...] = backend.asarray(drawn.astype(array.dtype, copy=False), backend.device_of(array))
+    bump(input, name)
+    return input
+
+
+def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
+    """Normal numbers as PyTorch draws them singly, float64."""
+    return source.few_normals(int(np.prod(shape, dtype=np.int64))).reshape(shape)
+
+
+# In place ---------------------------------------------------------------------------------------------------
+
+
+@spelled
+def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None
+             ) -> Tensor:  # fmt: skip
+    """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
+    if low > high:
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
+    kind: Any = np.float64 if input.array.dtype == np.float64 else np.float32
+    start, end = kind(low), kind(high)
+
+    def draw(source: Generator, shape: tuple[int, ...], contiguous: bool) -> Any:
+        # in a wider format, rounded once: PyTorch's kernel is a fused multiply-add
+        wide: Any = np.longdouble if kind is np.float64 else np.float64
+        return source.uniform(shape, kind).astype(wide) * wide(end - start) + wide(start)
+
+    return fill(input, draw, generator, "uniform")
+
+
+def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *,
+            generator: Generator | None = None) -> Tensor:  # fmt: skip
+    """In place: normal random numbers."""
+    if std < 0:
+        raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
+    kind = input.array.dtype
+
+    def draw(source: Generator, shape: tuple[int, ...], contiguous: bool) -> Any:
+        drawn = source.normal(shape, kind) if contiguous else _one_by_one(source, shape)
+        return drawn * drawn.dtype.type(std) + drawn.dtype.type(mean)
+
+    return fill(input, draw, generator, "normal")
+
+
+def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
+    """In place: 1 with probability p (a number, or a tensor with one for each element), else 0."""
+    if isinstance(p, Variable):
+        chances: Any = p
+        input[...] = bernoulli(chances.expand(input.array.shape), generator=generator)
+        return input
+    if not 0 <= p <= 1:
+        raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
+    return fill(input, lambda source, shape, _: source.uniform(shape, np.float64) < p, generator, "bernoulli")
+
+
+def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
+    """In place: numbers from the exponential distribution of rate ``lambd``."""
+    if lambd <= 0:
+        raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
+    return fill(input, lambda source, shape, _: -np.log1p(-source.uniform(shape, np.float64)) / lambd,
+                generator, "exponential")  # fmt: skip
+
+
+def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
+    """In place: how many trials of probability p the first success takes."""
+    if not 0 < p < 1:
+        raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
+    return fill(
+        input,
+        lambda source, shape, _: np.ceil(np.log(source.uniform(shape, np.float64)) / np.log1p(-p)),
+        generator, "geometric",
+    )  # fmt: skip
+
+
+def cauchy_(
+    input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
+) -> Tensor:
+    """In place: numbers from the Cauchy distribution."""
+    return fill(
+        input,
+        lambda source, shape, _: median + sigma * np.tan(np.pi * (source.uniform(shape, np.float64) - 0.5)),
+        generator, "cauchy",
+    )  # fmt: skip
+
+
+def log_normal_(
+    input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
+) -> Tensor:
+    """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
+    return fill(input, lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean), generator,
+                "log_normal")  # fmt: skip
+
+
+_LARGEST = {"float64": 1 << 53, "float32": 1 << 24, "float16": 1 << 11, "bool": 1}
+_UNSET: Any = object()
+
+
+@spelled
+def random_(input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *,
+            generator: Generator | None = None) -> Tensor:  # fmt: skip
+    """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` counts from 0.
+
+    Without numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer).
+    """
+    name = input.dtype.name
+    most = _LARGEST[name] if name in _LARGEST else int(np.iinfo(input.array.dtype).max)
+    if low is _UNSET:
+        return fill(input, lambda source, shape, _: _whole_numbers(source, shape, most), generator, "random")
+    if high is _UNSET:
+        low, high = 0, low
+    bounds = (int(low), most + 1 if high is None else int(high))
+    if bounds[0] >= bounds[1]:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    return fill(input, lambda source, shape, _: source.integers(*bounds, shape), generator, "random")
+
+
+def _whole_numbers(source: Generator, shape: tuple[int, ...], most: int) -> Any:
+    """From 0 to ``most``: one word each, two where that is beyond 32 bits."""
+    count = int(np.prod(shape, dtype=np.int64))
+    words = source.words64(count) if most >> 32 else source.words(count)
+    return (words % np.uint64(most + 1)).reshape(shape)
+
+
+# New tensors ------------------------------------------------------------------------------------------------
+
+
+@spelled
+def rand(*size: Any, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
+         requires_grad: bool = False, **size_kw: Any) -> Tensor:  # fmt: skip
+    """Uniform numbers in [0, 1)."""
+    draw = (generator or default_generator).uniform(sized(size, size_kw), float_dtype(dtype))
+    return made(draw, device, requires_grad)
+
+
+@spelled
+def randn(*size: Any, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
+          requires_grad: bool = False, **size_kw: Any) -> Tensor:  # fmt: skip
+    """Standard normal numbers."""
+    draw = (generator or default_generator).normal(sized(size, size_kw), float_dtype(dtype))
+    return made(draw, device, requires_grad)
+
+
+@spelled
+def randint(*bounds: Any, low: Any = None, high: Any = None, size: Any = None,
+            generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
+            requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
+    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
+    given = list(bounds)
+    if size is None:
+        if not given or not isinstance(given[-1], (tuple, list)):
+            raise TypeError("randint() takes (high, size) or (low, high, size), the size a tuple of ints")
+        size = given.pop()
+    if high is None and given:
+        high = given.pop()
+    if low is None:
+        low = given.pop() if given else 0
+    if high is None or given:
+        raise TypeError("randint() takes (high, size) or (low, high, size)")
+    low, high = int(low), int(high)
+    if low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    draw = (generator or default_generator).integers(low, high, shape_of(size))
+    return made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
+
+
+@spelled
+def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
+             requires_grad: bool = False, layout: Any = None, pin_memory: bool = False
+             ) -> Tensor:  # fmt: skip
+    """The numbers 0 .. n-1 in random order."""
+    if n < 0:
+        raise RuntimeError(f"n must be non-negative, got {n}")
+    draw = (generator or default_generator).permutation(n)
+    return made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
+
+
+def _random_like(input: Tensor, change: Callable[..., Tensor], how: dict[str, Any]) -> Tensor:
+    wants, generator = how.pop("requires_grad", False), how.pop("generator", None)
+    drawn = change(empty_like(input.detach(), **how), generator=generator)
+    return drawn.requires_grad_() if wants else drawn
+
+
+def rand_like(input: Tensor, **how: Any) -> Tensor:
+    """Uniform numbers with the shape, dtype and device of a tensor, unless they are given."""
+    return _random_like(input, uniform_, how)
+
+
+def randn_like(input: Tensor, **how: Any) -> Tensor:
+    """Normal numbers with the shape, dtype and device of a tensor, unless they are given."""
+    return _random_like(input, normal_, how)
+
+
+def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = None, **how: Any) -> Tensor:
+    """Integers in [low, high) with the shape, dtype and device of a tensor, unless they are given."""
+    if len(bounds) == 2 or (bounds and high is not None):
+        low, high = bounds[0], bounds[-1] if high is None else high
+    elif bounds:
+        high = bounds[0]
+    return _random_like(input, lambda made, generator: random_(made, low, high, generator=generator), how)
+
+
+@spelled
+def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
+           dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+    """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors)."""
+    if size is not None:
+        drawn = normal_(empty(size, dtype=dtype, device=device), mean, std, generator=generator)
+        return drawn.requires_grad_() if requires_grad else drawn
+    mean, std = (v.detach() if hasattr(v, "array") else v for v in (mean, std))
+    if not isinstance(mean, Variable) and not isinstance(std, Variable):
+        raise TypeError("normal() takes a size where both mean and std are numbers")
+    if np.any(of(raw(std)).to_numpy(raw(std)) < 0):
+        raise RuntimeError("normal expects all elements of std >= 0.0")
+    shape = np.broadcast_shapes(*(getattr(v, "shape", ()) for v in (mean, std)))
+    like: Any = mean if isinstance(mean, Variable) else std
+    drawn = normal_(empty(shape, dtype=like.dtype, device=like.device), generator=generator)
+    return drawn * std + mean
+
+
+@spelled
+def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
+    """1 with the probability that each element tells (or with probability ``p``), else 0."""
+    if p is not None:
+        return bernoulli_(empty_like(input.detach()), p, generator=generator)
+    chances = of(input.array).to_numpy(input.array)
+    if chances.dtype.kind != "f":
+        raise RuntimeError(f"bernoulli: the probabilities must be floating point, not {input.dtype}")
+    if chances.size and not ((chances >= 0) & (chances <= 1)).all():
+        raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: a probability is out of range")
+    draw = (generator or default_generator).uniform(chances.shape, chances.dtype)
+    return made((draw < chances).astype(chances.dtype), input.device, False)
+
+
+@spelled
+def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
+                generator: Generator | None = None) -> Tensor:  # fmt: skip
+    """Indices drawn with the weights in each row, (..., num_samples) int64.
+
+    One sample a row, or several without replacement, by PyTorch's race of exponentials: the largest of
+    p / Exp(1). Several with replacement by inverting the running sums.
+
+    Raises:
+        RuntimeError: weights that are negative, not finite or all 0; more samples than weights.
+    """
+    weights = of(input.array).to_numpy(input.array)
+    if weights.dtype.kind != "f":
+        raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
+    if weights.ndim not in (1, 2) or not weights.shape[-1]:
+        raise RuntimeError(f"prob_dist must be 1 or 2 dim and not empty, not of shape {weights.shape}")
+    if weights.size and not (
+        np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all()
+    ):
+        raise RuntimeError(
+            "probability tensor contains either `inf`, `nan` or element < 0, or a row that sums to 0: "
+            "multinomial: the weights must be finite, not negative, and not all 0 in a row"
+        )
+    if num_samples < 1 or (not replacement and num_samples > (weights > 0).sum(-1).min(initial=num_samples)):
+        raise RuntimeError(
+            f"multinomial: cannot draw {num_samples} samples without replacement from these weights"
+        )
+    source = generator or default_generator
+    if replacement and num_samples > 1:
+        draws = source.uniform((*weights.shape[:-1], num_samples), np.float64)
+        chosen = _inverted(weights.reshape(-1, weights.shape[-1]), draws.reshape(-1, num_samples))
+        chosen = chosen.reshape(draws.shape)
+    else:
+        race = weights / (-np.log1p(-source.uniform(weights.shape, np.float64))).astype(weights.dtype)
+        chosen = np.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
+    return made(chosen.astype(np.int64), input.device, False)
+
+
+def _inverted(weights: Any, draws: Any) -> Any:
+    """For each uniform draw the first place in a row where the running share of the weights reaches it."""
+    shares = np.cumsum(weights, -1, dtype=weights.dtype)
+    shares = shares / shares[:, -1:]
+    shares[:, -1] = 1
+    found = [np.searchsorted(row.astype(np.float64), d) for row, d in zip(shares, draws, strict=True)]
+    return np.array(found, np.int64).reshape(draws.shape)
+
+
+@spelled
+def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
+    """Numbers of events, of which each element is the expected number (not PyTorch's stream: its
+    distribution alone)."""
+    rates = of(input.array).to_numpy(input.array)
+    seed = (generator or default_generator).random64()
+    return made(np.random.default_rng(seed).poisson(rates).astype(rates.dtype), input.device, False)
+
+
+# The default stream -----------------------------------------------------------------------------------------
+
+
+def get_rng_state() -> Tensor:
+    """The default generator's position, a tensor of bytes."""
+    state: Tensor = default_generator.get_state()
+    return state
+
+
+def set_rng_state(new_state: Tensor) -> None:
+    """Go to a position that ``get_rng_state`` told."""
+    default_generator.set_state(new_state)
+
+
+def seed() -> int:
+    """Start the default generator from a seed of the operating system's, and tell it."""
+    return default_generator.seed()
+
+
+def initial_seed() -> int:
+    """The seed that the default generator began with."""
+    return default_generator.initial_seed()
+
+
+@contextmanager
+def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
+    """Afterwards the default generator is where it was before: ``with fork_rng():``."""
+    state = default_generator.get_state()
+    try:
+        yield
+    finally:
+        if enabled:
+            default_generator.set_state(state)

@@ -1,0 +1,104 @@
+"""PyTorch's typed constructors of old: ``LongTensor(2, 3)`` has sizes, ``LongTensor([2, 3])`` values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..autograd.tape import Variable
+from ..backend import Device, of
+from ..backend import device as devices
+from ..backend import dtype as dt
+from .creation import empty, tensor
+
+
+class TensorType(type):
+    """A dtype on a kind of device, as a type: it makes tensors, and ``isinstance`` knows them.
+
+    Attributes:
+        dtype: the number format.
+        device_type: "cpu" or "cuda".
+    """
+
+    dtype: dt.DType
+    device_type: str
+
+    def __call__(cls, *data: Any, device: Any = None) -> Any:
+        where = cls.device_type if device is None else Device(device)
+        if isinstance(where, Device) and where.type != cls.device_type:
+            raise RuntimeError(
+                f"legacy constructor expects device type: {cls.device_type} but device type: {where.type} "
+                f"was passed"
+            )
+        if len(data) == 1 and not isinstance(data[0], int) and not _is_size(data[0]):
+            return tensor(data[0], dtype=cls.dtype, device=where)
+        return empty(*(data or (0,)), dtype=cls.dtype, device=where)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        if not isinstance(instance, Variable):
+            return False
+        array = instance.array
+        return dt.of(array) is cls.dtype and of(array).device_of(array).type == cls.device_type
+
+    def __repr__(cls) -> str:
+        return f"<class '{cls.__module__}.{cls.__name__}'>"
+
+    def __str__(cls) -> str:
+        return f"{cls.__module__}.{cls.__name__}"
+
+
+def _is_size(data: Any) -> bool:
+    return type(data).__name__ == "Size" and isinstance(data, tuple)
+
+
+_NAMES = {"Float": dt.float32, "Double": dt.float64, "Half": dt.float16, "Long": dt.int64, "Int": dt.int32,
+          "Short": dt.int16, "Char": dt.int8, "Byte": dt.uint8, "Bool": dt.bool_,
+          "BFloat16": dt.bfloat16}  # fmt: skip
+
+
+def _types(device_type: str) -> dict[str, Any]:
+    """The ten types of a kind of device, by their names."""
+    module = "torch" if device_type == "cpu" else f"torch.{device_type}"
+    return {
+        f"{name}Tensor": TensorType(f"{name}Tensor", (), {
+            "dtype": dtype, "device_type": device_type, "__module__": module,
+            "__doc__": f"Tensors of {dtype.name} on the {device_type.upper()}: of sizes, or of values.",
+        }) for name, dtype in _NAMES.items()
+    }  # fmt: skip
+
+
+CPU, CUDA = _types("cpu"), _types("cuda")
+FloatTensor, DoubleTensor, HalfTensor = CPU["FloatTensor"], CPU["DoubleTensor"], CPU["HalfTensor"]
+LongTensor, IntTensor, ShortTensor = CPU["LongTensor"], CPU["IntTensor"], CPU["ShortTensor"]
+CharTensor, ByteTensor, BoolTensor = CPU["CharTensor"], CPU["ByteTensor"], CPU["BoolTensor"]
+BFloat16Tensor = CPU["BFloat16Tensor"]
+
+
+def find(name: Any) -> Any:
+    """The type that PyTorch calls "torch.cuda.FloatTensor" (or one given itself); None for any other name."""
+    if isinstance(name, TensorType):
+        return name
+    parts = str(name).split(".") if isinstance(name, str) else []
+    return (CUDA if parts[1:2] == ["cuda"] else CPU).get(parts[-1]) if parts[:1] == ["torch"] else None
+
+
+def short_name(dtype: dt.DType) -> str:
+    """The name of the type with a dtype, "FloatTensor"."""
+    return next(name for name, kind in CPU.items() if kind.dtype is dtype)
+
+
+def name_of(dtype: dt.DType, device_type: str) -> str:
+    """PyTorch's name for tensors of a dtype on a kind of device: "torch.FloatTensor"."""
+    return f"torch.{'' if device_type == 'cpu' else 'cuda.'}{short_name(dtype)}"
+
+
+def set_default_tensor_type(t: Any) -> None:
+    """Make a floating-point type the default of new tensors, by itself or by its name.
+
+    Raises:
+        TypeError: there is no such type, or it is of integers.
+    """
+    kind = find(t)
+    if kind is None:
+        raise TypeError(f"invalid type object: {t!r} is no tensor type")
+    dt.set_default_dtype(kind.dtype)
+    devices.set_default_device(None if kind.device_type == "cpu" else kind.device_type)

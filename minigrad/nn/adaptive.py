@@ -1,0 +1,133 @@
+"""Softmax over many classes that takes less work for the frequent ones (Grave et al. 2017)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from ..functions import shaping
+from ..tensor import Tensor
+from . import functional as F
+from .containers import ModuleList, Sequential
+from .linear import Linear
+from .module import Module
+
+
+class ASMOutput(NamedTuple):
+    """What ``AdaptiveLogSoftmaxWithLoss`` gives: the log-probability of each target, and the loss."""
+
+    output: Tensor
+    loss: Tensor
+
+
+class AdaptiveLogSoftmaxWithLoss(Module):
+    """ln p(target), with the rarer classes in clusters of smaller width (Grave et al. 2017).
+
+    The head scores the first ``cutoffs[0]`` classes and one cluster for each further range of them; a
+    cluster projects its input down before it scores its own classes.
+
+    Args:
+        in_features: D. n_classes: C, sorted from frequent to rare.
+        cutoffs: where the clusters begin, rising, each in 1 .. C - 1.
+        div_value: each cluster is this many times narrower than the one before.
+        head_bias: whether the head has a bias.
+
+    Raises:
+        ValueError: other cutoffs.
+    """
+
+    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
+                 head_bias: bool = False, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+        super().__init__()
+        cuts = list(cutoffs)
+        if not cuts:
+            raise ValueError("cutoffs should be a sequence of length larger than 0")
+        if cuts != sorted({int(cut) for cut in cuts}) or cuts[0] <= 0 or cuts[-1] >= n_classes:
+            raise ValueError(
+                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, "
+                "where each value is between 1 and n_classes-1"
+            )
+        self.in_features, self.n_classes = in_features, n_classes
+        self.cutoffs, self.div_value, self.head_bias = [*cuts, n_classes], div_value, head_bias
+        self.shortlist_size, self.n_clusters = cuts[0], len(cuts)
+        self.head_size = self.shortlist_size + self.n_clusters
+        kind = {"device": device, "dtype": dtype}
+        self.head = Linear(in_features, self.head_size, bias=head_bias, **kind)
+        self.tail = ModuleList()
+        for i, (low, high) in enumerate(self._clusters()):
+            width = int(in_features // div_value ** (i + 1))
+            down = Linear(in_features, width, bias=False, **kind)
+            self.tail.append(Sequential(down, Linear(width, high - low, bias=False, **kind)))
+
+    def _clusters(self) -> list[tuple[int, int]]:
+        """The first class of each cluster, and the first after it."""
+        return list(zip(self.cutoffs, self.cutoffs[1:], strict=False))
+
+    def reset_parameters(self) -> None:
+        """Draw new values."""
+        self.head.reset_parameters()
+        for down, up in self.tail:
+            down.reset_parameters()
+            up.reset_parameters()
+
+    def forward(self, input_: Tensor, target_: Tensor) -> ASMOutput:
+        """(N, D), (N) integers -> log-probabilities (N) and the loss; (D), () -> (), ().
+
+        Raises:
+            RuntimeError: shapes that do not fit; targets outside 0 .. C - 1.
+        """
+        batched = self._check(input_, target_)
+        rows, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
+        head = F.log_softmax(self.head(rows), 1)
+        in_head, places, parts = target, [], []
+        for i, (low, high) in enumerate(self._clusters()):
+            mask = (target >= low) & (target < high)
+            where = mask.nonzero().squeeze(1)
+            if where.numel():
+                in_head = in_head.masked_fill(mask, self.shortlist_size + i)
+                own = F.log_softmax(self.tail[i](rows.index_select(0, where)), 1)
+                places.append(where)
+                parts.append(own.gather(1, (target.index_select(0, where) - low).unsqueeze(1)).squeeze(1))
+        output = head.gather(1, in_head.unsqueeze(1)).squeeze(1)
+        if parts:
+            output = output.index_add(0, shaping.cat(places), shaping.cat(parts))
+        loss = -output.mean()
+        return ASMOutput(output if batched else output.squeeze(0), loss)
+
+    def _check(self, input: Tensor, target: Tensor) -> bool:
+        """Whether there is a batch axis, after a check that all fits."""
+        ndim = target.array.ndim
+        if ndim > 1:
+            raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
+        if input.array.ndim != ndim + 1:
+            raise RuntimeError(
+                f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with size "
+                f"{input.shape}"
+            )
+        if ndim and input.array.shape[0] != target.array.shape[0]:
+            raise RuntimeError("Input and target should have the same size in the batch dimension.")
+        if target.array.size and not bool(((target.array >= 0) & (target.array < self.n_classes)).all()):
+            raise RuntimeError(
+                f"Target values should be in [0, {self.n_classes - 1}], but values in range "
+                f"[{target.min().item()}, {target.max().item()}] were found. "
+            )
+        return ndim == 1
+
+    def log_prob(self, input: Tensor) -> Tensor:
+        """ln p of every class: (N, D) -> (N, C)."""
+        head = F.log_softmax(self.head(input), 1)
+        parts = [head[:, : self.shortlist_size]]
+        for i, cluster in enumerate(self.tail):
+            own = F.log_softmax(cluster(input), 1)
+            parts.append(own + head[:, self.shortlist_size + i].unsqueeze(1))
+        return shaping.cat(parts, 1)
+
+    def predict(self, input: Tensor) -> Tensor:
+        """The most likely class: (N, D) -> (N) integers. It is looked for in the clusters only where the head
+        finds a cluster the likeliest."""
+        found = self.head(input).argmax(1)
+        rare = (found >= self.shortlist_size).nonzero().squeeze(1)
+        if rare.numel():
+            found[rare] = self.log_prob(input.index_select(0, rare)).argmax(1)
+        out: Tensor = found
+        return out

@@ -1,0 +1,256 @@
+"""Convolutions as layers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, ClassVar
+
+from ..functions.creation import empty
+from ..tensor import Tensor
+from . import functional as F
+from . import init
+from .functional._spatial import Each, tuple_of
+from .module import Module
+from .parameter import Parameter
+
+_MODES = ("zeros", "reflect", "replicate", "circular")
+
+
+class _ConvNd(Module):
+    """What all convolutions share: parameters, and how they begin.
+
+    Attributes:
+        weight: (out_channels, in_channels/groups, *kernel_size), transposed (in_channels,
+            out_channels/groups, *kernel_size); at first uniform in ±1/√fan_in.
+        bias: (out_channels), likewise, or None.
+    """
+
+    _axes: ClassVar[int]
+    bias: Parameter | None
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
+        padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
+        output_padding: tuple[int, ...], groups: int, bias: bool, padding_mode: str, device: Any = None,
+        dtype: Any = None,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        _check(in_channels, out_channels, padding, stride, groups, padding_mode)
+        self.in_channels, self.out_channels = in_channels, out_channels
+        self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
+        self.transposed, self.output_padding = transposed, output_padding
+        self.groups, self.padding_mode = groups, padding_mode
+        self._reversed_padding_repeated_twice = _pads(padding, kernel_size, dilation)
+        first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
+        shape = (first, second // groups, *kernel_size)
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
+        self.register_parameter(
+            "bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
+        )
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            if fan_in:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        told = [f"{self.in_channels}, {self.out_channels}", f"kernel_size={self.kernel_size}",
+                f"stride={self.stride}"]  # fmt: skip
+        zeros, ones = (0,) * len(self.kernel_size), (1,) * len(self.kernel_size)
+        usual = {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1}
+        told += [f"{k}={v}" for k, usually in usual.items() if (v := getattr(self, k)) != usually]
+        if self.bias is None:
+            told.append("bias=False")
+        if self.padding_mode != "zeros":
+            told.append(f"padding_mode={self.padding_mode}")
+        return ", ".join(told)
+
+
+def _check(in_channels: int, out_channels: int, padding: Any, stride: Any, groups: int, mode: str) -> None:
+    """Refuse arguments that no convolution can have."""
+    if groups <= 0:
+        raise ValueError("groups must be a positive integer")
+    if in_channels % groups:
+        raise ValueError("in_channels must be divisible by groups")
+    if out_channels % groups:
+        raise ValueError("out_channels must be divisible by groups")
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise ValueError(
+                f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}"
+            )
+        if padding == "same" and any(s != 1 for s in stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+    if mode not in _MODES:
+        raise ValueError(
+            f"padding_mode must be one of {{{', '.join(map(repr, _MODES))}}}, but got padding_mode={mode!r}"
+        )
+
+
+def _pads(padding: Any, kernel: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
+    """The padding as ``F.pad`` takes it: (before, after) from the last axis on."""
+    if padding == "valid":
+        return [0, 0] * len(kernel)
+    if padding == "same":
+        totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+        return [width for t in reversed(totals) for width in (t // 2, t - t // 2)]
+    return [width for p in reversed(padding) for width in (p, p)]
+
+
+class _Conv(_ConvNd):
+    """A convolution over ``_axes`` axes, which ``_function`` computes."""
+
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Each, stride: Each = 1,
+        padding: Each | str = 0, dilation: Each = 1, groups: int = 1, bias: bool = True,
+        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        n = self._axes
+        pads = padding if isinstance(padding, str) else tuple_of(padding, n)
+        super().__init__(
+            in_channels, out_channels, tuple_of(kernel_size, n), tuple_of(stride, n), pads,
+            tuple_of(dilation, n), False, (0,) * n, groups, bias, padding_mode, device, dtype,
+        )  # fmt: skip
+
+    def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
+        padding: Any = self.padding
+        if self.padding_mode != "zeros":
+            input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
+            padding = 0
+        return self._function(input, weight, bias, self.stride, padding, self.dilation, self.groups)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self._conv_forward(input, self.weight, self.bias)
+
+
+class Conv1d(_Conv):
+    """Cross-correlation over one axis: (N, C, L) or (C, L) -> (N, O, P) or (O, P) (LeCun et al. 1989).
+
+    P = floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1.
+
+    Args:
+        in_channels, out_channels: C and O.
+        kernel_size, stride, dilation: a number or a tuple of one.
+        padding: how many elements on both sides, "valid" (none) or "same" (the length stays; stride 1 only).
+        groups: into how many parts the channels are cut that do not see each other.
+        bias: whether there is one.
+        padding_mode: "zeros", "reflect", "replicate" or "circular".
+        device, dtype: of the parameters.
+
+    Attributes:
+        weight: (O, C/groups, K), at first uniform in ±1/√(C K/groups). bias: (O), likewise, or None.
+
+    Raises:
+        ValueError: channels that ``groups`` does not divide; an unknown padding.
+    """
+
+    _axes, _function = 1, staticmethod(F.conv1d)
+
+
+class Conv2d(_Conv):
+    """Cross-correlation over two axes: (N, C, H, W) or (C, H, W) -> (N, O, *P) or (O, *P).
+
+    Args and attributes: as of ``Conv1d``, with tuples of two.
+    """
+
+    _axes, _function = 2, staticmethod(F.conv2d)
+
+
+class Conv3d(_Conv):
+    """Cross-correlation over three axes: (N, C, D, H, W) or (C, D, H, W) -> (N, O, *P) or (O, *P).
+
+    Args and attributes: as of ``Conv1d``, with tuples of three.
+    """
+
+    _axes, _function = 3, staticmethod(F.conv3d)
+
+
+class _ConvTransposeNd(_ConvNd):
+    """A transposed convolution over ``_axes`` axes, which ``_function`` computes."""
+
+    _function: ClassVar[Callable[..., Tensor]]
+
+    def __init__(
+        self, in_channels: int, out_channels: int, kernel_size: Each, stride: Each = 1, padding: Each = 0,
+        output_padding: Each = 0, groups: int = 1, bias: bool = True, dilation: Each = 1,
+        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
+    ) -> None:  # fmt: skip
+        if padding_mode != "zeros":
+            raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
+        n = self._axes
+        super().__init__(
+            in_channels, out_channels, tuple_of(kernel_size, n), tuple_of(stride, n), tuple_of(padding, n),
+            tuple_of(dilation, n), True, tuple_of(output_padding, n), groups, bias, padding_mode, device,
+            dtype,
+        )  # fmt: skip
+
+    def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
+        """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses among the P that stride leaves open.
+
+        Raises:
+            ValueError: an ``output_size`` that no input of this size comes from.
+        """
+        extra = self.output_padding if output_size is None else self._extra(input, tuple(output_size))
+        return self._function(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
+                              self.dilation)  # fmt: skip
+
+    def _extra(self, input: Tensor, output_size: tuple[int, ...]) -> tuple[int, ...]:
+        """The ``output_padding`` with which the result is of a size."""
+        n = self._axes
+        lengths = input.array.shape[-n:]
+        if len(output_size) == input.array.ndim:
+            output_size = output_size[-n:]
+        if len(output_size) != n:
+            raise ValueError(
+                f"{type(self).__name__}: for {input.array.ndim}D input, output_size must have {n} or "
+                f"{input.array.ndim} elements (got {len(output_size)})"
+            )
+        assert not isinstance(self.padding, str)
+        known = zip(lengths, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
+        least = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in known]
+        most = [size + s - 1 for size, s in zip(least, self.stride, strict=True)]
+        if any(not low <= size <= high for low, size, high in zip(least, output_size, most, strict=True)):
+            raise ValueError(
+                f"requested an output size of {output_size}, but valid sizes range from {least} to {most} "
+                f"(for an input of {list(lengths)})"
+            )
+        return tuple(size - low for size, low in zip(output_size, least, strict=True))
+
+
+class ConvTranspose1d(_ConvTransposeNd):
+    """The gradient of ``Conv1d`` by its input: (N, C, L) or (C, L) -> (N, O, P) or (O, P).
+
+    P = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
+
+    Args:
+        in_channels, out_channels: C and O. Others: those of the convolution whose gradient it is.
+        output_padding: how much longer the result is on one side.
+
+    Attributes:
+        weight: (C, O/groups, K), at first uniform in ±1/√(O K/groups). bias: (O), likewise, or None.
+
+    Raises:
+        ValueError: channels that ``groups`` does not divide; another ``padding_mode`` than "zeros".
+    """
+
+    _axes, _function = 1, staticmethod(F.conv_transpose1d)
+
+
+class ConvTranspose2d(_ConvTransposeNd):
+    """The gradient of ``Conv2d`` by its input. Args and attributes: as of ``ConvTranspose1d``."""
+
+    _axes, _function = 2, staticmethod(F.conv_transpose2d)
+
+
+class ConvTranspose3d(_ConvTransposeNd):
+    """The gradient of ``Conv3d`` by its input. Args and attributes: as of ``ConvTranspose1d``."""
+
+    _axes, _function = 3, staticmethod(F.conv_transpose3d)

@@ -1,0 +1,125 @@
+"""The connectionist temporal classification loss (Graves et al. 2006).
+
+A path gives each frame a class or the blank; it spells a target if that is what remains after equal
+neighbours become one and blanks are left out. The loss is minus the logarithm of the probability of all
+paths that spell the target. With blanks around every label, a path moves along blank, t₁, blank, t₂, ...,
+blank: in each frame it stays, goes on by one, or by two over a blank between different labels.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd.tape import wrap
+from ...backend import of, xp
+from ...functions import pointwise, shaping
+from ...functions.arguments import raw
+from ...ops.indexing import check_indices
+from ...tensor import Tensor
+from ._reduction import reduced, reduction_of
+from .padding import pad
+
+
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+             reduction: str = "mean", zero_infinity: bool = False) -> Tensor:  # fmt: skip
+    """-ln of the probability that the frames spell the target.
+
+    Args:
+        log_probs: log-probabilities of C classes in T frames, (T, N, C) or (T, C).
+        targets: (N, S), what is beyond a target's length being ignored, or all one after the other, (sum of
+            the lengths).
+        input_lengths, target_lengths: (N) integers, or ().
+        blank: the class that stands for none.
+        reduction: "none"; "mean", of the losses by their targets' lengths; "sum".
+        zero_infinity: 0 in the place of infinite losses, of targets too long for their frames.
+
+    Raises:
+        RuntimeError: lengths or shapes that do not fit, or a blank outside 0 .. C - 1.
+        IndexError: a target outside 0 .. C - 1 (checked on the CPU).
+
+    The gradient is that of this formula. PyTorch's is larger by exp(log_probs), which a log-softmax in front
+    of the loss takes out again: behind that, both are equal.
+    """
+    reduction = reduction_of(None, None, reduction)
+    batched = log_probs.array.ndim == 3
+    if log_probs.array.ndim not in (2, 3):
+        raise RuntimeError(f"ctc_loss: log_probs must be (T, N, C) or (T, C), not {tuple(log_probs.shape)}")
+    frames = log_probs if batched else log_probs.unsqueeze(1)
+    count, batch, classes = frames.array.shape
+    if not 0 <= blank < classes:
+        raise RuntimeError(f"ctc_loss: blank must be in label range 0 .. {classes - 1}, but it is {blank}")
+    used = _lengths("input_lengths", input_lengths, batch, frames.array)
+    lengths = _lengths("target_lengths", target_lengths, batch, frames.array)
+    if batch and int(used.max()) > count:
+        raise RuntimeError(
+            f"ctc_loss: Expected input_lengths to have value at most {count}, but got value {int(used.max())}"
+        )
+    padded = _padded(targets.array, lengths, blank, batched)
+    check_indices(padded, classes, "ctc_loss: targets")
+    losses = -_log_likelihood(frames, _between_blanks(padded, blank), used, lengths, blank)
+    if zero_infinity:
+        losses = losses.masked_fill(losses == float("inf"), 0.0)
+    if reduction == "mean":
+        losses = losses / wrap(lengths.clip(1).astype(losses.array.dtype))
+    return reduced(losses if batched else losses.squeeze(0), reduction)
+
+
+def _lengths(name: str, given: Any, batch: int, like: Any) -> Any:
+    """(N,) integers on the device of an array, from a tensor or a sequence."""
+    backend = of(like)
+    lengths = backend.asarray(raw(given), backend.device_of(like)).reshape(-1)
+    if lengths.dtype.kind not in "iu":
+        raise RuntimeError(f"ctc_loss: {name} must be integral")
+    if lengths.shape != (batch,):
+        raise RuntimeError(f"ctc_loss: {name} must be of size batch_size, {batch}, not {lengths.shape[0]}")
+    return lengths.astype("int64")
+
+
+def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
+    """Targets (N, S) with blanks beyond their lengths, from such rows or from one row of all."""
+    m, longest = xp(targets), int(lengths.max()) if lengths.size else 0
+    if targets.ndim == 1 and batched:
+        if targets.shape[0] != int(lengths.sum()):
+            raise RuntimeError(
+                f"ctc_loss: Expected targets to have size {int(lengths.sum())}, the sum of target_lengths, "
+                f"but got size {targets.shape[0]}"
+            )
+        starts = m.cumsum(lengths) - lengths
+        places = starts[:, None] + m.arange(longest)
+        rows = targets[places.clip(0, max(targets.shape[0] - 1, 0))] if targets.size else places
+    else:
+        rows = targets.reshape(lengths.shape[0], -1) if targets.ndim == 1 else targets
+        if rows.ndim != 2 or rows.shape[0] != lengths.shape[0] or rows.shape[1] < longest:
+            raise RuntimeError(
+                f"ctc_loss: Expected targets of shape (N, S), N = {lengths.shape[0]} and S at least {longest}"
+                f", but got {tuple(targets.shape)}"
+            )
+    return m.where(m.arange(rows.shape[1]) < lengths[:, None], rows, blank).astype("int64")
+
+
+def _between_blanks(targets: Any, blank: int) -> Any:
+    """(N, S) -> (N, 2 S + 1): a blank before and after every label."""
+    labels = xp(targets).full((targets.shape[0], 2 * targets.shape[1] + 1), blank)
+    labels[:, 1::2] = targets
+    return labels
+
+
+def _log_likelihood(frames: Tensor, labels: Any, used: Any, lengths: Any, blank: int) -> Tensor:
+    """(N,) ln of the probability of all paths, by the forward recursion in logarithms."""
+    m, (batch, width) = xp(labels), labels.shape
+    skips = m.zeros(labels.shape, bool)
+    skips[:, 2:] = (labels[:, 2:] != blank) & (labels[:, 2:] != labels[:, :-2])
+    start = m.full(labels.shape, float("-inf"), frames.array.dtype)
+    start[:, 0] = 0
+    rows = wrap(m.arange(batch)[:, None])
+    scores = frames[:, rows, wrap(labels)]  # (T, N, 2 S + 1)
+    alpha, may_skip = wrap(start), wrap(skips)
+    for t, score in enumerate(scores.unbind(0)):
+        before = pad(alpha, (2, 0), value=float("-inf"))
+        skipped = pointwise.where(may_skip, before[:, :-2], float("-inf"))
+        moved = shaping.stack([alpha, before[:, 1:-1], skipped]).logsumexp(0) + score
+        alpha = pointwise.where(wrap(used[:, None] > t), moved, alpha)
+    ends = m.stack([2 * lengths, (2 * lengths - 1).clip(0)], 1)  # the last blank, the last label
+    last = pointwise.where(wrap((ends < width) & (m.arange(2) <= lengths[:, None])),
+                           alpha.gather(1, wrap(ends)), float("-inf"))  # fmt: skip
+    return last.logsumexp(1)

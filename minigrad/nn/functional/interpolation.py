@@ -1,0 +1,195 @@
+"""Planes made larger and smaller: interpolation axis by axis, and channels turned into pixels."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ...functions.creation import as_tensor
+from ...tensor import Tensor
+from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
+
+_LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}  # how many axes an input has
+_SMOOTH = (*_LINEAR, "bicubic")
+_MODES = ("nearest", *_SMOOTH, "area", "nearest-exact")
+_MEANS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
+Taps = list[tuple[Any, Any]]  # (indices, weights or None) of what each new element is the sum of
+
+
+def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+                align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
+                antialias: bool = False) -> Tensor:  # fmt: skip
+    """Spatial axes at another length: (N, C, *lengths) -> (N, C, *size).
+
+    Args:
+        size: the new lengths, or ``scale_factor``: by how much (a number, or one an axis).
+        mode: "nearest", "nearest-exact", "linear" (one axis), "bilinear" (two), "trilinear" (three),
+            "bicubic" (two), "area" (means of bins).
+        align_corners: of the linear and cubic modes: whether the first and last elements stay where they are.
+        recompute_scale_factor: whether coordinates follow from the new lengths, rounded, and not from
+            ``scale_factor``.
+
+    Raises:
+        ValueError: not exactly one of ``size`` and ``scale_factor``. NotImplementedError: a mode that does
+            not go with the number of axes; ``antialias``.
+    """
+    ndim = input.array.ndim
+    if align_corners is not None and mode not in _SMOOTH:
+        raise ValueError(
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic "
+            "| trilinear"
+        )
+    sizes, factors = _sizes(input.array.shape[2:], size, scale_factor)
+    if recompute_scale_factor:
+        if scale_factor is None:
+            raise ValueError("recompute_scale_factor is not meaningful with an explicit size.")
+        factors = (None,) * len(sizes)
+    _check_mode(ndim, mode, antialias)
+    if mode == "area":
+        return _MEANS[ndim](input, sizes)
+    out = input
+    for axis, (new, factor) in enumerate(zip(sizes, factors, strict=True), 2):
+        length = input.array.shape[axis]
+        if length != new or mode in _SMOOTH:
+            out = _along(out, axis, _taps(mode, length, new, factor, bool(align_corners)))
+    return out.clone() if out is input else out.contiguous()
+
+
+def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:
+    """The new lengths, and by which factors they were asked for (None: not by factors)."""
+    if size is None and scale_factor is None:
+        raise ValueError("either size or scale_factor should be defined")
+    if size is not None and scale_factor is not None:
+        raise ValueError("only one of size or scale_factor should be defined")
+    given = size if scale_factor is None else scale_factor
+    told = tuple(given) if isinstance(given, Sequence) else (given,) * len(lengths)
+    if len(told) != len(lengths):
+        raise ValueError(
+            f"Input and output must have the same number of spatial dimensions, but got input with spatial "
+            f"dimensions of {list(lengths)} and {'output size' if scale_factor is None else 'scale_factor'} "
+            f"of {given}."
+        )
+    if scale_factor is None:
+        return tuple(map(int, told)), (None,) * len(lengths)
+    return tuple(math.floor(n * float(f)) for n, f in zip(lengths, told, strict=True)), told
+
+
+def _check_mode(ndim: int, mode: str, antialias: bool) -> None:
+    if mode not in _MODES or ndim not in (3, 4, 5):
+        raise NotImplementedError(
+            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: "
+            f"{' | '.join(_MODES)} (got {mode})"
+        )
+    if (wanted := _LINEAR.get(mode, 4 if mode == "bicubic" else ndim)) != ndim:
+        raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted}D input")
+    if antialias:
+        raise NotImplementedError(
+            "interpolate: antialias=True is not provided: smooth the input first, or use mode='area'"
+        )
+
+
+def _along(x: Tensor, axis: int, taps: Taps) -> Tensor:
+    """The sum of weighted elements of an axis."""
+    total: Any = None
+    for indices, weights in taps:
+        taken = x.index_select(axis, as_tensor(indices, device=x.device))
+        if weights is not None:
+            shape = (-1,) + (1,) * (x.array.ndim - axis - 1)
+            taken = taken * as_tensor(weights.reshape(shape), dtype=x.dtype, device=x.device)
+        total = taken if total is None else total + taken
+    out: Tensor = total
+    return out
+
+
+def _taps(mode: str, length: int, new: int, factor: float | None, align_corners: bool) -> Taps:
+    """For each new element of an axis, which old ones it is made of."""
+    place = np.arange(new)
+    if mode in ("nearest", "nearest-exact"):
+        step = np.float32(length / new if factor is None else 1.0 / factor)
+        shifted = (place + (0.5 if mode == "nearest-exact" else 0)).astype(np.float32)
+        return [(np.minimum(np.floor(shifted * step).astype(np.int64), length - 1), None)]
+    if align_corners:
+        at = place * ((length - 1) / (new - 1) if new > 1 else 0.0)
+    else:
+        at = (place + 0.5) * (length / new if factor is None else 1.0 / factor) - 0.5
+    if mode == "bicubic":
+        return _cubic_taps(at, length)
+    at = np.maximum(at, 0.0)
+    low = np.minimum(np.floor(at).astype(np.int64), length - 1)
+    part = np.minimum(at - low, 1.0)
+    return [(low, 1 - part), (np.minimum(low + 1, length - 1), part)]
+
+
+def _cubic_taps(at: Any, length: int) -> Taps:
+    """Four neighbours by Keys' cubic (1981) with a = -3/4."""
+    low, a = np.floor(at), -0.75
+    taps = []
+    for step in range(-1, 3):
+        d = np.abs(at - low - step)
+        near = (a + 2) * d**3 - (a + 3) * d**2 + 1
+        far = a * (d**3 - 5 * d**2 + 8 * d - 4)
+        indices = np.clip(low.astype(np.int64) + step, 0, length - 1)
+        taps.append((indices, np.where(d <= 1, near, far)))
+    return taps
+
+
+def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
+             align_corners: bool | None = None) -> Tensor:  # fmt: skip
+    """``interpolate``, by its old name."""
+    warnings.warn(
+        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
+    )
+    return interpolate(input, size, scale_factor, mode, align_corners)
+
+
+def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
+    """Channels turned into pixels: (..., C r², H, W) -> (..., C, H r, W r) (Shi et al. 2016)."""
+    lead, (c, h, w), r = input.array.shape[:-3], _plane("pixel_shuffle", input), upscale_factor
+    if c % (r * r):
+        raise RuntimeError(
+            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+            f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
+        )
+    n = len(lead)
+    split = input.reshape(*lead, c // (r * r), r, r, h, w)
+    out: Tensor = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)  # (..., C, H, r, W, r)
+    return out.reshape(*lead, c // (r * r), h * r, w * r)
+
+
+def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
+    """Pixels turned into channels: (..., C, H r, W r) -> (..., C r², H, W)."""
+    lead, (c, h, w), r = input.array.shape[:-3], _plane("pixel_unshuffle", input), downscale_factor
+    if h % r or w % r:
+        raise RuntimeError(
+            f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but {h} x {w} is "
+            f"not divisible by {r}"
+        )
+    n = len(lead)
+    split = input.reshape(*lead, c, h // r, r, w // r, r)
+    out: Tensor = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)  # (..., C, r, r, H, W)
+    return out.reshape(*lead, c * r * r, h // r, w // r)
+
+
+def _plane(name: str, input: Tensor) -> tuple[int, int, int]:
+    if input.array.ndim < 3:
+        raise RuntimeError(
+            f"{name} expects input to have at least 3 dimensions, but got input with {input.array.ndim} "
+            "dimension(s)"
+        )
+    c, h, w = input.array.shape[-3:]
+    return c, h, w
+
+
+def channel_shuffle(input: Tensor, groups: int) -> Tensor:
+    """Channels of ``groups`` groups, one of each in turn: (N, C, ...) -> the same (Zhang et al. 2018)."""
+    n, c, *lengths = input.array.shape
+    if c % groups:
+        raise RuntimeError(
+            f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
+        )
+    out: Tensor = input.reshape(n, groups, c // groups, *lengths).transpose(1, 2)
+    return out.reshape(n, c, *lengths)

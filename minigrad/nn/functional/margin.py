@@ -1,0 +1,225 @@
+"""Losses that ask one score, or one distance, to be larger than another by a margin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...autograd.tape import wrap
+from ...backend import xp
+from ...functions import pointwise
+from ...ops.indexing import check_indices
+from ...tensor import Tensor
+from ._checks import same_dtype
+from ._reduction import reduced, reduction_of
+from .activation import logsigmoid
+from .distance import pairwise_distance
+
+Flag = bool | None
+Distance = Callable[[Tensor, Tensor], Tensor]
+
+
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
+                        size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+                        ) -> Tensor:  # fmt: skip
+    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should.
+
+    Raises:
+        RuntimeError: numbers of axes that differ.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    if not input1.array.ndim == input2.array.ndim == target.array.ndim:
+        raise RuntimeError(
+            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+            f"{input1.shape}, input2: {input2.shape}, target: {target.shape} "
+        )
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+
+
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Flag = None,
+                         reduce: Flag = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+    """x where the target is 1, max(0, margin - x) where it is -1; x is usually a distance."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    apart = pointwise.where(target != 1, (margin - input).clamp_min(0), 0.0)
+    return reduced(apart + pointwise.where(target != -1, input, 0.0), reduction)
+
+
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
+                          size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+                          ) -> Tensor:  # fmt: skip
+    """1 - cos(x₁, x₂) where the target is 1, max(0, cos(x₁, x₂) - margin) where it is -1.
+
+    Args:
+        input1, input2: (N, D), or (D). target: (N), or ().
+
+    Raises:
+        RuntimeError: other numbers of axes.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    axes = target.array.ndim
+    if axes > 1:
+        raise RuntimeError(
+            "cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported"
+        )
+    if input1.array.ndim != axes + 1 or input2.array.ndim != axes + 1:
+        raise RuntimeError(
+            f"cosine_embedding_loss: {axes}D target tensor expects {axes + 1}D input tensors, but found "
+            f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
+        )
+    lengths = [(x * x).sum(-1) + 1e-12 for x in (input1, input2)]
+    cosine = (input1 * input2).sum(-1) / (lengths[0] * lengths[1]).sqrt()
+    near = pointwise.where(target == 1, 1 - cosine, 0.0)
+    far = pointwise.where(target == -1, (cosine - margin).clamp_min(0), 0.0)
+    return reduced(near + far, reduction)
+
+
+def soft_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
+                     reduction: str = "mean") -> Tensor:  # fmt: skip
+    """ln(1 + exp(-t x)), where t is 1 or -1; it does not overflow, as PyTorch's does from t x = -89 on."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    return reduced(-logsigmoid(input * target), reduction)
+
+
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0,
+                      weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None,
+                      reduction: str = "mean") -> Tensor:  # fmt: skip
+    """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C over the classes i other than the target t.
+
+    Args:
+        input: scores, (N, C), or (C). target: classes (integers), (N), or ().
+        p: 1 or 2. weight: a factor for each class, (C).
+
+    Raises:
+        ValueError: another ``p``. RuntimeError: shapes that do not fit; a class outside 0 .. C - 1.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    shape = tuple(input.array.shape)
+    if p not in (1, 2):
+        raise ValueError("multi_margin_loss: only p == 1 and p == 2 supported")
+    if len(shape) not in (1, 2):
+        raise RuntimeError(f"multi_margin_loss: expected input of shape (N, C) or (C), but got {list(shape)}")
+    rows = input if len(shape) == 2 else input.unsqueeze(0)  # (N, C)
+    chosen = target.reshape(target.numel(), 1)  # (N) -> (N, 1)
+    if target.array.ndim > 1 or chosen.array.shape[0] != rows.array.shape[0]:
+        raise RuntimeError(
+            f"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
+            f"({rows.array.shape[0]}), but got {list(target.shape)}"
+        )
+    _check_classes("multi_margin_loss", target.array, target.array, shape[-1])
+    over = (rows - rows.gather(1, chosen) + margin).relu()
+    if p == 2:
+        over = over * over
+    if weight is not None:
+        over = over * _class_weights(input, weight)[chosen]
+    losses = over.scatter(1, chosen, 0.0).sum(1) / shape[-1]
+    return reduced(losses.reshape(target.shape), reduction)
+
+
+def _class_weights(input: Tensor, weight: Tensor) -> Tensor:
+    same_dtype("multi_margin_loss", input, weight=weight)
+    if weight.array.ndim != 1:
+        raise ValueError("multi_margin_loss: weight must be one-dimensional")
+    if weight.array.shape[0] != input.array.shape[-1]:
+        raise RuntimeError(
+            f"multi_margin_loss: inconsistent weight size, expected {input.shape[-1]} but got "
+            f"{list(weight.shape)}"
+        )
+    return weight
+
+
+def _check_classes(name: str, target: Any, counted: Any, classes: int) -> None:
+    if target.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}: expected a target of an integer dtype, but got {target.dtype}")
+    try:
+        check_indices(counted, classes, f"{name}: target out of range")
+    except IndexError as error:
+        raise RuntimeError(str(error)) from None
+
+
+def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
+                           reduction: str = "mean") -> Tensor:  # fmt: skip
+    """Σₜ Σᵢ max(0, 1 - xₜ + xᵢ) / C over the targets t of a sample and the classes i that are none.
+
+    Args:
+        input: scores, (N, C), or (C).
+        target: classes (integers) of the shape of ``input``; a sample's targets end before its first -1.
+
+    Raises:
+        RuntimeError: shapes that differ; a class outside -1 .. C - 1.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    shape, array = tuple(input.array.shape), target.array
+    if len(shape) > 2 or tuple(array.shape) != shape:
+        raise RuntimeError(
+            f"multilabel_margin_loss: inconsistent target size: {list(array.shape)} for input of size: "
+            f"{list(shape)}; it takes (N, C) or (C)"
+        )
+    classes, samples = shape[-1] if shape else 1, shape[0] if len(shape) == 2 else 1
+    rows, labels = input.reshape(samples, classes), array.reshape(samples, classes)
+    counts = xp(labels).cumprod(labels != -1, axis=1) > 0  # up to the first -1
+    labels = xp(labels).where(counts, labels, labels.dtype.type(0))
+    _check_classes("multilabel_margin_loss", array, labels, classes)
+    is_label = (labels[:, :, None] == xp(labels).arange(classes)) & counts[:, :, None]  # (N, targets, C)
+    pairs = counts[:, :, None] & ~is_label.any(1, keepdims=True)
+    over = 1 - rows.gather(1, wrap(labels)).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)
+    losses = pointwise.where(wrap(pairs), over.relu(), 0.0).sum((1, 2)) / classes
+    return reduced(losses.reshape(shape[:-1]), reduction)
+
+
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+                                ) -> Tensor:  # fmt: skip
+    """-(t ln σ(x) + (1 - t) ln σ(-x)), times a class's weight, its mean over the last axis (the classes)."""
+    reduction = reduction_of(size_average, reduce, reduction)
+    losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
+    if weight is not None:
+        losses = losses * weight
+    return reduced(losses.sum(-1) / input.array.shape[-1], reduction)
+
+
+def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
+                        eps: float = 1e-6, swap: bool = False, size_average: Flag = None, reduce: Flag = None,
+                        reduction: str = "mean") -> Tensor:  # fmt: skip
+    """max(0, ‖a - p‖ - ‖a - n‖ + margin) along the last axis (Schroff et al. 2015).
+
+    Args:
+        p, eps: of the distance, see ``pairwise_distance``.
+        swap: the negative's distance from the positive counts, where it is the smaller (Balntas et al. 2016).
+
+    Raises:
+        ValueError: a margin that is not positive. RuntimeError: numbers of axes that differ.
+    """
+    reduction = reduction_of(size_average, reduce, reduction)
+    return _triplet(
+        anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction
+    )
+
+
+def triplet_margin_with_distance_loss(
+    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Distance | None = None,
+    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
+) -> Tensor:  # fmt: skip
+    """``triplet_margin_loss`` with any distance of two tensors, by default ``pairwise_distance``.
+
+    Raises:
+        ValueError: a margin that is not positive. RuntimeError: numbers of axes that differ.
+    """
+    reduction = reduction_of(None, None, reduction)
+    distance = distance_function or pairwise_distance
+    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+
+
+def _triplet(anchor: Tensor, positive: Tensor, negative: Tensor, distance: Distance, margin: float,
+             swap: bool, reduction: str) -> Tensor:  # fmt: skip
+    if margin <= 0:
+        raise ValueError(f"margin must be greater than 0, got {margin}")
+    a, p, n = (x.array.ndim for x in (anchor, positive, negative))
+    if not a == p == n:
+        raise RuntimeError(
+            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+            f"but got: anchor {a}D, positive {p}D, and negative {n}D inputs"
+        )
+    near, far = distance(anchor, positive), distance(anchor, negative)
+    if swap:
+        far = pointwise.minimum(far, distance(positive, negative))
+    return reduced((near - far + margin).clamp_min(0), reduction)

@@ -1,0 +1,97 @@
+"""Ready parametrizations: weight normalisation and spectral normalisation (see ``parametrize``)."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from ...tensor import Tensor
+from ..functional.normalization import normalize
+from ..module import Module
+from .parametrize import register_parametrization
+from .spectral_norm import as_matrix, default_dim, iterate, new_vectors, normed
+from .weight_norm import norm_except_dim, weighted
+
+M = TypeVar("M", bound=Module)
+
+
+class _WeightNorm(Module):
+    def __init__(self, dim: int | None = 0) -> None:
+        super().__init__()
+        self.dim = -1 if dim is None else dim
+
+    def forward(self, weight_g: Tensor, weight_v: Tensor) -> Tensor:
+        return weighted(weight_v, weight_g, self.dim)
+
+    def right_inverse(self, weight: Tensor) -> tuple[Tensor, Tensor]:
+        """The norms and the direction of a weight."""
+        return norm_except_dim(weight, 2, self.dim), weight
+
+
+def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
+    """A parameter as g v / ‖v‖ (Salimans and Kingma 2016): ``parametrizations.name.original0`` and 1.
+
+    Args:
+        module: whose parameter. name: of the parameter.
+        dim: the axis whose indices have a norm each; None for one norm in all.
+    """
+    register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
+
+    def renamed(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
+        """State dicts of ``nn.utils.weight_norm``, too."""
+        for i, letter in enumerate("gv"):
+            old = f"{prefix}{name}_{letter}"
+            if old in state_dict:
+                state_dict[f"{prefix}parametrizations.{name}.original{i}"] = state_dict.pop(old)
+
+    module._register_load_state_dict_pre_hook(renamed)
+    return module
+
+
+class _SpectralNorm(Module):
+    _u: Tensor
+    _v: Tensor
+
+    def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
+        super().__init__()
+        if not -weight.ndim <= dim < weight.ndim:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [-{weight.ndim}, {weight.ndim - 1}] but "
+                f"got {dim})"
+            )
+        if n_power_iterations <= 0:
+            raise ValueError(
+                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
+            )
+        self.dim, self.eps, self.n_power_iterations = dim % weight.ndim, eps, n_power_iterations
+        if weight.ndim > 1:
+            matrix = as_matrix(weight.detach(), self.dim)
+            u, v = new_vectors(matrix, eps)
+            self.register_buffer("_u", u)
+            self.register_buffer("_v", v)
+            iterate(matrix, u, v, 15, eps, u_first=True)
+
+    def forward(self, weight: Tensor) -> Tensor:
+        if weight.ndim == 1:
+            return normalize(weight, dim=0, eps=self.eps)
+        matrix = as_matrix(weight, self.dim)
+        if self.training:
+            iterate(matrix, self._u, self._v, self.n_power_iterations, self.eps, u_first=True)
+        return normed(weight, matrix, self._u, self._v)
+
+    def right_inverse(self, value: Tensor) -> Tensor:
+        """A weight is its own original."""
+        return value
+
+
+def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
+                  dim: int | None = None) -> M:  # fmt: skip
+    """A parameter over its largest singular value (Miyato et al. 2018), estimated anew at each use in training.
+
+    Args:
+        module: whose parameter. name: of the parameter.
+        n_power_iterations: steps of the estimate. eps: the least norm to divide by.
+        dim: the axis of the outputs; None for the usual one.
+    """
+    dim = default_dim(module) if dim is None else dim
+    made = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)
+    return register_parametrization(module, name, made)

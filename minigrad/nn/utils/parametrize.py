@@ -1,0 +1,205 @@
+"""Parametrizations: a parameter of a module computed from others by a module, whenever it is read.
+
+The originals are in ``module.parametrizations``; the module's class becomes one of its own, in which the
+parameter's name is a property.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+from ...tensor import Tensor
+from ..containers import ModuleDict, ModuleList
+from ..module import Module
+from ..parameter import Parameter
+
+M = TypeVar("M", bound=Module)
+_cache: dict[tuple[int, str], Tensor] | None = None
+
+
+@contextmanager
+def cached() -> Iterator[None]:
+    """Within it, a parametrized tensor is computed once, and then kept."""
+    global _cache
+    before, _cache = _cache, {} if _cache is None else _cache
+    try:
+        yield
+    finally:
+        _cache = before
+
+
+class ParametrizationList(ModuleList):
+    """The modules that compute one tensor, one after another, from ``original`` (or original0, original1, ...).
+
+    Args:
+        modules: the parametrizations. The first may have a ``right_inverse``, which makes the originals.
+        original: the tensor before.
+        unsafe: take shapes and dtypes as they come.
+    """
+
+    def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
+        super().__init__(modules)
+        self.unsafe, new = unsafe, original
+        for module in reversed(modules):
+            if hasattr(module, "right_inverse") and isinstance(new, Tensor):
+                new = module.right_inverse(new)
+        self.is_tensor = isinstance(new, Tensor)
+        self.ntensors = 1 if self.is_tensor else len(new)
+        originals = {"original": new} if self.is_tensor else {f"original{i}": t for i, t in enumerate(new)}
+        for name, tensor in originals.items():
+            self._hold(name, tensor, original)
+
+    def _hold(self, name: str, tensor: Any, like: Tensor) -> None:
+        if not isinstance(tensor, Tensor):
+            raise ValueError(f"right_inverse must return tensors, not {type(tensor).__name__}")
+        if isinstance(like, Parameter):
+            kept = like if tensor is like else Parameter(tensor.detach(), like.requires_grad)
+            self.register_parameter(name, kept)
+        else:
+            self.register_buffer(name, tensor)
+
+    def _originals(self) -> list[Tensor]:
+        if self.is_tensor:
+            return [self.original]
+        return [getattr(self, f"original{i}") for i in range(self.ntensors)]
+
+    def forward(self) -> Tensor:
+        """The tensor, computed anew."""
+        first, *others = self
+        out: Tensor = first(*self._originals())
+        for module in others:
+            out = module(out)
+        return out
+
+
+def _give_own_class(module: Module) -> None:
+    """Give a module a class of its own, with a property for each tensor that is parametrized."""
+    base = type(module)
+
+    def __reduce_ex__(self: Any, protocol: Any) -> Any:
+        raise RuntimeError("Serialization of parametrized modules is only supported through state_dict()")
+
+    def __deepcopy__(self: Any, memo: dict[int, Any]) -> Any:
+        twin: Any = base.__new__(base)
+        memo[id(self)] = twin
+        twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
+        _give_own_class(twin)
+        return twin
+
+    own: dict[str, Any] = {name: _property(name) for name in module.parametrizations}
+    own.update(__reduce_ex__=__reduce_ex__, __deepcopy__=__deepcopy__, _parametrized_from=base)
+    module.__class__ = type(f"Parametrized{base.__name__}", (base,), own)
+
+
+def _property(name: str) -> property:
+    def get(self: Any) -> Tensor:
+        key = (id(self), name)
+        if _cache is not None and key in _cache:
+            return _cache[key]
+        tensor: Tensor = self.parametrizations[name]()
+        if _cache is not None:
+            _cache[key] = tensor
+        return tensor
+
+    def put(self: Any, value: Tensor) -> None:
+        listed = self.parametrizations[name]
+        made = ParametrizationList(list(listed), value)
+        for own, new in zip(listed._originals(), made._originals(), strict=True):
+            own.data = new.data
+
+    return property(get, put)
+
+
+def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
+    """Whether a module has a parametrized tensor, or that one."""
+    held = module._modules.get("parametrizations")
+    if not isinstance(held, ModuleDict) or not len(held):
+        return False
+    return tensor_name is None or tensor_name in held
+
+
+def register_parametrization(module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False
+                             ) -> M:  # fmt: skip
+    """Compute a parameter or buffer by ``parametrization`` from now on.
+
+    Args:
+        parametrization: called with the original(s); its ``right_inverse(tensor)``, if it has one, makes them.
+        unsafe: do not check that shape and dtype stay.
+
+    Raises:
+        ValueError: no such tensor; a result of another shape or dtype.
+    """
+    parametrization.train(module.training)
+    if is_parametrized(module, tensor_name):
+        listed = module.parametrizations[tensor_name]
+        _check(listed(), parametrization, unsafe)
+        listed.append(parametrization)
+        return module
+    tables = (module._parameters, module._buffers)
+    table: Any = next((t for t in tables if t.get(tensor_name) is not None), None)
+    if table is None:
+        raise ValueError(
+            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
+            f"'{tensor_name}'"
+        )
+    original = table[tensor_name]
+    listed = ParametrizationList([parametrization], original, unsafe)
+    _check_same(listed(), original, unsafe)
+    del table[tensor_name]
+    if is_parametrized(module):
+        module.parametrizations[tensor_name] = listed
+        setattr(type(module), tensor_name, _property(tensor_name))
+    else:
+        module.parametrizations = ModuleDict({tensor_name: listed})
+        _give_own_class(module)
+    return module
+
+
+def _check(before: Tensor, parametrization: Module, unsafe: bool) -> None:
+    if not unsafe:
+        _check_same(parametrization(before), before, unsafe)
+
+
+def _check_same(made: Any, before: Tensor, unsafe: bool) -> None:
+    if unsafe:
+        return
+    if not isinstance(made, Tensor) or made.dtype != before.dtype or made.shape != before.shape:
+        told = f"{made.dtype} {tuple(made.shape)}" if isinstance(made, Tensor) else type(made).__name__
+        raise ValueError(
+            f"Registering a parametrization may not change shape or dtype of the tensor, unless unsafe=True: "
+            f"{before.dtype} {tuple(before.shape)} became {told}"
+        )
+
+
+def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: bool = True) -> M:
+    """Make a parametrized tensor an ordinary one again.
+
+    Args:
+        leave_parametrized: with the computed values; else with those of the original.
+
+    Raises:
+        ValueError: the tensor is not parametrized, or has several originals and is to become the original.
+    """
+    if not is_parametrized(module, tensor_name):
+        raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")
+    listed = module.parametrizations[tensor_name]
+    if not leave_parametrized and not listed.is_tensor:
+        raise ValueError("leave_parametrized=False needs a parametrization with a single original")
+    first = listed._originals()[0]
+    value = (listed() if leave_parametrized else first).detach()
+    delattr(type(module), tensor_name)
+    del module.parametrizations[tensor_name]
+    if not is_parametrized(module):
+        del module.parametrizations
+        module.__class__ = type(module)._parametrized_from  # type: ignore[attr-defined]
+    if not isinstance(first, Parameter):
+        module.register_buffer(tensor_name, value)
+    elif listed.is_tensor:
+        first.data = value
+        module.register_parameter(tensor_name, first)
+    else:
+        module.register_parameter(tensor_name, Parameter(value, first.requires_grad))
+    return module

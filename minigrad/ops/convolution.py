@@ -1,0 +1,149 @@
+"""Convolution. A window is unrolled into columns, so that it becomes one product of matrices.
+
+Arrays are (N, C, *lengths) with any number of spatial axes. ``Window`` says where the kernel goes;
+``columns`` takes out what it meets there and ``overlay`` adds it back: each is the other's gradient. The
+products ``convolve``, ``convolve_back`` (the transposed convolution) and ``convolve_weight`` are each
+other's, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+from typing import NamedTuple
+
+from ..backend import xp
+from ..backend.dtype import Array
+from .op import op
+from .reduction import sum as sum_over
+
+Ints = tuple[int, ...]
+
+
+class Window(NamedTuple):
+    """Where a kernel goes: a number for each spatial axis.
+
+    Attributes:
+        kernel: how many elements it meets. stride: from one place to the next. dilation: from one element
+            to the next. padding: how many are added (before, after).
+    """
+
+    kernel: Ints
+    stride: Ints
+    padding: tuple[tuple[int, int], ...]
+    dilation: Ints
+
+    def padded(self, lengths: Ints) -> Ints:
+        """The lengths with the padding."""
+        return tuple(n + before + after for n, (before, after) in zip(lengths, self.padding, strict=True))
+
+    def span(self) -> Ints:
+        """How far a kernel reaches."""
+        return tuple(d * (k - 1) + 1 for k, d in zip(self.kernel, self.dilation, strict=True))
+
+    def places(self, lengths: Ints) -> Ints:
+        """To how many places it goes."""
+        known = zip(self.padded(lengths), self.span(), self.stride, strict=True)
+        return tuple((n - span) // s + 1 for n, span, s in known)
+
+    def taps(self, places: Ints) -> Iterator[tuple[Ints, tuple[slice, ...]]]:
+        """Each element of the kernel, by its index, and what it meets in the padded array."""
+        for index in product(*map(range, self.kernel)):
+            known = zip(index, self.dilation, places, self.stride, strict=True)
+            yield index, tuple(slice(i * d, i * d + n * s, s) for i, d, n, s in known)
+
+    def inner(self, lengths: Ints) -> tuple[slice, ...]:
+        """What of the padded array is no padding."""
+        return tuple(slice(before, before + n) for n, (before, _) in zip(lengths, self.padding, strict=True))
+
+
+def padded(x: Array, window: Window, value: float = 0) -> Array:
+    """x with the window's padding."""
+    if not any(map(any, window.padding)):
+        return x
+    lengths = x.shape[2:]
+    out = xp(x).full((*x.shape[:2], *window.padded(lengths)), value, x.dtype)
+    out[(..., *window.inner(lengths))] = x
+    return out
+
+
+@op
+def columns(x: Array, window: Window) -> Array:
+    """What each element of a kernel meets at each place: (N, C, *lengths) -> (C, *kernel, N, *places)"""
+    places = window.places(x.shape[2:])
+    rows = padded(x, window).swapaxes(0, 1)
+    out = xp(x).empty((x.shape[1], *window.kernel, x.shape[0], *places), x.dtype)
+    for index, at in window.taps(places):
+        out[(slice(None), *index)] = rows[(..., *at)]
+    return out
+
+
+@op
+def overlay(x: Array, window: Window, lengths: Ints) -> Array:
+    """What ``columns`` takes out, added back: (C, *kernel, N, *places) -> (N, C, *lengths)"""
+    n = len(window.kernel)
+    out = xp(x).zeros((x.shape[n + 1], x.shape[0], *window.padded(lengths)), x.dtype)
+    rows = out.swapaxes(0, 1)
+    for index, at in window.taps(x.shape[n + 2 :]):
+        rows[(..., *at)] += x[(slice(None), *index)]
+    return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))])
+
+
+columns.gradient(x=lambda g, shape, window: overlay(g, window, shape[2:]))
+overlay.gradient(x=lambda g, window: columns(g, window))
+
+
+@op
+def convolve(x: Array, weight: Array, bias: Array, window: Window, groups: int = 1) -> Array:
+    """Σ weight x over a window (LeCun et al. 1989): (N, C, *lengths) -> (N, O, *places)"""
+    n, o, places = x.shape[0], weight.shape[0], window.places(x.shape[2:])
+    a = weight.reshape(groups, o // groups, prod(weight.shape[1:]))
+    out = (a @ _columns(x, window, groups)).reshape(o, n, *places).swapaxes(0, 1)
+    if bias is None:
+        return xp(x).ascontiguousarray(out)
+    shift = bias.reshape(o, *(1,) * len(places))
+    return xp(x).add(out, shift, out=xp(x).empty(out.shape, out.dtype))
+
+
+@op
+def convolve_back(y: Array, weight: Array, window: Window, groups: int, lengths: Ints) -> Array:
+    """Each element of y times the kernel, laid over each other: (N, O, *places) -> (N, C, *lengths)"""
+    o, c = weight.shape[0], weight.shape[1] * groups
+    a = weight.reshape(groups, o // groups, prod(weight.shape[1:])).swapaxes(1, 2)
+    taken = (a @ _by_group(y, groups)).reshape(c, *window.kernel, y.shape[0], *y.shape[2:])
+    return overlay(taken, window, lengths)
+
+
+@op
+def convolve_weight(x: Array, y: Array, window: Window, groups: int) -> Array:
+    """Σ y x over all places: (N, C, *lengths), (N, O, *places) -> (O, C/groups, *kernel)"""
+    product_of = _by_group(y, groups) @ _columns(x, window, groups).swapaxes(1, 2)
+    return product_of.reshape(y.shape[1], x.shape[1] // groups, *window.kernel)
+
+
+def _columns(x: Array, window: Window, groups: int) -> Array:
+    """``columns`` as a matrix for each group, (groups, C/groups · kernel, N · places)."""
+    taken = columns(x, window)
+    rows = x.shape[1] // groups * prod(window.kernel)
+    return taken.reshape(groups, rows, prod(taken.shape[len(window.kernel) + 1 :]))
+
+
+def _by_group(y: Array, groups: int) -> Array:
+    """(N, O, *P) as a matrix for each group, (groups, O/groups, N · P)."""
+    return y.swapaxes(0, 1).reshape(groups, y.shape[1] // groups, y.shape[0] * prod(y.shape[2:]))
+
+
+convolve.gradient(
+    x=lambda g, weight, shape, window, groups: convolve_back(g, weight, window, groups, shape[2:]),
+    weight=lambda g, x, window, groups: convolve_weight(x, g, window, groups),
+    bias=lambda g: sum_over(g, (0, *range(2, len(g.shape))), False),
+)
+convolve_back.gradient(
+    y=lambda g, weight, window, groups: convolve(g, weight, None, window, groups),
+    weight=lambda g, y, window, groups: convolve_weight(g, y, window, groups),
+)
+convolve_weight.gradient(
+    x=lambda g, y, shape, window, groups: convolve_back(y, g, window, groups, shape[2:]),
+    y=lambda g, x, window, groups: convolve(x, g, None, window, groups),
+)

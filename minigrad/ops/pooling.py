@@ -1,0 +1,118 @@
+"""Pooling: the sum over a window, and the choice of one of its elements. ``Window`` is convolution's."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ..backend import xp
+from ..backend.dtype import Array
+from .convolution import Ints, Window, padded
+from .op import op
+
+
+@op
+def window_sum(x: Array, window: Window) -> Array:
+    """Σ x over a window: (N, C, *lengths) -> (N, C, *places)"""
+    places = window.places(x.shape[2:])
+    out = xp(x).zeros((*x.shape[:2], *places), x.dtype)
+    wide = padded(x, window)
+    for _, at in window.taps(places):
+        out += wide[(..., *at)]
+    return out
+
+
+@op
+def window_spread(x: Array, window: Window, lengths: Ints) -> Array:
+    """Each element added to all of its window: (N, C, *places) -> (N, C, *lengths)"""
+    out = xp(x).zeros((*x.shape[:2], *window.padded(lengths)), x.dtype)
+    for _, at in window.taps(x.shape[2:]):
+        out[(..., *at)] += x
+    return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))])
+
+
+window_sum.gradient(x=lambda g, shape, window: window_spread(g, window, shape[2:]))
+window_spread.gradient(x=lambda g, window: window_sum(g, window))
+
+
+@op
+def pick(x: Array, cells: Array) -> Array:
+    """The elements that ``cells`` names by their number in a plane: (N, C, *lengths) -> (N, C, *places)"""
+    return xp(x).take(x.reshape(-1), _flat(cells, prod(x.shape[2:]))).reshape(cells.shape)
+
+
+@op
+def put_picked(x: Array, cells: Array, lengths: Ints) -> Array:
+    """Zeros with each element added at its cell: what ``pick`` takes out, put back"""
+    m, planes, size = xp(x), x.shape[0] * x.shape[1], prod(lengths)
+    out = m.zeros(planes * size, x.dtype)
+    m.add.at(out, _flat(cells, size), x.reshape(-1))
+    return out.reshape(*x.shape[:2], *lengths)
+
+
+def _flat(cells: Array, size: int) -> Array:
+    """Cells by their number in the whole array."""
+    m, planes = xp(cells), cells.shape[0] * cells.shape[1]
+    each = cells.reshape(planes, prod(cells.shape[2:]))
+    return (each + m.arange(planes)[:, None] * size).reshape(-1)
+
+
+pick.gradient(x=lambda g, shape, cells: put_picked(g, cells, shape[2:]))
+put_picked.gradient(x=lambda g, cells: pick(g, cells))
+
+
+@op
+def largest_cells(x: Array, window: Window) -> Array:
+    """The cell of each window's largest element, the first of equal ones; NaN counts as the largest"""
+    m, places = xp(x), window.places(x.shape[2:])
+    least = -np.inf if x.dtype.kind == "f" else np.iinfo(x.dtype).min
+    wide = padded(x, window, least)
+    best = m.full((*x.shape[:2], *places), least, x.dtype)
+    chosen = m.zeros(best.shape, np.int32)  # which element of the window is the largest so far, from 1
+    steps = [0]  # from the first element to each, in cells
+    for number, (index, at) in enumerate(window.taps(places), 1):
+        steps.append(_cell(x.shape[2:], [i * d for i, d in zip(index, window.dilation, strict=True)]))
+        seen = m.ascontiguousarray(wide[(..., *at)])
+        better = (seen > best) | (seen != seen)
+        best = m.maximum(best, seen)
+        chosen = m.maximum(chosen, better * np.int32(number))  # faster than where: nothing to guess
+    starts = [m.arange(p) * s - b for p, s, (b, _) in zip(places, window.stride, window.padding, strict=True)]
+    firsts = [m.maximum(start, start % d) for start, d in zip(starts, window.dilation, strict=True)]
+    found = _grid(x.shape[2:], starts) + m.take(m.asarray(steps), chosen)
+    return m.where(chosen == 0, _grid(x.shape[2:], firsts), found)  # all -inf: the first that is no padding
+
+
+def _cell(lengths: Ints, along: Any) -> Any:
+    """The number of a cell by its places along the axes; of many, given arrays that broadcast."""
+    cell: Any = 0
+    for n, place in zip(lengths, along, strict=True):
+        cell = cell * n + place
+    return cell
+
+
+def _grid(lengths: Ints, along: list[Array]) -> Array:
+    """The numbers of the cells at all combinations of places along the axes."""
+    n = len(lengths)
+    return _cell(lengths, [a.reshape((-1,) + (1,) * (n - i - 1)) for i, a in enumerate(along)])
+
+
+@op
+def largest_cells_of_bins(x: Array, sizes: Ints) -> Array:
+    """The cell of the largest element of each of ``sizes`` bins an axis"""
+    m, lengths = xp(x), x.shape[2:]
+    number = m.arange(prod(lengths)).reshape(lengths)
+    out = m.empty((*x.shape[:2], *sizes), np.int64)
+    for place in product(*map(range, sizes)):
+        at = tuple(slice(*bin_of(i, n, size)) for i, n, size in zip(place, lengths, sizes, strict=True))
+        part = x[(..., *at)]
+        best = part.reshape(*x.shape[:2], prod(part.shape[2:])).argmax(-1)
+        out[(..., *place)] = m.take(number[at].reshape(-1), best)
+    return out
+
+
+def bin_of(i: int, length: int, bins: int) -> tuple[int, int]:
+    """Where bin ``i`` of ``bins`` begins and ends; bins overlap where the length is no multiple."""
+    return i * length // bins, -((i + 1) * length // -bins)

@@ -1,0 +1,156 @@
+"""L-BFGS: Newton's method with a curvature that is estimated from the last steps (Liu and Nocedal 1989)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd import enable_grad
+from ..autograd.tape import wrap
+from ..backend import xp
+from ..backend.dtype import Array
+from .line_search import Point, strong_wolfe
+from .optimizer import Optimizer, Params, Rate, State, check_rate
+
+
+class LBFGS(Optimizer):
+    """Several Newton-like steps on one batch: ``step(closure)`` computes the loss again and again.
+
+    Args:
+        params: as of Optimizer, one group.
+        lr: the length of a step, of the direction's.
+        max_iter, max_eval: how many steps, and how many losses (max_iter · 1.25 if None), a call may take.
+        tolerance_grad: stop where no number of the gradient is larger. tolerance_change: stop where the
+            loss or the parameters change by less.
+        history_size: how many of the last steps the curvature is made from.
+        line_search_fn: None, or "strong_wolfe".
+
+    Raises:
+        ValueError: several groups, or a negative rate.
+    """
+
+    def __init__(
+        self, params: Params, lr: Rate = 1, max_iter: int = 20, max_eval: int | None = None,
+        tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+        line_search_fn: str | None = None,
+    ) -> None:  # fmt: skip
+        check_rate(lr)
+        super().__init__(params, {
+            "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+            "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
+            "history_size": history_size, "line_search_fn": line_search_fn,
+        })  # fmt: skip
+        if len(self.param_groups) != 1:
+            raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
+
+    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+        """Go on until a limit or a tolerance is reached.
+
+        Args:
+            closure: clears the gradients, computes the loss and its gradients, and returns the loss.
+
+        Returns:
+            The first loss.
+
+        Raises:
+            RuntimeError: a ``line_search_fn`` that there is not.
+        """
+        group = self.param_groups[0]
+        state = self.state[group["params"][0]]
+        state.setdefault("func_evals", 0)
+        state.setdefault("n_iter", 0)
+        with enable_grad():
+            first = closure()
+        now = Point(0.0, float(first), self._gradient(), 0.0)
+        state["func_evals"] += 1
+        if _largest(now.gradient) > group["tolerance_grad"]:
+            self._iterate(closure, state, now)
+        return first
+
+    def _iterate(self, closure: Callable[[], Any], state: State, now: Point) -> None:
+        group, evaluations = self.param_groups[0], 1
+        for count in range(1, group["max_iter"] + 1):
+            state["n_iter"] += 1
+            d = _direction(state, now.gradient, group["history_size"])
+            lr, slope = float(group["lr"]), float(now.gradient @ d)
+            t = lr * min(1.0, 1.0 / float(abs(now.gradient).sum())) if state["n_iter"] == 1 else lr
+            state.update(d=wrap(d), t=t, prev_flat_grad=wrap(now.gradient), prev_loss=now.f)
+            if slope > -group["tolerance_change"]:
+                break
+            before = now._replace(t=0.0, slope=slope)
+            now, used = self._move(closure, before, t, d, count == group["max_iter"])
+            state["t"], evaluations = now.t, evaluations + used
+            state["func_evals"] += used
+            if (
+                evaluations >= group["max_eval"]
+                or _largest(now.gradient) <= group["tolerance_grad"]
+                or _largest(now.t * d) <= group["tolerance_change"]
+                or abs(now.f - before.f) < group["tolerance_change"]
+            ):
+                break
+
+    def _move(self, closure: Callable[[], Any], now: Point, t: float, d: Array, last: bool
+              ) -> tuple[Point, int]:  # fmt: skip
+        """Go along d; where it led, and how many losses that took."""
+        search = self.param_groups[0]["line_search_fn"]
+        start = [p.array.copy() for p in self.param_groups[0]["params"]]
+
+        def at(t: float) -> Point:
+            self._go(start, t, d)
+            with enable_grad():
+                f = float(closure())
+            g = self._gradient()
+            return Point(t, f, g, float(g @ d))
+
+        if search is None:
+            if not last:
+                return at(t), 1
+            self._go(start, t, d)  # nobody will look at the loss there
+            return now._replace(t=t), 0
+        if search != "strong_wolfe":
+            raise RuntimeError("only 'strong_wolfe' is supported")
+        found, used = strong_wolfe(at, now, t, _largest(d))
+        self._go(start, found.t, d)
+        return found, used
+
+    def _go(self, start: list[Array], t: float, d: Array) -> None:
+        """Put the parameters at start + t d."""
+        offset = 0
+        for p, first in zip(self.param_groups[0]["params"], start, strict=True):
+            p.array[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
+            offset += first.size
+            self._changed(p)
+
+    def _gradient(self) -> Array:
+        """All gradients as one vector."""
+        params = self.param_groups[0]["params"]
+        lib = xp(params[0].array)
+        flat = [lib.zeros_like(p.array) if p._grad is None else p._grad.array for p in params]
+        return lib.concatenate([a.reshape(-1) for a in flat])
+
+
+def _largest(vector: Array) -> float:
+    return float(abs(vector).max())
+
+
+def _direction(state: State, g: Array, history: int) -> Array:
+    """-H g, where H, the inverse of the curvature, is made from the last steps (the two loops)."""
+    if state["n_iter"] == 1:
+        state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
+        return -g
+    y, s = g - state["prev_flat_grad"].array, state["d"].array * state["t"]
+    ys = y @ s
+    if float(ys) > 1e-10:
+        for name, value in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / ys)):
+            state[name] = [*state[name], wrap(value)][-history:]
+        state["H_diag"] = wrap(ys / (y @ y))
+    steps = [tuple(v.array for v in each)
+             for each in zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)]  # fmt: skip
+    q, parts = -g, []
+    for y, s, rho in reversed(steps):
+        parts.append((s @ q) * rho)
+        q = q - parts[-1] * y
+    q = q * getattr(state["H_diag"], "array", state["H_diag"])
+    for (y, s, rho), part in zip(steps, reversed(parts), strict=True):
+        q = q + s * (part - (y @ q) * rho)
+    return q

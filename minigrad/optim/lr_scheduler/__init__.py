@@ -1,0 +1,30 @@
+"""Learning rates over time. Call ``scheduler.step()`` after each ``optimizer.step()`` (or each epoch).
+
+e counts these calls from 0, and lr₀ is a group's rate when the scheduler was made. Most schedules change the
+present rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneCycleLR, NoamLR,
+InverseSquareRootLR and CosineAnnealingWarmRestarts set it.
+"""
+
+from typing import TYPE_CHECKING
+
+from ...missing import names_of
+from .annealing import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from .combined import ChainedScheduler, SequentialLR
+from .cyclic import CyclicLR
+from .functions import LambdaLR, MultiplicativeLR
+from .one_cycle import OneCycleLR
+from .plateau import ReduceLROnPlateau
+from .scheduler import LRScheduler
+from .steps import ConstantLR, ExponentialLR, LinearLR, MultiStepLR, PolynomialLR, StepLR
+from .warmup import InverseSquareRootLR, NoamLR
+
+_LRScheduler = LRScheduler  # its name in older programs
+
+__all__ = [
+    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR",
+    "ExponentialLR", "InverseSquareRootLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
+    "MultiplicativeLR", "NoamLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
+]  # fmt: skip
+
+if not TYPE_CHECKING:  # checkers complain of a missing name themselves
+    __getattr__ = names_of(__name__)

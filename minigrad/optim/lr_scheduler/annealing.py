@@ -1,0 +1,81 @@
+"""Schedules along a cosine (Loshchilov and Hutter 2017)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..optimizer import Optimizer
+from .scheduler import GroupScheduler
+
+
+class CosineAnnealingLR(GroupScheduler):
+    """eta_min + (lr₀ - eta_min) · (1 + cos(π e / T_max)) / 2."""
+
+    def __init__(self, optimizer: Optimizer, T_max: int, eta_min: float = 0.0, last_epoch: int = -1) -> None:
+        self.T_max, self.eta_min = T_max, eta_min
+        super().__init__(optimizer, last_epoch)
+
+    def _height(self, e: int) -> float:
+        return 1 + math.cos(math.pi * e / self.T_max)
+
+    def _rate(self, i: int, lr: float) -> float:
+        e, top = self.last_epoch, float(self.base_lrs[i])
+        if self._is_initial:
+            return lr
+        if (e - 1 - self.T_max) % (2 * self.T_max) == 0:  # up from the bottom: a quotient would be 0 / 0
+            return lr + (top - self.eta_min) * (1 - math.cos(math.pi / self.T_max)) / 2
+        return self.eta_min + (lr - self.eta_min) * self._height(e) / self._height(e - 1)
+
+    def _closed_form(self, i: int, base: float) -> float:
+        return self.eta_min + (base - self.eta_min) * self._height(self.last_epoch) / 2
+
+
+class CosineAnnealingWarmRestarts(GroupScheduler):
+    """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀, each T_mult times as long.
+
+    ``step(epoch)`` takes fractions, as ``epoch + i / batches``.
+
+    Raises:
+        ValueError: T_0 or T_mult not a positive integer, eta_min no number; later, a negative epoch.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, T_0: int, T_mult: int = 1, eta_min: float = 0.0, last_epoch: int = -1
+    ) -> None:
+        if T_0 <= 0 or not isinstance(T_0, int):
+            raise ValueError(f"Expected positive integer T_0, but got {T_0}")
+        if T_mult < 1 or not isinstance(T_mult, int):
+            raise ValueError(f"Expected integer T_mult >= 1, but got {T_mult}")
+        if not isinstance(eta_min, (float, int)):
+            raise ValueError(f"Expected float or int eta_min, but got {eta_min} of type {type(eta_min)}")
+        self.T_0, self.T_i, self.T_mult, self.eta_min, self.T_cur = T_0, T_0, T_mult, eta_min, last_epoch
+        super().__init__(optimizer, last_epoch)
+
+    def _closed_form(self, i: int, base: float) -> float:
+        return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
+
+    def step(self, epoch: Any = None) -> None:
+        """Go on to the next epoch, or to the one given; the rate is that of its place in the cycle."""
+        if epoch is None and self.last_epoch < 0:
+            epoch = 0
+        if epoch is None:
+            epoch = self.last_epoch + 1
+            self.T_cur += 1
+            if self.T_cur >= self.T_i:
+                self.T_cur, self.T_i = self.T_cur % self.T_i, self.T_i * self.T_mult
+        elif epoch < 0:
+            raise ValueError(f"Expected non-negative epoch, but got {epoch}")
+        else:
+            self.T_cur, self.T_i = self._place(epoch)
+        self._update_lr(math.floor(epoch))
+
+    def _place(self, epoch: Any) -> tuple[Any, int]:
+        """How far into its cycle an epoch is, and how long that is."""
+        if epoch < self.T_0:
+            return epoch, self.T_0
+        if self.T_mult == 1:
+            return epoch % self.T_0, self.T_0
+        n = int(math.log(epoch / self.T_0 * (self.T_mult - 1) + 1, self.T_mult))
+        begun = self.T_0 * (self.T_mult**n - 1) / (self.T_mult - 1)
+        return epoch - begun, self.T_0 * self.T_mult**n

@@ -1,0 +1,128 @@
+"""Schedules made of others: one after the other, or all at once."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import Any
+
+from ..optimizer import Optimizer
+from .plateau import ReduceLROnPlateau
+from .scheduler import LRScheduler, kept, put
+
+
+class _Combined(LRScheduler):
+    """A schedule that holds others, whose states its own contains."""
+
+    _schedulers: list[Any]
+
+    def _take(self, kind: str, optimizer: Optimizer | None, schedulers: Sequence[Any], no_plateau: bool
+              ) -> Optimizer:  # fmt: skip
+        """Keep the schedules; all are to be of one optimiser, which is returned."""
+        if not schedulers:
+            raise ValueError(f"{kind} expects at least one scheduler to be chained, but got no scheduler.")
+        optimizer = optimizer or schedulers[0].optimizer
+        for i, scheduler in enumerate(schedulers):
+            if not hasattr(scheduler, "optimizer"):
+                raise TypeError(f"{kind} at index {i} should have `optimizer` as its attribute.")
+            if no_plateau and isinstance(scheduler, ReduceLROnPlateau):
+                raise ValueError(f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires "
+                                 f"additional kwargs to be specified when calling `step`, but got one at "
+                                 f"index {i} in the given schedulers sequence.")  # fmt: skip
+            if scheduler.optimizer is not optimizer:
+                raise ValueError(f"{kind} expects all schedulers to belong to the same optimizer, but "
+                                 f"{type(scheduler).__name__} at index {i} has another one")  # fmt: skip
+        self._schedulers, self.optimizer = list(schedulers), optimizer
+        return optimizer
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on, but the optimiser; those of the schedules are in "_schedulers"."""
+        return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go to the place that ``state_dict`` told."""
+        super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
+        for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
+            scheduler.load_state_dict(state)
+
+
+class SequentialLR(_Combined):
+    """One schedule after the other: at e = milestones[i] the schedule i + 1 begins, with its own e = 0.
+
+    Args:
+        optimizer: that of all the schedules.
+        schedulers: one more than there are milestones.
+        milestones: where the next one begins.
+        last_epoch: e of the last call.
+
+    Raises:
+        ValueError: no schedules, one of another optimiser, a ReduceLROnPlateau, or another number of
+            milestones.
+    """
+
+    def __init__(self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int],
+                 last_epoch: int = -1) -> None:  # fmt: skip
+        self._take("SequentialLR", optimizer, schedulers, no_plateau=True)
+        if len(milestones) != len(schedulers) - 1:
+            raise ValueError(
+                "Sequential Schedulers expects number of schedulers provided to be one more than the number "
+                f"of milestone points, but got number of schedulers {len(schedulers)} and the number of "
+                f"milestones to be equal to {len(milestones)}"
+            )
+        self._milestones, self.last_epoch = list(milestones), last_epoch + 1
+        for group in optimizer.param_groups:  # each schedule has made its first step already: take them back
+            put(group, "lr", kept(group["initial_lr"]))
+        for scheduler in self._schedulers:
+            _step_back(scheduler)
+        self._schedulers[0]._initial_step()
+        self._last_lr = self._schedulers[0].get_last_lr()
+
+    def step(self) -> None:  # type: ignore[override]
+        """Let the schedule whose turn it is make a step; a new one begins at its e = 0."""
+        self.last_epoch += 1
+        turn = bisect_right(self._milestones, self.last_epoch)
+        scheduler = self._schedulers[turn]
+        if turn > 0 and self._milestones[turn - 1] == self.last_epoch:
+            _begin(scheduler)
+        else:
+            scheduler.step()
+        self._last_lr = scheduler.get_last_lr()
+
+
+class ChainedScheduler(_Combined):
+    """All schedules make a step at each call.
+
+    Args:
+        schedulers: those of one optimiser.
+        optimizer: that one; the first schedule's if None.
+
+    Raises:
+        ValueError: no schedules, one of another optimiser, or a ReduceLROnPlateau.
+    """
+
+    def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
+        self._take("ChainedScheduler", optimizer, schedulers, no_plateau=True)
+        self._last_lr = [kept(group["lr"]) for group in self.optimizer.param_groups]
+
+    def step(self) -> None:  # type: ignore[override]
+        """Let each schedule make a step, in order."""
+        for scheduler in self._schedulers:
+            scheduler.step()
+        self._note_rates()
+
+
+def _step_back(scheduler: Any) -> None:
+    """Take back the first step, of one that holds others only theirs (as PyTorch does)."""
+    if not isinstance(scheduler, _Combined):
+        scheduler.last_epoch -= 1
+        return
+    for inner in scheduler._schedulers:
+        _step_back(inner)
+
+
+def _begin(scheduler: Any) -> None:
+    """Put a schedule at e = 0."""
+    if isinstance(scheduler, _Combined):
+        scheduler.step()
+    else:
+        scheduler._update_lr(0)

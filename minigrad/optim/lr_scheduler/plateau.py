@@ -1,0 +1,97 @@
+"""ReduceLROnPlateau: down when a metric stands still."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..optimizer import Optimizer
+from .scheduler import LRScheduler, put
+
+
+class ReduceLROnPlateau(LRScheduler):
+    """The present rate times ``factor`` whenever a metric has not improved for more than ``patience`` calls.
+
+    Args:
+        optimizer: whose groups' "lr" is changed.
+        mode: "min" or "max": which way is better.
+        factor, patience: see above.
+        threshold, threshold_mode: better means by more than this part of the best ("rel"), or by this much
+            ("abs").
+        cooldown: how many calls after a change do not count. min_lr: a floor, for all groups or for each.
+        eps: a change smaller than this is not made.
+        verbose: of older programs; taken, without effect.
+
+    Raises:
+        ValueError: factor not below 1, an unknown mode, or another number of floors than groups.
+        TypeError: not an Optimizer.
+    """
+
+    def __init__(
+        self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
+        threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
+        min_lr: float | Sequence[float] = 0, eps: float = 1e-8, verbose: Any = None,
+    ) -> None:  # fmt: skip
+        if factor >= 1.0:
+            raise ValueError("Factor should be < 1.0.")
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        if mode not in ("min", "max"):
+            raise ValueError(f"mode {mode} is unknown!")
+        if threshold_mode not in ("rel", "abs"):
+            raise ValueError(f"threshold mode {threshold_mode} is unknown!")
+        count = len(optimizer.param_groups)
+        several = isinstance(min_lr, (list, tuple))
+        self.default_min_lr: Any = None if several else min_lr
+        self.min_lrs: list[Any] = list(min_lr) if several else [min_lr] * count  # type: ignore[arg-type]
+        if len(self.min_lrs) != count:
+            raise ValueError(f"expected {count} min_lrs, got {len(self.min_lrs)}")
+        self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
+        self.threshold, self.threshold_mode = threshold, threshold_mode
+        self.cooldown, self.eps = cooldown, eps
+        self.mode_worse = math.inf if mode == "min" else -math.inf
+        self.last_epoch = 0
+        self._reset()
+        self._note_rates()
+
+    def _reset(self) -> None:
+        """Forget the metrics so far."""
+        self.best, self.cooldown_counter, self.num_bad_epochs = self.mode_worse, 0, 0
+
+    @property
+    def in_cooldown(self) -> bool:
+        """Whether calls do not count at present."""
+        return self.cooldown_counter > 0
+
+    def is_better(self, a: float, best: float) -> bool:
+        """Whether a metric is better than the best so far."""
+        sign = 1 if self.mode == "max" else -1
+        margin = best * self.threshold if self.threshold_mode == "rel" else self.threshold
+        return a * sign > best * sign + margin if math.isfinite(best) else a * sign > best * sign
+
+    def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
+        """Look at a new value of the metric."""
+        current = float(metrics)
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        better = self.is_better(current, self.best)
+        self.best = current if better else self.best
+        self.num_bad_epochs = 0 if better else self.num_bad_epochs + 1
+        if self.in_cooldown:
+            self.cooldown_counter -= 1
+            self.num_bad_epochs = 0
+        if self.num_bad_epochs > self.patience:
+            self._reduce_lr(self.last_epoch)
+            self.cooldown_counter, self.num_bad_epochs = self.cooldown, 0
+        self._note_rates()
+
+    def _reduce_lr(self, epoch: int) -> None:
+        missing = len(self.optimizer.param_groups) - len(self.min_lrs)
+        if missing and self.default_min_lr is None:
+            raise RuntimeError(f"ReduceLROnPlateau: {missing} groups were added, without floors: give one "
+                               f"min_lr for all")  # fmt: skip
+        self.min_lrs += [self.default_min_lr] * missing
+        for group, floor in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
+            lower = max(float(group["lr"]) * self.factor, floor)
+            if float(group["lr"]) - lower > self.eps:
+                put(group, "lr", lower)

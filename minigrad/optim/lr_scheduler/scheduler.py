@@ -1,0 +1,182 @@
+"""What all schedules share: LRScheduler, and GroupScheduler for those that have a formula for each group."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ...tensor import Tensor
+from ..optimizer import Group, Optimizer
+
+
+class LRScheduler:
+    """Changes the groups' "lr" at each ``step()``. A subclass writes ``get_lr()``, a list for the groups.
+
+    A subclass that has ``_get_closed_form_lr()``, too, is asked that by ``step(epoch)``.
+
+    Args:
+        optimizer: whose groups' "lr" is changed.
+        last_epoch: e of the last call, -1 to start; else the groups must have an "initial_lr".
+        verbose: of older programs; taken, without effect.
+
+    Attributes:
+        base_lrs: lr₀ of each group. last_epoch: e.
+
+    Raises:
+        TypeError: not an Optimizer. KeyError: a group without "initial_lr".
+    """
+
+    def __init__(self, optimizer: Optimizer, last_epoch: int = -1, verbose: Any = None) -> None:
+        if not isinstance(optimizer, Optimizer):
+            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        for i, group in enumerate(optimizer.param_groups):
+            if last_epoch == -1:
+                group.setdefault("initial_lr", kept(group["lr"]))
+            elif "initial_lr" not in group:
+                raise KeyError(
+                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
+                    f"last_epoch >= 0: load the optimizer's state first"
+                )
+        self.optimizer, self.last_epoch = optimizer, last_epoch
+        self.base_lrs: list[Any] = [kept(group["initial_lr"]) for group in optimizer.param_groups]
+        self._step_count, self._is_initial, self._get_lr_called_within_step = 0, False, False
+        optimizer.__dict__.setdefault("_opt_called", False)  # from now on a step is noticed
+        self._initial_step()
+
+    def _initial_step(self) -> None:
+        self._step_count, self._is_initial = 0, True
+        self.step()
+        self._is_initial = False
+
+    def get_lr(self) -> list[Any]:
+        """The rate that each group is to have at e = ``last_epoch``."""
+        raise NotImplementedError
+
+    def get_last_lr(self) -> list[Any]:
+        """The rate that the last step gave each group."""
+        return list(self._last_lr)
+
+    def step(self, epoch: int | None = None) -> None:
+        """Go on to the next e (or to the one given, by the closed form), and set the rates."""
+        if self._step_count == 1 and not self.optimizer.__dict__.get("_opt_called", True):
+            warnings.warn(
+                "Detected call of `lr_scheduler.step()` before `optimizer.step()`: call them in the opposite "
+                "order, or the schedule's first value is skipped",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._step_count += 1
+        if epoch is not None:
+            warnings.warn(
+                "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()`, or set "
+                "the schedule up from a state_dict",
+                UserWarning,
+                stacklevel=2,
+            )
+        self._update_lr(epoch)
+
+    def _update_lr(self, epoch: int | None = None) -> None:
+        self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
+        closed: Callable[[], list[Any]] | None = getattr(self, "_get_closed_form_lr", None)
+        self._get_lr_called_within_step = True
+        try:
+            rates = self.get_lr() if epoch is None or closed is None else closed()
+        finally:
+            self._get_lr_called_within_step = False
+        for group, rate in zip(self.optimizer.param_groups, rates, strict=True):
+            put(group, "lr", rate)
+        self._note_rates()
+
+    def _note_rates(self) -> None:
+        self._last_lr: list[Any] = [kept(group["lr"]) for group in self.optimizer.param_groups]
+
+    def state_dict(self) -> dict[str, Any]:
+        """All that is needed to go on, but the optimiser."""
+        return {k: v for k, v in self.__dict__.items() if k != "optimizer"}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Go to the place that ``state_dict`` told."""
+        self.__dict__.update(state_dict)
+
+
+class GroupScheduler(LRScheduler):
+    """A schedule with a formula: a subclass writes ``_rate(i, lr)``, or ``_closed_form(base)``, or both."""
+
+    def _rate(self, i: int, lr: float) -> float:
+        """The rate of group ``i`` at e = ``last_epoch``; ``lr`` is still the one at e - 1."""
+        return self._closed_form(i, float(self.base_lrs[i]))
+
+    def _closed_form(self, i: int, base: float) -> float:
+        """The rate of group ``i`` at e = ``last_epoch``, from lr₀ alone."""
+        return self._rate(i, float(self.optimizer.param_groups[i]["lr"]))
+
+    def get_lr(self) -> list[Any]:
+        """The rate that each group is to have at e = ``last_epoch``; ``get_last_lr`` has the present ones."""
+        if not self._get_lr_called_within_step:
+            warnings.warn(
+                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
+                UserWarning,
+                stacklevel=2,
+            )
+        return [self._rate(i, float(group["lr"])) for i, group in enumerate(self.optimizer.param_groups)]
+
+    def _get_closed_form_lr(self) -> list[Any]:
+        return [self._closed_form(i, float(base)) for i, base in enumerate(self.base_lrs)]
+
+
+def kept(value: Any) -> Any:
+    """A value that will not change with the group's: a rate may be a tensor."""
+    return value.detach().clone() if isinstance(value, Tensor) else value
+
+
+def put(group: Group, name: str, value: Any) -> None:
+    """Set an option of a group; one that is a tensor stays that tensor."""
+    if isinstance(group[name], Tensor):
+        group[name].detach().fill_(float(value))
+    else:
+        group[name] = value
+
+
+def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
+    """A value for each group, from a list or from one for all.
+
+    Raises:
+        ValueError: a list of another length.
+    """
+    count = len(optimizer.param_groups)
+    if not isinstance(value, (list, tuple)):
+        return [value] * count
+    if len(value) != count:
+        raise ValueError(
+            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
+            f"param_groups has {count}."
+        )
+    return list(value)
+
+
+def put_momentum(group: Group, value: float) -> None:
+    """Set a group's "momentum", or with Adam and its like the first of "betas"."""
+    if "betas" in group:
+        group["betas"] = (value, *group["betas"][1:])
+    else:
+        group["momentum"] = value
+
+
+def check_momentum(optimizer: Optimizer) -> bool:
+    """Whether "betas" take the place of "momentum".
+
+    Raises:
+        ValueError: the optimiser has neither.
+    """
+    if not {"momentum", "betas"} & set(optimizer.defaults):
+        raise ValueError(
+            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
+        )
+    return "betas" in optimizer.defaults
+
+
+def attributes(function: Any) -> dict[str, Any] | None:
+    """What a state_dict keeps of a function: the attributes of an object, nothing of a plain function."""
+    plain = type(function).__name__ in ("function", "builtin_function_or_method", "method")
+    return None if plain else dict(vars(function))

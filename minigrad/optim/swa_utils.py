@@ -1,0 +1,203 @@
+"""Averages of a model's weights over training: equal ones (SWA, Izmailov et al. 2018), and EMA."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from ..autograd import no_grad
+from ..functions.creation import tensor
+from ..nn.module import Module
+from ..tensor import Tensor
+from .lr_scheduler.one_cycle import cosine, line
+from .lr_scheduler.scheduler import GroupScheduler, for_each_group
+from .optimizer import Optimizer
+
+__all__ = [
+    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",
+    "get_swa_multi_avg_fn", "update_bn",
+]  # fmt: skip
+
+Average = Callable[[Tensor, Tensor, Any], Tensor]
+Averages = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
+
+
+def get_ema_avg_fn(decay: float = 0.999) -> Average:
+    """decay · mean + (1 - decay) · new.
+
+    Raises:
+        ValueError: decay outside [0, 1].
+    """
+    _check_decay(decay)
+
+    @no_grad()
+    def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
+        return decay * ema_param + (1 - decay) * current_param
+
+    return ema_update
+
+
+def get_swa_avg_fn() -> Average:
+    """The mean of all so far."""
+
+    @no_grad()
+    def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
+        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
+
+    return swa_update
+
+
+def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
+    """``get_ema_avg_fn`` for lists of tensors, in place.
+
+    Raises:
+        ValueError: decay outside [0, 1].
+    """
+    return _for_each(get_ema_avg_fn(decay))
+
+
+def get_swa_multi_avg_fn() -> Averages:
+    """``get_swa_avg_fn`` for lists of tensors, in place."""
+    return _for_each(get_swa_avg_fn())
+
+
+def _check_decay(decay: float) -> None:
+    if not 0 <= decay <= 1:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+
+
+def _for_each(average: Average) -> Averages:
+    @no_grad()
+    def update(averaged: Sequence[Tensor], current: Sequence[Tensor], num_averaged: Any) -> None:
+        for mean, new in zip(averaged, current, strict=True):
+            if mean.is_floating_point():
+                mean.copy_(average(mean, new, num_averaged))
+            else:
+                mean.copy_(new)
+
+    return update
+
+
+class AveragedModel(Module):
+    """A copy of a model whose parameters are the mean of those that ``update_parameters`` has seen.
+
+    Args:
+        model: what to copy.
+        device: where to keep the copy; the model's if None.
+        avg_fn: (mean, new, count so far) to the next mean; the equal mean of all if None.
+        multi_avg_fn: the same for lists of tensors, in place.
+        use_buffers: average the buffers, too; they are copied otherwise.
+
+    Raises:
+        AssertionError: both functions are given.
+    """
+
+    n_averaged: Tensor
+
+    def __init__(
+        self, model: Module, device: Any = None, avg_fn: Average | None = None,
+        multi_avg_fn: Averages | None = None, use_buffers: bool = False,
+    ) -> None:  # fmt: skip
+        super().__init__()
+        if avg_fn is not None and multi_avg_fn is not None:
+            raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
+        self.module = copy.deepcopy(model)
+        if device is not None:
+            self.module = self.module.to(device)
+        self.register_buffer("n_averaged", tensor(0, device=device))
+        self.avg_fn, self.multi_avg_fn, self.use_buffers = avg_fn, multi_avg_fn, use_buffers
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the averaged model computes."""
+        return self.module(*args, **kwargs)
+
+    @no_grad()
+    def update_parameters(self, model: Module) -> None:
+        """Take the parameters of ``model`` into the mean; the first ones are copied."""
+        own, new = (_tensors(m, self.use_buffers) for m in (self.module, model))
+        new = [n.to(device=o.device) for n, o in zip(new, own, strict=True)]
+        if self.n_averaged.item() == 0:
+            for o, n in zip(own, new, strict=True):
+                o.copy_(n)
+        else:
+            update = self.multi_avg_fn or _for_each(self.avg_fn or get_swa_avg_fn())
+            update(own, new, self.n_averaged)
+        if not self.use_buffers:
+            for b, n in zip(self.module.buffers(), model.buffers(), strict=True):
+                b.copy_(n.to(device=b.device))
+        self.n_averaged += 1
+
+
+def _tensors(model: Module, buffers: bool) -> list[Tensor]:
+    found: list[Tensor] = [p.detach() for p in model.parameters()]
+    return found + (list(model.buffers()) if buffers else [])
+
+
+@no_grad()
+def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
+    """Compute the running means of all BatchNorm layers anew, with one pass over the data.
+
+    Args:
+        loader: batches, or (batch, ...) tuples and lists of which the first part is given to the model.
+        model: with layers that have ``running_mean`` and ``momentum``.
+        device: where to put the batches.
+    """
+    layers: list[Any] = [m for m in model.modules() if getattr(m, "running_mean", None) is not None]
+    if not layers:
+        return
+    momenta = [layer.momentum for layer in layers]
+    was_training = model.training
+    model.train()
+    for layer in layers:
+        layer.reset_running_stats()
+        layer.momentum = None  # the equal mean of all batches
+    for batch in loader:
+        given = batch[0] if isinstance(batch, (list, tuple)) else batch
+        model(given if device is None else given.to(device))
+    for layer, momentum in zip(layers, momenta, strict=True):
+        layer.momentum = momentum
+    model.train(was_training)
+
+
+class SWALR(GroupScheduler):
+    """From the present rate to ``swa_lr`` in ``anneal_epochs`` calls, and constant from there on.
+
+    Args:
+        optimizer: whose groups' "lr" is changed.
+        swa_lr: a number, or one for each group.
+        anneal_epochs: how many calls it takes. anneal_strategy: "cos" or "linear".
+        last_epoch: see LRScheduler.
+
+    Raises:
+        ValueError: an unknown strategy, or a negative number of calls.
+    """
+
+    def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10,
+                 anneal_strategy: str = "cos", last_epoch: int = -1) -> None:  # fmt: skip
+        for rate, group in zip(for_each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups,
+                               strict=True):  # fmt: skip
+            group["swa_lr"] = rate
+        if anneal_strategy not in ("cos", "linear"):
+            raise ValueError(
+                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
+            )
+        if anneal_epochs < 0:
+            raise ValueError(
+                f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}"
+            )
+        self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
+        super().__init__(optimizer, last_epoch)
+
+    def _part(self, e: int) -> float:
+        """How far along the way call e is."""
+        t = max(0.0, min(1.0, e / max(1, self.anneal_epochs)))
+        return t if self._anneal_strategy == "linear" else cosine(0.0, 1.0, t)
+
+    def _rate(self, i: int, lr: float) -> float:
+        e = self.last_epoch if self.anneal_epochs else max(1, self.last_epoch)
+        target, before, now = self.optimizer.param_groups[i]["swa_lr"], self._part(e - 1), self._part(e)
+        if before == 1:
+            return float(target)
+        first = (lr - before * target) / (1 - before)  # where the way began
+        return line(first, target, now)

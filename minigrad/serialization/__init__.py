@@ -1,0 +1,166 @@
+"""Saving and loading: ``save`` and ``load``, the formats that they know, and what a file may name.
+
+Plain data (tensors in dicts, lists, numbers, text; ``tree.py``) goes into one safetensors file, whose
+metadata tells how the tensors were put together: a state dict is a file that any reader of safetensors
+understands. Other objects are pickled into an archive (``checkpoint.py``). Loading runs nothing that a file
+holds, unless the caller trusts it and says ``weights_only=False``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+from ..backend import of
+from ..backend.device import Device
+from ..tensor import Tensor
+from . import safetensors_file
+from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
+from .checkpoint import How, load_archive, load_legacy, save_archive
+from .placing import Placing
+from .source import Ndarray, Source
+from .tree import NotPlain, Reader, Writer
+
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_file", "safe_globals",
+           "save", "save_file"]  # fmt: skip
+
+_KEY = "minigrad"
+_VERSION = 2
+_LONGEST_TREE = 50_000_000  # characters; a safetensors header holds twice as many bytes
+
+
+def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int | None = None,
+         _use_new_zipfile_serialization: bool = True) -> None:  # fmt: skip
+    """Write an object to a file, which ``load`` gives back.
+
+    Args:
+        obj: anything. Dicts (also OrderedDict, defaultdict, Counter), lists, tuples, sets, tensors,
+            Parameters, NumPy arrays and numbers, numbers, text, bytes, dtypes, devices, sizes and namespaces,
+            in any nesting, are written as data, in a safetensors file. Where there is something else (a
+            module, an object of the program's own classes), the whole is pickled, and ``load`` wants
+            ``weights_only=False`` or the classes among ``safe_globals``. Tensors in the same memory are
+            written once, and share it again when they are loaded.
+        f: a path, which is replaced in one step, or a binary file object.
+        pickle_module, pickle_protocol: of what is pickled; Python's, and 5.
+
+    Raises:
+        pickle.PicklingError, TypeError, AttributeError: it holds what cannot be pickled, such as a lambda.
+        AttributeError: ``f`` is neither a path nor a file object. OSError: the file cannot be written.
+    """
+    if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
+        raise AttributeError(
+            f"save takes a path or a binary file object with a 'write' method, not a {type(f).__name__}"
+        )
+    try:
+        arrays, description = _described(obj)
+    except NotPlain as reason:
+        try:
+            save_archive(obj, f, pickle_module, pickle_protocol)
+        except Exception as error:
+            error.add_note(f"minigrad.save had to pickle it because of {reason}")
+            raise
+        return
+    safetensors_file.write(f, arrays, {_KEY: description})
+
+
+def _described(obj: Any) -> tuple[dict[str, Ndarray], str]:
+    """The arrays of plain data by name, and how they were put together."""
+    writer = Writer()
+    tree = writer.encode(obj, "state", "")
+    description = json.dumps({"version": _VERSION, "tree": tree}, separators=(",", ":"))
+    if len(description) > _LONGEST_TREE:
+        raise NotPlain("its length (many numbers or much text outside of tensors)")
+    return writer.arrays, description
+
+
+def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
+         mmap: bool | None = None, **pickle_load_args: Any) -> Any:  # fmt: skip
+    """Read what ``save`` wrote; a checkpoint of PyTorch's; a safetensors file; the index of several files.
+
+    Args:
+        f: a path, or a binary file object (which is read from where it stands).
+        map_location: the device for all tensors; or a dict of locations, {"cuda:0": "cpu"}; or a function of
+            (storage, location). If None, tensors go to the device that they were saved from, if it is here.
+        pickle_module: whose ``Unpickler`` reads pickles. Its use means ``weights_only=False``.
+        weights_only: read data alone (so it is if None). False lets a pickle import, call and run what it
+            names, for files that you trust.
+        mmap: let tensors stay in the file, which is then read when they are.
+        pickle_load_args: ``encoding``, of the text that Python 2 wrote.
+
+    Returns:
+        The object; of a safetensors file of another program, a dict of its tensors. bfloat16 becomes float32,
+        which holds all its numbers.
+
+    Raises:
+        FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or no
+            such file. pickle.UnpicklingError: it holds more than data.
+    """
+    if pickle_module is not None and weights_only:
+        raise RuntimeError(
+            "pickle_module cannot be used with weights_only=True: what another unpickler reads can run code"
+        )
+    trusted = pickle_module is not None if weights_only is None else not weights_only
+    source, place = Source(f, bool(mmap)), Placing(map_location)
+    how = How(place, trusted, pickle_module, pickle_load_args.get("encoding", "utf-8"))
+    if not safetensors_file.begins(source):
+        start = source.start(4)
+        if start == b"PK\x03\x04":
+            return load_archive(source, how)
+        if start[:1] == b"\x80" and start[1:2] in (b"\x02", b"\x03", b"\x04", b"\x05"):
+            return load_legacy(source, how)
+        if start[:1] == b"{":
+            return _load_shards(source, map_location, mmap)
+    metadata, arrays = safetensors_file.read(source)
+    reader = Reader(arrays, place)
+    return _rebuilt(source, metadata[_KEY], reader) if _KEY in metadata else reader.everything()
+
+
+def _rebuilt(source: Source, description: str, reader: Reader) -> Any:
+    """The object of a description."""
+    try:
+        found = json.loads(description)
+        if found["version"] <= _VERSION:
+            return reader.decode(found["tree"])
+        version = found["version"]
+    except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
+        raise source.damaged(f"holds a description that makes no sense ({error!r})") from error
+    raise source.damaged(f"was written by a newer minigrad (format {version})", "update minigrad")
+
+
+def _load_shards(source: Source, map_location: Any, mmap: bool | None) -> dict[str, Any]:
+    """The tensors of several files, by the index that stands beside them ("model.safetensors.index.json")."""
+    try:
+        files = json.loads(source.data.tobytes())["weight_map"]
+        if source.path is None or not all(os.path.basename(file) == file for file in files.values()):
+            raise ValueError("files that do not lie beside it")
+    except (ValueError, TypeError, LookupError, AttributeError, RecursionError) as error:
+        raise source.damaged(
+            f"is text, but not the index of a model in several files ({error!r})",
+            "give the path of a file of tensors, or of the .index.json that lies beside them",
+        ) from error
+    loaded: dict[str, Any] = {}
+    for file in sorted(set(files.values())):
+        part = load(os.path.join(os.path.dirname(source.path), file), map_location, mmap=mmap)
+        loaded.update({name: part[name] for name, where in files.items() if where == file})
+    return {name: loaded[name] for name in files}
+
+
+def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
+    """Write tensors by name, as ``safetensors.torch.save_file`` does.
+
+    Raises:
+        TypeError: names or values of another type. OSError: the file cannot be written.
+    """
+    arrays: dict[str, Ndarray] = {}
+    for name, tensor in tensors.items():
+        if not isinstance(name, str) or not isinstance(tensor, Tensor):
+            raise TypeError(f"save_file takes tensors by name, but {name!r} is a {type(tensor).__name__}")
+        arrays[name] = of(tensor.array).to_numpy(tensor.array)
+    safetensors_file.write(filename, arrays, metadata)
+
+
+def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
+    """The tensors of a safetensors file by name, as ``safetensors.torch.load_file`` does. See ``load``."""
+    return Reader(safetensors_file.read(Source(filename))[1], Placing(Device(device))).everything()

@@ -1,0 +1,249 @@
+"""PyTorch's checkpoints: a zip archive of one pickle and its storages, or (before 1.6) both in a row.
+
+Objects that are not plain data are saved in such an archive, too, by Python's own pickle. Reading one runs
+nothing, unless ``trusted``: then what the file names is imported and called.
+"""
+
+from __future__ import annotations
+
+import io
+import pickle
+import struct
+import sys
+import zipfile
+import zlib
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..backend.device import Device
+from ..tensor import Size
+from .allowed import Allowed, refusal
+from .machine import Machine
+from .placing import Placing
+from .rebuild import Rebuilder
+from .source import Ndarray, Source, replaced
+
+_MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
+_DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError,
+           struct.error)  # fmt: skip
+
+
+class How:
+    """How a checkpoint is to be read.
+
+    Args:
+        place: on which device each storage is to be.
+        trusted: let it run code.
+        pickle_module: whose ``Unpickler`` does, Python's if None.
+        encoding: of the text that Python 2 wrote.
+    """
+
+    def __init__(self, place: Placing, trusted: bool, pickle_module: Any, encoding: str) -> None:
+        self.place, self.trusted, self.encoding = place, trusted, encoding
+        self.pickle_module = pickle if pickle_module is None else pickle_module
+
+
+def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, how: How) -> tuple[Any, int]:
+    """The object of the pickle at ``position``, and where it ends.
+
+    Raises:
+        pickle.UnpicklingError: it names what it may not. RuntimeError: it is damaged.
+    """
+    try:
+        if how.trusted:
+            stream = io.BytesIO(data)
+            stream.seek(position)
+            return _trusting(source, stream, rebuilder, how).load(), stream.tell()
+        functions = rebuilder.functions()
+        allowed = Allowed(source.name, rebuilder.values(), {f: f for f in functions.values()})
+        machine = Machine(data, position, allowed, rebuilder.storage, how.encoding)
+        return machine.run(), machine.position
+    except _DAMAGE as error:
+        if how.trusted and isinstance(error, AttributeError):
+            raise AttributeError(
+                f"cannot load {source.name}: {error}. What to do: define or import it before loading, under "
+                "the name it had in the program that saved it"
+            ) from error
+        raise source.damaged(f"is a checkpoint that makes no sense ({error})") from error
+
+
+def _trusting(source: Source, stream: io.BytesIO, rebuilder: Rebuilder, how: How) -> Any:
+    """Python's unpickler, which calls what the file names; PyTorch's and minigrad's tensors are made here."""
+    known = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
+
+    class Trusting(how.pickle_module.Unpickler):  # type: ignore[misc, name-defined]
+        def find_class(self, module: str, name: str) -> Any:
+            if (module, name) in known:
+                return known[module, name]
+            if module.partition(".")[0] == "torch":
+                raise refusal(source.name, module, name)
+            return super().find_class(module, name)
+
+        def persistent_load(self, persistent_id: Any) -> Any:
+            return rebuilder.storage(persistent_id)
+
+    return Trusting(stream, encoding=how.encoding)
+
+
+# Zip archives -----------------------------------------------------------------------------------------------
+
+
+class _Archive:
+    """The records of a zip archive, checked before any is read: stored as they are, none over another."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        try:
+            with zipfile.ZipFile(source.path or io.BytesIO(source.data)) as archive:  # type: ignore[arg-type]
+                listed = archive.infolist()
+        except (zipfile.BadZipFile, NotImplementedError, *_DAMAGE) as error:
+            raise source.damaged(f"is a damaged or truncated zip archive ({error})") from error
+        self.records = {info.filename: info for info in listed}
+        if len(self.records) < len(listed):
+            raise source.damaged("is a zip archive in which a name stands twice")
+        end = 0
+        for info in sorted(listed, key=lambda info: info.header_offset):
+            begin, size = self._place(info)
+            if info.header_offset < end or begin + size > source.size:
+                raise source.damaged(f"is a zip archive whose record {info.filename!r} overlaps another")
+            end = begin + size
+        pickles = [name for name in self.records if name.endswith("/data.pkl") and name.count("/") == 1]
+        if len(pickles) != 1:
+            raise source.damaged("is a zip archive, but no checkpoint: it has no data.pkl",
+                                 "give the file that torch.save or minigrad.save wrote")  # fmt: skip
+        self.folder = pickles[0].removesuffix("data.pkl")
+        if f"{self.folder}constants.pkl" in self.records:
+            raise source.damaged("is a TorchScript program", "in PyTorch, save the module's state_dict()")
+
+    def _place(self, info: zipfile.ZipInfo) -> tuple[int, int]:
+        """Where a record's bytes begin, and how many they are."""
+        told = f"is a zip archive whose record {info.filename!r}"
+        if info.flag_bits & 0x1:
+            raise self.source.damaged(f"{told} is encrypted", "save it without a password")
+        if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
+            raise self.source.damaged(f"{told} is compressed", "pack it again without compression")
+        header = self.source.data[info.header_offset : info.header_offset + 30].tobytes()
+        if len(header) < 30 or header[:4] != b"PK\x03\x04":
+            raise self.source.damaged(f"{told} is not where it should be")
+        name, extra = struct.unpack("<HH", header[26:30])
+        return info.header_offset + 30 + name + extra, info.file_size
+
+    def read(self, name: str, size: int | None = None) -> Ndarray:
+        """A record's bytes, checked against their checksum unless they stay in the mapped file."""
+        info = self.records.get(self.folder + name)
+        if info is None or (size is not None and info.file_size < size):
+            raise self.source.damaged(f"lacks the record {name!r}, or a part of it")
+        data = self.source.region(*self._place(info))
+        if not self.source.mmap and zlib.crc32(data.data) != info.CRC:
+            raise self.source.damaged(f"is damaged: the checksum of its record {name!r} is wrong")
+        return data
+
+    def byte_order(self) -> str:
+        """"little" or "big"."""
+        if self.folder + "byteorder" not in self.records:
+            return "little"
+        order = self.read("byteorder").tobytes().decode("ascii", "replace")
+        if order not in ("little", "big"):
+            raise self.source.damaged(f"has the byte order {order!r:.20}")
+        return order
+
+
+def load_archive(source: Source, how: How) -> Any:
+    """The object of a zip archive.
+
+    Raises:
+        pickle.UnpicklingError: it names what it may not. RuntimeError: it is damaged.
+    """
+    archive = _Archive(source)
+    rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size),
+                          swapped=archive.byte_order() != sys.byteorder)  # fmt: skip
+    made = _unpickle(source, archive.read("data.pkl"), 0, rebuilder, how)[0]
+    rebuilder.finish()
+    return made
+
+
+def save_archive(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
+    """Write an object as a zip archive with one pickle, to a path or a binary file object.
+
+    Raises:
+        pickle.PicklingError, TypeError, AttributeError: it holds what cannot be pickled (a lambda).
+    """
+    if hasattr(f, "write"):
+        whole = io.BytesIO()
+        _write_archive(obj, whole, pickle_module, protocol)
+        f.write(whole.getvalue())
+        return
+    with replaced(f) as temporary:
+        _write_archive(obj, temporary, pickle_module, protocol)
+
+
+def _write_archive(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
+    module = pickle if pickle_module is None else pickle_module
+    with zipfile.ZipFile(f, "w") as archive:
+        with archive.open("archive/data.pkl", "w", force_zip64=True) as stream:
+            module.dump(obj, stream, protocol=5 if protocol is None else protocol)
+        archive.writestr("archive/byteorder", sys.byteorder)
+        archive.writestr("archive/version", "3\n")
+        archive.writestr("archive/.minigrad", "1\n")
+
+
+# Before PyTorch 1.6 -----------------------------------------------------------------------------------------
+
+
+def load_legacy(source: Source, how: How) -> Any:
+    """The object of a file of pickles in a row: a number that marks the format, its version, the machine's
+    byte order, the object, the keys of its storages; then the storages.
+
+    Raises:
+        pickle.UnpicklingError: it names what it may not. RuntimeError: it is damaged, or another pickle.
+    """
+    waiting: dict[str, Ndarray] = {}
+    rebuilder = Rebuilder(source, how.place, _waiting(source, waiting), swapped=sys.byteorder != "little")
+    data = source.data
+    cautious = How(how.place, False, None, how.encoding)
+    try:
+        magic, position = _unpickle(source, data, 0, rebuilder, cautious)
+        is_checkpoint = type(magic) is int and magic == _MAGIC
+    except (RuntimeError, pickle.UnpicklingError):
+        is_checkpoint = False
+    if not is_checkpoint:
+        raise source.damaged("is a Python pickle, but no checkpoint of PyTorch's (or one of before 2017)",
+                             "pickle.load it, if you trust where it comes from")  # fmt: skip
+    version, position = _unpickle(source, data, position, rebuilder, cautious)
+    machine, position = _unpickle(source, data, position, rebuilder, cautious)
+    if version != 1001 or type(machine) is not dict or machine.get("little_endian") is not True:
+        raise source.damaged("is a checkpoint of an old kind that is not known",
+                             "load it in PyTorch and save it again")  # fmt: skip
+    made, position = _unpickle(source, data, position, rebuilder, how)
+    keys, position = _unpickle(source, data, position, rebuilder, cautious)
+    _fill(source, keys, position, waiting)
+    rebuilder.finish()
+    return made
+
+
+def _waiting(source: Source, waiting: dict[str, Ndarray]) -> Callable[[str, int], Ndarray]:
+    """Makes memory for the storages that come after the object."""
+
+    def bytes_of(key: str, size: int) -> Ndarray:
+        if size + sum(raw.size for raw in waiting.values()) > source.size:
+            raise source.damaged("names more storages than it can hold")
+        waiting[key] = np.zeros(size, np.uint8)
+        return waiting[key]
+
+    return bytes_of
+
+
+def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> None:
+    """The storages' bytes: for each, the number of its elements, and then these."""
+    if type(keys) is not list or sorted(keys) != sorted(waiting):
+        raise source.damaged("is a checkpoint whose storages are not those that it names")
+    for key in keys:
+        raw = waiting[key]
+        begin, end = position + 8, position + 8 + raw.size
+        count = int.from_bytes(source.data[position:begin].tobytes(), "little")
+        if end > source.size or (count == 0) != (raw.size == 0) or (count and raw.size % count):
+            raise source.damaged("is truncated, or its storages have other sizes than it tells")
+        raw[...] = source.data[begin:end]
+        position = end

@@ -1,0 +1,136 @@
+"""The safetensors format: a JSON header that tells names, dtypes, shapes and places, then the numbers.
+
+Written by the safetensors library. Read here: mapped or from memory, and with bfloat16, which NumPy lacks.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+
+from ..backend import dtype as dt
+from .source import Ndarray, Source, replaced
+
+_LARGEST_HEADER = 100_000_000  # the format's own limit
+_DTYPES: dict[str, Any] = {
+    "BOOL": np.bool_, "U8": np.uint8, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64,
+    "F16": np.float16, "F32": np.float32, "F64": np.float64,
+}  # fmt: skip
+
+
+def holds(kind: np.dtype[Any]) -> bool:
+    """Whether arrays of a NumPy dtype can be written and read."""
+    return kind.isnative and kind.type in _DTYPES.values()
+
+
+def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
+    """Write arrays by name to a path (replaced in one step) or to a binary file object.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    import safetensors.numpy
+
+    dense = {key: np.asarray(array, order="C") for key, array in arrays.items()}
+    if hasattr(f, "write"):
+        f.write(safetensors.numpy.save(dense, metadata))
+        return
+    with replaced(f) as temporary:
+        try:
+            safetensors.numpy.save_file(dense, temporary, metadata)
+        except safetensors.SafetensorError as error:
+            raise OSError(f"cannot write {f}: {error}") from error
+
+
+def begins(source: Source) -> bool:
+    """Whether a file begins as this format does: the length of a header, and its brace."""
+    size = int.from_bytes(source.start(8), "little")
+    return source.size >= 10 and size <= _LARGEST_HEADER and source.start(9)[8:] == b"{"
+
+
+def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
+    """The metadata and the arrays by name. bfloat16 becomes float32, which holds all its numbers.
+
+    Raises:
+        RuntimeError: it is no safetensors file, damaged, or of a dtype that there is no array of.
+    """
+    size, header = _header(source)
+    metadata = header.pop("__metadata__", {})
+    try:
+        if not all(isinstance(value, str) for value in metadata.values()):
+            raise ValueError("metadata that is no text")
+        spans = {name: _span(entry) for name, entry in header.items()}
+        end = 0
+        for _, _, begin, stop in sorted(spans.values(), key=lambda span: span[2:]):
+            if begin != end:
+                raise ValueError("numbers that overlap, or with gaps between them")
+            end = stop
+    except (ValueError, TypeError, KeyError, AttributeError) as error:
+        raise source.damaged(f"is no safetensors file, or damaged ({error})") from error
+    if 8 + size + end != source.size:
+        told = f"it should have {8 + size + end} bytes and has {source.size}"
+        raise source.damaged(f"is truncated, or no safetensors file: {told}")
+    return metadata, {name: _array(source, 8 + size, name, *span) for name, span in spans.items()}
+
+
+def _header(source: Source) -> tuple[int, dict[str, Any]]:
+    """The length of the header, and the header."""
+    size = int.from_bytes(source.start(8), "little")
+    if source.size < 10:
+        raise source.damaged(f"is too short for a safetensors file ({source.size} bytes)")
+    if not begins(source):
+        raise source.damaged("is not a file of tensors", "save it with minigrad.save, PyTorch or safetensors")
+    if 8 + size > source.size:
+        raise source.damaged(f"is truncated: its header has {size} bytes, and the file {source.size}")
+    try:
+        header = json.loads(source.data[8 : 8 + size].tobytes(), object_pairs_hook=_without_repetition)
+    except (ValueError, RecursionError) as error:
+        raise source.damaged(f"is no safetensors file, or damaged ({error})") from error
+    return size, header
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    made = dict(pairs)
+    if len(made) < len(pairs):
+        raise ValueError("a name stands twice in its header")
+    return made
+
+
+def _span(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
+    """A header's entry: dtype, shape, and where its bytes begin and end."""
+    stored, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
+    if not isinstance(stored, str) or not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
+        raise ValueError("a shape or a place that is none")
+    bits = np.dtype(_DTYPES[stored]).itemsize * 8 if stored in _DTYPES else 16 if stored == "BF16" else None
+    if begin > end or (bits is not None and math.prod(shape) * bits != (end - begin) * 8):
+        raise ValueError("a tensor whose shape does not fit its bytes")
+    return stored, shape, begin, end
+
+
+def _array(source: Source, start: int, name: str, stored: str, shape: tuple[int, ...], begin: int, end: int
+           ) -> Ndarray:  # fmt: skip
+    if stored not in _DTYPES and stored != "BF16":
+        names = ", ".join(d.name for d in dt.ALL)
+        repair = f"convert it to one of {names}, or bfloat16"
+        raise source.damaged(f"holds {name!r} of dtype {stored}", repair)
+    raw = source.region(start + begin, end - begin)
+    return typed(raw, stored).reshape(shape)
+
+
+def typed(raw: Ndarray, stored: str) -> Ndarray:
+    """Little-endian bytes as numbers; those of bfloat16 are the upper halves of float32's."""
+    if stored == "BF16":
+        return (_view(raw, np.dtype("<u2")).astype(np.uint32) << 16).view(np.float32)
+    kind = np.dtype(_DTYPES[stored])
+    if kind == np.bool_:
+        return raw != 0
+    return _view(raw, kind.newbyteorder("<")).astype(kind, copy=False)
+
+
+def _view(raw: Ndarray, kind: np.dtype[Any]) -> Ndarray:
+    """Bytes as numbers; a mapped file's that do not lie as the processor wants them are copied."""
+    aligned = raw.ctypes.data % kind.alignment == 0
+    return (raw if aligned else raw.copy()).view(kind)

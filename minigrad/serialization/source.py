@@ -1,0 +1,118 @@
+"""Where bytes come from and go to: files and file objects, read in place, and replaced in one step."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+Ndarray = np.ndarray[Any, Any]
+
+
+class EmptyFileError(EOFError, RuntimeError):
+    """There is nothing to load: PyTorch's EOFError, and like all damaged files a RuntimeError."""
+
+
+class Source:
+    """The bytes that are to be loaded. A file is not read but mapped, and regions are copied out of it.
+
+    Args:
+        f: a path, or a binary file object, which is read from where it stands.
+        mmap: let tensors lie in the mapped file; what is changed in them stays in memory.
+
+    Attributes:
+        name: what to call it in messages. data: its bytes, (size,) uint8.
+
+    Raises:
+        FileNotFoundError: there is no such file. AttributeError: ``f`` is neither a path nor a file object.
+        ValueError: ``mmap`` of a file object. EmptyFileError: there is nothing to read.
+    """
+
+    def __init__(self, f: Any, mmap: bool = False) -> None:
+        self.mmap = mmap
+        if isinstance(f, (str, os.PathLike)):
+            self.path: str | None = os.fspath(f)
+            self.name = self.path
+            self.data = _mapped(self.path)
+        else:
+            self.path, self.name = None, f"the {f.__class__.__name__}"
+            if mmap:
+                raise ValueError("f must be a file path in order to use the mmap argument")
+            self.data = np.frombuffer(_all_of(f), np.uint8)
+        self.size = int(self.data.size)
+        if not self.size:
+            repair = "restore it from a copy" if self.path else "seek(0) after writing it"
+            raise EmptyFileError(f"cannot load {self.name}: it is empty. What to do: {repair}.")
+
+    def start(self, count: int) -> bytes:
+        """The first bytes."""
+        return self.data[:count].tobytes()
+
+    def region(self, begin: int, size: int) -> Ndarray:
+        """``size`` bytes, in memory of their own unless ``mmap`` was asked for. The caller checks bounds."""
+        part = self.data[begin : begin + size]
+        return part if self.mmap else part.copy()
+
+    def damaged(self, wrong: str, repair: str = "restore it from a copy") -> RuntimeError:
+        """The error for a file that ``wrong`` is said of."""
+        return RuntimeError(f"cannot load {self.name}: it {wrong}. What to do: {repair}.")
+
+
+def _mapped(path: str) -> Ndarray:
+    """A file's bytes, mapped where it is an ordinary file."""
+    with open(path, "rb") as file:
+        if os.path.isfile(path) and os.fstat(file.fileno()).st_size:
+            return np.asarray(np.memmap(file, np.uint8, "c"))
+        return np.frombuffer(file.read(), np.uint8)
+
+
+def _all_of(f: Any) -> bytes:
+    """What is left in a file object."""
+    if not hasattr(f, "read"):
+        raise AttributeError(
+            f"load takes a path or a binary file object with a 'read' method, not a {type(f).__name__}"
+        )
+    content = f.read()
+    if isinstance(content, str):
+        raise TypeError("load needs a file opened in binary mode: open(path, 'rb')")
+    return bytes(content)
+
+
+@contextmanager
+def replaced(path: Any) -> Iterator[str]:
+    """A file beside ``path`` to write to, which takes its place when all has gone well.
+
+    After a crash, or on a full disk, the old file is still there.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    target = os.path.realpath(os.fspath(path))
+    folder, name = os.path.split(target)
+    temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(4)}.tmp")
+    try:
+        with open(temporary, "xb") as file:  # tells what is wrong with a folder, and takes the umask's mode
+            mode = os.stat(target if os.path.exists(target) else file.name).st_mode & 0o777
+        yield temporary
+        os.chmod(temporary, mode)
+        with open(temporary, "rb+") as file:
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    finally:
+        if os.path.exists(temporary):
+            os.unlink(temporary)
+    _flush_folder(folder)
+
+
+def _flush_folder(folder: str) -> None:
+    """The new name itself must reach the disk, too."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

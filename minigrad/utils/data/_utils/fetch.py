@@ -1,0 +1,61 @@
+"""Fetchers: from what a sampler gave to a collated batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Collate = Callable[[Any], Any]
+
+
+class MapFetcher:
+    """Examples by number.
+
+    Args:
+        dataset: what is indexed.
+        auto_collation: whether samplers give lists of numbers, else single ones.
+        collate_fn: makes the batch.
+        drop_last: without effect: the sampler has seen to it.
+    """
+
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Collate, drop_last: bool) -> None:
+        self.dataset, self.auto_collation, self.collate_fn = dataset, auto_collation, collate_fn
+
+    def fetch(self, index: Any) -> Any:
+        """The batch of a list of numbers, or the example of one."""
+        if not self.auto_collation:
+            return self.collate_fn(self.dataset[index])
+        many = getattr(self.dataset, "__getitems__", None)
+        return self.collate_fn(many(index) if many else [self.dataset[i] for i in index])
+
+
+class IterableFetcher:
+    """The next examples of an iterable. Of what the sampler gives, only the length counts.
+
+    Args:
+        dataset: what is iterated over.
+        auto_collation, collate_fn: as in MapFetcher.
+        drop_last: leave out the last batch if it is shorter.
+    """
+
+    def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Collate, drop_last: bool) -> None:
+        self.auto_collation, self.collate_fn, self.drop_last = auto_collation, collate_fn, drop_last
+        self.iterator = iter(dataset)
+        self.ended = False
+
+    def fetch(self, index: Any) -> Any:
+        """The next batch or example; raises StopIteration after the last."""
+        if not self.auto_collation:
+            return self.collate_fn(next(self.iterator))
+        examples: list[Any] = []
+        while not self.ended and len(examples) < len(index):
+            try:
+                examples.append(next(self.iterator))
+            except StopIteration:
+                self.ended = True
+        if not examples or (self.drop_last and len(examples) < len(index)):
+            raise StopIteration
+        return self.collate_fn(examples)
+
+
+Fetcher = MapFetcher | IterableFetcher

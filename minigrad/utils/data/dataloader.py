@@ -1,0 +1,386 @@
+"""DataLoader: batches of a dataset's examples, fetched here or by worker processes."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import pickle
+import sys
+import time
+import warnings
+import weakref
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from itertools import repeat
+from multiprocessing.connection import wait
+from typing import Any, Generic, TypeVar
+
+from ...backend.random import Generator, default_generator
+from ._utils.collate import default_collate, default_convert
+from ._utils.fetch import Fetcher, IterableFetcher, MapFetcher
+from ._utils.worker import Ended, Failure, Job, Worker, WorkerInfo, get_worker_info
+from .dataset import Dataset, IterableDataset
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+
+__all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
+
+T_co = TypeVar("T_co", covariant=True)
+_FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
+_PATIENCE = 5.0  # seconds that a worker has to end what it is doing, before it is ended
+
+
+class _DatasetKind:
+    """Whether a dataset has numbers."""
+
+    Map = 0
+    Iterable = 1
+
+
+class _InfiniteConstantSampler(Sampler[Any]):
+    """None for ever: an IterableDataset ends the loop itself."""
+
+    def __iter__(self) -> Iterator[Any]:
+        return repeat(None)
+
+
+class DataLoader(Generic[T_co]):
+    """Batches of a dataset's examples, anew at each ``for``.
+
+    One seed gives PyTorch's batches, with and without workers.
+
+    Args:
+        dataset: a Dataset, anything with ``__getitem__`` and ``__len__``, or an IterableDataset.
+        batch_size: examples in a batch; None gives single ones.
+        shuffle: visit them in a new random order each time.
+        sampler: gives their numbers instead.
+        batch_sampler: gives lists of numbers; excludes batch_size, shuffle, sampler and drop_last.
+        num_workers: processes that fetch; 0 fetches here.
+        collate_fn: makes a batch of a list of examples; by default ``default_collate``, and for single
+            examples ``default_convert``.
+        pin_memory, pin_memory_device: without effect: there is no pinned memory.
+        drop_last: leave out the last batch if it is shorter.
+        timeout: seconds to wait for a worker's batch; 0 waits for ever.
+        worker_init_fn: called with the worker's number when it starts.
+        multiprocessing_context: "fork", "spawn", "forkserver" or a context; by default what
+            ``multiprocessing.set_start_method`` has set, else fork on Linux.
+        generator: for the seeds of workers and the order; the default generator if None.
+        prefetch_factor: batches that each worker fetches ahead, 2 if None.
+        persistent_workers: keep the workers for the next loop.
+        in_order: batches in the sampler's order; else as they are ready.
+
+    Raises:
+        ValueError: arguments that do not go together. When iterated: RuntimeError, a worker died or took
+            longer than ``timeout``; what a dataset raised in a worker, with its traceback in the text.
+    """
+
+    dataset: Dataset[T_co]
+    batch_size: int | None
+    num_workers: int
+    drop_last: bool
+    timeout: float
+    sampler: Sampler[Any] | Iterable[Any]
+    _iterator: _BaseDataLoaderIter | None = None
+    _initialized = False
+
+    def __init__(
+        self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
+        sampler: Sampler[Any] | Iterable[Any] | None = None,
+        batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None, num_workers: int = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False,
+        drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None, generator: Generator | None = None, *,
+        prefetch_factor: int | None = None, persistent_workers: bool = False, pin_memory_device: str = "",
+        in_order: bool = True,
+    ) -> None:  # fmt: skip
+        _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
+        self.dataset = dataset
+        self.num_workers = num_workers
+        self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
+        self.pin_memory = pin_memory
+        self.pin_memory_device = pin_memory_device
+        self.timeout = timeout
+        self.worker_init_fn = worker_init_fn
+        self.multiprocessing_context = multiprocessing_context
+        self.persistent_workers = persistent_workers
+        self.in_order = in_order
+        self.generator = generator
+        iterable = isinstance(dataset, IterableDataset)
+        self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
+        if iterable:
+            _check_iterable(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
+            sampler = _InfiniteConstantSampler()
+        if sampler is not None and shuffle:
+            raise ValueError("sampler option is mutually exclusive with shuffle")
+        if batch_sampler is not None:
+            if batch_size != 1 or shuffle or sampler is not None or drop_last:
+                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, "
+                                 "sampler, and drop_last")  # fmt: skip
+            batch_size, drop_last = None, False
+        elif batch_size is None and drop_last:
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with "
+                             "drop_last")  # fmt: skip
+        if sampler is None:
+            sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
+        if batch_size is not None:
+            batch_sampler = BatchSampler(sampler, batch_size, drop_last)
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+        self.sampler = sampler
+        self.batch_sampler = batch_sampler
+        self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
+        self._reported: int | None = None  # what len() told of an IterableDataset
+        self._initialized = True
+
+    @property
+    def multiprocessing_context(self) -> Any:
+        """How worker processes begin: a context of multiprocessing's, or None for the usual one."""
+        return self._context
+
+    @multiprocessing_context.setter
+    def multiprocessing_context(self, given: Any) -> None:
+        if given is not None and not self.num_workers:
+            raise ValueError("multiprocessing_context can only be used with multi-process loading "
+                             f"(num_workers > 0), but got num_workers={self.num_workers}")  # fmt: skip
+        if isinstance(given, str):
+            methods = multiprocessing.get_all_start_methods()
+            if given not in methods:
+                raise ValueError("multiprocessing_context option should specify a valid start method in "
+                                 f"{methods}, but got multiprocessing_context={given!r}")  # fmt: skip
+            given = multiprocessing.get_context(given)
+        elif given is not None and not isinstance(given, multiprocessing.context.BaseContext):
+            raise TypeError("multiprocessing_context option should be a valid context object or a string "
+                            f"specifying the start method, but got {given}")  # fmt: skip
+        self._context = given
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if self._initialized and name in _FIXED:
+            raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
+        super().__setattr__(name, value)
+
+    @property
+    def _auto_collation(self) -> bool:
+        return self.batch_sampler is not None
+
+    @property
+    def _index_sampler(self) -> Any:
+        return self.batch_sampler if self._auto_collation else self.sampler
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        if not self.persistent_workers:
+            return self._get_iterator()
+        if self._iterator is None:
+            self._iterator = self._get_iterator()
+        else:
+            self._iterator._reset(self)
+        return self._iterator
+
+    def _get_iterator(self) -> _BaseDataLoaderIter:
+        kind = _MultiProcessingDataLoaderIter if self.num_workers else _SingleProcessDataLoaderIter
+        return kind(self)
+
+    def __len__(self) -> int:
+        """The number of batches. Raises TypeError if the dataset has no length."""
+        if self._dataset_kind == _DatasetKind.Map:
+            return len(self._index_sampler)
+        size = self._reported = len(self.dataset)  # type: ignore[arg-type]
+        if self.batch_size is None:
+            return size
+        return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
+
+
+def _check_workers(
+    num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool
+) -> None:
+    if num_workers < 0:
+        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable "
+                         "multiprocessing.")  # fmt: skip
+    if timeout < 0:
+        raise ValueError("timeout option should be non-negative")
+    if prefetch_factor is not None and not num_workers:
+        raise ValueError("prefetch_factor needs num_workers > 0: without workers nothing is fetched ahead")
+    if prefetch_factor is not None and prefetch_factor < 1:
+        raise ValueError(f"prefetch_factor should be at least 1, not {prefetch_factor}")
+    if persistent_workers and not num_workers:
+        raise ValueError("persistent_workers option needs num_workers > 0")
+
+
+def _check_iterable(**options: Any) -> None:
+    """An IterableDataset's order is its own."""
+    for name, value in options.items():
+        if value is not None and not (name == "shuffle" and value is False):
+            raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
+                             f"{name}={value}")  # fmt: skip
+
+
+class _BaseDataLoaderIter:
+    """One pass over a DataLoader's batches. The seed of its workers is drawn when it begins, the order's
+    when the first index is asked for."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        self._loader = loader
+        self._index_sampler = loader._index_sampler
+        self._sampler_iter = iter(self._index_sampler)
+        self._base_seed = (loader.generator or default_generator).random64()
+        self._num_yielded = 0
+
+    def _reset(self, loader: DataLoader[Any]) -> None:
+        self._sampler_iter = iter(self._index_sampler)
+        self._num_yielded = 0
+
+    def _next_data(self) -> Any:
+        raise NotImplementedError
+
+    def _make_fetcher(self) -> Callable[[Any], Fetcher]:
+        loader = self._loader
+        kind = MapFetcher if loader._dataset_kind == _DatasetKind.Map else IterableFetcher
+        return partial(kind, auto_collation=loader._auto_collation, collate_fn=loader.collate_fn,
+                       drop_last=loader.drop_last)  # fmt: skip
+
+    def __iter__(self) -> _BaseDataLoaderIter:
+        return self
+
+    def __next__(self) -> Any:
+        data = self._next_data()
+        self._num_yielded += 1
+        self._warn_of_more()
+        return data
+
+    def __len__(self) -> int:
+        return len(self._index_sampler)
+
+    def _warn_of_more(self) -> None:
+        """Tell of an IterableDataset that has more than it said; with workers, all may give everything."""
+        loader = self._loader
+        if loader._reported is None or self._num_yielded <= len(loader):
+            return
+        hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to give."
+        warnings.warn(
+            f"IterableDataset {loader.dataset!r} says that it has {loader._reported} examples, {len(loader)} "
+            f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}",
+            stacklevel=3,
+        )
+
+    def __getstate__(self) -> Any:
+        raise NotImplementedError(f"{type(self).__name__} cannot be pickled")
+
+
+class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
+    """Fetches each batch when it is asked for."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        self._fetcher = self._make_fetcher()(loader.dataset)
+
+    def _next_data(self) -> Any:
+        return self._fetcher.fetch(next(self._sampler_iter))
+
+
+class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
+    """Gives each worker some indices ahead, and one more for each batch taken from it."""
+
+    def __init__(self, loader: DataLoader[Any]) -> None:
+        super().__init__(loader)
+        context = loader.multiprocessing_context or _usual_context()
+        self._workers: list[Worker] = []
+        self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
+        for i in range(loader.num_workers):
+            info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
+            job = Job(info, self._base_seed, self._make_fetcher(), loader.worker_init_fn)
+            self._workers.append(Worker(context, job, self._workers))
+        self._epoch = 0
+        self._turns: deque[Worker] = deque()  # who has a task, in the order they were given
+        self._prefetch()
+
+    def _reset(self, loader: DataLoader[Any]) -> None:
+        super()._reset(loader)
+        self._epoch += 1  # answers of the last epoch, if it was left early, are thrown away
+        self._turns.clear()
+        self._prefetch()
+
+    def _prefetch(self) -> None:
+        for _ in range(self._loader.prefetch_factor or 0):
+            for worker in self._workers:
+                self._give(worker)
+
+    def _give(self, worker: Worker) -> None:
+        """The next index, if there is one."""
+        try:
+            index = next(self._sampler_iter)
+        except StopIteration:
+            return
+        worker.tell((self._epoch, index))
+        self._turns.append(worker)
+
+    def _next_data(self) -> Any:
+        while self._turns:
+            worker, answer = self._receive()
+            self._turns.remove(worker)
+            if isinstance(answer, Ended):
+                continue
+            self._give(worker)
+            if isinstance(answer, Failure):
+                answer.reraise()
+            return answer
+        if not self._loader.persistent_workers:
+            self._stop()
+        raise StopIteration
+
+    def _receive(self) -> tuple[Worker, Any]:
+        """The next answer of this epoch: of the worker whose turn it is, or of any that is ready."""
+        due = [self._turns[0]] if self._loader.in_order else list(dict.fromkeys(self._turns))
+        handles = {handle: w for w in due for handle in (w.process.sentinel, w.connection)}
+        deadline = time.monotonic() + self._loader.timeout if self._loader.timeout else None
+        while True:
+            left = None if deadline is None else max(0.0, deadline - time.monotonic())
+            ready = set(wait(list(handles), left))
+            if not ready:
+                raise RuntimeError(f"DataLoader timed out after {self._loader.timeout} seconds")
+            worker = next(handles[handle] for handle in handles if handle in ready)
+            if worker.connection not in ready:
+                raise _died(worker)
+            try:
+                epoch, answer = pickle.loads(worker.connection.recv_bytes())
+            except (EOFError, ConnectionError):
+                raise _died(worker) from None
+            if epoch == self._epoch:
+                return worker, answer
+
+
+def _died(worker: Worker) -> RuntimeError:
+    worker.process.join(1)
+    code = worker.process.exitcode
+    how = f"killed by signal {-code}" if code is not None and code < 0 else f"exit code {code}"
+    return RuntimeError(f"DataLoader worker (pid(s) {worker.process.pid}) exited unexpectedly ({how})")
+
+
+def _usual_context() -> Any:
+    """What the program has chosen; on Linux else fork, which costs least and takes any dataset."""
+    if sys.platform == "linux" and multiprocessing.get_start_method(allow_none=True) is None:
+        return multiprocessing.get_context("fork")
+    return multiprocessing.get_context()
+
+
+def _stop(workers: list[Worker], owner: int) -> None:
+    """End workers: they are told to, their answers read away, and after a while they are ended."""
+    if os.getpid() != owner:  # a forked child lets go of its copy
+        return
+    for worker in workers:
+        worker.tell(None)
+    deadline = time.monotonic() + _PATIENCE
+    living: dict[Any, Worker] = {worker.process.sentinel: worker for worker in workers}
+    reading: set[Any] = {worker.connection for worker in workers}
+    while living and (left := deadline - time.monotonic()) > 0:
+        for ready in wait([*living, *reading], left):
+            if living.pop(ready, None):
+                continue
+            try:
+                ready.recv_bytes()  # type: ignore[union-attr]
+            except (EOFError, OSError):
+                reading.remove(ready)
+    for worker in living.values():
+        worker.process.kill()
+    for worker in workers:
+        worker.process.join()
+        worker.connection.close()
+    workers.clear()

@@ -1,0 +1,238 @@
+"""Datasets: things with examples in them, by number (Dataset) or one after another (IterableDataset)."""
+
+from __future__ import annotations
+
+import math
+import warnings
+from abc import abstractmethod
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import accumulate
+from typing import Any, Generic, TypeVar
+
+from ...backend.random import Generator, default_generator
+from ...tensor import Tensor
+
+__all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset",
+           "TensorDataset", "random_split"]  # fmt: skip
+
+T = TypeVar("T")
+T_co = TypeVar("T_co", covariant=True)
+
+
+class Dataset(Generic[T_co]):
+    """Examples by number. Subclasses define ``__getitem__`` and, for samplers, ``__len__``.
+
+    One that fetches many examples faster at once may define ``__getitems__(list of numbers)``.
+    """
+
+    def __getitem__(self, index: Any) -> T_co:
+        raise NotImplementedError("Subclasses of Dataset should implement __getitem__.")
+
+    def __add__(self, other: Dataset[T_co]) -> ConcatDataset[T_co]:
+        return ConcatDataset([self, other])
+
+
+class IterableDataset(Dataset[T_co], Iterable[T_co]):
+    """Examples one after another, from ``__iter__``.
+
+    Every worker of a DataLoader has a copy: ``get_worker_info()`` tells a copy which part is its own.
+    """
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[T_co]: ...
+
+    def __add__(self, other: Dataset[T_co]) -> ChainDataset[T_co]:  # type: ignore[override]
+        return ChainDataset([self, other])
+
+
+class TensorDataset(Dataset[tuple[Tensor, ...]]):
+    """Example i is the tuple of every tensor's row i.
+
+    Args:
+        tensors: of any shapes and dtypes, with first axes of one length.
+
+    Raises:
+        AssertionError: the first axes differ.
+    """
+
+    def __init__(self, *tensors: Tensor) -> None:
+        if any(len(tensor) != len(tensors[0]) for tensor in tensors):
+            raise AssertionError("Size mismatch between tensors")
+        self.tensors = tensors
+
+    def __getitem__(self, index: Any) -> tuple[Tensor, ...]:
+        return tuple(tensor[index] for tensor in self.tensors)
+
+    def __len__(self) -> int:
+        return len(self.tensors[0])
+
+
+class StackDataset(Dataset[Any]):
+    """Example i is the tuple of every dataset's example i, or the dict of them if they are given by name.
+
+    Raises:
+        ValueError: no dataset, datasets of different lengths, or some by position and some by name.
+    """
+
+    datasets: tuple[Any, ...] | dict[str, Any]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if args and kwargs:
+            raise ValueError("StackDataset takes datasets by position (for tuples) or by name (for dicts), "
+                             "not both")  # fmt: skip
+        if not args and not kwargs:
+            raise ValueError("At least one dataset should be passed")
+        self.datasets = kwargs or args
+        lengths = {len(dataset) for dataset in kwargs.values() or args}
+        if len(lengths) > 1:
+            raise ValueError("Size mismatch between datasets")
+        self._length = lengths.pop()
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(self.datasets, dict):
+            return {name: dataset[index] for name, dataset in self.datasets.items()}
+        return tuple(dataset[index] for dataset in self.datasets)
+
+    def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
+        if isinstance(self.datasets, dict):
+            columns = [_examples(dataset, indices) for dataset in self.datasets.values()]
+            return [dict(zip(self.datasets, row, strict=True)) for row in zip(*columns, strict=True)]
+        return list(zip(*(_examples(dataset, indices) for dataset in self.datasets), strict=True))
+
+    def __len__(self) -> int:
+        return self._length
+
+
+class ConcatDataset(Dataset[T_co]):
+    """Datasets one after another, as one.
+
+    Raises:
+        AssertionError: no dataset, or one that has no numbers (an IterableDataset).
+    """
+
+    datasets: list[Dataset[T_co]]
+    cumulative_sizes: list[int]
+
+    def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
+        self.datasets = list(datasets)
+        if not self.datasets:
+            raise AssertionError("datasets should not be an empty iterable")
+        if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
+            raise AssertionError("ConcatDataset does not support IterableDataset")
+        self.cumulative_sizes = self.cumsum(self.datasets)
+
+    @staticmethod
+    def cumsum(sequence: Iterable[Any]) -> list[int]:
+        """The running total of lengths: where each dataset ends."""
+        return list(accumulate(len(item) for item in sequence))
+
+    def __getitem__(self, idx: int) -> T_co:
+        if idx < -len(self):
+            raise ValueError("absolute value of index should not exceed dataset length")
+        idx = idx + len(self) if idx < 0 else idx
+        place = bisect_right(self.cumulative_sizes, idx)
+        if place == len(self.datasets):
+            raise IndexError(f"index {idx} is out of range for {len(self)} examples")
+        return self.datasets[place][idx - (self.cumulative_sizes[place - 1] if place else 0)]
+
+    def __len__(self) -> int:
+        return self.cumulative_sizes[-1]
+
+
+class ChainDataset(IterableDataset[T_co]):
+    """IterableDatasets one after another, as one.
+
+    Raises:
+        AssertionError: one of another kind, when its turn comes.
+    """
+
+    def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
+        super().__init__()
+        self.datasets = datasets
+
+    def __iter__(self) -> Iterator[T_co]:
+        for dataset in self._checked():
+            yield from dataset
+
+    def __len__(self) -> int:
+        return sum(len(dataset) for dataset in self._checked())
+
+    def _checked(self) -> Iterator[Any]:
+        for dataset in self.datasets:
+            if not isinstance(dataset, IterableDataset):
+                raise AssertionError("ChainDataset only supports IterableDataset")
+            yield dataset
+
+
+class Subset(Dataset[T_co]):
+    """Some of a dataset's examples, in an order of their own.
+
+    Args:
+        dataset: the whole.
+        indices: the numbers, in the whole, of the examples chosen.
+    """
+
+    def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
+        self.dataset = dataset
+        self.indices = indices
+
+    def __getitem__(self, idx: Any) -> T_co:
+        if isinstance(idx, list):
+            return self.dataset[[self.indices[i] for i in idx]]
+        return self.dataset[self.indices[idx]]
+
+    def __getitems__(self, indices: Sequence[int]) -> list[T_co]:
+        return _examples(self.dataset, [self.indices[i] for i in indices])
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+def _examples(dataset: Any, indices: Sequence[Any]) -> list[Any]:
+    """Several examples: at once where the dataset can, else one by one."""
+    if callable(getattr(dataset, "__getitems__", None)):
+        found = dataset.__getitems__(indices)
+        if len(found) != len(indices):
+            raise ValueError(f"__getitems__ gave {len(found)} examples for {len(indices)} numbers")
+        return list(found)
+    return [dataset[i] for i in indices]
+
+
+def random_split(
+    dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = default_generator
+) -> list[Subset[T]]:
+    """Deal a dataset's examples out at random.
+
+    Args:
+        dataset: the whole; it needs ``__len__``.
+        lengths: how many examples each part has; or fractions that sum to 1, where examples that are left
+            over go to the first parts, one each.
+        generator: where the order comes from; one seed gives PyTorch's parts.
+
+    Raises:
+        ValueError: the lengths do not sum to the dataset's, or a fraction is not between 0 and 1.
+    """
+    size = len(dataset)  # type: ignore[arg-type]
+    if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:
+        lengths = _counts(lengths, size)
+    if sum(lengths) != size:
+        raise ValueError("Sum of input lengths does not equal the length of the input dataset!")
+    order = (generator or default_generator).permutation(size).tolist()
+    ends = list(accumulate(int(length) for length in lengths))
+    return [Subset(dataset, order[end - int(n) : end]) for end, n in zip(ends, lengths, strict=True)]
+
+
+def _counts(fractions: Sequence[float], size: int) -> list[int]:
+    """How many of ``size`` examples each fraction gets."""
+    for i, fraction in enumerate(fractions):
+        if not 0 <= fraction <= 1:
+            raise ValueError(f"Fraction at index {i} is not between 0 and 1")
+    counts = [math.floor(size * fraction) for fraction in fractions]
+    for i in range(size - sum(counts)):
+        counts[i % len(counts)] += 1
+    for i, count in enumerate(counts):
+        if count == 0:
+            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.",
+                          stacklevel=3)  # fmt: skip
+    return counts

@@ -1,0 +1,178 @@
+"""Samplers: in which order examples are visited. One seed gives PyTorch's order."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence, Sized
+from itertools import islice
+from typing import Any, Generic, TypeVar
+
+from ...backend import dtype as dt
+from ...backend.random import Generator, default_generator
+from ...functions.creation import as_tensor
+from ...functions.random import multinomial
+
+__all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler",
+           "WeightedRandomSampler"]  # fmt: skip
+
+T_co = TypeVar("T_co", covariant=True)
+
+
+# Each draws when the first number is asked for, not when iteration begins: PyTorch's order of draws.
+
+
+class Sampler(Generic[T_co]):
+    """An order of examples: ``__iter__`` gives their numbers, or lists of them.
+
+    Args:
+        data_source: taken from programs of earlier PyTorch versions, without effect.
+    """
+
+    def __init__(self, data_source: Sized | None = None) -> None:
+        pass
+
+    def __iter__(self) -> Iterator[T_co]:
+        raise NotImplementedError("Subclasses of Sampler should implement __iter__.")
+
+
+class SequentialSampler(Sampler[int]):
+    """0, 1, 2, ... to the end of a dataset."""
+
+    def __init__(self, data_source: Sized) -> None:
+        self.data_source = data_source
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(len(self.data_source)))
+
+    def __len__(self) -> int:
+        return len(self.data_source)
+
+
+class RandomSampler(Sampler[int]):
+    """A dataset's numbers in random order.
+
+    Args:
+        data_source: the dataset.
+        replacement: draw every number from all of them, so that some come twice.
+        num_samples: how many are drawn, as many as there are if None. Without replacement, more are drawn
+            from one order after another.
+        generator: where they come from; None begins one at each pass, seeded from the default generator.
+
+    Raises:
+        TypeError: ``replacement`` is no bool. ValueError: ``num_samples`` is not a positive int.
+    """
+
+    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
+                 generator: Generator | None = None) -> None:  # fmt: skip
+        self.data_source = data_source
+        self.replacement = replacement
+        self._num_samples = num_samples
+        self.generator = generator
+        if not isinstance(replacement, bool):
+            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        _check_positive("num_samples", self.num_samples)
+
+    @property
+    def num_samples(self) -> int:
+        """How many numbers a pass gives; the dataset may have grown since the last one."""
+        return len(self.data_source) if self._num_samples is None else self._num_samples
+
+    def __iter__(self) -> Iterator[int]:
+        generator, n = self.generator, len(self.data_source)
+        if generator is None:
+            generator = Generator().manual_seed(default_generator.random64())
+        if self.replacement:
+            for start in range(0, self.num_samples, 32):
+                yield from generator.integers(0, n, (min(32, self.num_samples - start),)).tolist()
+            return
+        for _ in range(self.num_samples // n):
+            yield from generator.permutation(n).tolist()
+        yield from generator.permutation(n).tolist()[: self.num_samples % n]  # drawn even if none is left
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class SubsetRandomSampler(Sampler[int]):
+    """Given numbers in random order, each once."""
+
+    def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
+        self.indices = indices
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        order = (self.generator or default_generator).permutation(len(self.indices))
+        yield from (self.indices[i] for i in order.tolist())
+
+    def __len__(self) -> int:
+        return len(self.indices)
+
+
+class WeightedRandomSampler(Sampler[int]):
+    """Numbers drawn with the weights given.
+
+    Args:
+        weights: one for each example; they need not sum to 1.
+        num_samples: how many are drawn.
+        replacement: whether an example may come twice.
+        generator: where they come from, the default generator if None.
+
+    Raises:
+        ValueError: the weights are not one sequence, ``num_samples`` no positive int, or ``replacement`` no
+            bool. RuntimeError, when drawn from: more samples than weights, without replacement.
+    """
+
+    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True,
+                 generator: Generator | None = None) -> None:  # fmt: skip
+        _check_positive("num_samples", num_samples)
+        if not isinstance(replacement, bool):
+            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        self.weights = as_tensor(weights, dtype=dt.float64)
+        if self.weights.ndim != 1:
+            raise ValueError("weights should be a 1d sequence but given weights have shape "
+                             f"{tuple(self.weights.shape)}")  # fmt: skip
+        self.num_samples = num_samples
+        self.replacement = replacement
+        self.generator = generator
+
+    def __iter__(self) -> Iterator[int]:
+        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from drawn.tolist()
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+
+class BatchSampler(Sampler[list[int]]):
+    """What another sampler gives, in lists.
+
+    Args:
+        sampler: any iterable of numbers.
+        batch_size: the length of a list.
+        drop_last: leave out the last list if it is shorter.
+
+    Raises:
+        ValueError: ``batch_size`` is not a positive int, or ``drop_last`` no bool.
+    """
+
+    def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
+        _check_positive("batch_size", batch_size)
+        if not isinstance(drop_last, bool):
+            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
+        self.sampler = sampler
+        self.batch_size = batch_size
+        self.drop_last = drop_last
+
+    def __iter__(self) -> Iterator[list[int]]:
+        numbers = iter(self.sampler)
+        while batch := list(islice(numbers, self.batch_size)):
+            if len(batch) == self.batch_size or not self.drop_last:
+                yield batch
+
+    def __len__(self) -> int:
+        count: int = len(self.sampler)  # type: ignore[arg-type]
+        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
+        raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")

@@ -1,0 +1,21 @@
+"""TensorBoard's files. Importing SummaryWriter from here raises ImportError where TensorBoard is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .writer import FileWriter, SummaryWriter
+
+__all__ = ["FileWriter", "SummaryWriter"]
+
+
+def __getattr__(name: str) -> Any:
+    """The classes, once it is sure that they can work: programs ask by trying to import them."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from . import writer
+    from .encoding import protocol
+
+    protocol()
+    return getattr(writer, name)

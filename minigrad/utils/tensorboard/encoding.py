@@ -1,0 +1,193 @@
+"""What TensorBoard's files hold: histograms, pictures, sounds and hyperparameters in its own terms."""
+
+from __future__ import annotations
+
+import io
+import struct
+import wave
+import zlib
+from collections.abc import Mapping
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+Ndarray = np.ndarray[Any, Any]
+
+
+@cache
+def protocol() -> SimpleNamespace:
+    """The parts of the package ``tensorboard`` that write. Raises ImportError if it is not installed."""
+    try:
+        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
+        from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
+        from tensorboard.compat.proto.tensor_pb2 import TensorProto
+        from tensorboard.plugins.hparams import api_pb2, plugin_data_pb2
+        from tensorboard.plugins.hparams import metadata as hparams
+        from tensorboard.plugins.scalar import metadata as scalars
+        from tensorboard.plugins.text import metadata as texts
+        from tensorboard.summary.writer.event_file_writer import EventFileWriter
+    except ImportError as error:
+        raise ImportError(
+            f"SummaryWriter needs the package tensorboard: pip install minigrad[tensorboard] ({error})"
+        ) from error
+    return SimpleNamespace(
+        Event=Event, SessionLog=SessionLog, Summary=Summary, HistogramProto=HistogramProto,
+        TensorProto=TensorProto, EventFileWriter=EventFileWriter, hparams=hparams, api=api_pb2,
+        plugin=plugin_data_pb2, scalars=scalars, texts=texts,
+    )  # fmt: skip
+
+
+def host(value: Any) -> Ndarray:
+    """A tensor, an array, a number or a list as a NumPy array."""
+    return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
+
+
+def scalar(tag: str, value: Any, new_style: bool = False, double: bool = False) -> Any:
+    """One number under a tag. Raises ValueError if there are several."""
+    p, array = protocol(), host(value)
+    if array.size != 1:
+        raise ValueError(f"add_scalar takes one number; {tag!r} has shape {array.shape}")
+    number = float(array.reshape(()))
+    if not new_style:
+        return p.Summary.Value(tag=tag, simple_value=number)
+    held = {"dtype": "DT_DOUBLE", "double_val": [number]} if double else {
+        "dtype": "DT_FLOAT", "float_val": [number]}  # fmt: skip
+    return p.Summary.Value(tag=tag, tensor=p.TensorProto(**held),
+                           metadata=p.scalars.create_summary_metadata("", ""))  # fmt: skip
+
+
+@cache
+def _tenth_edges() -> Ndarray:
+    """Edges of TensorFlow's histograms: 0, and either side from 1e-12 to 1e20, each a tenth further out."""
+    edge, edges = 1e-12, [0.0]
+    while edge < 1e20:
+        edges = [-edge, *edges, edge]
+        edge *= 1.1
+    return np.array(edges)
+
+
+def histogram(values: Ndarray, bins: Any, max_bins: int | None) -> Any:
+    """Counts by bin, from the first bin that holds something to the last."""
+    if not values.size:
+        raise ValueError("The input has no element.")
+    named = isinstance(bins, str) and bins == "tensorflow"
+    counts, edges = np.histogram(values, _tenth_edges() if named else bins)
+    if max_bins is not None and len(counts) > max_bins:
+        step = -(-len(counts) // max_bins)
+        counts = np.add.reduceat(counts, np.arange(0, len(counts), step))
+        edges = np.append(edges[:-1:step], edges[-1])
+    filled = np.flatnonzero(counts)
+    if not filled.size:
+        raise ValueError("no number lies within the bins of the histogram")
+    first, last = filled[0], filled[-1]
+    return protocol().HistogramProto(
+        min=values.min(), max=values.max(), num=len(values), sum=values.sum(), sum_squares=values.dot(values),
+        bucket=[0, *counts[first : last + 1].tolist()],  # an empty one ahead: a limit is a bin's right edge
+        bucket_limit=edges[first : last + 2].tolist(),
+    )  # fmt: skip
+
+
+def as_hwc(array: Ndarray, axes: str) -> Ndarray:
+    """A picture as uint8 (height, width, channels) of 1, 3 or 4 channels."""
+    axes = axes.upper()
+    if sorted(axes) not in (["C", "H", "W"], ["H", "W"]) or array.ndim != len(axes):
+        raise ValueError(f"a picture of shape {array.shape} cannot have the axes {axes!r}")
+    if array.dtype != np.uint8:
+        array = (array.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
+    if "C" not in axes:
+        return np.repeat(array.transpose([axes.index(axis) for axis in "HW"])[..., None], 3, -1)
+    array = array.transpose([axes.index(axis) for axis in "HWC"])
+    if array.shape[-1] not in (1, 3, 4):
+        raise ValueError(f"a picture has 1, 3 or 4 channels, not {array.shape[-1]}")
+    return np.repeat(array, 3, -1) if array.shape[-1] == 1 else array
+
+
+def grid(pictures: list[Ndarray]) -> Ndarray:
+    """Pictures of one size, eight in a row."""
+    height, width, channels = pictures[0].shape
+    columns = min(len(pictures), 8)
+    made = np.zeros((-(-len(pictures) // columns) * height, columns * width, channels), np.uint8)
+    for i, picture in enumerate(pictures):
+        top, left = i // columns * height, i % columns * width
+        made[top : top + height, left : left + width] = picture
+    return made
+
+
+def drawn(figure: Any, close: bool) -> Ndarray:
+    """A matplotlib figure's pixels, (height, width, 4)."""
+    from matplotlib import pyplot
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+
+    canvas: Any = FigureCanvasAgg(figure)
+    canvas.draw()
+    pixels = np.array(canvas.buffer_rgba())
+    if close:
+        pyplot.close(figure)
+    return pixels
+
+
+def png(pixels: Ndarray) -> bytes:
+    """A PNG file: its head, the rows (each after a 0: not filtered) compressed, its end."""
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    height, width, channels = pixels.shape
+    head = struct.pack(">IIBBBBB", width, height, 8, {3: 2, 4: 6}[channels], 0, 0, 0)
+    rows = np.zeros((height, 1 + width * channels), np.uint8)
+    rows[:, 1:] = pixels.reshape(height, -1)
+    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows.tobytes()))
+            + chunk(b"IEND", b""))  # fmt: skip
+
+
+def wav(sound: Ndarray, rate: int) -> bytes:
+    """A WAV file of 16-bit samples."""
+    file = io.BytesIO()
+    with wave.open(file, "wb") as out:
+        out.setnchannels(1)
+        out.setsampwidth(2)
+        out.setframerate(rate)
+        out.writeframes((sound.clip(-1, 1) * np.iinfo(np.int16).max).astype("<i2").tobytes())
+    return file.getvalue()
+
+
+def hparams(given: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Any]) -> list[Any]:
+    """The three events of a row: which names there are, which values, and that the run is over."""
+    p = protocol()
+    infos, session = [], p.plugin.SessionStartInfo()
+    for name, value in given.items():
+        if value is None:
+            continue
+        kind, plain = _hparam(name, value)
+        field = session.hparams[name]
+        setattr(field, {"DATA_TYPE_FLOAT64": "number_value", "DATA_TYPE_BOOL": "bool_value",
+                        "DATA_TYPE_STRING": "string_value"}[kind], plain)  # fmt: skip
+        info = p.api.HParamInfo(name=name, type=p.api.DataType.Value(kind))
+        if name in domains:
+            info.domain_discrete.extend(domains[name])
+        infos.append(info)
+    shown = [p.api.MetricInfo(name=p.api.MetricName(tag=name)) for name in metrics]
+    contents = {
+        p.hparams.EXPERIMENT_TAG: {"experiment": p.api.Experiment(hparam_infos=infos, metric_infos=shown)},
+        p.hparams.SESSION_START_INFO_TAG: {"session_start_info": session},
+        p.hparams.SESSION_END_INFO_TAG: {
+            "session_end_info": p.plugin.SessionEndInfo(status=p.api.STATUS_SUCCESS)},
+    }  # fmt: skip
+    told = {tag: p.plugin.HParamsPluginData(**data) for tag, data in contents.items()}
+    return [
+        p.Summary.Value(tag=tag, metadata=p.hparams.create_summary_metadata(data))
+        for tag, data in told.items()
+    ]
+
+
+def _hparam(name: str, value: Any) -> tuple[str, Any]:
+    """A hyperparameter's kind, in TensorBoard's words, and its value."""
+    if isinstance(value, (bool, np.bool_)):
+        return "DATA_TYPE_BOOL", bool(value)
+    if isinstance(value, str):
+        return "DATA_TYPE_STRING", value
+    array = host(value)
+    if array.size != 1 or array.dtype.kind not in "biuf":
+        raise TypeError(f"hyperparameter {name!r} should be a number, a bool or a text, not {value!r}")
+    return "DATA_TYPE_FLOAT64", float(array.reshape(()))

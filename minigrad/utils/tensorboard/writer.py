@@ -1,0 +1,258 @@
+"""SummaryWriter: numbers, pictures and texts of a training run, in files that TensorBoard shows.
+
+The files are written by the package ``tensorboard`` itself.
+"""
+
+from __future__ import annotations
+
+import os
+import socket
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from .encoding import Ndarray, as_hwc, drawn, grid, histogram, host, hparams, png, protocol, scalar, wav
+
+_REFUSED = {
+    "add_graph": "minigrad runs a model without making a graph of it first; "
+                 "add_text('model', str(model)) shows its layers",
+    "add_onnx_graph": "minigrad does not read ONNX; add_text('model', str(model)) shows a model's layers",
+    "add_tensor": "save it with minigrad.save, or show its numbers with add_histogram",
+    "add_embedding": "write the vectors to a TSV file for projector.tensorflow.org, "
+                     "or a scatter plot with add_figure",
+    "add_mesh": "draw it with matplotlib, and use add_figure",
+    "add_video": "write frames with add_image, one a step",
+    "add_image_with_boxes": "draw the boxes with matplotlib, and use add_figure",
+    "add_pr_curve": "draw it with matplotlib, and use add_figure",
+    "add_custom_scalars": "give the tags of one chart a common beginning, or use add_scalars",
+}  # fmt: skip
+
+
+class FileWriter:
+    """One event file.
+
+    Args:
+        log_dir: the folder; it is made.
+        max_queue: how many events wait at most before they are written.
+        flush_secs: how many seconds they wait at most.
+        filename_suffix: appended to the file's name.
+    """
+
+    def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120,
+                 filename_suffix: str = "") -> None:  # fmt: skip
+        self._log_dir = os.fspath(log_dir)
+        self._given = (self._log_dir, max_queue, flush_secs, filename_suffix)
+        self.event_writer = protocol().EventFileWriter(*self._given)
+
+    def get_logdir(self) -> str:
+        """The folder."""
+        return self._log_dir
+
+    def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
+        """Write one of TensorBoard's events."""
+        event.wall_time = time.time() if walltime is None else walltime
+        if step is not None:
+            event.step = int(step)
+        self.event_writer.add_event(event)
+
+    def add_summary(self, summary: Any, global_step: Any = None, walltime: float | None = None) -> None:
+        """Write one of TensorBoard's summaries."""
+        self.add_event(protocol().Event(summary=summary), global_step, walltime)
+
+    def flush(self) -> None:
+        """Write now what waits."""
+        self.event_writer.flush()
+
+    def close(self) -> None:
+        """Write what waits, and end the file."""
+        self.event_writer.close()
+
+
+class SummaryWriter:
+    """Writes what ``tensorboard --logdir runs`` shows.
+
+    Args:
+        log_dir: the folder of this run; by default runs/<time>_<host><comment>.
+        comment: the end of that name, if ``log_dir`` is not given.
+        purge_step: TensorBoard forgets events of an earlier, broken-off run from this step on.
+        max_queue, flush_secs: how many events wait, and how long, before they are written.
+        filename_suffix: appended to files' names.
+
+    Raises:
+        ImportError: the package ``tensorboard`` is not installed.
+    """
+
+    def __init__(
+        self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
+        flush_secs: float = 120, filename_suffix: str = "",
+    ) -> None:  # fmt: skip
+        protocol()
+        if not log_dir:
+            begun = time.strftime("%b%d_%H-%M-%S")
+            log_dir = os.path.join("runs", f"{begun}_{socket.gethostname()}{comment}")
+        self.log_dir = os.fspath(log_dir)
+        self.purge_step = purge_step
+        self._options = (max_queue, flush_secs, filename_suffix)
+        self.all_writers: dict[str, FileWriter] | None = None  # by folder; None when closed
+        self.file_writer: FileWriter | None = None
+        self._get_file_writer()
+
+    def _get_file_writer(self) -> FileWriter:
+        """This run's file, begun anew after ``close``."""
+        if self.all_writers is None or self.file_writer is None:
+            self.file_writer = FileWriter(self.log_dir, *self._options)
+            self.all_writers = {self.log_dir: self.file_writer}
+            if self.purge_step is not None:
+                p, step = protocol(), self.purge_step
+                self.file_writer.add_event(p.Event(file_version="brain.Event:2"), step)
+                start = p.SessionLog(status=p.SessionLog.START)
+                self.file_writer.add_event(p.Event(session_log=start), step)
+                self.purge_step = None
+        return self.file_writer
+
+    def get_logdir(self) -> str:
+        """The folder of this run."""
+        return self.log_dir
+
+    def _add(self, value: Any, step: Any, walltime: float | None) -> None:
+        self._get_file_writer().add_summary(protocol().Summary(value=[value]), step, walltime)
+
+    def add_scalar(self, tag: str, scalar_value: Any, global_step: Any = None, walltime: float | None = None,
+                   new_style: bool = False, double_precision: bool = False) -> None:  # fmt: skip
+        """A number: a float, or a tensor or array of one element.
+
+        Args:
+            tag: the chart; "loss/train" and "loss/valid" stand side by side.
+            scalar_value: the number.
+            global_step: where on the horizontal axis.
+            walltime: seconds since 1970; now by default.
+            new_style: write TensorFlow 2's kind of event; with ``double_precision`` in float64, else float32.
+        """
+        self._add(scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
+
+    def add_scalars(self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None,
+                    walltime: float | None = None) -> None:  # fmt: skip
+        """Numbers by name in one chart. Each name has a folder of its own under this run's."""
+        self._get_file_writer()
+        writers = self.all_writers or {}
+        for name, value in tag_scalar_dict.items():
+            folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{name}"
+            if folder not in writers:
+                writers[folder] = FileWriter(folder, *self._options)
+            summary = protocol().Summary(value=[scalar(main_tag, value)])
+            writers[folder].add_summary(summary, global_step, walltime)
+
+    def add_histogram(self, tag: str, values: Any, global_step: Any = None, bins: Any = "tensorflow",
+                      walltime: float | None = None, max_bins: int | None = None) -> None:  # fmt: skip
+        """How the numbers of a tensor are distributed.
+
+        Args:
+            tag: its name.
+            values: any shape; ValueError if it is empty.
+            global_step, walltime: as in ``add_scalar``.
+            bins: one of ``numpy.histogram``'s, or "tensorflow": edges that grow by a tenth.
+            max_bins: join neighbours until there are no more than this.
+        """
+        histo = histogram(host(values).reshape(-1).astype(np.float64), bins, max_bins)
+        self._add(protocol().Summary.Value(tag=tag, histo=histo), global_step, walltime)
+
+    def add_image(self, tag: str, img_tensor: Any, global_step: Any = None, walltime: float | None = None,
+                  dataformats: str = "CHW") -> None:  # fmt: skip
+        """A picture: uint8, or floats from 0 to 1; ``dataformats`` names its axes ("CHW", "HWC", "HW")."""
+        self._add_picture(tag, as_hwc(host(img_tensor), dataformats), global_step, walltime)
+
+    def add_images(self, tag: str, img_tensor: Any, global_step: Any = None, walltime: float | None = None,
+                   dataformats: str = "NCHW") -> None:  # fmt: skip
+        """Pictures of one size side by side, eight in a row; N among the axes counts them."""
+        array, axes = host(img_tensor), dataformats.upper()
+        each = [as_hwc(part, axes.replace("N", "")) for part in np.moveaxis(array, axes.index("N"), 0)]
+        self._add_picture(tag, grid(each), global_step, walltime)
+
+    def add_figure(self, tag: str, figure: Any, global_step: Any = None, close: bool = True,
+                   walltime: float | None = None) -> None:  # fmt: skip
+        """A matplotlib figure, or several; ``close`` frees them."""
+        figures = figure if isinstance(figure, Sequence) else [figure]
+        self._add_picture(tag, grid([drawn(each, close) for each in figures]), global_step, walltime)
+
+    def _add_picture(self, tag: str, pixels: Ndarray, step: Any, walltime: float | None) -> None:
+        p, (height, width, channels) = protocol(), pixels.shape
+        image = p.Summary.Image(height=height, width=width, colorspace=channels,
+                                encoded_image_string=png(pixels))  # fmt: skip
+        self._add(p.Summary.Value(tag=tag, image=image), step, walltime)
+
+    def add_audio(self, tag: str, snd_tensor: Any, global_step: Any = None, sample_rate: int = 44100,
+                  walltime: float | None = None) -> None:  # fmt: skip
+        """A sound of one channel: floats from -1 to 1, (samples,) or (1, samples)."""
+        p, sound = protocol(), host(snd_tensor).reshape(-1)
+        audio = p.Summary.Audio(sample_rate=sample_rate, num_channels=1, length_frames=len(sound),
+                                encoded_audio_string=wav(sound, sample_rate), content_type="audio/wav",
+                                )  # fmt: skip
+        self._add(p.Summary.Value(tag=tag, audio=audio), global_step, walltime)
+
+    def add_text(self, tag: str, text_string: str, global_step: Any = None,
+                 walltime: float | None = None) -> None:  # fmt: skip
+        """A text, shown as Markdown."""
+        p = protocol()
+        value = p.Summary.Value(
+            tag=f"{tag}/text_summary", metadata=p.texts.create_summary_metadata("", ""),
+            tensor=p.TensorProto(dtype="DT_STRING", string_val=[text_string.encode()],
+                                 tensor_shape={"dim": [{"size": 1}]}),
+        )  # fmt: skip
+        self._add(value, global_step, walltime)
+
+    def add_hparams(
+        self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any],
+        hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None, run_name: str | None = None,
+        global_step: Any = None,
+    ) -> None:  # fmt: skip
+        """One row of TensorBoard's table of hyperparameters, in a folder of its own under this run's.
+
+        Args:
+            hparam_dict: numbers, bools and texts by name; others are left out, None included.
+            metric_dict: numbers by name.
+            hparam_domain_discrete: the values that a hyperparameter may have, by its name.
+            run_name: the folder; by default the time.
+            global_step: the step of the metrics.
+
+        Raises:
+            TypeError: a value of another kind than a number, bool or text.
+        """
+        rows = hparams(hparam_dict, metric_dict, hparam_domain_discrete or {})
+        folder = os.path.join(self.log_dir, run_name or str(time.time()))
+        with SummaryWriter(folder) as row:
+            for value in rows:
+                row._add(value, None, None)
+            for name, metric in metric_dict.items():
+                row.add_scalar(name, metric, global_step)
+
+    def flush(self) -> None:
+        """Write now what waits."""
+        for writer in (self.all_writers or {}).values():
+            writer.flush()
+
+    def close(self) -> None:
+        """Write what waits, and end the files. What is added afterwards begins a new one."""
+        for writer in (self.all_writers or {}).values():
+            writer.close()
+        self.file_writer, self.all_writers = None, None
+
+    def __enter__(self) -> SummaryWriter:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+def _refusal(name: str, instead: str) -> Any:
+    def method(self: SummaryWriter, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(f"SummaryWriter.{name} is not provided: {instead}")
+
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"Not provided: {instead}."
+    return method
+
+
+for _name, _instead in _REFUSED.items():
+    setattr(SummaryWriter, _name, _refusal(_name, _instead))

@@ -1,0 +1,59 @@
+"""Versions: of the PyTorch whose names these are (programs ask for that), and of minigrad itself."""
+
+from __future__ import annotations
+
+import re
+from itertools import zip_longest
+from typing import Any
+
+__all__ = ["cuda", "debug", "git_version", "hip", "project"]
+
+project = "0.1.0"  # pyproject.toml reads it
+
+
+class TorchVersion(str):
+    """A version's text that compares by its numbers, without what follows "+": "2.13.0" > "2.4", > (2, 4)."""
+
+    __slots__ = ()
+
+    def _compare(self, other: Any) -> int:
+        pairs = list(zip_longest(_numbers(self), _numbers(other), fillvalue=0))
+        mine, theirs = [a for a, _ in pairs], [b for _, b in pairs]
+        return (mine > theirs) - (mine < theirs)
+
+    def __eq__(self, other: Any) -> bool:
+        return str.__eq__(self, other) is True or (_is_version(other) and self._compare(other) == 0)
+
+    def __ne__(self, other: Any) -> bool:
+        return not self == other
+
+    def __lt__(self, other: Any) -> bool:
+        return self._compare(other) < 0
+
+    def __le__(self, other: Any) -> bool:
+        return self._compare(other) <= 0
+
+    def __gt__(self, other: Any) -> bool:
+        return self._compare(other) > 0
+
+    def __ge__(self, other: Any) -> bool:
+        return self._compare(other) >= 0
+
+    __hash__ = str.__hash__
+
+
+def _is_version(value: Any) -> bool:
+    return isinstance(value, tuple) or bool(re.match(r"v?\d", str(value)))
+
+
+def _numbers(version: Any) -> list[int]:
+    """The numbers of "2.13.0+cpu", of (2, 13), or of an object that is written so."""
+    parts = version if isinstance(version, tuple) else str(version).partition("+")[0].split(".")
+    found = [re.match(r"v?(\d+)", str(part)) for part in parts]
+    return [int(match[1]) for match in found if match]
+
+
+__version__ = TorchVersion(f"2.13.0+minigrad.{project}")
+cuda = hip = None  # which CUDA PyTorch was built for: this is built for none, CuPy brings its own
+debug = False
+git_version = "unknown"

@@ -1,0 +1,226 @@
+"""`import torch` gives minigrad: by a call, within a `with`, and in a program run by `-m minigrad.compat`."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+import minigrad
+from minigrad.compat import as_torch
+
+ROOT = Path(__file__).parents[2]
+
+
+def python(*args: str, cwd: Path | None = None, expect: int = 0) -> str:
+    """What a new Python prints, errors last."""
+    threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
+    environment = {**os.environ, **threads, "PYTHONPATH": str(ROOT)}
+    ran = subprocess.run(
+        [sys.executable, *args], check=False, capture_output=True, text=True, env=environment, cwd=cwd
+    )
+    assert ran.returncode == expect, ran.stdout + ran.stderr
+    return ran.stdout + ran.stderr
+
+
+def torch_modules() -> dict[str, ModuleType]:
+    """The modules that are called torch."""
+    return {name: module for name, module in sys.modules.items() if name.partition(".")[0] == "torch"}
+
+
+# The context ----------------------------------------------------------------------------------------------
+
+
+def test_within_the_context_torch_is_minigrad_and_nothing_is_loaded_twice() -> None:
+    before, ours = torch_modules(), {name for name in sys.modules if name.startswith("minigrad")}
+    with as_torch(replace=True) as given:
+        import torch
+        import torch.backends.cudnn as cudnn
+        import torch.nn as nn
+        import torch.nn.functional as F
+        from torch.nn.modules.activation import MultiheadAttention
+        from torch.optim import AdamW
+        from torch.optim.lr_scheduler import LambdaLR
+
+        assert given is torch is minigrad
+        assert nn is minigrad.nn
+        assert F is minigrad.nn.functional
+        assert MultiheadAttention is minigrad.nn.MultiheadAttention
+        assert AdamW is minigrad.optim.AdamW
+        assert LambdaLR is minigrad.optim.lr_scheduler.LambdaLR
+        cudnn.deterministic = True
+        assert torch.backends.cudnn.deterministic
+        cudnn.deterministic = False
+        assert isinstance(nn.Linear(2, 2).weight, torch.Tensor)
+    assert torch_modules() == before
+    assert ours <= set(sys.modules)
+
+
+def test_the_context_puts_a_torch_back_that_was_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in torch_modules():
+        monkeypatch.delitem(sys.modules, name)
+    real, part = ModuleType("torch"), ModuleType("torch.part")
+    monkeypatch.setitem(sys.modules, "torch", real)
+    monkeypatch.setitem(sys.modules, "torch.part", part)
+    with pytest.raises(RuntimeError, match=r"already imported.*replace=True"):
+        as_torch()
+    assert torch_modules() == {"torch": real, "torch.part": part}
+    with pytest.raises(KeyError), as_torch(replace=True):
+        assert importlib.import_module("torch") is minigrad
+        with as_torch():
+            assert importlib.import_module("torch.nn") is minigrad.nn
+        assert "torch.nn" not in sys.modules
+        assert importlib.import_module("torch") is minigrad
+        raise KeyError
+    assert torch_modules() == {"torch": real, "torch.part": part}
+
+
+def test_paths_that_are_functions_as_well_stay_functions() -> None:
+    with as_torch(replace=True):
+        from torch.nn.parallel.data_parallel import DataParallel
+        from torch.nn.parallel.replicate import replicate
+
+    assert DataParallel is minigrad.nn.parallel.DataParallel
+    assert callable(minigrad.nn.parallel.data_parallel)
+    assert minigrad.nn.parallel.replicate is replicate
+    assert callable(minigrad.autograd.gradcheck)
+
+
+def test_an_alias_looks_in_its_module_and_then_in_the_package() -> None:
+    from minigrad.nn.modules import transformer
+
+    assert transformer.TransformerEncoderLayer is minigrad.nn.TransformerEncoderLayer
+    assert transformer.ModuleList is minigrad.nn.ModuleList  # PyTorch's file imports it, and programs take it
+    assert minigrad.nn.modules.Linear is minigrad.nn.Linear
+    assert "Linear" in transformer.__all__
+    assert "TransformerEncoderLayer" in dir(transformer)
+    scope: dict[str, object] = {}
+    exec("from minigrad.nn.modules.linear import *", scope)
+    assert scope["Linear"] is minigrad.nn.Linear
+
+
+def test_as_a_call_it_lasts_and_an_installed_torch_is_not_touched(tmp_path: Path) -> None:
+    (tmp_path / "torch.py").write_text("raise SystemExit('the other torch was imported')")
+    program = """
+import sys; sys.path.insert(0, '.')
+from minigrad.compat import as_torch
+as_torch(); as_torch()
+import torch, minigrad
+from torch.utils.data import DataLoader
+assert torch is minigrad
+print(DataLoader.__module__)
+"""
+    assert python("-c", program, cwd=tmp_path).startswith("minigrad.utils.data")
+
+
+def test_the_bare_assignment_to_sys_modules_works_too() -> None:
+    program = """
+import sys, minigrad
+sys.modules["torch"] = minigrad
+import torch.nn as nn
+from torch.nn import functional as F
+from torch.optim.lr_scheduler import LambdaLR
+assert nn is minigrad.nn and F is minigrad.nn.functional and LambdaLR is minigrad.optim.lr_scheduler.LambdaLR
+"""
+    assert python("-c", program) == ""
+
+
+def test_import_minigrad_loads_no_table() -> None:
+    loaded = python("-c", "import sys, minigrad; print([name for name in sys.modules if 'minigrad' in name])")
+    assert "minigrad.compat.finder" in loaded
+    assert "minigrad.compat.names" not in loaded
+    assert "minigrad.compat.advice" not in loaded
+
+
+# Programs -------------------------------------------------------------------------------------------------
+
+PROGRAM = """
+import sys, pickle, io
+import torch
+import torch.nn as nn
+from helper import SIZE
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layer = nn.Linear(SIZE, SIZE)
+
+if __name__ == "__main__":
+    print(torch.__name__, sys.argv[1:], __file__)
+    copy = pickle.loads(pickle.dumps(Net()))
+    print(type(copy).__module__, list(copy.state_dict()))
+    assert sys.modules["__main__"].Net is Net
+    if "fail" in sys.argv:
+        raise ValueError("on purpose")
+    if "leave" in sys.argv:
+        sys.exit(7)
+"""
+
+
+@pytest.fixture
+def program(tmp_path: Path) -> Path:
+    folder = tmp_path / "package"
+    folder.mkdir()
+    (folder / "train.py").write_text(PROGRAM)
+    (folder / "helper.py").write_text("SIZE = 2")
+    return folder / "train.py"
+
+
+def test_a_program_runs_as_main_with_its_own_arguments(program: Path, tmp_path: Path) -> None:
+    said = python("-m", "minigrad.compat", str(program), "--lr", "1", "-m", cwd=tmp_path)
+    assert said.splitlines() == [
+        f"minigrad ['--lr', '1', '-m'] {program}", "__main__ ['layer.weight', 'layer.bias']",
+    ]  # fmt: skip
+    python("-m", "minigrad.compat", str(program), "leave", expect=7)
+
+
+def test_a_module_runs_as_with_python_m(program: Path, tmp_path: Path) -> None:
+    program.write_text(PROGRAM.replace("from helper", "from .helper"))
+    said = python("-m", "minigrad.compat", "-m", "package.train", "x", cwd=tmp_path)
+    assert said.startswith(f"minigrad ['x'] {program}")
+    program.rename(program.parent / "__main__.py")
+    assert python("-m", "minigrad.compat", "-m", "package", cwd=tmp_path).startswith("minigrad []")
+    assert "no module named nonesuch" in python("-m", "minigrad.compat", "-m", "nonesuch", expect=1)
+
+
+def test_a_traceback_begins_in_the_program(program: Path) -> None:
+    said = python("-m", "minigrad.compat", str(program), "fail", expect=1)
+    trace = said[said.index("Traceback") :]
+    assert trace.splitlines()[1].strip().startswith(f'File "{program}"')
+    assert trace.strip().endswith("ValueError: on purpose")
+    assert "minigrad/compat" not in trace
+    program.write_text("import torch\nx = (")
+    assert "SyntaxError" in python("-m", "minigrad.compat", str(program), expect=1)
+
+
+def test_help_and_mistakes_on_the_command_line() -> None:
+    assert "python -m minigrad.compat" in python("-m", "minigrad.compat", "--help")
+    assert "cannot read nonesuch.py" in python("-m", "minigrad.compat", "nonesuch.py", expect=2)
+
+
+# Versions -------------------------------------------------------------------------------------------------
+
+
+def test_the_version_is_read_as_programs_read_it() -> None:
+    version = minigrad.__version__
+    assert int(version.split(".")[0]) >= 2
+    assert int(version[0]) == 2
+    assert tuple(int(part) for part in version.split("+")[0].split(".")[:2]) >= (1, 8)
+    assert version >= "2.4"
+    assert version > (2, 4)
+    assert version < "10.0"
+    assert version <= "2.13"
+    assert version == "2.13.0"
+    assert version != "2.12"
+    assert version != "any"
+    assert version.endswith(minigrad.version.project)
+    assert pickle.loads(pickle.dumps(version)) == version
+    assert hash(version) == hash(str(version))
+    packaging = pytest.importorskip("packaging.version")
+    assert packaging.parse(version) >= packaging.parse("2.0")

@@ -1,0 +1,168 @@
+"""autocast changes nothing; GradScaler scales, skips and grows as PyTorch's."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.compat import amp
+from tests.support.parity import torch
+
+
+def test_autocast_is_a_context_and_a_decorator_that_changes_nothing() -> None:
+    layer, x = mg.nn.Linear(3, 2), mg.ones(4, 3)
+    expected = layer(x)
+    contexts = [
+        mg.autocast("cpu"),
+        mg.autocast(device_type="cuda", dtype=mg.float16, enabled=True, cache_enabled=False),
+        mg.amp.autocast("cuda", enabled=False), mg.cuda.amp.autocast(), mg.cuda.amp.autocast(False),
+        mg.cpu.amp.autocast(),
+    ]  # fmt: skip
+    for context in contexts:
+        with context, context:
+            found = layer(x)
+            assert not mg.is_autocast_enabled()
+        assert found.dtype == mg.float32
+        assert mg.equal(found, expected)
+        assert mg.equal(context(layer.forward)(x), expected)
+    with pytest.raises(RuntimeError, match="'gpu' is not a device type"):
+        mg.autocast("gpu")
+    with pytest.raises(ValueError, match="device_type"):
+        mg.autocast(mg.device("cpu"))  # type: ignore[arg-type]
+
+
+def test_decorators_of_functions() -> None:
+    def forward(ctx: Any, x: Any) -> Any:
+        return x
+
+    assert mg.amp.custom_fwd(forward, device_type="cuda") is forward
+    assert mg.amp.custom_fwd(device_type="cuda", cast_inputs=mg.float16)(forward) is forward
+    assert mg.amp.custom_bwd(device_type="cpu")(forward) is forward
+    assert mg.cuda.amp.custom_bwd(forward) is forward
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("name", [f"{place}.{name}" for place in ("amp", "cuda.amp")
+                                  for name in ("GradScaler", "autocast")])  # fmt: skip
+def test_signatures_are_pytorchs(name: str) -> None:
+    ours: Any = mg
+    theirs: Any = torch
+    for part in name.split("."):
+        ours, theirs = getattr(ours, part), getattr(theirs, part)
+    expected = [(p.name, p.default) for p in inspect.signature(theirs.__init__).parameters.values()]
+    found = [(p.name, p.default) for p in inspect.signature(ours.__init__).parameters.values()]
+    assert [n for n, _ in found] == [n for n, _ in expected]
+    assert all(a == b or "float16" in str(b) for (_, a), (_, b) in zip(found, expected, strict=True))
+
+
+def training(library: Any, plan: list[float], steps_of: str = "plain") -> list[Any]:
+    """Scales, weights and states of a training in which some gradients are made Inf."""
+    weight = library.tensor([1.0, 2.0], requires_grad=True)
+    optimizer = library.optim.SGD([weight], lr=0.1)
+    scaler = library.amp.GradScaler("cpu", init_scale=4.0, growth_interval=2)
+    seen: list[Any] = []
+    for factor in plan:
+        optimizer.zero_grad()
+        loss = (weight * weight).sum() * factor
+        scaler.scale(loss).backward()
+        if steps_of == "clipped":
+            scaler.unscale_(optimizer)
+            seen.append(np.array(weight.grad.tolist()))
+        scaler.step(optimizer)
+        scaler.update()
+        seen.append((scaler.get_scale(), weight.tolist(), scaler.state_dict()))
+    return seen
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("steps_of", ["plain", "clipped"])
+def test_scales_grow_back_off_and_skip_as_pytorchs(steps_of: str) -> None:
+    plan = [1.0, 1.0, float("inf"), 1.0, float("nan"), 0.5, 0.5, 0.5, 0.5]
+    ours, theirs = training(mg, plan, steps_of), training(torch, plan, steps_of)
+    assert len(ours) == len(theirs)
+    for found, expected in zip(ours, theirs, strict=True):
+        if isinstance(found, tuple):
+            assert found[0] == expected[0]
+            np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
+            assert found[2] == expected[2]
+        else:
+            np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def test_a_scale_is_not_lost_in_float16() -> None:
+    scaler = amp.GradScaler("cpu")
+    loss = mg.tensor(0.5, dtype=mg.float16)
+    assert scaler.scale(loss).item() == 0.5 * 65536
+    scaled = scaler.scale([mg.ones(2), (mg.ones(1),)])
+    assert type(scaled) is list
+    assert type(scaled[1]) is tuple
+    assert scaled[1][0].item() == 65536
+    with pytest.raises(ValueError, match="Tensor"):
+        scaler.scale(3.0)
+
+
+def test_mistakes_are_named() -> None:
+    weight = mg.ones(1, requires_grad=True)
+    optimizer = mg.optim.SGD([weight], lr=0.1)
+    scaler = amp.GradScaler("cpu")
+    with pytest.raises(AssertionError, match="inf checks"):
+        scaler.update()
+    with pytest.raises(AssertionError, match="no gradient"):
+        scaler.step(optimizer)
+    weight.grad = mg.ones(1)
+    scaler.unscale_(optimizer)
+    with pytest.raises(RuntimeError, match="already been called"):
+        scaler.unscale_(optimizer)
+    scaler.step(optimizer)
+    with pytest.raises(RuntimeError, match="since the last update"):
+        scaler.step(optimizer)
+    with pytest.raises(RuntimeError, match="after step"):
+        scaler.unscale_(optimizer)
+    with pytest.raises(RuntimeError, match="Closure"):
+        scaler.step(optimizer, closure=lambda: None)
+    with pytest.raises(RuntimeError, match="is empty"):
+        scaler.load_state_dict({})
+    for wrong in ({"growth_factor": 1.0}, {"backoff_factor": 1.0}):
+        with pytest.raises(AssertionError, match="factor"):
+            amp.GradScaler("cpu", **wrong)  # type: ignore[arg-type]
+
+
+def test_state_goes_over() -> None:
+    scaler = amp.GradScaler("cpu", init_scale=8.0, growth_interval=7)
+    scaler.set_growth_factor(3.0)
+    scaler.set_backoff_factor(0.25)
+    other = amp.GradScaler("cpu")
+    other.load_state_dict(scaler.state_dict())
+    assert other.state_dict() == scaler.state_dict()
+    assert (other.get_growth_factor(), other.get_backoff_factor()) == (3.0, 0.25)
+    assert other.get_growth_interval() == 7
+    other.update(new_scale=2.0)
+    assert other.get_scale() == 2
+
+
+@pytest.mark.skipif(mg.cuda.is_available(), reason="this machine has a GPU")
+def test_disabled_it_is_not_there() -> None:
+    with pytest.warns(UserWarning, match="no GPU"):
+        scaler = mg.cuda.amp.GradScaler()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        off = mg.amp.GradScaler(enabled=False)
+    for disabled in (scaler, off):
+        assert not disabled.is_enabled()
+        assert disabled.get_scale() == 1.0
+        assert disabled.state_dict() == {}
+        disabled.load_state_dict({})
+        weight = mg.ones(1, requires_grad=True)
+        optimizer = mg.optim.SGD([weight], lr=0.5)
+        loss = weight.sum()
+        assert disabled.scale(loss) is loss
+        loss.backward()
+        disabled.unscale_(optimizer)
+        disabled.step(optimizer)
+        disabled.update()
+        assert weight.item() == 0.5

@@ -1,0 +1,80 @@
+"""compile, torch.compiler, torch._dynamo, torch.jit and what is refused: harmless, or clear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+
+
+def double(x: Any) -> Any:
+    """Twice x."""
+    return 2 * x
+
+
+def test_compile_returns_its_argument() -> None:
+    model = mg.nn.Linear(2, 2)
+    assert mg.compile(model) is model
+    assert mg.compile(model, fullgraph=True, dynamic=False, backend="inductor", mode="max-autotune") is model
+    assert mg.compile(double, options={"triton.cudagraphs": True}) is double
+    assert mg.compile(dynamic=True)(double) is double
+    assert mg.compile()(double)(2) == 4
+    with pytest.raises(RuntimeError, match="mode=fast"):
+        mg.compile(double, mode="fast")
+    with pytest.raises(RuntimeError, match="not both"):
+        mg.compile(double, mode="default", options={})
+
+
+def test_names_around_compile() -> None:
+    compiler = mg.compiler
+    assert mg._dynamo is compiler
+    assert not compiler.is_compiling()
+    assert compiler.disable(double) is double
+    assert compiler.disable()(double) is double
+    assert compiler.disable(recursive=False)(double) is double
+    assert mg._dynamo.allow_in_graph(double) is double
+    assert mg._dynamo.optimize("inductor")(double) is double
+    mg._dynamo.config.suppress_errors = True
+    mg._dynamo.reset()
+    compiler.cudagraph_mark_step_begin()
+    with compiler.set_stance("force_eager"):
+        pass
+
+
+def test_jit_leaves_functions_and_modules_as_they_are(tmp_path: Any) -> None:
+    from minigrad.jit import Final, ScriptModule, script, trace
+
+    model = mg.nn.Linear(2, 2)
+    assert script(double) is double
+    assert mg.jit.script(model) is model
+    assert trace(model, mg.ones(1, 2)) is model
+    assert mg.jit.ignore(double) is double
+    assert mg.jit.ignore()(double) is double
+    assert mg.jit.unused(double) is double
+    assert mg.jit.export(double) is double
+    assert not mg.jit.is_scripting()
+    assert not mg.jit.is_tracing()
+    assert mg.jit.annotate(list, [1]) == [1]
+    assert mg.jit.isinstance([1], list)
+    assert mg.jit._unwrap_optional(3) == 3
+    with pytest.raises(AssertionError):
+        mg.jit._unwrap_optional(None)
+    assert issubclass(ScriptModule, mg.nn.Module)
+    assert Final[int]
+    with pytest.raises(NotImplementedError, match=r"torch\.jit\.save: .*state dict"):
+        mg.jit.save(model, tmp_path / "model.pt")
+
+
+@pytest.mark.parametrize("path", [
+    "onnx.export", "onnx.dynamo_export", "export.export", "hub.load", "hub.load_state_dict_from_url",
+    "cuda.Event", "cuda.Stream", "jit.load", "fx.symbolic_trace",
+])  # fmt: skip
+def test_what_is_refused_says_so_when_it_is_called(path: str) -> None:
+    found: Any = mg
+    for part in path.split("."):
+        found = getattr(found, part)
+    with pytest.raises(NotImplementedError, match=rf"^minigrad has no torch\.{path}: ."):
+        found(1, two=2)
+    assert path.rpartition(".")[2] in repr(found)

@@ -1,0 +1,187 @@
+"""Every name that two or more of the scanned programs use is provided, with the keywords that they pass."""
+
+from __future__ import annotations
+
+import importlib.util
+import inspect
+import io
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from minigrad.compat import advice, names
+from minigrad.missing import MissingName
+
+ROOT = Path(__file__).parents[2]
+
+
+def load_generator() -> ModuleType:
+    """docs/generate_pytorch.py, which reads the table of names."""
+    spec = importlib.util.spec_from_file_location("generate_pytorch", ROOT / "docs" / "generate_pytorch.py")
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+generator: Any = load_generator()
+TABLE = generator.read_names()
+NOT_PROMISED = ("cuda.Stream", "cuda.stream", "jit.", "onnx.", "_dynamo.", "float8", "sparse", "_scaled_mm")
+OF_OTHERS = {"Tensor.values"}  # of named tuples: test_named_tuples
+COMMON = [name for name in TABLE if name.programs >= 2 and name.path not in OF_OTHERS]
+COMMON = [name for name in COMMON if not name.path.startswith(NOT_PROMISED)]
+
+
+def saved() -> io.BytesIO:
+    """A file of a number."""
+    file = io.BytesIO()
+    mg.save({"a": 1}, file)
+    file.seek(0)
+    return file
+
+
+# Functions that take any keywords: each that programs pass, passed.
+CALLS: dict[str, Callable[[], Any]] = {
+    "zeros": lambda: mg.zeros(size=(2, 3), device="cpu", dtype=mg.float64),
+    "ones": lambda: mg.ones(size=(2, 3), device="cpu", dtype=mg.float64),
+    "empty": lambda: mg.empty(2, 3, device="cpu", dtype=mg.float64, pin_memory=False),
+    "randint": lambda: mg.randint(low=0, high=9, size=(2, 3), dtype=mg.int32),
+    "randn": lambda: mg.randn(2, 3, device="cpu", requires_grad=True),
+    "rand": lambda: mg.rand(2, 3, device="cpu", dtype=mg.float64),
+    "nn.GRU": lambda: mg.nn.GRU(3, 2, bidirectional=True),
+    "nn.LSTM": lambda: mg.nn.LSTM(input_size=3, hidden_size=2, dropout=0.0, bidirectional=True),
+    "load": lambda: mg.load(saved(), map_location="cpu", weights_only=True),
+}
+
+
+@pytest.mark.parametrize("name", COMMON, ids=lambda name: name.path)
+def test_a_common_name_is_provided_with_its_keywords(name: Any) -> None:
+    found = generator.lookup(name.path)
+    if not name.keywords:
+        return
+    unknown = generator.unknown_keywords(name)
+    if unknown and name.path in CALLS:
+        unknown = []
+    assert not unknown, f"torch.{name.path} does not take {unknown}: {inspect.signature(found)}"
+    kinds = {parameter.kind for parameter in inspect.signature(found).parameters.values()}
+    if inspect.Parameter.VAR_KEYWORD in kinds:
+        assert name.path in CALLS, f"torch.{name.path} takes any keyword: pass {name.keywords} in CALLS"
+        CALLS[name.path]()
+
+
+def test_a_keyword_that_is_not_there_is_noticed() -> None:
+    name = generator.Name("", "arange", 9, ("device", "nonesuch"), "")
+    assert generator.unknown_keywords(name) == ["nonesuch"]
+    assert not generator.is_provided("nn.functional.nonesuch")
+    assert generator.is_provided("nn.Module.training")
+
+
+def test_named_tuples_have_values() -> None:
+    x = mg.tensor([[1.0, 3.0], [4.0, 2.0]])
+    for found in (x.max(0), x.max(dim=1), x.sort(), x.topk(1)):
+        assert found.values is found[0]
+
+
+def test_the_page_is_up_to_date() -> None:
+    command = [sys.executable, "docs/generate_pytorch.py", "--check"]
+    ran = subprocess.run(command, cwd=ROOT, check=False, text=True, capture_output=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.parametrize("path", sorted(names.MODULES))
+def test_a_path_of_the_table_can_be_imported(path: str) -> None:
+    sources = names.MODULES[path]
+    for source in [sources] if isinstance(sources, str) else sources:
+        names.resolve(source)
+    assert isinstance(importlib.import_module(f"minigrad.{path}"), ModuleType)
+    assert not (ROOT / "minigrad" / path.replace(".", "/")).with_suffix(".py").exists(), "a file of that name"
+
+
+def test_importing_a_path_replaces_nothing() -> None:
+    """`import` enters a module in its parent: that must not hold something else by the same name already."""
+    program = """
+import importlib
+from minigrad.compat import names
+for path in names.MODULES:
+    parent, _, name = f"minigrad.{path}".rpartition(".")
+    before = vars(importlib.import_module(parent)).get(name)
+    after = importlib.import_module(f"minigrad.{path}")
+    if before is not None and before is not after:
+        print(f"minigrad.{path} replaced {before!r}")
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], cwd=ROOT, check=True, text=True, capture_output=True
+    )
+    assert ran.stdout == ""
+
+
+@pytest.mark.parametrize(
+    ("place", "name"), [(place, name) for place, row in names.NAMES.items() for name in row]
+)
+def test_a_name_of_the_table_leads_somewhere(place: str, name: str) -> None:
+    module = importlib.import_module(f"minigrad.{place}".rstrip("."))
+    assert name not in vars(module), "it is there without the table"
+    assert getattr(module, name) is names.resolve(names.NAMES[place][name])
+    assert name in dir(names.AliasModule("minigrad.x", (place,))) or name in names.others(module.__name__)
+
+
+@pytest.mark.parametrize("path", sorted(advice.ABSENT))
+def test_what_is_called_absent_is_absent(path: str) -> None:
+    path = path.replace("*", "zzz")
+    assert not generator.is_provided(path)
+    *parents, name = path.split(".")
+    place = ".".join(["minigrad", *parents])
+    assert advice.missing(place, name) == f"minigrad has no torch.{path}: {advice.absent(path)}"
+
+
+# What is said of a name that is missing -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("path", "text"), [
+    ("nn.functional.sofmax",
+     "minigrad has no torch.nn.functional.sofmax; nearest: torch.nn.functional.softmax"),
+    ("nn.Lineer", "minigrad has no torch.nn.Lineer; nearest: torch.nn.Linear"),
+    ("nn.softmax", "minigrad has no torch.nn.softmax; nearest: torch.nn.Softmax"),
+    ("nn.one_hot", "minigrad has no torch.nn.one_hot; nearest: torch.nn.functional.one_hot"),
+    ("optim.adamw_", "minigrad has no torch.optim.adamw_; nearest: torch.optim.adamw"),
+    ("amp.GradScalar", "minigrad has no torch.amp.GradScalar; nearest: torch.amp.GradScaler"),
+    ("backends.cudnn.nonesuch", "minigrad has no torch.backends.cudnn.nonesuch"),
+    ("xyzzy", "minigrad has no torch.xyzzy"),
+    ("cuda.nvtx", "minigrad has no torch.cuda.nvtx: use cupyx.profiler.time_range"),
+])  # fmt: skip
+def test_a_missing_name_says_so(path: str, text: str) -> None:
+    *parents, name = path.split(".")
+    module = importlib.import_module(".".join(["minigrad", *parents]))
+    assert not hasattr(module, name)
+    with pytest.raises(AttributeError) as caught:
+        getattr(module, name)
+    assert str(caught.value) == text
+    with pytest.raises(ImportError) as refused:
+        exec(f"from {'.'.join(['minigrad', *parents])} import {name}", {})
+    assert str(refused.value) == text
+
+
+def test_asking_whether_a_name_is_there_writes_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(advice, "missing", lambda *args: pytest.fail("nobody reads it"))
+    assert not hasattr(mg.nn, "Lineer")
+    assert getattr(mg, "xyzzy", None) is None
+
+
+def test_private_names_are_missing_in_pythons_way() -> None:
+    with pytest.raises(MissingName):
+        mg.nn.__wrapped__  # type: ignore[attr-defined]
+
+
+def test_a_missing_module() -> None:
+    text = r"^minigrad has no torch\.nn\.modules_; nearest: torch\.nn\.modules$"
+    with pytest.raises(ModuleNotFoundError, match=text):
+        importlib.import_module("minigrad.nn.modules_")
+    assert importlib.util.find_spec("minigrad.nn.modules_") is None
+    assert importlib.util.find_spec("minigrad.nn.modules") is not None

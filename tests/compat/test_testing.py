@@ -1,0 +1,104 @@
+"""torch.testing.assert_close, autograd.Variable, and types for annotations."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from minigrad.testing import assert_close
+
+import minigrad as mg
+from tests.support.parity import torch
+
+CASES: list[tuple[Any, ...]] = [
+    (lambda t: (t.ones(2), t.ones(2)), {}),
+    (lambda t: (t.ones(2), t.ones(2) + 1e-6), {}),
+    (lambda t: (t.ones(2), t.ones(2) + 1e-4), {}),
+    (lambda t: (t.ones(2), t.ones(2) + 1e-4), {"rtol": 1e-3, "atol": 0.0}),
+    (lambda t: (t.ones(2), t.ones(3)), {}),
+    (lambda t: (t.ones(2), t.ones(1, 2)), {}),
+    (lambda t: (t.ones(2), t.ones(2, dtype=t.float64)), {}),
+    (lambda t: (t.ones(2), t.ones(2, dtype=t.float64)), {"check_dtype": False}),
+    (lambda t: (t.tensor([float("nan")]), t.tensor([float("nan")])), {}),
+    (lambda t: (t.tensor([float("nan")]), t.tensor([float("nan")])), {"equal_nan": True}),
+    (lambda t: (t.tensor([float("inf"), 1.0]), t.tensor([float("inf"), 1.0])), {}),
+    (lambda t: (t.tensor([1, 2]), t.tensor([1, 3])), {}),
+    (lambda t: (t.tensor([True]), t.tensor([True])), {}),
+    (lambda t: (t.zeros(0), t.zeros(0)), {}),
+    (lambda t: (t.zeros(3, 2).t(), t.zeros(2, 3)), {"check_stride": True}),
+    (lambda t: ([t.ones(2), 1.0], [t.ones(2), 1.0]), {}),
+    (lambda t: ({"a": t.ones(2)}, {"a": t.zeros(2)}), {}),
+    (lambda t: ({"a": t.ones(2)}, {"b": t.ones(2)}), {}),
+    (lambda t: ([t.ones(2)], [t.ones(2), t.ones(2)]), {}),
+    (lambda t: (1.0, 1.0 + 1e-9), {}),
+    (lambda t: (1.0, 1.1), {}),
+    (lambda t: (3, 3), {}),
+    (lambda t: (None, None), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("number", range(len(CASES)))
+def test_it_is_as_strict_as_pytorchs(number: int) -> None:
+    make, keywords = CASES[number]
+
+    def passes(library: Any) -> bool:
+        try:
+            library.testing.assert_close(*make(library), **keywords)
+        except AssertionError:
+            return False
+        return True
+
+    assert passes(mg) == passes(torch)
+
+
+def test_the_text_tells_where() -> None:
+    x = mg.zeros(2, 3)
+    y = x.clone()
+    y[1, 2] = 5.0
+    with pytest.raises(AssertionError, match=r"1 / 6(.|\n)*5\.0 at index \(1, 2\)(.|\n)*item \['w'\]"):
+        assert_close({"w": y}, {"w": x})
+    with pytest.raises(AssertionError, match=r"^mine$"):
+        assert_close(y, x, msg="mine")
+    with pytest.raises(AssertionError, match=r"^mine: Tensor"):
+        assert_close(y, x, msg=lambda text: f"mine: {text}")
+    with pytest.raises(ValueError, match="both"):
+        assert_close(x, x, rtol=1.0)
+
+
+def test_variable_makes_a_leaf_on_the_same_memory() -> None:
+    from minigrad.autograd import Variable
+
+    x = mg.ones(2)
+    leaf = Variable(x, requires_grad=True)
+    assert leaf.is_leaf
+    assert leaf.requires_grad
+    assert not x.requires_grad
+    leaf.data[0] = 5
+    assert x[0] == 5
+    assert not Variable(leaf * 2).requires_grad
+    assert Variable(leaf * 2).grad_fn is None
+    assert type(leaf) is mg.Tensor
+    assert isinstance(x, Variable)
+    assert not isinstance(3, Variable)
+    assert Variable(x, volatile=True) is not x
+    with pytest.raises(TypeError, match="list"):
+        Variable([1.0])
+    with pytest.raises(ValueError, match="volatile"):
+        Variable(x, requires_grad=True, volatile=True)
+    assert mg.autograd.variable.Variable is Variable
+
+
+def test_types() -> None:
+    from minigrad.nn.common_types import _size_2_t
+    from minigrad.nn.modules.utils import _pair, _reverse_repeat_tuple, _single
+    from minigrad.types import Device, Number
+
+    assert isinstance(3, Number)
+    assert isinstance("cpu", Device)
+    assert isinstance((1, 2), tuple)
+    assert _size_2_t
+    assert _pair(3) == (3, 3)
+    assert _pair([1, 2]) == (1, 2)
+    assert _single(1) == (1,)
+    assert _reverse_repeat_tuple((1, 2), 2) == (2, 2, 1, 1)

@@ -1,0 +1,89 @@
+"""The adaptive softmax against PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn
+from tests.support.layer_checks import check_first_numbers
+from tests.support.parity import assert_close, ours, torch
+from tests.support.twins import compare_gradients, pair, twinned
+
+pytestmark = pytest.mark.parity
+rng = np.random.default_rng(0)
+MAKERS: dict[str, Callable[[Any], Any]] = {
+    "two clusters": lambda n: n.AdaptiveLogSoftmaxWithLoss(8, 10, [3, 6], div_value=2.0),
+    "one cluster, a bias": lambda n: n.AdaptiveLogSoftmaxWithLoss(8, 10, [4], head_bias=True),
+}
+TARGETS: dict[str, Any] = {
+    "of all clusters": [0, 9, 4, 3, 6, 2, 5],
+    "of the head": [0, 1, 2, 0, 1, 2, 0],
+    "of a cluster": [9, 8, 7, 9, 8, 7, 9],
+}
+
+
+@pytest.mark.parametrize("name", MAKERS)
+@pytest.mark.parametrize("targets", TARGETS)
+def test_agrees_with_torch(name: str, targets: str, device: str) -> None:
+    mine, other = twinned(MAKERS[name](nn), MAKERS[name](torch.nn), device)
+    assert repr(mine) == repr(other)
+    x, tx = pair(rng.standard_normal((7, 8)), device, True)
+    t, tt = pair(np.array(TARGETS[targets]), device)
+    found, expected = mine(x, t), other(tx, tt)
+    assert_close(found.output, expected.output)
+    assert_close(found.loss, expected.loss)
+    found.loss.backward()
+    expected.loss.backward()
+    assert_close(x.grad, tx.grad)
+    compare_gradients(mine, other)
+    assert_close(mine.log_prob(x), other.log_prob(tx))
+    assert_close(mine.predict(x), other.predict(tx))
+
+
+def test_one_sample(device: str) -> None:
+    mine, other = twinned(MAKERS["two clusters"](nn), MAKERS["two clusters"](torch.nn), device)
+    (x, tx), (t, tt) = pair(rng.standard_normal(8), device), pair(np.array(7), device)
+    found, expected = mine(x, t), other(tx, tt)
+    assert_close(found.output, expected.output)
+    assert_close(found.loss, expected.loss)
+
+
+def test_second_order(device: str) -> None:
+    layer = nn.AdaptiveLogSoftmaxWithLoss(4, 6, [2, 4], div_value=2.0).double().to(device)
+    x, t = ours(rng.standard_normal((3, 4)), True, device), ours(np.array([0, 3, 5]), device=device)
+    assert minigrad.autograd.gradgradcheck(lambda x: layer(x, t).loss, [x])
+
+
+@pytest.mark.parametrize("name", MAKERS)
+def test_first_numbers(name: str) -> None:
+    check_first_numbers(MAKERS[name])
+
+
+def test_begins_again() -> None:
+    layer = MAKERS["two clusters"](nn)
+    minigrad.manual_seed(1)
+    layer.reset_parameters()
+    minigrad.manual_seed(1)
+    again = MAKERS["two clusters"](nn)
+    for name, value in again.state_dict().items():
+        assert minigrad.equal(value, layer.state_dict()[name])
+
+
+def test_errors() -> None:
+    for cutoffs, text in (([], "length larger than 0"), ([3, 3], "unique"), ([3, 10], "unique"), ([0], "unique")):
+        with pytest.raises(ValueError, match=text):
+            nn.AdaptiveLogSoftmaxWithLoss(5, 10, cutoffs)
+    layer = MAKERS["two clusters"](nn)
+    with pytest.raises(RuntimeError, match=r"\[0, 9\], but values in range \[1, 10\]"):
+        layer(minigrad.ones(2, 8), minigrad.tensor([1, 10]))
+    with pytest.raises(RuntimeError, match="same size in the batch dimension"):
+        layer(minigrad.ones(2, 8), minigrad.tensor([1]))
+    with pytest.raises(RuntimeError, match="0D target tensor expects 1D"):
+        layer(minigrad.ones(2, 8), minigrad.tensor(1))
+    with pytest.raises(RuntimeError, match="multi-target not supported"):
+        layer(minigrad.ones(2, 8), minigrad.tensor([[1], [2]]))

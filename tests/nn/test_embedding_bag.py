@@ -1,0 +1,93 @@
+"""Bags of embeddings against PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn
+from tests.support.layer_checks import check_first_numbers
+from tests.support.parity import assert_close, torch
+from tests.support.twins import compare_gradients, pair, twinned
+
+pytestmark = pytest.mark.parity
+rng = np.random.default_rng(0)
+FLAT = np.array([1, 2, 4, 4, 0, 3, 2])
+BAGS = {"rows": (FLAT[:6].reshape(3, 2), None), "offsets": (FLAT, np.array([0, 2, 2, 5])),
+        "all in one": (FLAT, np.array([0])), "none in the last": (FLAT, np.array([0, 3, 7]))}  # fmt: skip
+
+
+@pytest.mark.parametrize("padding_idx", [None, 4, -3])
+@pytest.mark.parametrize("mode", ["sum", "mean", "max"])
+@pytest.mark.parametrize("bags", BAGS)
+def test_layer(bags: str, mode: str, padding_idx: int | None, device: str) -> None:
+    how = {"mode": mode, "padding_idx": padding_idx}
+    mine, other = twinned(nn.EmbeddingBag(5, 3, **how), torch.nn.EmbeddingBag(5, 3, **how), device)
+    pairs = [(None, None) if a is None else pair(a, device) for a in BAGS[bags]]
+    out, expected = mine(*(p for p, _ in pairs)), other(*(t for _, t in pairs))
+    assert_close(out, expected)
+    out.square().sum().backward()
+    expected.square().sum().backward()
+    compare_gradients(mine, other)
+    assert repr(mine) == repr(other)
+
+
+@pytest.mark.parametrize("bags", BAGS)
+def test_factors(bags: str, device: str) -> None:
+    weight, tweight = pair(rng.standard_normal((5, 3)), device, requires_grad=True)
+    (x, tx), (o, to) = ((None, None) if a is None else pair(a, device) for a in BAGS[bags])
+    f, tf = pair(rng.standard_normal(BAGS[bags][0].shape), device, requires_grad=True)
+    out = F.embedding_bag(x, weight, o, mode="sum", per_sample_weights=f)
+    expected = torch.nn.functional.embedding_bag(tx, tweight, to, mode="sum", per_sample_weights=tf)
+    assert_close(out, expected)
+    out.square().sum().backward()
+    expected.square().sum().backward()
+    assert_close(weight.grad, tweight.grad)
+    assert_close(f.grad, tf.grad)
+
+
+def test_the_end_of_the_last_bag(device: str) -> None:
+    weight, tweight = pair(rng.standard_normal((5, 3)), device)
+    (x, tx), (o, to) = pair(FLAT, device), pair(np.array([0, 3, 7]), device)
+    found = F.embedding_bag(x, weight, o, include_last_offset=True)
+    assert_close(found, torch.nn.functional.embedding_bag(tx, tweight, to, include_last_offset=True))
+
+
+def test_first_numbers_and_given_ones() -> None:
+    check_first_numbers(lambda n: n.EmbeddingBag(5, 4))
+    table = minigrad.randn(4, 3)
+    layer = nn.EmbeddingBag.from_pretrained(table, mode="sum")
+    assert not layer.weight.requires_grad and layer.weight.data_ptr() == table.data_ptr()
+    assert not nn.EmbeddingBag(4, 3, padding_idx=1).weight[1].any().item()
+
+
+ints = minigrad.ones(5, dtype=minigrad.int64)
+table = minigrad.ones(3, 2)
+ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "axes": (lambda: F.embedding_bag(ints.reshape(1, 5, 1), table), ValueError, "has to be 1D or 2D Tensor"),
+    "no offsets": (lambda: F.embedding_bag(ints, table), ValueError, "has to be a 1D Tensor but got None"),
+    "offsets of rows": (lambda: F.embedding_bag(ints.reshape(1, 5), table, ints), ValueError,
+                        "if input is 2D, then offsets has to be None"),
+    "begins later": (lambda: F.embedding_bag(ints, table, minigrad.tensor([1, 2])), RuntimeError,
+                     r"offsets\[0\] has to be 0"),
+    "ends later": (lambda: F.embedding_bag(ints, table, minigrad.tensor([0, 8])), RuntimeError,
+                   "not greater than input's length 5"),
+    "factors of a mean": (lambda: F.embedding_bag(ints.reshape(1, 5), table,
+                                                  per_sample_weights=minigrad.ones(1, 5)),
+                          NotImplementedError, "only supported for mode='sum'"),
+    "mode": (lambda: F.embedding_bag(ints, table, mode="x"), ValueError, "one of sum, mean or max"),
+    "max_norm": (lambda: nn.EmbeddingBag(3, 2, max_norm=1.0), NotImplementedError, "max_norm"),
+    "index": (lambda: F.embedding_bag(ints.reshape(1, 5) * 3, table), IndexError, "index 3 is out of range"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name: str) -> None:
+    call, error, text = ERRORS[name]
+    with pytest.raises(error, match=text):
+        call()

@@ -1,0 +1,258 @@
+"""Hooks of modules: around forward, when gradients pass, at registration; PyTorch's calls in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn
+from minigrad.nn import module as modules
+from tests.support.parity import assert_close, host, torch
+
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:Full backward hook is firing")]
+rng = np.random.default_rng(0)
+WEIGHTS = [rng.standard_normal((4, 3)), rng.standard_normal((2, 4))]
+X = rng.standard_normal((5, 3))
+
+
+def nets() -> list[tuple[Any, Any]]:
+    """(library, a net of two layers), with the same weights in both."""
+    made = []
+    for library in (minigrad, torch):
+        layers = library.nn.Linear(3, 4), library.nn.Tanh(), library.nn.Linear(4, 2)
+        net = library.nn.Sequential(*layers).double()
+        for layer, weight in zip((net[0], net[2]), WEIGHTS, strict=True):
+            layer.weight.data = library.tensor(weight)
+            layer.bias.data.fill_(0.5)
+        made.append((library, net))
+    return made
+
+
+def arrays(gradients: Any) -> Any:
+    return tuple(None if g is None else np.array(host(g)) for g in gradients)
+
+
+def compare(run: Callable[[Any, Any], list[Any]]) -> None:
+    """What a run records, in both libraries: texts, and tuples of arrays."""
+    mine, other = (run(library, net) for library, net in nets())
+    assert len(mine) == len(other) > 0
+    for found, expected in zip(mine, other, strict=True):
+        if isinstance(expected, (str, int)):
+            assert found == expected
+            continue
+        assert [f is None for f in found] == [e is None for e in expected]
+        for f, e in zip(found, expected, strict=True):
+            if e is not None:
+                assert_close(f, e)
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_backward_hooks_see_pytorchs_gradients(wanted: bool) -> None:
+    def run(library: Any, net: Any) -> list[Any]:
+        seen: list[Any] = []
+        for i, layer in enumerate(net):
+            layer.register_full_backward_hook(
+                lambda m, gi, go, i=i: seen.extend([f"{i} {type(m).__name__}", arrays(gi), arrays(go)])
+            )
+            layer.register_full_backward_pre_hook(lambda m, go, i=i: seen.extend([f"{i} before", arrays(go)]))
+        x = library.tensor(X, requires_grad=wanted)
+        net(x).square().sum().backward()
+        return [*seen, *([(host(x.grad),)] if wanted else []), arrays(p.grad for p in net.parameters())]
+
+    compare(run)
+
+
+def test_what_backward_hooks_return_replaces_the_gradients() -> None:
+    def run(library: Any, net: Any) -> list[Any]:
+        net[2].register_full_backward_pre_hook(lambda m, go: (go[0] * 2,))
+        handle = net[2].register_full_backward_hook(lambda m, gi, go: (gi[0] + go[0].sum(),))
+        net[1].register_full_backward_hook(lambda m, gi, go: (gi[0].clamp(-1, 1),), prepend=True)
+        net(library.tensor(X)).square().sum().backward()
+        first = arrays(p.grad for p in net.parameters())
+        handle.remove()
+        net.zero_grad()
+        net(library.tensor(X)).square().sum().backward()
+        return [first, arrays(p.grad for p in net.parameters())]
+
+    compare(run)
+
+
+def test_backward_hooks_of_modules_with_several_arguments_and_results() -> None:
+    def run(library: Any, net: Any) -> list[Any]:
+        class Two(library.nn.Module):  # type: ignore[misc, name-defined]
+            def forward(self, a: Any, factor: int, b: Any) -> tuple[Any, Any, int]:
+                return a * b * factor, a + 1, 3
+
+        seen: list[Any] = []
+        two = Two()
+        two.register_full_backward_hook(lambda m, gi, go: seen.extend([arrays(gi), arrays(go)]))
+        a = library.tensor(X, requires_grad=True)
+        b = library.tensor(X + 1)
+        out, _, three = two(a, 3, b)
+        assert three == 3
+        out.sum().backward()
+        assert a.grad is not None and b.grad is None
+        two(a, 3, a)[0].sum().backward()  # one tensor as two arguments
+        return [*seen, (host(a.grad),)]
+
+    compare(run)
+
+
+def test_backward_hooks_with_a_graph_of_the_gradients() -> None:
+    def run(library: Any, net: Any) -> list[Any]:
+        net[0].register_full_backward_hook(lambda m, gi, go: (gi[0] * 3,))
+        x = library.tensor(X, requires_grad=True)
+        (g,) = library.autograd.grad(net(x).square().sum(), x, create_graph=True)
+        g.square().sum().backward()
+        return [(host(g), host(x.grad))]
+
+    compare(run)
+
+
+def test_backward_hooks_do_not_disturb_inference() -> None:
+    net = nn.Linear(2, 2)
+    net.register_full_backward_hook(lambda m, gi, go: pytest.fail("no backward has run"))
+    with minigrad.no_grad():
+        assert not net(minigrad.ones(1, 2)).requires_grad
+
+
+def test_errors_of_backward_hooks() -> None:
+    net = nn.Linear(2, 2)
+    handle = net.register_full_backward_hook(lambda m, gi, go: (gi[0], gi[0]))
+    with pytest.raises(RuntimeError, match="invalid number of grad_input, got 2, but expected 1"):
+        net(minigrad.ones(1, 2, requires_grad=True)).sum().backward()
+    handle.remove()
+    net.register_full_backward_hook(lambda m, gi, go: (go[0],))
+    with pytest.raises(RuntimeError, match="where no input requires gradient"):
+        net(minigrad.ones(1, 2)).sum().backward()
+    with pytest.raises(RuntimeError, match="Cannot use both regular backward hooks and full"):
+        net.register_backward_hook(lambda m, gi, go: None)
+
+    class Dict(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return {"x": x}
+
+    odd = Dict()
+    odd.register_full_backward_hook(lambda m, gi, go: None)
+    with pytest.warns(UserWarning, match="should be a Tensor or a tuple of Tensors"):
+        odd(minigrad.ones(1, requires_grad=True))
+
+
+def test_the_old_backward_hook_tells_the_gradient_of_the_result() -> None:
+    net, seen = nn.Linear(2, 2), []
+    net.register_backward_hook(lambda m, gi, go: seen.append(go[0].tolist()))
+    net(minigrad.ones(1, 2)).sum().backward()
+    assert seen == [[[1.0, 1.0]]]
+    with pytest.raises(RuntimeError, match="Cannot use both"):
+        net.register_full_backward_hook(lambda m, gi, go: None)
+
+
+def test_hooks_for_all_modules() -> None:
+    def run(library: Any, net: Any) -> list[Any]:
+        from importlib import import_module
+
+        place = modules if library is minigrad else import_module("torch.nn.modules.module")
+        seen: list[Any] = []
+
+        def note(when: str) -> Callable[..., None]:
+            return lambda module, *values: seen.append(f"{when} {type(module).__name__}")
+
+        handles = [
+            place.register_module_forward_pre_hook(note("before")),
+            place.register_module_forward_hook(note("after")),
+            place.register_module_full_backward_pre_hook(note("backward before")),
+            place.register_module_full_backward_hook(note("backward")),
+        ]
+        net[0].register_forward_hook(note("own"))
+        net[0].register_full_backward_hook(note("own backward"))
+        try:
+            net(library.tensor(X, requires_grad=True)).sum().backward()
+        finally:
+            for handle in handles:
+                handle.remove()
+        count = len(seen)
+        net[1](library.tensor(X))
+        assert len(seen) == count
+        return seen
+
+    compare(run)
+
+
+def test_hooks_at_registration() -> None:
+    def run(library: Any, net: Any) -> list[Any]:
+        from importlib import import_module
+
+        place = modules if library is minigrad else import_module("torch.nn.modules.module")
+        seen: list[Any] = []
+
+        def note(module: Any, name: str, value: Any) -> Any:
+            seen.append(f"{type(module).__name__} {name}")
+
+        def doubled(module: Any, name: str, value: Any) -> Any:
+            return None if value is None else value * 2
+
+        handles = [
+            place.register_module_parameter_registration_hook(note),
+            place.register_module_module_registration_hook(note),
+            place.register_module_buffer_registration_hook(doubled),
+        ]
+        try:
+            inner = library.nn.Module()
+            inner.layer = library.nn.Linear(2, 2)
+            inner.add_module("empty", None)
+            inner.register_buffer("table", library.ones(2))
+        finally:
+            for handle in handles:
+                handle.remove()
+        return [*seen, (host(inner.table),)]
+
+    compare(run)
+
+
+def test_hooks_that_are_always_called() -> None:
+    def run(library: Any, net: Any) -> list[Any]:
+        class Fails(library.nn.Module):  # type: ignore[misc, name-defined]
+            def forward(self, x: int) -> int:
+                if x:
+                    raise ValueError("on purpose")
+                return x
+
+        seen: list[Any] = []
+        module = Fails()
+        module.register_forward_hook(lambda m, args, out: seen.append(f"never {out}"))
+        module.register_forward_hook(lambda m, args, out: seen.append(f"{args} {out}"), always_call=True)
+        module.register_forward_hook(
+            lambda m, args, kwargs, out: seen.append(f"{kwargs} {out}"), always_call=True, with_kwargs=True
+        )
+        module(0)
+        for value in (1, 2):
+            with pytest.raises(ValueError, match="on purpose"):
+                module(x=value)
+        return seen
+
+    compare(run)
+
+
+def test_a_failure_of_a_hook_after_a_failure_is_told() -> None:
+    class Fails(nn.Module):
+        def forward(self) -> None:
+            raise ValueError("on purpose")
+
+    module = Fails()
+    module.register_forward_hook(lambda m, args, out: 1 / 0, always_call=True)
+    with (
+        pytest.raises(ValueError, match="on purpose"),
+        pytest.warns(UserWarning, match="silenced as another"),
+    ):
+        module()
+
+
+def test_a_pre_hook_with_keywords_must_return_both() -> None:
+    net = nn.Identity()
+    net.register_forward_pre_hook(lambda m, args, kwargs: args, with_kwargs=True)
+    with pytest.raises(RuntimeError, match="None or a tuple of"):
+        net(1, 2, 3)

@@ -1,0 +1,79 @@
+"""Padding in every mode against PyTorch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from tests.support.layer_checks import Make, check_float32, check_layer
+from tests.support.parity import assert_close, torch
+from tests.support.twins import pair
+
+pytestmark = pytest.mark.parity
+rng = np.random.default_rng(0)
+
+SHAPES = {1: (2, 3, 5), 2: (2, 3, 4, 5), 3: (1, 2, 3, 4, 5)}
+LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {}
+for _axes, _shape in SHAPES.items():
+    for _kind in ("Zero", "Reflection", "Replication", "Circular"):
+        _name = f"{_kind}Pad{_axes}d"
+        for _widths in (2, tuple(range(2 * _axes))[::-1] if _axes == 1 else (1, 2, 0, 1, 2, 1)[: 2 * _axes]):
+            LAYERS[f"{_name} {_widths}"] = (lambda n, c=_name, w=_widths: getattr(n, c)(w), _shape)
+    LAYERS[f"ConstantPad{_axes}d"] = (lambda n, a=_axes: getattr(n, f"ConstantPad{a}d")(1, 2.5), _shape)
+LAYERS["ReflectionPad2d of one sample"] = (lambda n: n.ReflectionPad2d(1), (3, 4, 5))
+LAYERS["CircularPad1d of one sample"] = (lambda n: n.CircularPad1d((5, 0)), (3, 5))
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layer(name: str, device: str) -> None:
+    check_layer(*LAYERS[name], device)
+
+
+def test_layers_keep_float32(device: str) -> None:
+    check_float32(*LAYERS["ReflectionPad2d of one sample"], device)
+
+
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "cropped and mirrored": lambda f, x: f.pad(x, (-1, 2), mode="reflect"),
+    "cropped and repeated": lambda f, x: f.pad(x, (2, -2), mode="circular"),
+    "cropped and held": lambda f, x: f.pad(x, (-1, 3), mode="replicate"),
+    "constant": lambda f, x: f.pad(x, (1, 0, 0, 2, 1, 1), "constant", 0.5),
+    "none": lambda f, x: f.pad(x, (0, 0), mode="reflect"),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name: str, device: str) -> None:
+    x, tx = pair(rng.standard_normal((2, 3, 5)), device, requires_grad=True)
+    out, expected = FUNCTIONS[name](F, x), FUNCTIONS[name](torch.nn.functional, tx)
+    assert_close(out, expected)
+    out.exp().sum().backward()
+    expected.exp().sum().backward()
+    assert_close(x.grad, tx.grad)
+
+
+def test_the_result_has_memory_of_its_own() -> None:
+    x = minigrad.zeros(2, 3)
+    for mode in ("constant", "reflect", "replicate", "circular"):
+        F.pad(x, (0, 0), mode=mode).add_(1)
+        F.pad(x, (-1, 0), mode=mode).add_(1)
+    assert not x.any().item()
+
+
+def test_errors() -> None:
+    x = minigrad.ones(2, 3)
+    with pytest.raises(NotImplementedError, match="Unrecognised padding mode foo"):
+        F.pad(x, (1, 1), mode="foo")
+    with pytest.raises(RuntimeError, match="at most 2 for mode 'reflect' on axis 1 of length 3"):
+        F.pad(x, (3, 1), mode="reflect")
+    with pytest.raises(RuntimeError, match="at most 3 for mode 'circular'"):
+        F.pad(x, (4, 1), mode="circular")
+    with pytest.raises(NotImplementedError, match="1 pairs for 1 axes"):
+        F.pad(minigrad.ones(3), (1, 1), mode="replicate")
+    with pytest.raises(RuntimeError, match="doesn't take in value argument"):
+        F.pad(x, (1, 1), mode="reflect", value=1.0)

@@ -1,0 +1,84 @@
+"""Wrappers for one device: the module itself, under PyTorch's names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from minigrad import nn
+from minigrad.nn import parallel
+from tests.support.parity import torch
+
+WRAPPERS = [nn.DataParallel, nn.DistributedDataParallel]
+
+
+@pytest.mark.parametrize("wrapper", WRAPPERS)
+def test_a_wrapper_is_the_module_with_longer_names(wrapper: Any) -> None:
+    layer, x = nn.Linear(3, 2), mg.ones(4, 3)
+    wrapped = wrapper(layer)
+    assert wrapped.module is layer
+    assert list(wrapped.state_dict()) == ["module.weight", "module.bias"]
+    assert mg.equal(wrapped(x), layer(x))
+    wrapped(x).sum().backward()
+    assert layer.weight.grad is not None
+    other = wrapper(nn.Linear(3, 2), device_ids=[0], output_device=0, dim=0)
+    other.load_state_dict(wrapped.state_dict())
+    assert mg.equal(other(input=x), layer(x))
+    assert other.device_ids == [0]
+    other.eval()
+    assert not other.module.training
+    assert wrapper(layer, device_ids=["cuda:1"]).device_ids == [1]
+    with pytest.raises(NotImplementedError, match=f"{wrapper.__name__} for 2"):
+        wrapper(layer, device_ids=[0, 1])
+
+
+@pytest.mark.parity
+def test_reprs_are_pytorchs() -> None:
+    assert repr(nn.DataParallel(nn.Linear(2, 2))) == repr(torch.nn.DataParallel(torch.nn.Linear(2, 2)))
+
+
+def test_gradients_are_not_sent_anyway() -> None:
+    layer = nn.Linear(1, 1)
+    wrapped = parallel.DistributedDataParallel(layer, find_unused_parameters=True, static_graph=True)
+    with wrapped.no_sync():
+        assert not wrapped.require_backward_grad_sync
+        wrapped(mg.ones(1, 1)).sum().backward()
+    assert wrapped.require_backward_grad_sync
+    wrapped.register_comm_hook(None, print)
+    with wrapped.join():
+        pass
+    assert nn.parallel.DistributedDataParallel is nn.DistributedDataParallel
+
+
+def test_functions_of_one_device() -> None:
+    layer, x = nn.Linear(3, 2), mg.ones(4, 3)
+    assert mg.equal(parallel.data_parallel(layer, x), layer(x))
+    assert mg.equal(parallel.data_parallel(layer, (), module_kwargs={"input": x}), layer(x))
+    replicas = parallel.replicate(layer, [0])
+    inputs = parallel.scatter((x,), [0])
+    outputs = parallel.parallel_apply(replicas, inputs, devices=[0])
+    assert mg.equal(parallel.gather(outputs, 0), layer(x))
+    outputs = parallel.parallel_apply([layer, abs], [x, x], [{}, {}])
+    assert mg.equal(outputs[1], x)
+    assert parallel.scatter_kwargs((x,), None, [0]) == (((x,),), ({},))
+    assert parallel.scatter((), [0]) == []
+    for call in (lambda: parallel.replicate(layer, [0, 1]), lambda: parallel.scatter(x, [0, 1]),
+                 lambda: parallel.gather([x, x], 0),
+                 lambda: parallel.data_parallel(layer, x, [0, 1])):  # fmt: skip
+        with pytest.raises(NotImplementedError, match="one device"):
+            call()
+    with pytest.raises(AssertionError, match="2 modules, but 1"):
+        parallel.parallel_apply([layer, layer], [x])
+
+
+def test_functions_of_the_graph() -> None:
+    x = mg.ones(2)
+    functions = nn.parallel._functions
+    assert functions.Broadcast.apply([0], x) == (x,)
+    assert functions.Scatter.apply([0], None, 0, x) == (x,)
+    assert functions.ReduceAddCoalesced.apply(0, 1, x) == (x,)
+    assert functions.Gather.apply(0, 0, x) is x
+    with pytest.raises(NotImplementedError):
+        functions.Scatter.apply([0, 1], None, 0, x)

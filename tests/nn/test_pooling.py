@@ -1,0 +1,173 @@
+"""Pooling against PyTorch: values, indices, gradients, windows that hang over, ties, NaN, errors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn
+from tests.support.layer_checks import Make, check_float32, check_layer
+from tests.support.parity import assert_close, host, listed, torch
+from tests.support.twins import pair
+
+pytestmark = pytest.mark.parity
+rng = np.random.default_rng(0)
+
+LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
+    "MaxPool1d": (lambda n: n.MaxPool1d(2), (2, 3, 7)),
+    "MaxPool1d of one sample": (lambda n: n.MaxPool1d(3, stride=1), (3, 7)),
+    "MaxPool1d of no sample": (lambda n: n.MaxPool1d(3), (0, 3, 7)),
+    "MaxPool1d with indices": (lambda n: n.MaxPool1d(3, 2, 1, return_indices=True), (2, 3, 7)),
+    "MaxPool1d dilated": (lambda n: n.MaxPool1d(3, 1, padding=1, dilation=3, ceil_mode=True), (2, 3, 9)),
+    "MaxPool2d": (lambda n: n.MaxPool2d(2), (2, 3, 6, 5)),
+    "MaxPool2d with indices": (
+        lambda n: n.MaxPool2d((2, 3), (1, 2), padding=1, return_indices=True, ceil_mode=True), (2, 3, 4, 6)
+    ),
+    "MaxPool2d of one sample": (lambda n: n.MaxPool2d(3, 2, return_indices=True), (3, 7, 7)),
+    "MaxPool3d": (lambda n: n.MaxPool3d((1, 2, 2), return_indices=True), (1, 2, 2, 4, 5)),
+    "AvgPool1d": (lambda n: n.AvgPool1d(3), (2, 3, 8)),
+    "AvgPool1d of one sample": (lambda n: n.AvgPool1d(3, 2, 1), (3, 8)),
+    "AvgPool1d that hangs over": (lambda n: n.AvgPool1d(3, 2, 1, ceil_mode=True), (2, 3, 8)),
+    "AvgPool1d without padding": (lambda n: n.AvgPool1d(4, 3, 2, True, count_include_pad=False), (2, 3, 9)),
+    "AvgPool2d": (lambda n: n.AvgPool2d((2, 3), padding=(1, 0)), (2, 3, 5, 6)),
+    "AvgPool2d that hangs over": (lambda n: n.AvgPool2d(3, 2, ceil_mode=True), (2, 3, 6, 6)),
+    "AvgPool2d by a divisor": (lambda n: n.AvgPool2d(2, divisor_override=3), (2, 3, 4, 4)),
+    "AvgPool3d": (
+        lambda n: n.AvgPool3d((1, 2, 2), count_include_pad=False, padding=(0, 1, 1)), (1, 2, 2, 3, 4)
+    ),
+    "AdaptiveAvgPool1d": (lambda n: n.AdaptiveAvgPool1d(3), (2, 3, 7)),
+    "AdaptiveAvgPool1d to one": (lambda n: n.AdaptiveAvgPool1d(1), (3, 7)),
+    "AdaptiveAvgPool1d to more": (lambda n: n.AdaptiveAvgPool1d(5), (2, 3, 3)),
+    "AdaptiveAvgPool2d": (lambda n: n.AdaptiveAvgPool2d((None, 2)), (2, 3, 4, 6)),
+    "AdaptiveAvgPool2d to one": (lambda n: n.AdaptiveAvgPool2d(1), (2, 3, 4, 6)),
+    "AdaptiveAvgPool3d": (lambda n: n.AdaptiveAvgPool3d((1, 2, 3)), (1, 2, 3, 4, 4)),
+    "AdaptiveMaxPool1d": (lambda n: n.AdaptiveMaxPool1d(3, return_indices=True), (2, 3, 7)),
+    "AdaptiveMaxPool2d": (lambda n: n.AdaptiveMaxPool2d((2, None), return_indices=True), (2, 3, 5, 4)),
+    "AdaptiveMaxPool3d": (lambda n: n.AdaptiveMaxPool3d(2), (1, 2, 3, 4, 5)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layer(name: str, device: str) -> None:
+    check_layer(*LAYERS[name], device)
+
+
+@pytest.mark.parametrize("name", ["MaxPool2d", "AvgPool1d without padding", "AdaptiveAvgPool2d"])
+def test_layers_keep_float32(name: str, device: str) -> None:
+    check_float32(*LAYERS[name], device)
+
+
+@pytest.mark.parametrize("p", [2, 3.0])
+def test_lp_pool(p: float, device: str) -> None:
+    x, tx = pair(rng.uniform(0.5, 2, (2, 3, 7)), device, requires_grad=True)
+    for make in (lambda n: n.LPPool1d(p, 3), lambda n: n.LPPool1d(p, 3, 2, ceil_mode=True)):
+        mine, other = make(nn), make(torch.nn)
+        assert repr(mine) == repr(other)
+        out, expected = mine(x), other(tx)
+        assert_close(out, expected)
+    out.sum().backward()
+    expected.sum().backward()
+    assert_close(x.grad, tx.grad)
+    assert_close(nn.LPPool2d(p, 2)(x.unsqueeze(1)), torch.nn.LPPool2d(p, 2)(tx.unsqueeze(1)))
+
+
+def test_the_way_back(device: str) -> None:
+    x, tx = pair(rng.standard_normal((2, 3, 7, 6)), device, requires_grad=True)
+    values, cells = F.max_pool2d(x, 2, return_indices=True)
+    tvalues, tcells = torch.nn.functional.max_pool2d(tx, 2, return_indices=True)
+    for size in (None, x.shape):
+        out = nn.MaxUnpool2d(2)(values, cells, size)
+        expected = torch.nn.MaxUnpool2d(2)(tvalues, tcells, None if size is None else tx.shape)
+        assert_close(out, expected)
+    out.square().sum().backward()
+    expected.square().sum().backward()
+    assert_close(x.grad, tx.grad)
+    assert repr(nn.MaxUnpool1d(2, 3)) == repr(torch.nn.MaxUnpool1d(2, 3))
+    small, at = minigrad.tensor([[1.0, 2.0]]), minigrad.tensor([[1, 2]])
+    assert nn.MaxUnpool1d(2)(small, at).tolist() == [[0, 1, 2, 0]]
+
+
+VALUES = {
+    "ties": np.array([[[1.0, 1, 1, 0, 0, 0, 2, 2]]]),
+    "NaN": np.array([[[1.0, np.nan, 0, 3, -1, np.nan, np.nan, 2]]]),
+    "infinities": np.array([[[-np.inf, -np.inf, -np.inf, -np.inf, np.inf, 1, -np.inf, np.inf]]]),
+}
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_that_are_not_usual(name: str, device: str) -> None:
+    x, tx = pair(VALUES[name], device)
+    for padding in (0, 1):
+        found = F.max_pool1d(x, 3, 1, padding, return_indices=True)
+        expected = torch.nn.functional.max_pool1d(tx, 3, 1, padding, return_indices=True)
+        for f, e in zip(found, expected, strict=True):
+            assert_close(f, e)
+    assert_close(F.adaptive_max_pool1d(x, 3), torch.nn.functional.adaptive_max_pool1d(tx, 3))
+    assert_close(F.avg_pool1d(x, 3, 2, 1), torch.nn.functional.avg_pool1d(tx, 3, 2, 1))
+
+
+def test_integers(device: str) -> None:
+    x, tx = pair(rng.integers(-9, 9, (2, 2, 5, 5)), device)
+    assert_close(F.max_pool2d(x, 2, padding=1), torch.nn.functional.max_pool2d(tx, 2, padding=1))
+
+
+def test_every_window_size() -> None:
+    """Lengths, kernels, strides, paddings and dilations one by one, with and without hanging over."""
+    for length in range(1, 8):
+        x, tx = pair(rng.standard_normal((1, 2, length)))
+        for kernel, stride, padding, dilation in np.ndindex(4, 3, 3, 3):
+            k, s, p, d = kernel + 1, stride + 1, padding, dilation + 1
+            for ceil in (False, True):
+                calls: list[Callable[[Any, Any], Any]] = [
+                    lambda f, x: f.max_pool1d(x, k, s, p, d, ceil, True)  # noqa: B023
+                ]
+                if d == 1:
+                    calls += [
+                        lambda f, x, i=include: f.avg_pool1d(x, k, s, p, ceil, i)  # noqa: B023
+                        for include in (False, True)
+                    ]
+                for call in calls:
+                    try:
+                        expected = call(torch.nn.functional, tx)
+                    except RuntimeError:
+                        with pytest.raises(RuntimeError):
+                            call(F, x)
+                        continue
+                    if np.isinf(host(listed(expected)[0])).any():  # and an index outside the input
+                        with pytest.raises(RuntimeError, match="meets nothing but padding"):
+                            call(F, x)
+                        continue
+                    for f, e in zip(listed(call(F, x)), listed(expected), strict=True):
+                        assert_close(f, e, what=f"{length} {k} {s} {p} {d} {ceil}")
+
+
+def test_errors() -> None:
+    x = minigrad.ones(1, 2, 5)
+    with pytest.raises(RuntimeError, match="max_pool1d: padding should be at most half of kernel size"):
+        F.max_pool1d(x, 3, padding=2)
+    with pytest.raises(RuntimeError, match=r"max_pool1d: .*Calculated output size: \(0,\)"):
+        F.max_pool1d(x, 6)
+    with pytest.raises(RuntimeError, match="stride must be greater than zero"):
+        F.max_pool1d(x, 3, stride=0)
+    with pytest.raises(RuntimeError, match=r"Expected 3D \(unbatched\) or 4D .* input to avg_pool2d"):
+        F.avg_pool2d(minigrad.ones(2, 5), 2)
+    with pytest.raises(RuntimeError, match="divisor must be not zero"):
+        F.avg_pool2d(minigrad.ones(1, 2, 5, 5), 2, divisor_override=0)
+    with pytest.raises(RuntimeError, match="output_size must be 2"):
+        F.adaptive_avg_pool2d(minigrad.ones(1, 2, 5, 5), (2, 2, 2))
+    with pytest.raises(RuntimeError, match="expected indices of the input's shape"):
+        F.max_unpool1d(x, minigrad.zeros(1, 2, 4, dtype=minigrad.int64), 2)
+
+
+def test_indices_name_places_of_the_input(device: str) -> None:
+    x, _ = pair(rng.standard_normal((2, 3, 5, 6)), device)
+    values, cells = F.max_pool2d(x, 3, 2, 1, return_indices=True)
+    assert cells.dtype is minigrad.int64
+    flat = host(x).reshape(2, 3, -1)
+    np.testing.assert_array_equal(np.take_along_axis(flat, host(cells).reshape(2, 3, -1), 2),
+                                  host(values).reshape(2, 3, -1))  # fmt: skip

@@ -1,0 +1,136 @@
+"""Layers that put elements elsewhere, or more of them there, against PyTorch."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn
+from tests.support.layer_checks import Make, check_float32, check_layer
+from tests.support.parity import assert_close, torch
+from tests.support.twins import pair
+
+pytestmark = pytest.mark.parity
+rng = np.random.default_rng(0)
+
+LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
+    "Flatten": (lambda n: n.Flatten(), (2, 3, 4)),
+    "Flatten of some": (lambda n: n.Flatten(0, -2), (2, 3, 4)),
+    "Unflatten": (lambda n: n.Unflatten(1, (2, -1)), (2, 6, 3)),
+    "Unfold": (lambda n: n.Unfold(2, padding=1, stride=(1, 2)), (2, 3, 4, 5)),
+    "Fold": (lambda n: n.Fold((4, 5), (2, 2)), (2, 12, 12)),
+    "PixelShuffle": (lambda n: n.PixelShuffle(2), (2, 8, 2, 3)),
+    "PixelShuffle of more axes": (lambda n: n.PixelShuffle(3), (2, 2, 9, 2, 1)),
+    "PixelUnshuffle": (lambda n: n.PixelUnshuffle(2), (3, 4, 6)),
+    "ChannelShuffle": (lambda n: n.ChannelShuffle(2), (2, 6, 3, 2)),
+    "Upsample": (lambda n: n.Upsample(scale_factor=2), (2, 3, 4)),
+    "Upsample of planes": (lambda n: n.Upsample(scale_factor=(2.0, 1.5)), (2, 3, 4, 5)),
+    "Upsample to a size": (lambda n: n.Upsample(size=(3, 7)), (2, 3, 4, 5)),
+    "Upsample linear": (lambda n: n.Upsample(scale_factor=2, mode="linear"), (2, 3, 4)),
+    "Upsample bilinear": (lambda n: n.Upsample((3, 9), mode="bilinear"), (2, 3, 5, 4)),
+    "Upsample with corners": (
+        lambda n: n.Upsample(scale_factor=2, mode="bilinear", align_corners=True), (2, 3, 3, 4)
+    ),
+    "Upsample bicubic": (lambda n: n.Upsample(size=(7, 3), mode="bicubic"), (1, 2, 4, 5)),
+    "Upsample trilinear": (lambda n: n.Upsample(scale_factor=2, mode="trilinear"), (1, 2, 2, 3, 2)),
+    "UpsamplingNearest2d": (lambda n: n.UpsamplingNearest2d(scale_factor=2), (1, 2, 3, 2)),
+    "UpsamplingBilinear2d": (lambda n: n.UpsamplingBilinear2d(size=(4, 5)), (1, 2, 3, 2)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", LAYERS)
+def test_layer(name: str, device: str) -> None:
+    check_layer(*LAYERS[name], device)
+
+
+@pytest.mark.parametrize("name", ["Upsample bilinear", "Upsample bicubic"])
+def test_layers_keep_float32(name: str, device: str) -> None:
+    check_float32(*LAYERS[name], device)
+
+
+MODES = {"nearest": 1, "nearest-exact": 1, "linear": 1, "area": 1, "bilinear": 2, "bicubic": 2}
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_lengths_and_factors_one_by_one(mode: str) -> None:
+    plane = (2,) * (MODES[mode] - 1)
+    for length in range(1, 8):
+        x, tx = pair(rng.standard_normal((1, 2, *plane, length)))
+        hows: list[dict[str, Any]] = [{"size": (*plane, n)} for n in range(1, 12)]
+        hows += [{"scale_factor": f} for f in (0.7, 1.5, 2, 2.6, 3.0) if int(length * f)]
+        hows += [{"scale_factor": 1.5, "recompute_scale_factor": True}]
+        if mode in ("linear", "bilinear", "bicubic"):
+            hows += [{**how, "align_corners": True} for how in hows]
+        for how in hows:
+            expected = torch.nn.functional.interpolate(tx, mode=mode, **how)
+            assert_close(F.interpolate(x, mode=mode, **how), expected, what=f"{length} {how}")
+
+
+FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "area": lambda f, x: f.interpolate(x, (2, 3), mode="area"),
+    "of a sample's own size": lambda f, x: f.interpolate(x, scale_factor=1),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions(name: str, device: str) -> None:
+    x, tx = pair(rng.standard_normal((2, 3, 4, 5)), device, requires_grad=True)
+    out, expected = FUNCTIONS[name](F, x), FUNCTIONS[name](torch.nn.functional, tx)
+    assert_close(out, expected)
+    out.exp().sum().backward()
+    expected.exp().sum().backward()
+    assert_close(x.grad, tx.grad)
+
+
+def test_one_bad_element_spoils_its_neighbours_alone(device: str) -> None:
+    values = np.ones((1, 1, 6))
+    values[0, 0, 4] = np.nan
+    x, tx = pair(values, device)
+    for call in (lambda f, x: f.interpolate(x, 12, mode="linear"), lambda f, x: f.adaptive_avg_pool1d(x, 4)):
+        assert_close(call(F, x), call(torch.nn.functional, tx))
+
+
+def test_the_old_name() -> None:
+    x = minigrad.ones(1, 2, 3)
+    with pytest.warns(UserWarning, match="upsample` is deprecated"):
+        assert F.upsample(x, 6).shape == (1, 2, 6)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        nn.Upsample(6)(x)
+
+
+one = minigrad.ones
+ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "neither": (lambda: F.interpolate(one(1, 2, 5)), ValueError, "either size or scale_factor should be"),
+    "both": (lambda: F.interpolate(one(1, 2, 5), 3, 2), ValueError, "only one of size or scale_factor"),
+    "mode": (lambda: F.interpolate(one(1, 2, 5), 3, mode="bilinear"), NotImplementedError,
+             "Got 3D input, but bilinear mode needs 4D input"),
+    "axes": (lambda: F.interpolate(one(1, 5), 3), NotImplementedError, r"got 2D\) for the modes"),
+    "corners": (lambda: F.interpolate(one(1, 2, 5), 3, align_corners=True), ValueError, "align_corners opt"),
+    "lengths": (lambda: F.interpolate(one(1, 2, 5), (3, 4), mode="linear"), ValueError,
+                "must have the same number of spatial dimensions"),
+    "antialias": (lambda: F.interpolate(one(1, 2, 5, 5), 3, mode="bilinear", antialias=True),
+                  NotImplementedError, "antialias=True is not provided"),
+    "recompute": (lambda: F.interpolate(one(1, 2, 5), 3, recompute_scale_factor=True), ValueError,
+                  "not meaningful with an explicit size"),
+    "channels": (lambda: F.pixel_shuffle(one(1, 3, 5, 5), 2), RuntimeError, "is not divisible by 4"),
+    "pixels": (lambda: F.pixel_unshuffle(one(1, 3, 5, 5), 2), RuntimeError, "is not divisible by 2"),
+    "plane": (lambda: F.pixel_shuffle(one(3, 5), 2), RuntimeError, "at least 3 dimensions"),
+    "shuffle": (lambda: F.channel_shuffle(one(1, 3, 2), 2), RuntimeError, "Got 3 channels and 2 groups"),
+    "named axis": (lambda: nn.Unflatten("a", (2, 3)), TypeError, "no named axes"),  # type: ignore[arg-type]
+    "unflattened": (lambda: nn.Unflatten(1, 5), TypeError, "must be a tuple of ints"),  # type: ignore[arg-type]
+    "unflattened float": (lambda: nn.Unflatten(1, (2, 1.5)), TypeError, "at pos 1"),  # type: ignore[arg-type]
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors(name: str) -> None:
+    call, error, text = ERRORS[name]
+    with pytest.raises(error, match=text):
+        call()

@@ -1,0 +1,122 @@
+"""L-BFGS against PyTorch: the same losses in the same places, with and without a line search."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn, optim
+from minigrad.optim.line_search import Point, cubic_minimum
+from tests.support.parity import assert_close, host, ours, torch
+
+pytestmark = pytest.mark.parity
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"lr": 0.1, "max_iter": 3, "history_size": 2},
+    {"line_search_fn": "strong_wolfe"},
+    {"line_search_fn": "strong_wolfe", "lr": 0.5, "history_size": 3, "max_iter": 7},
+    {"line_search_fn": "strong_wolfe", "max_eval": 5},
+]
+
+
+def valley(x: Any, y: Any) -> Any:
+    """Rosenbrock's, and a part in which the gradient's scale differs."""
+    bend = ((1 - x[:-1]) ** 2).sum() + 100 * ((x[1:] - x[:-1] ** 2) ** 2).sum()
+    return bend + 0.1 * (y**4).sum() + ((y - x[0]) ** 2).sum()
+
+
+def walk(library: Any, how: dict[str, Any], calls: int, make: Any) -> tuple[list[float], Any, Any]:
+    """All losses that ``step`` asked for, the parameters, and the optimiser."""
+    params = [make(np.linspace(-1.2, 1, 5)), make(np.ones((2, 2)))]
+    optimiser, losses = library.optim.LBFGS(params, **how), []
+
+    def closure() -> Any:
+        optimiser.zero_grad()
+        loss = valley(*params)
+        loss.backward()
+        losses.append(loss.item())
+        return loss
+
+    for _ in range(calls):
+        before = len(losses)
+        assert optimiser.step(closure).item() == losses[before]  # the first of a call
+    return losses, params, optimiser
+
+
+@pytest.mark.parametrize("how", OPTIONS, ids=str)
+@pytest.mark.parametrize("calls", [1, 6])
+def test_against_pytorch(how: dict[str, Any], calls: int, device: str) -> None:
+    found = walk(minigrad, how, calls, lambda a: nn.Parameter(ours(a, device=device)))
+    expected = walk(torch, how, calls, lambda a: torch.nn.Parameter(torch.from_numpy(a.copy())))
+    np.testing.assert_allclose(found[0], expected[0], rtol=1e-7)
+    for p, t in zip(found[1], expected[1], strict=True):
+        assert_close(p, t, 1e-7)
+    mine, other = (o.state_dict()["state"][0] for o in (found[2], expected[2]))
+    assert set(mine) == set(other) - {"al"}
+    assert mine["n_iter"] == other["n_iter"] and mine["func_evals"] == other["func_evals"]
+
+
+def test_going_on_from_a_state_dict() -> None:
+    def make(a: Any) -> Any:
+        return nn.Parameter(ours(a))
+
+    losses, _, whole = walk(minigrad, {"max_iter": 4}, 6, make)
+    _, params, first = walk(minigrad, {"max_iter": 4}, 3, make)
+    second, again = optim.LBFGS(params, max_iter=4), []
+    second.load_state_dict(first.state_dict())
+
+    def closure() -> Any:
+        second.zero_grad()
+        loss = valley(*params)
+        loss.backward()
+        again.append(loss.item())
+        return loss
+
+    for _ in range(3):
+        second.step(closure)
+    np.testing.assert_allclose(again, losses[-len(again) :], rtol=1e-12)
+    assert second.state_dict()["state"][0]["n_iter"] == whole.state_dict()["state"][0]["n_iter"]
+
+
+def test_it_stops_at_once_at_the_bottom() -> None:
+    p = nn.Parameter(minigrad.zeros(3))
+    optimiser, calls = optim.LBFGS([p]), []
+
+    def closure() -> Any:
+        calls.append(1)
+        optimiser.zero_grad()
+        loss = p.square().sum()
+        loss.backward()
+        return loss
+
+    optimiser.step(closure)
+    assert len(calls) == 1 and not host(p).any()
+
+
+def test_errors() -> None:
+    p, q = nn.Parameter(minigrad.ones(2)), nn.Parameter(minigrad.ones(2))
+    with pytest.raises(ValueError, match="doesn't support per-parameter options"):
+        optim.LBFGS([{"params": [p]}, {"params": [q]}])
+
+    def closure() -> Any:
+        loss = p.square().sum()
+        loss.backward()
+        return loss
+
+    with pytest.raises(RuntimeError, match="only 'strong_wolfe' is supported"):
+        optim.LBFGS([p], line_search_fn="armijo").step(closure)
+    with pytest.raises(TypeError, match="closure"):
+        optim.LBFGS([p]).step()  # type: ignore[call-arg]
+
+
+def test_the_minimum_of_a_cubic() -> None:
+    def point(t: float) -> Point:  # of t³ - 3 t, whose minimum is at 1
+        return Point(t, t**3 - 3 * t, None, 3 * t * t - 3)
+
+    for a, b in ((0.0, 3.0), (3.0, 0.0), (0.5, 1.5)):
+        assert math.isclose(cubic_minimum(point(a), point(b), 0, 3), 1.0)
+    assert cubic_minimum(point(0.0), point(3.0), 1.5, 3) == 1.5

@@ -1,0 +1,445 @@
+"""PyTorch's checkpoints, zip archives and what came before: read as PyTorch reads them, running nothing."""
+
+from __future__ import annotations
+
+import argparse
+import io
+import pickle
+import random
+import struct
+import zipfile
+from collections import Counter, OrderedDict, defaultdict
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn
+from minigrad.serialization import load, safe_globals, save
+from tests.support.parity import host, torch
+
+KINDS = ["zip", "legacy"]
+DTYPES = ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64", "bfloat16"]
+
+
+def by_torch(obj: Any, kind: str = "zip", protocol: int = 2) -> io.BytesIO:
+    """A checkpoint that PyTorch wrote."""
+    buffer = io.BytesIO()
+    torch.save(obj, buffer, pickle_protocol=protocol, _use_new_zipfile_serialization=kind == "zip")
+    buffer.seek(0)
+    return buffer
+
+
+class Config:
+    """A program's own class."""
+
+    def __init__(self) -> None:
+        self.width = 3
+
+
+# What PyTorch writes ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_dtypes(dtype: str, kind: str, trusted: bool) -> None:
+    given = [torch.arange(-2, 4).reshape(2, 3).to(getattr(torch, dtype)), torch.zeros(0, 2,
+    dtype=getattr(torch, dtype)),
+             torch.tensor(1, dtype=getattr(torch, dtype))]  # fmt: skip
+    found = load(by_torch(given, kind), weights_only=not trusted)
+    for ours, theirs in zip(found, given, strict=True):
+        wide = theirs.float() if dtype == "bfloat16" else theirs
+        assert type(ours) is minigrad.Tensor and ours.dtype.name == str(wide.dtype).removeprefix("torch.")
+        np.testing.assert_array_equal(ours.numpy(), wide.numpy())
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("trusted", [False, True])
+@pytest.mark.parametrize("kind", KINDS)
+def test_views_ties_and_flags(kind: str, trusted: bool) -> None:
+    x = torch.arange(12.0).reshape(3, 4)
+    leaf = torch.ones(2, requires_grad=True)
+    given = {"x": x, "T": x.T, "row": x[1], "step": x[:, ::2], "wide": x[0].expand(2, 4), "leaf": leaf,
+    "made": leaf * 2,
+             "p": torch.nn.Parameter(x[2]), "fixed": torch.nn.Parameter(x[2],
+             requires_grad=False)}  # fmt: skip
+    found = load(by_torch(given, kind), weights_only=not trusted)
+    for name, theirs in given.items():
+        ours = found[name]
+        assert ours.stride() == theirs.stride() and ours.is_leaf
+        assert ours.requires_grad == theirs.requires_grad
+        assert isinstance(ours, nn.Parameter) == isinstance(theirs, torch.nn.Parameter)
+        np.testing.assert_array_equal(host(ours), host(theirs))
+    found["x"][1, 2] = 77
+    assert found["T"][2, 1].item() == found["row"][2].item() == found["step"][1, 1].item() == 77
+    found["x"][2, 0] = 78
+    assert found["p"][0].item() == found["fixed"][0].item() == 78
+    (found["x"] * found["p"]).sum().backward()
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("kind", KINDS)
+def test_attributes_of_tensors(kind: str) -> None:
+    x, p = torch.ones(2), torch.nn.Parameter(torch.ones(2))
+    x.note, p.is_bias = ["n"], True
+    found = load(by_torch([x, p], kind))
+    assert found[0].note == ["n"] and found[1].is_bias and type(found[1]) is nn.Parameter
+    p.array = "the engine's own"
+    with pytest.raises(RuntimeError, match="an attribute 'array' that a Parameter has of its own"):
+        load(by_torch(p, kind))
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize("kind", KINDS)
+def test_values(kind: str, protocol: int) -> None:
+    given = {
+        "plain": [None, True, -1, 2**70, -(2**70), 0.5, float("-inf"), "é", b"\xff", bytearray(b"x"), 1 + 2j,
+        (1,), (), {}],
+        "sets": [{1, "a"}, set(), frozenset({(1, 2)})],
+        "dicts": [OrderedDict(a=1), Counter("aab"), defaultdict(list, a=[1]), {1: 2, (1, "x"): None}],
+        "spaces": [argparse.Namespace(lr=0.1, n=[1]), SimpleNamespace(a=1)],
+        "numpy": [np.arange(6.0).reshape(2, 3).T, np.float32(2.5), np.int64(3), np.array(["ab", "c"]),
+        np.ones((0, 2)),
+                  np.bool_(True), np.array(4), np.arange(3, dtype=">i2")],
+        "states": [random.getstate(), np.random.RandomState(3).get_state(legacy=False)],
+    }  # fmt: skip
+    given["shared"] = given["plain"]
+    found = load(by_torch(given, kind, protocol))
+    assert found["shared"] is found["plain"]
+    for name in ("plain", "sets", "dicts", "spaces"):
+        assert found[name] == given[name], name
+        assert [type(v) for v in found[name]] == [type(v) for v in given[name]]
+    for ours, theirs in zip(found["numpy"], given["numpy"], strict=True):
+        assert type(ours) is type(theirs) and ours.dtype.kind == theirs.dtype.kind
+        np.testing.assert_array_equal(ours, theirs)
+    assert found["states"][0] == given["states"][0]
+    names = {"dtype": torch.float16, "device": torch.device("cuda", 1), "size": torch.Size([2, 3])}
+    found = load(by_torch(names, kind, protocol))
+    assert found["dtype"] is minigrad.float16 and found["device"] == minigrad.device("cuda:1")
+    assert type(found["size"]) is minigrad.Size and found["size"] == (2, 3)
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_training_run_goes_on(kind: str) -> None:
+    """Model, optimiser and random numbers of PyTorch's, loaded: the next steps are PyTorch's."""
+    torch.manual_seed(3)
+    theirs = torch.nn.Sequential(torch.nn.Linear(4, 8), torch.nn.LayerNorm(8), torch.nn.Linear(8, 2)).double()
+    stepper = torch.optim.AdamW(theirs.parameters(), lr=0.1)
+    x = torch.linspace(-1, 1, 20, dtype=torch.float64).reshape(5, 4)
+
+    def step(net: Any, optimiser: Any, x: Any) -> float:
+        optimiser.zero_grad()
+        loss = (net(x) ** 2).mean()
+        loss.backward()
+        optimiser.step()
+        return float(loss.item())
+
+    step(theirs, stepper, x)
+    found = load(by_torch({"model": theirs.state_dict(), "optimiser": stepper.state_dict()}, kind))
+    assert list(found["model"]) == list(theirs.state_dict())
+    assert found["model"]._metadata == theirs.state_dict()._metadata
+    ours = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Linear(8, 2)).double()
+    ours.load_state_dict(found["model"])
+    mine = minigrad.optim.AdamW(ours.parameters(), lr=0.5)
+    mine.load_state_dict(found["optimiser"])
+    for _ in range(3):
+        assert step(ours, mine, minigrad.tensor(x.numpy())) == pytest.approx(step(theirs, stepper, x),
+        rel=1e-10)
+
+
+@pytest.mark.parity
+def test_files_paths_and_maps(tmp_path: Path) -> None:
+    path = tmp_path / "model.pt"
+    torch.save({"x": torch.arange(5.0), "h": torch.ones(3).bfloat16(), "b": torch.tensor([True])}, path)
+    before = path.read_bytes()
+    for mmap in (False, True):
+        for given in (path, str(path)):
+            found = load(given, mmap=mmap)
+            found["x"][0] = 9
+            assert found["x"].tolist() == [9, 1, 2, 3, 4] and found["h"].tolist() == [1, 1,
+            1] and found["b"].all()
+    assert path.read_bytes() == before
+
+
+# map_location -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("kind", KINDS)
+def test_map_location(kind: str, device: str) -> None:
+    w = torch.arange(6.0).reshape(2, 3)
+    given = {"w": w, "tied": w.detach(), "T": w.T, "p": torch.nn.Parameter(w), "i": torch.arange(3)}
+    where: list[Any] = [device, minigrad.device(device), {"cpu": device}, lambda storage,
+    location: minigrad.device(device)]
+    for map_location in where:
+        found = load(by_torch(given, kind), map_location=map_location)
+        for name, theirs in given.items():
+            assert found[name].device.type == device
+            np.testing.assert_array_equal(host(found[name]), host(theirs))
+        with minigrad.no_grad():
+            found["w"][0, 0] = 5
+        assert found["tied"][0, 0].item() == 5 and found["p"][0, 0].item() == 5
+    for map_location in (None, "cpu", {"cuda:0": "cpu"}, {}, lambda storage, location: storage,
+                         lambda storage, location: None, lambda storage,
+                         location: storage.cpu()):  # fmt: skip
+        assert load(by_torch(given, kind), map_location=map_location)["w"].device.type == "cpu"
+
+
+@pytest.mark.parity
+def test_what_was_saved_on_a_device_that_is_not_here() -> None:
+    content = by_torch(torch.ones(2)).getvalue()
+    pickled = zipfile.ZipFile(io.BytesIO(content)).read("archive/data.pkl")
+    moved = pickled.replace(b"X\x03\x00\x00\x00cpu", b"X\x07\x00\x00\x00cuda:77")
+    assert moved != pickled
+    seen = []
+
+    def where(storage: Any, location: str) -> Any:
+        seen.append((location, storage.nbytes()))
+        return storage
+
+    found = load(archive(moved, {"0": np.ones(2, np.float32).tobytes()}))
+    assert found.device.type == "cpu" and found.tolist() == [1, 1]
+    assert load(archive(moved, {"0": bytes(8)}), map_location=where).tolist() == [0, 0]
+    assert seen == [("cuda:77", 8)]
+
+
+# What is refused --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("kind", KINDS)
+def test_objects_of_pytorchs_and_of_programs(kind: str) -> None:
+    module = by_torch(torch.nn.Linear(2, 2), kind)
+    for trusted in (False, True):
+        module.seek(0)
+        with pytest.raises(pickle.UnpicklingError,
+        match=r"torch\.nn\.modules\.linear\.Linear.*state_dict\(\)"):
+            load(module, weights_only=not trusted)
+    with pytest.raises(pickle.UnpicklingError,
+    match=r"\.Config.*weights_only=False.*safe_globals\(\[Config\]\)"):
+        load(by_torch({"c": Config()}, kind))
+    assert load(by_torch({"c": Config()}, kind), weights_only=False)["c"].width == 3
+    with safe_globals([Config]):
+        assert load(by_torch({"c": Config()}, kind))["c"].width == 3
+
+
+@pytest.mark.parity
+def test_formats_that_there_are_no_arrays_of() -> None:
+    for made, message in (
+        (torch.ones(2, dtype=torch.complex64), r"dtype complex64, which minigrad does not have"),
+        (torch.ones(2, dtype=torch.uint16), r"torch\.uint16"),
+        (torch.zeros(2).to(torch.float8_e4m3fn), r"torch\.float8_e4m3fn"),
+        (torch.eye(2).to_sparse(), r"_rebuild_sparse_tensor.*dense tensors"),
+    ):
+        with pytest.raises((RuntimeError, pickle.UnpicklingError), match=message):
+            load(by_torch(made))
+
+
+def test_a_class_that_is_gone(tmp_path: Path) -> None:
+    save([Config()], tmp_path / "x")
+    content = (tmp_path / "x").read_bytes().replace(b"Config", b"Gonfig")
+    pickled = zipfile_pickle(content)
+    with pytest.raises(AttributeError, match=r"Gonfig.*define or import it before loading"):
+        load(archive(pickled), weights_only=False)
+
+
+def zipfile_pickle(content: bytes) -> bytes:
+    """The pickle in an archive, whose checksum may be wrong."""
+    begin = content.index(b"\x80\x05")
+    return content[begin : content.index(b".", content.rindex(b"width")) + 1]
+
+
+# Archives that were tampered with ---------------------------------------------------------------------------
+
+
+def archive(pickled: bytes, storages: dict[str, bytes] | None = None, extra: dict[str, bytes] | None = None,
+            compression: int = zipfile.ZIP_STORED) -> io.BytesIO:  # fmt: skip
+    """A checkpoint made by hand."""
+    buffer = io.BytesIO()
+    with zipfile.ZipFile(buffer, "w", compression) as made:
+        made.writestr("archive/data.pkl", pickled)
+        for key, value in (storages or {}).items():
+            made.writestr(f"archive/data/{key}", value)
+        for name, value in (extra or {}).items():
+            made.writestr(name, value)
+    buffer.seek(0)
+    return buffer
+
+
+def text(value: str) -> bytes:
+    raw = value.encode()
+    return b"X" + struct.pack("<I", len(raw)) + raw
+
+
+def number(value: int) -> bytes:
+    raw = value.to_bytes(max(1, value.bit_length() // 8 + 1), "little", signed=True)
+    return b"\x8a" + bytes([len(raw)]) + raw
+
+
+def tensor_pickle(offset: int = 0, size: tuple[int, ...] = (2,), stride: tuple[int, ...] = (1,),
+count: int = 2,
+                  key: bytes | None = None, form: bytes = b"ctorch\nFloatStorage\n", tag: bytes | None = None,
+                  grad: bytes = b"\x89") -> bytes:  # fmt: skip
+    """The pickle of one tensor, as PyTorch writes it."""
+
+    def tuple_of(numbers: tuple[int, ...]) -> bytes:
+        return b"(" + b"".join(map(number, numbers)) + b"t"
+
+    storage = (b"(" + (text("storage") if tag is None else tag) + form + (text("0") if key is None else key)
+               + text("cpu") + number(count) + b"tQ")  # fmt: skip
+    return (b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(" + storage + number(offset) + tuple_of(size)
+            + tuple_of(stride) + grad + b"}tR.")  # fmt: skip
+
+
+def test_a_tensor_made_by_hand() -> None:
+    assert load(archive(tensor_pickle(), {"0": np.ones(2, np.float32).tobytes()})).tolist() == [1, 1]
+    big = archive(tensor_pickle(), {"0": np.ones(2, ">f4").tobytes()}, {"archive/byteorder": b"big"})
+    assert load(big).tolist() == [1, 1]
+    half = tensor_pickle(form=b"ctorch\nBFloat16Storage\n")
+    for order in ("<", ">"):
+        data = np.array([0x3FC0, 0xFF80], f"{order}u2").tobytes()  # 1.5, -inf
+        made = archive(half, {"0": data}, {"archive/byteorder": b"little" if order == "<" else b"big"})
+        assert load(made).tolist() == [1.5, -np.inf]
+    bools = tensor_pickle(form=b"ctorch\nBoolStorage\n")
+    assert load(archive(bools, {"0": b"\x02\x00"})).numpy().view(np.uint8).tolist() == [1, 0]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"offset": 1}, {"offset": -1}, {"offset": 2**70}, {"size": (3,)}, {"size": (-1,)}, {"stride": (2,)},
+        {"stride": (-1,)}, {"size": (2, 2)}, {"size": (2, 2), "stride": (1, 1)}, {"count": 3}, {"count": -1},
+        {"count": 2**40},
+        {"size": (2**62, 2**62), "stride": (0, 0)}, {"size": (0, -1), "stride": (1, 1)}, {"key": number(0)},
+        {"key": text("missing")}, {"key": text("../data.pkl")}, {"form": number(4)},
+        {"form": b"ctorch\nTensor\n"},
+        {"tag": text("module")}, {"form": b"ctorch\nLongStorage\n"}, {"form": b"ctorch\nLongStorage\n",
+        "grad": b"\x88"},
+        {"stride": (2**70,)}, {"size": (1,) * 100, "stride": (1,) * 100},
+    ],
+    ids=str,
+)  # fmt: skip
+def test_tensors_that_do_not_fit_their_storage(changes: Any) -> None:
+    for trusted in (False, True):
+        with pytest.raises(RuntimeError, match="cannot load the BytesIO: it "):
+            load(archive(tensor_pickle(**changes), {"0": bytes(8)}), weights_only=not trusted)
+
+
+def test_archives_that_are_none() -> None:
+    good = archive(tensor_pickle(), {"0": bytes(8)})
+    whole = good.getvalue()
+    for length in range(4, len(whole)):
+        with pytest.raises(RuntimeError, match="damaged or truncated zip archive"):
+            load(io.BytesIO(whole[:length]))
+    cases = [
+        (archive(tensor_pickle(), {"0": bytes(8)}, compression=zipfile.ZIP_DEFLATED), "is compressed"),
+        (archive(b"", extra={"other/data.pkl": b""}), "no checkpoint: it has no data.pkl"),
+        (archive(b"\x80\x02N.", extra={"archive/constants.pkl": b""}), "TorchScript program"),
+        (archive(b"\x80\x02N.", extra={"archive/byteorder": b"middle"}), r"byte order 'middle'"),
+        (archive(b"\x80\x02"), "makes no sense"),
+        (archive(b""), "makes no sense"),
+        (archive(b"\x80\x02I1\n."), "makes no sense"),
+    ]
+    for made, message in cases:
+        if message == "is compressed":
+            made = archive(b"\x80\x02" + b"N0" * 1000 + b"N.", compression=zipfile.ZIP_DEFLATED)
+        if message.startswith("byte order"):
+            made = archive(tensor_pickle(), extra={"archive/byteorder": b"middle"})
+        with pytest.raises(RuntimeError, match=message):
+            load(made)
+    with pytest.warns(UserWarning, match="Duplicate name"):
+        twice = archive(b"\x80\x02N.", extra={"archive/data.pkl": b"\x80\x02N."})
+    with pytest.raises(RuntimeError, match="a name stands twice"):
+        load(twice)
+
+
+def test_records_that_overlap_are_encrypted_or_damaged() -> None:
+    good = archive(tensor_pickle(), {"0": bytes(8), "1": bytes(8)}).getvalue()
+    first, second = (good.index(b"PK\x01\x02", good.index(b"PK\x01\x02") + n) for n in (0, 1))
+    overlapping = bytearray(good)
+    overlapping[second + 42 : second + 46] = overlapping[first + 42 : first + 46]
+    encrypted = bytearray(good)
+    encrypted[first + 8] |= 1
+    flipped = bytearray(good)
+    flipped[good.index(bytes(8), good.index(b"data/0")) + 3] ^= 1
+    elsewhere = bytearray(good)
+    elsewhere[second + 42] += 1
+    for content, message in ((overlapping, "overlaps another"), (encrypted, "is encrypted"),
+                             (flipped, "the checksum of its record 'data/0' is wrong"),
+                             (elsewhere, "is not where it should be")):  # fmt: skip
+        with pytest.raises(RuntimeError, match=message):
+            load(io.BytesIO(content))
+
+
+# Damage at random -------------------------------------------------------------------------------------------
+
+
+def contents() -> list[bytes]:
+    """A file of each kind."""
+    value: Any = {"x": minigrad.arange(3.0), "l": [1, (2.5, "t"), {3}], "n": argparse.Namespace(a=1)}
+    made = []
+    for obj in (value, [value, Config()]):
+        buffer = io.BytesIO()
+        save(obj, buffer)
+        made.append(buffer.getvalue())
+    made.append(archive(tensor_pickle(), {"0": bytes(8)}).getvalue())
+    return made
+
+
+def torch_contents() -> list[bytes]:
+    """PyTorch's two kinds."""
+    value = {"x": torch.arange(6.0).reshape(2, 3).T, "p": torch.nn.Parameter(torch.ones(2)), "n": np.ones(2),
+    "d": OrderedDict(a=1)}
+    return [by_torch(value, kind, protocol).getvalue() for kind in KINDS for protocol in (2, 4)]
+
+
+def damage(whole: bytes, rng: Any, count: int) -> None:
+    for _ in range(count):
+        content = bytearray(whole)
+        for _ in range(rng.integers(1, 4)):
+            content[rng.integers(len(content))] = rng.integers(256)
+        if rng.random() < 0.2:
+            del content[rng.integers(len(content)) :]
+        try:
+            load(io.BytesIO(content))
+        except (RuntimeError, EOFError, pickle.UnpicklingError) as error:
+            assert "cannot load the BytesIO" in str(error)
+
+
+def test_damage_gives_an_object_or_an_error_that_names_the_file() -> None:
+    rng = np.random.default_rng(5)
+    for whole in contents():
+        damage(whole, rng, 400)
+
+
+@pytest.mark.parity
+def test_damage_of_pytorchs_files() -> None:
+    rng = np.random.default_rng(6)
+    for whole in torch_contents():
+        damage(whole, rng, 400)
+
+
+@pytest.mark.parity
+def test_damaged_pickles_in_whole_archives() -> None:
+    """The checksums are right here: what is damaged reaches the pickle machine."""
+    rng = np.random.default_rng(7)
+    for whole in torch_contents()[:2]:
+        with zipfile.ZipFile(io.BytesIO(whole)) as opened:
+            pickled = opened.read("archive/data.pkl")
+            names = [name for name in opened.namelist() if "/data/" in name]
+            storages = {name.rpartition("/")[2]: opened.read(name) for name in names}
+        for _ in range(1500):
+            content = bytearray(pickled)
+            for _ in range(rng.integers(1, 4)):
+                content[rng.integers(len(content))] = rng.integers(256)
+            try:
+                load(archive(bytes(content), storages))
+            except (RuntimeError, pickle.UnpicklingError) as error:
+                assert "cannot load the BytesIO" in str(error)

@@ -1,0 +1,211 @@
+"""Pickles made to do harm: nothing they name is called, and none takes the machine's memory or stack."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import os
+import pickle
+import struct
+from collections import OrderedDict
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.serialization import load, safe_globals
+from minigrad.serialization.machine import check_key
+
+from .test_checkpoint import archive, number, tensor_pickle, text
+
+HEAD = b"\x80\x04"
+
+
+def name(module: str, attribute: str) -> bytes:
+    """The instruction that looks a name up."""
+    return f"c{module}\n{attribute}\n".encode()
+
+
+class Evil:
+    """Pickles as a call."""
+
+    def __init__(self, function: Any, *args: Any) -> None:
+        self.told = function, args
+
+    def __reduce__(self) -> Any:
+        return self.told
+
+
+def harm(*args: Any) -> Any:
+    """What pickles of these tests try to call."""
+    raise BaseException(f"a loaded file ran code: {args}")
+
+
+@pytest.fixture(autouse=True)
+def no_code_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``os.system`` is not the real one, should a test fail."""
+    monkeypatch.setattr(os, "system", harm)
+    monkeypatch.setattr(importlib.import_module(os.name), "system", harm)
+
+
+def refused(pickled: bytes) -> None:
+    for made in (archive(pickled, {"0": bytes(8)}), legacy(pickled)):
+        with pytest.raises((pickle.UnpicklingError, RuntimeError), match="cannot load the BytesIO"):
+            load(made)
+
+
+def legacy(pickled: bytes) -> io.BytesIO:
+    """The same object in the format before PyTorch 1.6."""
+    head = [pickle.dumps(part, 2) for part in (0x1950A86A20F9469CFC6C, 1001, {"little_endian": True})]
+    return io.BytesIO(b"".join([*head, pickled, pickle.dumps([], 2)]))
+
+
+def test_the_files_of_these_tests_are_read_where_they_are_harmless() -> None:
+    for make in (archive, legacy):
+        assert load(make(pickle.dumps({"a": [1, OrderedDict(b=2)]}, 4))) == {"a": [1, {"b": 2}]}
+    with pytest.raises(BaseException, match="a loaded file ran code"):
+        load(archive(pickle.dumps(Evil(harm), 4)), weights_only=False)
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "call",
+    [(harm, "echo"), (eval, "1"), (exec, "1"), (getattr, 1, "real"), (print, "x"), (open, "/etc/passwd"),
+     (type, "X", (), {}), (minigrad.load, "x"), (minigrad.Tensor.numpy, 1), (np.load, "x"), (io.BytesIO,
+     b"x")],
+    ids=lambda call: call[0].__name__,
+)  # fmt: skip
+def test_calls(call: Any, protocol: int) -> None:
+    for obj in (Evil(*call), {"model": [OrderedDict(a=Evil(*call))]}, {Evil(*call): 1}):
+        refused(pickle.dumps(obj, protocol))
+
+
+@pytest.mark.parametrize(
+    "names",
+    [("os", "system"), ("posix", "system"), ("builtins", "eval"), ("__builtin__", "eval"), ("builtins",
+    "getattr"),
+     ("builtins", "set.__class__"), ("collections", "OrderedDict.__init__"), ("torch._utils",
+     "_rebuild_tensor_v2.__globals__"),
+     ("torch", "load"), ("torch._utils", "_import_dotted_name"), ("torch.storage", "_load_from_bytes"),
+     ("numpy", "load"),
+     ("numpy", "ndarray.dump"), ("minigrad", "load"), ("minigrad.tensor", "np"), ("copyreg", "add_extension"),
+     ("functools", "partial"), ("operator", "attrgetter"), ("", ""), ("__main__", "x")],
+    ids=lambda names: ".".join(names),
+)  # fmt: skip
+def test_names(names: tuple[str, str]) -> None:
+    refused(HEAD + name(*names) + b".")
+    refused(HEAD + text(names[0]) + text(names[1]) + b"\x93.")
+    refused(HEAD + name(*names) + b")R.")
+    refused(HEAD + name(*names) + b")\x81.")
+
+
+@pytest.mark.parametrize(
+    "pickled",
+    [
+        b"I1\n.", b"S'x'\n.", b"(ios\nsystem\n.", b"(cos\nsystem\nX\x01\x00\x00\x00xo.", b"P1\n.",
+         # protocols 0 and 1
+        b"\x82\x01.", b"\x83\x01\x00.", b"\x84\x01\x00\x00\x00.",  # the registry of extensions
+        b"\x97.", b"N\x98.",  # buffers out of band
+        name("builtins", "list") + b")R.", name("builtins", "object") + b")\x81.", name("builtins",
+        "int") + text("1") + b"\x85R.",
+        name("builtins", "bytearray") + number(10**12) + b"\x85R.", name("builtins",
+        "bytes") + number(10**12) + b"\x85R.",
+        name("torch", "FloatStorage") + b")R.", name("torch", "Tensor") + b")R.", name("torch.nn.parameter",
+        "Parameter") + b")\x81.",
+        name("torch", "device") + text("disk") + b"\x85R.", name("torch", "Size") + text("12") + b"\x85R.",
+        name("collections", "defaultdict") + name("collections", "OrderedDict") + b"\x85R.",
+        name("collections", "OrderedDict") + b")R}" + text("keys") + b"Nsb.",  # a state that hides a method
+        name("collections", "OrderedDict") + b"}" + text("keys") + b"Nsb.",  # a state for a class
+        name("torch._utils", "_rebuild_tensor_v2") + b"}" + text("__code__") + b"Nsb.",  # for a function
+        name("torch._utils", "_rebuild_tensor_v2") + b"N}" + text("__defaults__") + b"Ns\x86b.",
+        tensor_pickle()[2:-1] + b"}" + text("array") + b"Nsb.",  # for a tensor
+        b"]}" + text("x") + b"Nsb.", b"N}b.", b"}Nb.",
+        name("numpy", "dtype") + text("O") + b"\x85R.", name("numpy", "dtype") + text("V8") + b"\x85R.",
+        name("numpy", "dtype") + text("(3,)f8,i4") + b"\x85R.",
+        name("numpy._core.multiarray", "_reconstruct") + name("numpy",
+        "ndarray") + b")C\x01b\x87R(K\x01M\x10'\x85"
+        + name("numpy", "dtype") + text("f8") + b"\x85R\x89C\x00tb.",  # more elements than bytes
+        name("numpy._core.multiarray", "scalar") + name("numpy", "dtype") + text("f8") + b"\x85RC\x01x\x86R.",
+        name("minigrad.backend.dtype", "named") + text("x") + b"\x85R.",
+        name("minigrad.tensor", "_rebuilt") + name("torch", "Tensor") + text("x") + text("cpu") + b"\x89tR.",
+        name("copyreg", "_reconstructor") + name("os", "system") + b"NN\x87R.",
+        name("_codecs", "encode") + text("x") + text("rot13") + b"\x86R.",
+        name("torch._tensor", "_rebuild_from_type_v2") + b"(" + name("builtins", "set") + name("torch",
+        "Tensor") + b")}tR.",
+        name("torch._utils", "_rebuild_parameter") + b"N\x89}\x87R.",
+        b".", b"0.", b"1.", b"(.", b"h\x05.", b"j\xff\xff\xff\xff.", b"a.", b"Ne.", b"Ns.", b"u.", b"(NNNu.",
+        b"R.", b"NNR.",
+        b"Q.", b"NQ.", b"KQQ.", b")Q.", text("storage") + b"Q.", b"\x85.", b"}(NN]u.", b"}]Ns.",
+        b"\x8f(]\x90.", b"(]\x91.",
+        b"\x8b\xff\xff\xff\x7f.", b"\x8b\xff\xff\xff\xff.", b"\x8e\xff\xff\xff\xff\xff\xff\xff\xff.",
+        b"X\xff\xff\xff\xff.", b"\x8d" + b"\xff" * 8,
+        b"\x96" + b"\x7f" * 8, b"\x95" + b"\xff" * 8 + b"\xff", b"T\xff\xff\xff\xff.",
+        b"X\x01\x00\x00\x00\xff.",
+    ],
+    ids=lambda pickled: ascii(pickled)[:60],
+)  # fmt: skip
+def test_pickles_that_make_no_sense_or_harm(pickled: bytes) -> None:
+    refused(HEAD + pickled)
+
+
+def test_indices_and_frames_cost_no_memory() -> None:
+    put = b"r" + struct.pack("<I", 2**32 - 1)
+    made = load(archive(HEAD + b"\x95" + b"\xff" * 8 + text("x") + put + b"0j" + struct.pack("<I",
+    2**32 - 1) + b"."))
+    assert made == "x"
+
+
+def test_depth() -> None:
+    """Lists may hold each other to any depth; a tuple as deep has no hash, which would overflow the stack."""
+    deep = load(archive(HEAD + b"N" + b"\x85" * 20_000 + b"."))
+    for _ in range(20_000):
+        (deep,) = deep
+    assert deep is None
+    for within in (b"N" + b"\x85" * 20_000 + b"Ns", b"(N" + b"\x85" * 50_000 + b"Nu"):
+        refused(HEAD + b"}" + within + b".")
+    refused(HEAD + b"\x8f(N" + b"\x85" * 20_000 + b"\x90.")
+    refused(HEAD + b"(N" + b"\x85" * 20_000 + b"\x91.")
+    listed = b"](N" + b"\x85" * 20_000 + b"e\x85R."
+    for kind in (("builtins", "set"), ("builtins", "frozenset"), ("collections", "Counter")):
+        refused(HEAD + name(*kind) + listed)
+    growing = b"N\x85\x94" + b"".join(b"h" + bytes([i]) + b"h" + bytes([i]) + b"\x86\x94" for i in range(40))
+    refused(HEAD + b"}" + growing + b"Ns.")
+
+
+def test_keys() -> None:
+    for key in (1, "x", (1, (2, frozenset({3}))), (), tuple(range(1000))):
+        check_key(key)
+    nested: Any = ()
+    for _ in range(60):
+        nested = (nested,)
+    with pytest.raises(ValueError, match="a key of tuples within tuples"):
+        check_key(nested)
+
+
+def test_states_go_to_what_was_just_made() -> None:
+    """An array's state is given once: a second would move memory that others look at."""
+    array = pickle.dumps(np.ones(2), 2)[:-1]
+    again = b"(K\x01K\x01\x85" + name("numpy", "dtype") + text("f8") + b"\x85R\x89C\x08" + bytes(8) + b"tb."
+    refused(array + again)
+
+
+class Handy:
+    """A class that a program allows."""
+
+    def __init__(self) -> None:
+        self.x = 1
+
+    @staticmethod
+    def run() -> None:
+        raise BaseException("a method of an allowed class ran")
+
+
+def test_what_is_allowed_is_allowed_alone() -> None:
+    with safe_globals([Handy]):
+        assert load(archive(pickle.dumps(Handy(), 4))).x == 1
+        refused(HEAD + name(Handy.__module__, "Handy.run") + b")R.")
+        refused(HEAD + name(Handy.__module__, "os") + b".")
+        refused(HEAD + name(Handy.__module__, "Handy") + b"}" + text("x") + b"Nsb.")  # a state for the class
+        refused(pickle.dumps([Handy(), Evil(harm, "echo")], 4))
+    refused(pickle.dumps(Handy(), 4))

@@ -1,0 +1,645 @@
+"""save and load: every kind of value, sharing, safetensors of other programs, and all that can go wrong."""
+
+from __future__ import annotations
+
+import argparse
+import copy
+import dataclasses
+import enum
+import io
+import json
+import math
+import os
+import pickle
+import subprocess
+import sys
+import textwrap
+from collections import Counter, OrderedDict, defaultdict, namedtuple
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn, optim
+from minigrad.serialization import load, load_file, safe_globals, save, save_file, source
+from tests.support.parity import torch
+
+
+def host(tensor: Any) -> Any:
+    """A tensor or an array as a NumPy array."""
+    return tensor.detach().cpu().numpy() if isinstance(tensor, minigrad.Tensor) else tensor
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "state.safetensors"
+
+
+def again(obj: Any, path: Path) -> Any:
+    save(obj, path)
+    return load(path)
+
+
+VALUES: list[Any] = [
+    None, True, 3, -(2**70), 0.1, "text with \u00e9, \U0001f600 and \"quotes\"", "", [], {}, (),
+    [1, [2, (3, None)]], {"a": {"b": [1.5, False]}}, {1: "int", "1": "str", 2.5: "float", None: 0, (1,
+    "x"): "tuple", False: "bool"}, ("a",), {"dict": 1, "tensor": "not one", "tuple": [2]}, float("inf"),
+    -float("inf"), 1e-320, 3 + 4j, complex("nan-infj"), b"bytes\xff", bytearray(b"\x00"), b"", 10**5000,
+    -(2**63), 2**63,
+    {1, "a"}, set(), frozenset({(1, 2)}), range(2, 9, 3), OrderedDict(b=1, a=[2]), Counter("aab"),
+    defaultdict(list, {(1, 2): [3]}), defaultdict(None, a=1), {b"k": 1, frozenset([1]): 2, 1 + 2j: 3},
+    argparse.Namespace(lr=0.1, path=None, nested=argparse.Namespace(x=(1,))), SimpleNamespace(a=[1]),
+    minigrad.device("cuda:1"), minigrad.float16, minigrad.Size([2, 3]), np.float32(2.5), np.int64(-1),
+    np.bool_(True),
+    np.str_("text"), "lone \ud800 surrogate", OrderedDict({1: 2}), {"again": 0, "OrderedDict": []},
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
+def test_python_values(value: Any, path: Path) -> None:
+    for found in (again(value, path), again([value, {"x": value}], path)[0], pickled_too(value, path)):
+        assert type(found) is type(value)
+        if value == value:
+            assert found == value
+        if not isinstance(value, int):
+            assert repr(found) == repr(value)
+
+
+def pickled_too(value: Any, path: Path) -> Any:
+    """The same value in a pickle, because of what stands beside it; still read as data."""
+    save([value, Config(1)], path)
+    with safe_globals([Config]):
+        return load(path)[0]
+
+
+def test_nan(path: Path) -> None:
+    assert math.isnan(again(float("nan"), path)) and math.isnan(again([1, np.float64("nan")], path)[1])
+
+
+@pytest.mark.parametrize(
+    "array",
+    [np.arange(6.0).reshape(2, 3).T, np.array(["ab", "c"]), np.array([b"x"]), np.zeros((0, 2), "<U3"),
+    np.ones(2, ">i4"),
+     np.ones((2, 2)) * 1j, np.arange(3, dtype=np.uint32), np.array("2020-01-01", "M8[D]"), np.array(5),
+     np.zeros(70000, np.uint16)],
+    ids=lambda array: str(array.dtype),
+)  # fmt: skip
+def test_numpy_arrays(array: Any, path: Path) -> None:
+    found = again({"a": [array]}, path)["a"][0]
+    assert type(found) is np.ndarray and found.dtype == array.dtype and found.shape == array.shape
+    np.testing.assert_array_equal(found, array)
+    if array.size:
+        found[...] = found  # writable
+
+
+class Config:
+    """A program's own class."""
+
+    def __init__(self, width: int) -> None:
+        self.width = width
+
+
+@dataclasses.dataclass
+class Data:
+    """Another, with slots and a default."""
+
+    __slots__ = ("x", "y")
+    x: Any
+    y: list[int]
+
+
+class Colour(enum.Enum):
+    """A third, made by calling it."""
+
+    RED = 1
+
+
+Point = namedtuple("Point", "x y")
+VALUES_OF_OTHERS = [Config(3), Data(1, [2]), Colour.RED, Point(1, 2)]
+
+
+@pytest.mark.parametrize("value", VALUES_OF_OTHERS, ids=lambda value: type(value).__name__)
+def test_objects_of_a_programs_classes_need_its_word(value: Any, path: Path) -> None:
+    """PyTorch's rule: data loads; classes only with weights_only=False, or where they are said to be safe."""
+    weight = minigrad.ones(2)
+    save({"model": OrderedDict(w=weight, v=weight), "config": value}, path)
+    kind = type(value)
+    with pytest.raises(pickle.UnpicklingError,
+    match=rf"{path.name}: it holds .*\.{kind.__name__}.*weights_only=False"):
+        load(path)
+    with safe_globals([kind]):
+        one = load(path)
+    with pytest.raises(pickle.UnpicklingError):
+        load(path)
+    for found in (one, load(path, weights_only=False)):
+        assert type(found["config"]) is kind
+        if kind is Config:
+            assert vars(found["config"]) == vars(value)
+        else:
+            assert found["config"] == value
+        found["model"]["w"][0] = 5
+        assert found["model"]["v"].tolist() == [5, 1]
+
+
+def test_a_class_under_another_name(path: Path) -> None:
+    save(Config(3), path)
+    serialization = minigrad.serialization
+    try:
+        serialization.add_safe_globals([(Config, f"{Config.__module__}.Config"), Point])
+        assert serialization.get_safe_globals() == [Config, Point]
+        assert load(path).width == 3
+    finally:
+        serialization.clear_safe_globals()
+    assert serialization.get_safe_globals() == []
+    with pytest.raises(TypeError, match="safe globals are classes and functions"):
+        serialization.add_safe_globals(["os.system"])
+
+
+class Tied(nn.Module):
+    """A module whose head is its embedding."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(100, 32)
+        self.head = nn.Linear(32, 100, bias=False)
+        self.head.weight = self.embedding.weight
+        self.register_buffer("steps", minigrad.zeros(1), persistent=False)
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"pickle_protocol": 2}, {"pickle_module": pickle}], ids=str)
+def test_whole_modules_and_optimisers(kwargs: Any, path: Path) -> None:
+    net = Tied()
+    optimiser = optim.AdamW(net.parameters(), lr=0.1)
+    net.head(net.embedding(minigrad.tensor([1]))).sum().backward()
+    optimiser.step()
+    save({"net": net, "optimiser": optimiser, "state": net.state_dict()}, path, **kwargs)
+    with pytest.raises(pickle.UnpicklingError, match=r"\.Tied"):
+        load(path)
+    found = load(path, weights_only=False)
+    twin = found["net"]
+    assert twin.head.weight is twin.embedding.weight is found["optimiser"].param_groups[0]["params"][0]
+    np.testing.assert_array_equal(host(twin.head.weight), host(net.head.weight))
+    found["state"]["head.weight"][0, 0] = 7
+    assert twin.embedding.weight[0, 0].item() == 7
+    assert twin.steps.tolist() == [0] and "steps" not in twin.state_dict()
+    found["state"]["head.weight"][0, 0] = net.head.weight[0, 0].item()
+    for part, stepper in ((net, optimiser), (twin, found["optimiser"])):
+        part.zero_grad()
+        part.head(part.embedding(minigrad.tensor([2]))).sum().backward()
+        stepper.step()
+    np.testing.assert_array_equal(host(twin.head.weight), host(net.head.weight))
+
+
+def test_pickled_modules_of_minigrads_own(path: Path) -> None:
+    net = nn.Sequential(nn.Linear(2, 3), nn.ReLU(), nn.LayerNorm(3))
+    save(net, path)
+    with pytest.raises(pickle.UnpicklingError, match=r"minigrad\.nn\.containers\.Sequential.*state_dict\(\)"):
+        load(path)
+    twin = load(path, weights_only=False)
+    x = minigrad.randn(4, 2)
+    assert twin(x).tolist() == net(x).tolist()
+
+
+def test_tensors_keep_what_was_noted_on_them(path: Path) -> None:
+    x, p = minigrad.ones(2), nn.Parameter(minigrad.ones(2), requires_grad=False)
+    x.note, p.is_bias = ["n"], True
+    for extra in (None, Config(1)):
+        save([x, p, p, x.detach(), extra], path)
+        found = load(path, weights_only=False)
+        assert found[0].note == ["n"] and found[1].is_bias and found[1] is found[2]
+        assert type(found[1]) is nn.Parameter and not found[1].requires_grad
+        found[3][0] = 9
+        assert found[0].tolist() == [9, 1]
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"]
+)
+def test_copies_share_memory_as_their_originals_do(copied: Any, device: str) -> None:
+    net = Tied().to(device)
+    net.head.weight.is_tied = [True]
+    net.head.weight.grad = minigrad.ones(100, 32, device=device)
+    twin, state = copied([net, net.state_dict()])
+    assert twin.head.weight is twin.embedding.weight is not net.head.weight
+    assert twin.head.weight.is_tied == [True] and twin.head.weight.requires_grad
+    if device == "cpu":  # from a GPU, each tensor is copied
+        state["head.weight"][0, 0] = 7
+        assert twin.embedding.weight[0, 0].item() == 7
+    assert net.embedding.weight[0, 0].item() != 7
+    x = minigrad.ones(2, 3, device=device).t()
+    assert copied(x).stride() == x.stride() or device != "cpu"
+
+
+def test_one_object_is_one_again(path: Path) -> None:
+    shared: list[Any] = [1]
+    loop: dict[str, Any] = {"list": shared, "set": {1}}
+    loop["again"] = loop
+    tensor = minigrad.ones(2)
+    found = again([shared, loop, shared, tensor, tensor, tensor.detach()], path)
+    assert found[0] is found[2] is found[1]["list"] and found[1]["again"] is found[1]
+    assert found[3] is found[4] is not found[5]
+    found[3][0] = 4
+    assert found[5].tolist() == [4, 1]
+    twice: list[Any] = [Config(1)]
+    twice.append(twice)
+    save(twice, path)
+    with safe_globals([Config]):
+        assert load(path)[1][0].width == 1
+
+
+def test_file_objects(tmp_path: Path) -> None:
+    for value in ({"x": minigrad.ones(2), "n": [1]}, [minigrad.ones(2), Config(2)]):
+        buffer = io.BytesIO()
+        save(value, buffer)
+        with pytest.raises(EOFError, match=r"the BytesIO: it is empty.*seek\(0\)"):
+            load(buffer)
+        buffer.seek(0)
+        assert len(load(buffer, weights_only=False)) == 2
+        with (tmp_path / "file").open("wb") as file:
+            save(value, file)
+        with (tmp_path / "file").open("rb") as file:
+            assert len(load(file, weights_only=False)) == 2
+        assert len(load(str(tmp_path / "file"), weights_only=False)) == 2
+
+    class Pipe:
+        def __init__(self, content: bytes) -> None:
+            self.read = io.BytesIO(content).read
+
+    assert len(load(Pipe(buffer.getvalue()), weights_only=False)) == 2
+    with pytest.raises(AttributeError, match="save takes a path or a binary file object"):
+        save(1, [])
+    with pytest.raises(AttributeError, match="load takes a path or a binary file object"):
+        load([])
+    with pytest.raises(TypeError, match="binary mode"):
+        load(io.StringIO("text"))
+    with pytest.raises(ValueError, match="f must be a file path in order to use the mmap argument"):
+        load(io.BytesIO(b"x"), mmap=True)
+
+
+def test_mapped_tensors_stay_in_the_file_and_changes_in_memory(path: Path) -> None:
+    save({"x": minigrad.arange(4.0), "i": minigrad.arange(3), "b": minigrad.ones(3) > 0}, path)
+    before = path.read_bytes()
+    found = load(path, mmap=True)
+    found["x"][0] = 9
+    assert found["x"].tolist() == [9, 1, 2, 3] and found["i"].tolist() == [0, 1, 2] and found["b"].all()
+    assert path.read_bytes() == before
+    save({"x": minigrad.zeros(4)}, path)  # replaced, not written over
+    assert found["x"].tolist() == [9, 1, 2, 3]
+
+
+def test_a_model_in_several_files(tmp_path: Path) -> None:
+    save_file({"a": minigrad.ones(2)}, tmp_path / "model-1.safetensors")
+    save_file({"b": minigrad.zeros(1), "c": minigrad.ones(1)}, tmp_path / "model-2.safetensors")
+    index = tmp_path / "model.safetensors.index.json"
+    where = {"b": "model-2.safetensors", "a": "model-1.safetensors", "c": "model-2.safetensors"}
+    index.write_text(json.dumps({"metadata": {}, "weight_map": where}))
+    found = load(index)
+    assert list(found) == ["b", "a", "c"] and found["a"].tolist() == [1, 1]
+    for bad in ({"weight_map": {"a": "../x"}}, {"weight_map": [1]}, {}, {"weight_map": {"a": 3}}):
+        index.write_text(json.dumps(bad))
+        with pytest.raises(RuntimeError, match="not the index of a model in several files"):
+            load(index)
+    index.write_text(json.dumps({"weight_map": {"a": "gone"}}))
+    with pytest.raises(FileNotFoundError):
+        load(index)
+
+
+@pytest.mark.parametrize(
+    "dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
+)
+@pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2)], ids=str)
+def test_tensors(dtype: str, shape: tuple[int, ...], path: Path, device: str) -> None:
+    array = np.asarray(np.random.default_rng(0).integers(0, 2, shape)).astype(dtype)
+    given = minigrad.tensor(array, device=device)
+    found = again({"x": given}, path)["x"]
+    assert found.dtype is given.dtype and found.shape == given.shape and found.device.type == device
+    np.testing.assert_array_equal(host(found), array)
+    assert load(path, map_location="cpu")["x"].device.type == "cpu"
+    assert load(path, map_location=device)["x"].device.type == device
+    assert load_file(path, device)["x"].device.type == device
+
+
+def test_views_arrays_and_parameters(path: Path) -> None:
+    x = minigrad.arange(12.0).reshape(3, 4)
+    value = [
+        x.T,
+        x[:, 1],
+        nn.Parameter(x[0]),
+        minigrad.ones(2, requires_grad=True),
+        x.numpy()[1],
+        x.sum(0) * 2,
+    ]
+    found = again(value, path)
+    for a, b in zip(found, value, strict=True):
+        np.testing.assert_array_equal(host(a), host(b))
+    assert isinstance(found[2], nn.Parameter) and found[2].requires_grad
+    assert found[3].requires_grad and type(found[3]) is minigrad.Tensor
+    assert type(found[4]) is np.ndarray
+    assert not found[5].requires_grad
+    found[0][0, 0] = 5  # writable, and its own
+
+
+def test_shared_tensors_are_written_once_and_shared_again(path: Path, device: str) -> None:
+    net = Tied().to(device)
+    found = again({"model": net.state_dict(), "weight": net.head.weight}, path)
+    assert path.stat().st_size < 1.3 * net.head.weight.nbytes
+    one, two = found["model"]["embedding.weight"], found["model"]["head.weight"]
+    one[0, 0] = 7
+    assert two[0, 0].item() == 7 and found["weight"][0, 0].item() == 7
+    net.load_state_dict(found["model"])
+    assert net.head.weight is net.embedding.weight
+
+
+def test_what_was_one_parameter_is_one_again(path: Path) -> None:
+    p = nn.Parameter(minigrad.ones(2))
+    found = again([p, {"same": p}, p.detach()], path)
+    assert found[0] is found[1]["same"] and isinstance(found[0], nn.Parameter)
+    assert type(found[2]) is minigrad.Tensor and not found[2].requires_grad
+    found[2][0] = 5
+    assert found[0][0].item() == 5
+
+
+def test_a_flat_state_dict_is_a_file_for_everyone(path: Path) -> None:
+    from safetensors.numpy import load_file as read
+
+    state = nn.Linear(3, 2).state_dict()
+    save(state, path)
+    arrays = read(path)
+    assert set(arrays) == {"weight", "bias"}
+    np.testing.assert_array_equal(arrays["weight"], state["weight"].numpy())
+
+
+@pytest.mark.parity
+def test_pytorch_reads_our_state_dicts(path: Path) -> None:
+    from safetensors.torch import load_file as read
+
+    ours, theirs = nn.TransformerEncoderLayer(8, 2, 16), torch.nn.TransformerEncoderLayer(8, 2, 16)
+    save(ours.state_dict(), path)
+    theirs.load_state_dict(read(path))
+    save({"model": ours.state_dict(), "step": 3}, path)
+    for name, value in theirs.state_dict().items():
+        np.testing.assert_array_equal(value.numpy(), ours.state_dict()[name].numpy())
+        np.testing.assert_array_equal(value.numpy(), read(path)[f"model.{name}"].numpy())
+
+
+def test_names_that_meet(path: Path) -> None:
+    one, two, three = (minigrad.tensor([float(i)]) for i in range(3))
+    found = again({"a.b": one, "a": {"b": two}, "__metadata__": three}, path)
+    assert [found["a.b"].item(), found["a"]["b"].item(), found["__metadata__"].item()] == [0, 1, 2]
+    assert again(one, path).item() == 0
+
+
+def test_a_checkpoint_goes_on_exactly(path: Path, device: str) -> None:
+    def batch(step: int) -> Any:
+        return minigrad.tensor(
+            np.random.default_rng(step).standard_normal((4, 3)).astype(np.float32), device=device
+        )
+
+    def train(net: Any, optimiser: Any, schedule: Any, steps: range) -> None:
+        for step in steps:
+            optimiser.zero_grad()
+            nn.functional.dropout(net(batch(step)), 0.3).square().sum().backward()
+            optimiser.step()
+            schedule.step()
+
+    def made() -> tuple[Any, Any, Any]:
+        net = nn.Sequential(nn.Linear(3, 8), nn.GELU(), nn.Linear(8, 2)).to(device)
+        optimiser = optim.AdamW(net.parameters(), lr=0.01)
+        return net, optimiser, optim.lr_scheduler.CosineAnnealingLR(optimiser, 20)
+
+    first = made()
+    train(*first, range(5))
+    state = {"net": first[0].state_dict(), "optimiser": first[1].state_dict(),
+             "schedule": first[2].state_dict(), "step": 5,
+             "random": minigrad.default_generator.get_state()}  # fmt: skip
+    save(state, path)
+    train(*first, range(5, 10))
+
+    second = made()
+    found = load(path)
+    for part, name in zip(second, ("net", "optimiser", "schedule"), strict=True):
+        part.load_state_dict(found[name])
+    minigrad.default_generator.set_state(found["random"])
+    train(*second, range(found["step"], 10))
+    for a, b in zip(first[0].parameters(), second[0].parameters(), strict=True):
+        np.testing.assert_array_equal(host(a), host(b))
+
+
+# What cannot be saved --------------------------------------------------------------------------------------
+
+
+def test_what_cannot_be_saved_is_named(path: Path) -> None:
+    save(1, path)
+    for value in ({"a": [lambda: 1]}, {"a": [(i for i in ())]}):
+        with pytest.raises((TypeError, AttributeError, pickle.PicklingError)) as caught:
+            save(value, path)
+        assert any("state['a'][0]: a builtins." in note for note in caught.value.__notes__)
+    assert load(path) == 1
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+# Files that cannot be written ------------------------------------------------------------------------------
+
+
+def test_a_failure_leaves_the_old_file_and_nothing_else(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    save({"x": minigrad.ones(3)}, path)
+
+    def broken(*args: Any) -> None:
+        raise OSError("disk on fire")
+
+    for name in ("fsync", "replace"):
+        with monkeypatch.context() as patch:
+            patch.setattr(source.os, name, broken)
+            with pytest.raises(OSError, match="disk on fire"):
+                save({"x": minigrad.zeros(3)}, path)
+    assert load(path)["x"].tolist() == [1, 1, 1]
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="limits of processes are POSIX's")
+def test_a_full_disk_leaves_the_old_file(path: Path) -> None:
+    save({"x": minigrad.ones(3)}, path)
+    program = f"""
+        import resource, minigrad
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+        try:
+            minigrad.save({{"x": minigrad.zeros(1_000_000)}}, {str(path)!r})
+        except OSError as error:
+            print(error)
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False,
+        cwd=Path.cwd(), env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+    )  # fmt: skip
+    assert str(path) in done.stdout, done.stderr
+    assert load(path)["x"].tolist() == [1, 1, 1]
+    assert [p.name for p in path.parent.iterdir()] == [path.name]
+
+
+def test_where_nothing_can_be_written(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        save(1, tmp_path / "missing" / "x")
+    with pytest.raises(FileNotFoundError):
+        save(Config(1), tmp_path / "missing" / "x")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="modes and links are POSIX's")
+def test_modes_and_links(tmp_path: Path) -> None:
+    file, link = tmp_path / "file", tmp_path / "link"
+    before = os.umask(0o027)
+    try:
+        save(1, file)
+    finally:
+        os.umask(before)
+    assert file.stat().st_mode & 0o777 == 0o640
+    file.chmod(0o600)
+    link.symlink_to(file)
+    save(2, link)
+    assert link.is_symlink() and load(file) == 2 and file.stat().st_mode & 0o777 == 0o600
+
+
+# Files that cannot be read ---------------------------------------------------------------------------------
+
+
+def test_missing_files(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        load(tmp_path / "missing")
+
+
+def test_every_truncation_is_told(path: Path) -> None:
+    save({"x": minigrad.arange(5.0), "n": 3}, path)
+    whole = path.read_bytes()
+    for length in range(len(whole)):
+        path.write_bytes(whole[:length])
+        with pytest.raises(RuntimeError, match=r"load .*state\.safetensors: it .*What to do: "):
+            load(path)
+
+
+def test_damage_never_crashes_or_lies_about_the_structure(path: Path) -> None:
+    """Any single byte of the header changed: an error that names the file, or a file that is still one."""
+    save({"x": minigrad.arange(5.0), "n": [3, (4.5, None)]}, path)
+    whole = bytearray(path.read_bytes())
+    for i in range(8 + int.from_bytes(whole[:8], "little")):
+        for change in (0x01, 0x80):
+            damaged = whole.copy()
+            damaged[i] ^= change
+            path.write_bytes(damaged)
+            try:
+                load(path)
+            except RuntimeError as error:
+                assert str(path) in str(error)
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"short", r"too short for a safetensors file \(5 bytes\)"),
+        (b"hello, this is a text file and no tensors at all", "not a file of tensors"),
+        (pickle.dumps({"a": 1}), "a Python pickle, but no checkpoint.*pickle.load it"),
+        (pickle.dumps([1, 2], protocol=2), "a Python pickle, but no checkpoint"),
+        (b'{"a": 1}', "not the index of a model"),
+        (b"\x89PNG\r\n\x1a\n" + bytes(100), "not a file of tensors"),
+        ((2**63).to_bytes(8, "little") + bytes(50), "not a file of tensors"),
+        (b"PK\x03\x04" + bytes(100), "damaged or truncated zip archive"),
+    ],
+)
+def test_foreign_files(content: bytes, message: str, path: Path) -> None:
+    path.write_bytes(content)
+    with pytest.raises(RuntimeError, match=message):
+        load(path)
+
+
+def with_description(path: Path, description: Any) -> None:
+    from safetensors.numpy import save_file as write
+
+    write({"x": np.ones(2), "i": np.ones(2, np.int64)}, path, metadata={"minigrad": json.dumps(description)})
+
+
+@pytest.mark.parametrize(
+    ("description", "message"),
+    [
+        ({"version": 3, "tree": 1}, r"newer minigrad \(format 3\)"),
+        ({"version": 1}, "makes no sense"),
+        ([], "makes no sense"),
+        ({"version": 1, "tree": {"tensor": "y"}}, "makes no sense"),
+        ({"version": 1, "tree": {"unknown": 1}}, "makes no sense"),
+        ({"version": 1, "tree": {"items": [[{"dict": {}}, 1]]}}, "makes no sense"),
+        ({"version": 2, "tree": {}}, "makes no sense"),
+        ({"version": 2, "tree": {"again": 0}}, "makes no sense"),
+        ({"version": 2, "tree": {"tensor": "x", "attributes": [["array", 1]]}}, "makes no sense"),
+        ({"version": 2, "tree": {"tensor": "x", "attributes": [["backward", 1]]}}, "makes no sense"),
+        ({"version": 2, "tree": {"tensor": "i", "requires_grad": True}}, "makes no sense"),
+        ({"version": 2, "tree": {"OrderedDict": [], "attributes": [["items", 1]]}}, "makes no sense"),
+        ({"version": 2, "tree": {"ndarray": {"dtype": "|O8", "shape": [1], "data": ""}}}, "makes no sense"),
+        ({"version": 2, "tree": {"ndarray": {"dtype": "<f8", "shape": [9], "data": "AAAA"}}},
+        "makes no sense"),
+        ({"version": 2, "tree": {"defaultdict": "eval", "items": []}}, "makes no sense"),
+    ],
+)
+def test_descriptions_that_make_no_sense(description: Any, message: str, path: Path) -> None:
+    with_description(path, description)
+    with pytest.raises(RuntimeError, match=message):
+        load(path)
+
+
+def test_nothing_loaded_can_run_code(path: Path) -> None:
+    """A description is data: whatever it holds becomes plain values."""
+    with_description(
+        path, {"version": 1, "tree": {"dict": {"__class__": "os.system", "__reduce__": ["echo", "x"]}}}
+    )
+    assert load(path) == {"__class__": "os.system", "__reduce__": ["echo", "x"]}
+
+
+# Other programs' files -------------------------------------------------------------------------------------
+
+
+def test_files_of_pytorch(path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    from safetensors.torch import save_file as write
+
+    values = {
+        "a": torch.randn(2, 3),
+        "b": torch.randn(5).bfloat16(),
+        "c": torch.tensor(3),
+        "d": torch.ones(2, 2).half(),
+    }
+    write(values, path, metadata={"format": "pt"})
+    found = load(path)
+    assert sorted(found) == ["a", "b", "c", "d"]
+    for name, value in values.items():
+        expected = value.float() if value.dtype is torch.bfloat16 else value
+        assert found[name].dtype.name == str(expected.dtype).removeprefix("torch.")
+        np.testing.assert_array_equal(found[name].numpy(), expected.numpy())
+    write({"f8": torch.zeros(2).to(torch.float8_e4m3fn)}, path)
+    with pytest.raises(RuntimeError, match="holds 'f8' of dtype F8_E4M3"):
+        load(path)
+
+
+def test_files_for_pytorch(path: Path) -> None:
+    pytest.importorskip("torch")
+    from safetensors.torch import load_file as read
+
+    save_file({"w": minigrad.arange(6.0).reshape(2, 3).T}, path, metadata={"by": "minigrad"})
+    assert read(path)["w"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    assert load_file(path)["w"].tolist() == [[0, 3], [1, 4], [2, 5]]
+    with pytest.raises(TypeError, match="'w' is a list"):
+        save_file({"w": [1]}, path)
+
+
+def test_arguments_of_pytorchs(path: Path) -> None:
+    minigrad.save({"x": minigrad.ones(1)}, path)
+    for where in (None, "cpu", minigrad.device("cpu"), {"cuda:0": "cpu"}, lambda storage, place: storage):
+        assert minigrad.load(path, map_location=where, weights_only=False)["x"].device.type == "cpu"
+    assert minigrad.load(path, lambda storage, place: storage, pickle)["x"].tolist() == [1]
+    with pytest.raises(RuntimeError, match="pickle_module cannot be used with weights_only=True"):
+        minigrad.load(path, pickle_module=pickle, weights_only=True)
+
+
+def test_safetensors_is_imported_only_when_it_is_needed() -> None:
+    program = "import sys, minigrad, minigrad.serialization; assert 'safetensors' not in sys.modules"
+    subprocess.run(
+        [sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())}
+    )

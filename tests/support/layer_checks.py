@@ -1,0 +1,76 @@
+"""One layer in both libraries: state dict, results, gradients of both orders, repr, first numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import minigrad
+from minigrad import nn
+
+from .parity import assert_close, gradients, host, listed, ours, torch
+from .twins import compare_gradients, pair, twinned
+
+Make = Callable[[Any], Any]
+
+
+def check_layer(make: Make, shape: tuple[int, ...], device: str, second: bool = True) -> None:
+    """``make(nn)`` gives the same as ``make(torch.nn)`` from the same state, and changes it alike."""
+    mine, other = twinned(make(nn), make(torch.nn), device)
+    assert repr(mine) == repr(other)
+    rng = np.random.default_rng(0)
+    x, tx = pair(rng.standard_normal(shape) * 2, device, requires_grad=True)
+    out, expected = listed(mine(x)), listed(other(tx))
+    for f, e in zip(out, expected, strict=True):
+        assert_close(f, e, what="output")
+        assert e.dtype.is_floating_point or f.dtype.name == str(e.dtype).removeprefix("torch.")
+        assert f.is_contiguous()
+    g, tg = pair(rng.standard_normal(host(out[0]).shape), device, requires_grad=True)
+    out[0].backward(g, retain_graph=True)
+    expected[0].backward(tg, retain_graph=True)
+    assert_close(x.grad, tx.grad, what="gradient of the input")
+    compare_gradients(mine, other)
+    for (name, f), (told, e) in zip(mine.state_dict().items(), other.state_dict().items(), strict=True):
+        assert name == told
+        assert_close(f, e, what=name)
+    if second:
+        _check_second(mine, other, (out[0], x, g), (expected[0], tx, tg), device)
+
+
+def _check_second(mine: Any, other: Any, ours_: Any, theirs_: Any, device: str) -> None:
+    """The gradients of a random sum of the first-order gradients."""
+    found = []
+    for module, (out, x, g) in ((mine, ours_), (other, theirs_)):
+        inputs = [x, *module.parameters()]
+        first = gradients([out], inputs, [g], create_graph=True)
+        rng = np.random.default_rng(1)
+        drawn = [np.asarray(rng.standard_normal(tuple(f.shape))) for f in first]
+        v = [ours(d, device=device) if module is mine else torch.from_numpy(d) for d in drawn]
+        kept = [(f, d) for f, d in zip(first, v, strict=True) if f.requires_grad]
+        found.append(gradients([f for f, _ in kept], [*inputs, g], [d for _, d in kept]))
+    for f, e in zip(*found, strict=True):
+        assert_close(f, e, 1e-9, "second order")
+
+
+def check_float32(make: Make, shape: tuple[int, ...], device: str) -> None:
+    """A layer in float32 gives float32, in the result and in every gradient."""
+    layer = make(nn).to(device)
+    x = ours(np.random.default_rng(0).standard_normal(shape).astype(np.float32), True, device)
+    out = listed(layer(x))[0]
+    out.sum().backward()
+    assert out.dtype is minigrad.float32
+    assert x.grad is not None and x.grad.dtype is minigrad.float32
+    assert all(p.grad is not None and p.grad.dtype is minigrad.float32 for p in layer.parameters())
+
+
+def check_first_numbers(make: Make) -> None:
+    """After the same seed a new layer holds PyTorch's numbers."""
+    minigrad.manual_seed(7)
+    torch.manual_seed(7)
+    mine, other = make(nn).state_dict(), make(torch.nn).state_dict()
+    assert list(mine) == list(other)
+    for name, expected in other.items():
+        np.testing.assert_allclose(host(mine[name]), host(expected), rtol=1e-6, atol=3e-7, err_msg=name)
+        assert mine[name].dtype.name == str(expected.dtype).removeprefix("torch.")

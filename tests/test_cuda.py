@@ -1,0 +1,64 @@
+"""torch.cuda's names on machines without a GPU: what PyTorch answers there, or what to install."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from minigrad import cuda
+from tests.support.parity import torch
+
+pytestmark = pytest.mark.skipif(cuda.is_available(), reason="this machine has a GPU")
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("call", [
+    "is_available()", "device_count()", "manual_seed(1)", "manual_seed_all(1)", "seed()", "seed_all()",
+    "empty_cache()", "set_device(-1)", "memory_allocated()", "max_memory_allocated()", "memory_reserved()",
+    "max_memory_reserved()", "is_bf16_supported()", "is_initialized()", "get_rng_state_all()",
+    "set_rng_state_all([])", "get_arch_list()", "len(memory_stats())",
+])  # fmt: skip
+def test_harmless_calls_answer_as_pytorch(call: str) -> None:
+    if call.startswith("len"):
+        assert len(cuda.memory_stats()) == len(torch.cuda.memory_stats())
+        return
+    assert eval(f"cuda.{call}", {"cuda": cuda}) == eval(f"cuda.{call}", {"cuda": torch.cuda})
+
+
+@pytest.mark.parametrize("call", [
+    lambda: cuda.synchronize(), lambda: cuda.current_device(), lambda: cuda.get_device_name(0),
+    lambda: cuda.get_device_properties(0), lambda: cuda.get_device_capability(), lambda: cuda.mem_get_info(),
+    lambda: cuda.get_rng_state(), lambda: cuda.set_device(0), lambda: cuda.init(),
+    lambda: cuda.initial_seed(), lambda: cuda.set_per_process_memory_fraction(0.5),
+    lambda: cuda.device(0).__enter__(),
+])  # fmt: skip
+def test_what_needs_a_gpu_says_what_to_install(call: Any) -> None:
+    with pytest.raises(RuntimeError, match=r"pip install cupy|nvidia-smi"):
+        call()
+
+
+def test_contexts_that_change_nothing() -> None:
+    with cuda.device(-1), cuda.device(None), cuda.device_of(mg.ones(1)):
+        pass
+    cuda.reset_peak_memory_stats()
+    cuda.ipc_collect()
+    assert cuda.memory_summary() == "no GPU"
+
+
+def test_a_device_that_is_not_a_gpu() -> None:
+    with pytest.raises(ValueError, match="Expected a cuda device, but got: cpu"):
+        cuda.set_device("cpu")
+
+
+def test_the_seed_of_masks() -> None:
+    def draw() -> list[bool]:
+        return mg.nn.functional.dropout(mg.ones(100), 0.5).tolist()
+
+    cuda.manual_seed(3)
+    first = draw()
+    cuda.manual_seed(3)
+    assert draw() == first
+    cuda.seed()
+    assert draw() != first

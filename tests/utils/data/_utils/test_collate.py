@@ -1,0 +1,133 @@
+"""Batches out of examples: PyTorch's types, dtypes and values."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, UserDict, namedtuple
+from collections.abc import Callable
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.utils.data import default_collate, default_convert
+from minigrad.utils.data._utils.collate import collate, default_collate_fn_map
+from tests.support.parity import torch
+
+Point = namedtuple("Point", "x y")
+
+
+class Tagged(dict[str, Any]):
+    """A dict with something of its own."""
+
+    tag = "none"
+
+
+def tagged(tag: str, **values: Any) -> Tagged:
+    made = Tagged(values)
+    made.tag = tag
+    return made
+
+
+BATCHES: dict[str, Callable[[Any], list[Any]]] = {
+    "tensors": lambda t: [t.tensor([1.0, 2]), t.tensor([3.0, 4])],
+    "tensors of no axes": lambda t: [t.tensor(1), t.tensor(2)],
+    "empty tensors": lambda t: [t.zeros(0, 2), t.zeros(0, 2)],
+    "bool tensors": lambda t: [t.tensor([True]), t.tensor([False])],
+    "floats": lambda t: [1.5, 2.5],
+    "ints": lambda t: [1, 2],
+    "bools": lambda t: [True, False],
+    "text": lambda t: ["a", "bc"],
+    "bytes": lambda t: [b"a", b"bc"],
+    **{f"numpy {d}": lambda t, d=d: [np.ones(2, d), np.zeros(2, d)]
+       for d in ("float64", "float32", "int32", "bool")},
+    **{f"numpy number {d}": lambda t, d=d: [np.dtype(d).type(1), np.dtype(d).type(0)]
+       for d in ("float64", "float32", "int64", "uint8", "bool")},
+    "dicts": lambda t: [{"x": 1, "y": "a"}, {"y": "b", "x": 2}],
+    "ordered dicts": lambda t: [OrderedDict(x=1), OrderedDict(x=2)],
+    "user dicts": lambda t: [UserDict(x=1), UserDict(x=2)],
+    "read-only mappings": lambda t: [MappingProxyType({"x": 1}), MappingProxyType({"x": 2})],
+    "tuples": lambda t: [(1, "a", t.zeros(2)), (2, "b", t.ones(2))],
+    "named tuples": lambda t: [Point(1, 2.0), Point(3, 4.0)],
+    "lists": lambda t: [[1, 2.0], [3, 4.0]],
+    "ranges": lambda t: [range(2), range(2)],
+    "nested": lambda t: [{"a": [(1, {"b": t.zeros(1)})]}, {"a": [(2, {"b": t.ones(1)})]}],
+    "empty tuples": lambda t: [(), ()],
+    "one example": lambda t: [(t.zeros(2), 1)],
+}  # fmt: skip
+
+
+def told(value: Any) -> Any:
+    """A batch of either library with tensors as dtype and list."""
+    if hasattr(value, "detach"):
+        return (str(value.dtype).rpartition(".")[2], list(value.shape), value.tolist())
+    if hasattr(value, "items"):
+        return (type(value), {key: told(item) for key, item in value.items()})
+    if isinstance(value, (list, tuple, range)):
+        return (type(value), [told(item) for item in value])
+    return (type(value), value.tolist() if isinstance(value, np.generic) else value)
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_default_collate_is_pytorchs(name: str) -> None:
+    found = default_collate(BATCHES[name](minigrad))
+    expected = torch.utils.data.default_collate(BATCHES[name](torch))
+    assert told(found) == told(expected)
+
+
+@pytest.mark.parametrize("name", BATCHES)
+def test_default_convert_is_pytorchs(name: str) -> None:
+    for ours, theirs in zip(BATCHES[name](minigrad), BATCHES[name](torch), strict=True):
+        assert told(default_convert(ours)) == told(torch.utils.data.default_convert(theirs))
+
+
+def test_a_mapping_keeps_what_it_knows() -> None:
+    batch = default_collate([tagged("first", x=1), tagged("second", x=2)])
+    assert isinstance(batch, Tagged) and batch.tag == "first" and batch["x"].tolist() == [1, 2]
+
+
+def test_stacking_makes_memory_of_its_own() -> None:
+    array = np.zeros(2)
+    batch = default_collate([array])
+    array[0] = 5
+    assert batch.tolist() == [[0.0, 0.0]]
+
+
+class Own:
+    """A type that default_collate does not know."""
+
+
+class OwnChild(Own):
+    """A type derived from it."""
+
+
+def test_functions_of_ones_own() -> None:
+    def count(batch: Any, *, collate_fn_map: Any = None) -> Any:
+        return len(batch)
+
+    both = {**default_collate_fn_map, Own: count}
+    assert collate([(Own(), 1), (OwnChild(), 2)], collate_fn_map=both)[0] == 2
+    assert collate([[Own()]], collate_fn_map={Own: count}) == [1]
+
+
+WRONG: list[tuple[list[Any], type[Exception], str]] = [
+    ([None], TypeError, "NoneType"),
+    ([Own()], TypeError, "Own"),
+    ([np.array(["a"])], TypeError, "<U1"),
+    ([np.array([None])], TypeError, "object"),
+    ([[1], [1, 2]], RuntimeError, "equal size"),
+    ([{"x": 1}, {"y": 1}], KeyError, "x"),
+    ([], IndexError, "out of range"),
+]
+
+
+@pytest.mark.parametrize(("batch", "error", "text"), WRONG)
+def test_what_cannot_be_put_together(batch: list[Any], error: type[Exception], text: str) -> None:
+    with pytest.raises(error, match=text):
+        default_collate(batch)
+
+
+def test_tensors_of_different_shapes() -> None:
+    with pytest.raises(RuntimeError):
+        default_collate([minigrad.zeros(2), minigrad.zeros(3)])

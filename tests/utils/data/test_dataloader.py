@@ -1,0 +1,448 @@
+"""DataLoader: PyTorch's batches from the same seed, here and in workers; workers that fail, and their end."""
+
+from __future__ import annotations
+
+import gc
+import multiprocessing
+import os
+import random
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset, get_worker_info
+from tests.support.parity import torch
+
+ROOT = Path(__file__).parents[3]
+pytestmark = [
+    pytest.mark.skipif(not hasattr(os, "fork"), reason="datasets of this file reach workers by fork"),
+    pytest.mark.filterwarnings("ignore:This DataLoader will create:UserWarning"),  # PyTorch, of few CPUs
+]
+
+
+class Examples(Dataset[Any]):
+    """``make(i)``, or i."""
+
+    def __init__(self, size: int, make: Callable[[int], Any] = lambda i: i) -> None:
+        self.size, self.make = size, make
+
+    def __getitem__(self, index: int) -> Any:
+        return self.make(index)
+
+    def __len__(self) -> int:
+        return self.size
+
+
+class Stream(IterableDataset[int]):
+    """0, 1, 2, ...; in workers every worker's own part, if ``shared``. ``told`` is what len() says."""
+
+    def __init__(self, size: int, shared: bool = False, told: int | None = None) -> None:
+        self.size, self.shared, self.told = size, shared, told
+
+    def __iter__(self) -> Iterator[int]:
+        info = get_worker_info()
+        first, step = (info.id, info.num_workers) if info and self.shared else (0, 1)
+        yield from range(first, self.size, step)
+
+    def __len__(self) -> int:
+        if self.told is None:
+            raise TypeError("no length")
+        return self.told
+
+
+def plain(batch: Any) -> Any:
+    """A batch of either library as Python's values."""
+    if isinstance(batch, (list, tuple)):
+        return [plain(part) for part in batch]
+    return batch.tolist() if hasattr(batch, "tolist") else batch
+
+
+@pytest.fixture(autouse=True)
+def no_orphans() -> Iterator[None]:
+    """After each test no worker is left."""
+    yield
+    if multiprocessing.active_children():
+        gc.collect()
+    assert not multiprocessing.active_children()
+
+
+# The same seed -------------------------------------------------------------------------------------------
+
+OPTIONS: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
+    "shuffled": lambda d, g: {"batch_size": 4, "shuffle": True},
+    "in order": lambda d, g: {"batch_size": 4},
+    "whole batches": lambda d, g: {"batch_size": 4, "shuffle": True, "drop_last": True},
+    "single": lambda d, g: {"batch_size": None, "shuffle": True},
+    "sampler": lambda d, g: {"batch_size": 3, "sampler": d.RandomSampler(range(13), True, 40, generator=g)},
+    "single, sampler": lambda d, g: {"batch_size": None, "sampler": d.SubsetRandomSampler([3, 4, 5], g)},
+    "weighted": lambda d, g: {"batch_size": 2, "sampler": d.WeightedRandomSampler([1, 2, 0.5], 7, True, g)},
+    "batch sampler": lambda d, g: {"batch_sampler": d.BatchSampler(d.RandomSampler(range(13)), 5, False)},
+    "list of batches": lambda d, g: {"batch_sampler": [[1, 2], [3], [0, 0, 12]]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", OPTIONS)
+@pytest.mark.parametrize("own", [False, True], ids=["default generator", "own generator"])
+@pytest.mark.parametrize("workers", ["0", "2", "2 that stay"])
+def test_same_seed_same_batches(name: str, own: bool, workers: str) -> None:
+    """Over epochs, one of them left early, with other draws between, and with draws inside workers."""
+
+    def batches(library: Any) -> list[Any]:
+        def example(i: int) -> Any:
+            return i, random.random(), np.random.rand(), library.rand(1)
+
+        library.manual_seed(7)
+        random.seed(1)
+        np.random.seed(1)
+        generator = library.Generator().manual_seed(9) if own else None
+        d = library.utils.data
+        loader = d.DataLoader(
+            Examples(13, example), num_workers=int(workers[0]), persistent_workers="stay" in workers,
+            generator=generator, **OPTIONS[name](d, generator),
+        )  # fmt: skip
+        found: list[Any] = [len(loader)]
+        for epoch in range(3):
+            for i, batch in enumerate(loader):
+                found += [plain(batch), library.rand(1).item()]
+                if own and i == 1:
+                    found.append(library.rand(1, generator=generator).item())
+                if epoch == 1 and i == 2:
+                    break
+            found.append(library.rand(1).item())
+        return found
+
+    assert batches(minigrad) == batches(torch)
+
+
+def test_many_epochs_follow_pytorch() -> None:
+    def order(library: Any) -> list[Any]:
+        library.manual_seed(1234)
+        loader = library.utils.data.DataLoader(range(101), batch_size=10, shuffle=True)
+        return [plain(batch) for _ in range(20) for batch in loader]
+
+    assert order(minigrad) == order(torch)
+
+
+@pytest.mark.parametrize("workers", [0, 2, 3])
+@pytest.mark.parametrize("shared", [False, True], ids=["all", "parts"])
+@pytest.mark.parametrize("name", ["in threes", "whole threes", "single"])
+def test_streams_are_pytorchs(workers: int, shared: bool, name: str) -> None:
+    batch: dict[str, Any] = {
+        "in threes": {"batch_size": 3}, "whole threes": {"batch_size": 3, "drop_last": True},
+        "single": {"batch_size": None},
+    }[name]  # fmt: skip
+
+    def batches(library: Any) -> list[Any]:
+        info = library.utils.data.get_worker_info
+
+        class OneStream(library.utils.data.IterableDataset):  # type: ignore[misc]
+            def __iter__(self) -> Iterator[int]:
+                told = info()
+                return iter(range(*((told.id, 20, told.num_workers) if told and shared else (20,))))
+
+        loader = library.utils.data.DataLoader(OneStream(), num_workers=workers, **batch)
+        return [plain(b) for _ in range(2) for b in loader]
+
+    found, expected = batches(minigrad), batches(torch)
+    if workers == 3:  # PyTorch's order then depends on which worker ends first
+        found, expected = sorted(found, key=repr), sorted(expected, key=repr)
+    assert found == expected
+
+
+# What it is made of --------------------------------------------------------------------------------------
+
+
+def test_attributes() -> None:
+    loader = DataLoader(range(5), batch_size=2, shuffle=True, drop_last=True)
+    assert len(loader) == 2 and loader.batch_size == 2 and loader.drop_last and loader.num_workers == 0
+    assert type(loader.sampler).__name__ == "RandomSampler" and loader.prefetch_factor is None
+    assert type(loader.batch_sampler).__name__ == "BatchSampler" and len(iter(loader)) == 2
+    loader.num_workers = 1  # may still change
+    for name in ("batch_size", "sampler", "batch_sampler", "drop_last", "dataset"):
+        with pytest.raises(ValueError, match=f"{name} attribute should not be set"):
+            setattr(loader, name, getattr(loader, name))
+    with pytest.raises(NotImplementedError, match="cannot be pickled"):
+        iter(DataLoader(range(5))).__getstate__()  # type: ignore[attr-defined]
+
+
+def test_tensors_and_a_collate_fn_of_ones_own() -> None:
+    x = minigrad.arange(6.0).reshape(3, 2)
+    batches = list(DataLoader(TensorDataset(x, minigrad.arange(3)), batch_size=2))
+    assert [[part.tolist() for part in batch] for batch in batches] == [
+        [[[0, 1], [2, 3]], [0, 1]], [[[4, 5]], [2]]]  # fmt: skip
+    assert list(DataLoader(range(5), batch_size=2, collate_fn=sum)) == [1, 5, 4]
+
+
+def test_datasets_that_give_many_at_once() -> None:
+    class Many(Examples):
+        def __getitems__(self, indices: list[int]) -> list[int]:
+            return [-i for i in indices]
+
+    assert plain(list(DataLoader(Many(3), batch_size=2))) == [[0, -1], [-2]]
+    assert plain(list(DataLoader(Many(2), batch_size=None))) == [0, 1]
+
+
+def test_lengths_of_streams() -> None:
+    assert len(DataLoader(Stream(5, told=5), batch_size=2)) == 3
+    assert len(DataLoader(Stream(5, told=5), batch_size=2, drop_last=True)) == 2
+    assert len(DataLoader(Stream(5, told=5), batch_size=None)) == 5
+    with pytest.raises(TypeError, match="no length"):
+        len(DataLoader(Stream(5)))
+
+
+def test_a_stream_longer_than_it_said() -> None:
+    loader = DataLoader(Stream(3, told=2))
+    assert len(loader) == 2
+    with pytest.warns(UserWarning, match="says that it has 2 examples, 2 batches, but 3"):
+        list(loader)
+
+
+WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
+    ({"num_workers": -1}, ValueError, "num_workers option should be non-negative"),
+    ({"timeout": -1}, ValueError, "timeout option should be non-negative"),
+    ({"prefetch_factor": 2}, ValueError, "needs num_workers > 0"),
+    ({"num_workers": 1, "prefetch_factor": 0}, ValueError, "at least 1"),
+    ({"persistent_workers": True}, ValueError, "needs num_workers > 0"),
+    ({"sampler": range(3), "shuffle": True}, ValueError, "mutually exclusive with shuffle"),
+    ({"batch_sampler": [[1]], "batch_size": 2}, ValueError, "batch_sampler option is mutually exclusive"),
+    ({"batch_sampler": [[1]], "shuffle": True}, ValueError, "batch_sampler option is mutually exclusive"),
+    ({"batch_size": None, "drop_last": True}, ValueError, "mutually exclusive with drop_last"),
+    ({"batch_size": 0}, ValueError, "batch_size=0"),
+    ({"batch_size": 2.5}, ValueError, "batch_size=2.5"),
+    ({"multiprocessing_context": "fork"}, ValueError, "can only be used with"),
+    ({"num_workers": 1, "multiprocessing_context": "spoon"}, ValueError, "valid start method"),
+    ({"num_workers": 1, "multiprocessing_context": 3}, TypeError, "valid context object"),
+    ({"dataset": Stream(3), "shuffle": True}, ValueError, "unspecified shuffle option"),
+    ({"dataset": Stream(3), "sampler": [1]}, ValueError, "unspecified sampler option"),
+    ({"dataset": Stream(3), "batch_sampler": [[1]]}, ValueError, "unspecified batch_sampler option"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("options", "error", "text"), WRONG, ids=[w[2] for w in WRONG])
+def test_arguments_that_exclude_each_other(
+    options: dict[str, Any], error: type[Exception], text: str
+) -> None:
+    with pytest.raises(error, match=text):
+        DataLoader(**{"dataset": range(3), **options})
+
+
+# Workers -------------------------------------------------------------------------------------------------
+
+
+def test_worker_info() -> None:
+    def told(_: int) -> Any:
+        info = get_worker_info()
+        assert info is not None
+        return info.id, info.num_workers, info.seed, len(info.dataset), minigrad.get_num_threads()
+
+    loader = DataLoader(Examples(4, told), num_workers=2, batch_size=None)
+    iterator = iter(loader)
+    rows = list(iterator)
+    base = iterator._base_seed
+    assert rows == [[i, 2, base + i, 4, 1] for i in (0, 1, 0, 1)]
+    assert get_worker_info() is None
+
+
+def test_worker_init_fn_may_change_the_workers_copy() -> None:
+    def init(worker: int) -> None:
+        info = get_worker_info()
+        assert info is not None and info.id == worker
+        info.dataset.make = lambda i: (worker, i)
+
+    dataset = Examples(4, lambda i: (None, i))
+    loader = DataLoader(dataset, num_workers=2, batch_size=None, worker_init_fn=init)
+    assert list(loader) == [[0, 0], [1, 1], [0, 2], [1, 3]]
+    assert dataset[0] == (None, 0)
+
+
+def test_batches_larger_than_a_pipe_come_back_whole() -> None:
+    def example(i: int) -> Any:
+        return minigrad.full((300_000,), i), np.arange(3) + i
+
+    loader = DataLoader(Examples(6, example), num_workers=2, batch_size=2, prefetch_factor=1)
+    for i, (large, small) in enumerate(loader):
+        assert large.shape == (2, 300_000) and large.dtype is minigrad.int64
+        assert large[:, 0].tolist() == large[:, -1].tolist() == [2 * i, 2 * i + 1]
+        large.add_(1)  # it may be written to
+        assert small.tolist() == [[2 * i, 2 * i + 1, 2 * i + 2], [2 * i + 1, 2 * i + 2, 2 * i + 3]]
+
+
+def test_indices_larger_than_a_pipe() -> None:
+    indices = [list(range(200_000))] * 8
+    loader = DataLoader(Examples(200_000), batch_sampler=indices, num_workers=1, collate_fn=len)
+    assert list(loader) == [200_000] * 8
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+def test_a_slow_worker(in_order: bool) -> None:
+    def example(i: int) -> int:
+        time.sleep(0.3 if i == 0 else 0)
+        return i
+
+    loader = DataLoader(Examples(6, example), num_workers=2, batch_size=None, in_order=in_order)
+    found = list(loader)
+    assert sorted(found) == [0, 1, 2, 3, 4, 5]
+    assert (found == sorted(found)) == in_order
+
+
+@pytest.mark.parametrize("error", [KeyError, ValueError, StopAsyncIteration])
+def test_an_exception_in_a_worker(error: type[Exception]) -> None:
+    def example(i: int) -> int:
+        if i == 2:
+            raise error("the third is missing")
+        return i
+
+    loader = iter(DataLoader(Examples(4, example), num_workers=2, batch_size=None))
+    assert [next(loader), next(loader)] == [0, 1]
+    with pytest.raises(error) as caught:
+        next(loader)
+    text = str(caught.value)
+    assert f"Caught {error.__name__} in DataLoader worker process 0." in text
+    assert "\nOriginal Traceback" in text and "in example" in text and "the third is missing" in text
+    assert next(loader) == 3  # the others go on
+
+
+def test_an_exception_that_takes_more_than_a_message() -> None:
+    class TwoError(Exception):
+        def __init__(self, a: int, b: int) -> None:
+            super().__init__(a, b)
+
+    def example(i: int) -> int:
+        raise TwoError(1, 2)
+
+    with pytest.raises(RuntimeError, match="Caught TwoError in DataLoader worker process 0"):
+        list(DataLoader(Examples(1, example), num_workers=1))
+
+
+def test_a_batch_that_cannot_be_pickled() -> None:
+    loader = DataLoader(Examples(1, lambda i: lambda: i), num_workers=1, batch_size=None)
+    with pytest.raises(Exception, match="in DataLoader worker process 0") as caught:
+        list(loader)
+    assert "pickle" in str(caught.value)
+
+
+def test_an_exception_in_worker_init_fn() -> None:
+    def init(worker: int) -> None:
+        raise OSError(f"no file for {worker}")
+
+    for dataset in (Examples(4), Stream(4)):
+        with pytest.raises(OSError, match="no file for 0"):
+            list(DataLoader(dataset, num_workers=2, worker_init_fn=init))
+
+
+def test_a_worker_that_dies() -> None:
+    with pytest.raises(RuntimeError, match=r"\(pid\(s\) \d+\) exited unexpectedly \(exit code 3\)"):
+        list(DataLoader(Examples(4, lambda i: os._exit(3)), num_workers=2))
+    with pytest.raises(RuntimeError, match="killed by signal 9"):
+        list(DataLoader(Examples(4, lambda i: os.kill(os.getpid(), signal.SIGKILL)), num_workers=1))
+
+
+def test_timeout() -> None:
+    loader = DataLoader(Examples(2, lambda i: time.sleep(3600)), num_workers=1, timeout=0.2)
+    iterator = iter(loader)
+    with pytest.raises(RuntimeError, match=r"timed out after 0.2 seconds"):
+        next(iterator)
+    iterator._workers[0].process.kill()  # type: ignore[attr-defined]
+
+
+def test_persistent_workers_are_the_same_processes() -> None:
+    loader = DataLoader(Examples(4, lambda i: os.getpid()), num_workers=2, batch_size=None,
+                        persistent_workers=True)  # fmt: skip
+    first = list(loader)
+    assert len(set(first)) == 2 and os.getpid() not in first
+    next(iter(loader))  # left early
+    assert list(loader) == first
+    stream = DataLoader(Stream(5, shared=True), num_workers=2, batch_size=None, persistent_workers=True)
+    assert [list(stream), list(stream)] == [[0, 1, 2, 3, 4]] * 2
+
+
+def test_leaving_early_ends_the_workers_at_once() -> None:
+    loader = DataLoader(Examples(100, lambda i: np.zeros(100_000)), num_workers=2)
+    began = time.monotonic()
+    for _ in loader:
+        assert len(multiprocessing.active_children()) == 2
+        break
+    gc.collect()
+    assert time.monotonic() - began < 4
+
+
+SCRIPT = """
+    import os, sys, time
+    from minigrad.utils.data import DataLoader, Dataset
+
+    class Slow(Dataset):
+        def __len__(self):
+            return 1000
+        def __getitem__(self, i):
+            time.sleep(SECONDS)
+            return os.getpid()
+
+    if __name__ == "__main__":
+        loader = DataLoader(Slow(), num_workers=2, batch_size=1, multiprocessing_context=METHOD)
+        for pid in loader:
+            print(int(pid), flush=True)
+            END
+"""
+
+
+def started(tmp_path: Path, seconds: str, method: str, end: str) -> subprocess.Popen[str]:
+    """A program with two workers, which prints the process of each batch's worker."""
+    program = tmp_path / "program.py"
+    text = SCRIPT.replace("SECONDS", seconds).replace("METHOD", repr(method)).replace("END", end)
+    program.write_text(textwrap.dedent(text), encoding="utf-8")
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.Popen([sys.executable, str(program)], env=environment, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
+
+
+def gone(pid: int, within: float = 10) -> bool:
+    """Whether a process ends within some seconds."""
+    deadline = time.monotonic() + within
+    while time.monotonic() < deadline:
+        try:
+            state = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0]
+        except OSError:
+            return True
+        if state == "Z":
+            return True
+        time.sleep(0.02)
+    return False
+
+
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are looked up in /proc")
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda s: s.name)
+def test_workers_end_with_the_program(how: signal.Signals, tmp_path: Path) -> None:
+    with started(tmp_path, "0.01", "fork", "") as process:
+        assert process.stdout is not None and process.stderr is not None
+        pids = {int(process.stdout.readline()) for _ in range(4)}
+        assert len(pids) == 2
+        if how is signal.SIGINT:
+            os.killpg(process.pid, how)  # as Ctrl-C in a terminal: workers get it, too
+        else:
+            process.send_signal(how)
+        process.wait(20)
+        errors = process.stderr.read()
+    assert all(map(gone, pids))
+    assert errors.count("Traceback") == (1 if how is signal.SIGINT else 0), errors
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver"])
+def test_ways_to_begin_a_process(method: str, tmp_path: Path) -> None:
+    with started(tmp_path, "0", method, "break") as process:
+        out, errors = process.communicate(timeout=60)
+    assert process.returncode == 0 and errors == "" and int(out) != process.pid
+
+
+def test_progress_bars_know_the_length() -> None:
+    tqdm = pytest.importorskip("tqdm")
+    bar = tqdm.tqdm(DataLoader(range(10), batch_size=4), disable=True)
+    assert len(bar) == 3 and plain(list(bar)) == [[0, 1, 2, 3], [4, 5, 6, 7], [8, 9]]

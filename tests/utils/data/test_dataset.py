@@ -1,0 +1,152 @@
+"""Datasets: what they hold, in PyTorch's order, and what they refuse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.utils.data import (
+    ChainDataset,
+    ConcatDataset,
+    Dataset,
+    IterableDataset,
+    StackDataset,
+    Subset,
+    TensorDataset,
+    random_split,
+)
+from tests.support.parity import torch
+
+
+class Squares(Dataset[int]):
+    """0, 1, 4, 9, ..."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __getitem__(self, index: int) -> int:
+        return index**2
+
+    def __len__(self) -> int:
+        return self.size
+
+
+class Many(Squares):
+    """Squares that are also given many at once, as negative numbers."""
+
+    def __getitems__(self, indices: list[int]) -> list[int]:
+        return [-(i**2) for i in indices]
+
+
+class Count(IterableDataset[int]):
+    """0, 1, 2, ..."""
+
+    def __init__(self, size: int) -> None:
+        self.size = size
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(self.size))
+
+
+class Told(Count):
+    """One that knows its length."""
+
+    def __len__(self) -> int:
+        return self.size
+
+
+def test_a_dataset_says_what_is_missing() -> None:
+    with pytest.raises(NotImplementedError, match="should implement __getitem__"):
+        Dataset[int]()[0]
+    with pytest.raises(TypeError, match="has no len"):
+        len(Dataset[int]())  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="abstract"):
+        IterableDataset[int]()  # type: ignore[abstract]
+
+
+def test_tensor_dataset() -> None:
+    x, y = minigrad.arange(6).reshape(3, 2), minigrad.tensor([1.0, 2, 3])
+    dataset = TensorDataset(x, y)
+    assert len(dataset) == 3 and dataset.tensors == (x, y)
+    assert [part.tolist() for part in dataset[1]] == [[2, 3], 2.0]
+    assert [part.tolist() for part in dataset[1:]] == [[[2, 3], [4, 5]], [2.0, 3.0]]
+    with pytest.raises(AssertionError, match="Size mismatch between tensors"):
+        TensorDataset(x, y[:2])
+
+
+def test_concat_dataset() -> None:
+    both = Squares(3) + Squares(4)
+    assert isinstance(both, ConcatDataset)
+    assert [both[i] for i in range(len(both))] == [0, 1, 4, 0, 1, 4, 9]
+    assert both[-1] == 9 and both[-7] == 0 and both.cumulative_sizes == [3, 7]
+    empty_inside = ConcatDataset([Squares(0), Squares(2), Squares(0), Squares(1)])
+    assert [empty_inside[i] for i in range(3)] == [0, 1, 0]
+    with pytest.raises(ValueError, match="should not exceed dataset length"):
+        both[-8]
+    with pytest.raises(IndexError):
+        both[7]
+    with pytest.raises(AssertionError, match="empty"):
+        ConcatDataset([])
+    with pytest.raises(AssertionError, match="does not support IterableDataset"):
+        ConcatDataset([Squares(2), Count(2)])
+
+
+def test_chain_dataset() -> None:
+    chain = Count(2) + Count(3)
+    assert isinstance(chain, ChainDataset) and list(chain) == [0, 1, 0, 1, 2]
+    assert len(ChainDataset([Told(2), Told(3)])) == 5
+    with pytest.raises(TypeError, match="has no len"):
+        len(chain)
+    with pytest.raises(AssertionError, match="only supports IterableDataset"):
+        list(ChainDataset([Squares(2)]))
+
+
+def test_stack_dataset() -> None:
+    assert StackDataset(Squares(3), [7, 8, 9])[2] == (4, 9)
+    named = StackDataset(a=Squares(3), b=[7, 8, 9])
+    assert len(named) == 3 and named[1] == {"a": 1, "b": 8}
+    assert StackDataset(Many(3), [7, 8, 9]).__getitems__([1, 2]) == [(-1, 8), (-4, 9)]
+    assert StackDataset(a=Many(3)).__getitems__([2]) == [{"a": -4}]
+    with pytest.raises(ValueError, match="At least one"):
+        StackDataset()
+    with pytest.raises(ValueError, match="Size mismatch"):
+        StackDataset([1], [1, 2])
+    with pytest.raises(ValueError, match="not both"):
+        StackDataset([1], a=[1])
+
+
+def test_subset() -> None:
+    part = Subset(Squares(9), [5, 3])
+    assert len(part) == 2 and [part[0], part[1]] == [25, 9]
+    assert part.__getitems__([1, 0]) == [9, 25]
+    assert Subset(Many(9), [5, 3]).__getitems__([0]) == [-25]
+    rows = Subset(TensorDataset(minigrad.arange(5)), [4, 2])
+    assert rows[[0, 1]][0].tolist() == [4, 2]  # type: ignore[index]
+
+
+@pytest.mark.parametrize("lengths", [[6, 4], [10], [0, 10], [0.5, 0.5], [0.33, 0.33, 0.34], [0.85, 0.15]])
+@pytest.mark.parametrize("own", [False, True], ids=["default generator", "own generator"])
+def test_random_split_is_pytorchs(lengths: list[float], own: bool) -> None:
+    def parts(library: Any, split: Any) -> list[list[int]]:
+        library.manual_seed(4)
+        given = {"generator": library.Generator().manual_seed(5)} if own else {}
+        return [list(part.indices) for part in split(range(10), lengths, **given)]
+
+    assert parts(minigrad, random_split) == parts(torch, torch.utils.data.random_split)
+
+
+def test_random_split_refuses() -> None:
+    with pytest.raises(ValueError, match="does not equal"):
+        random_split(Squares(5), [3, 3])
+    with pytest.raises(ValueError, match="index 0 is not between"):
+        random_split(Squares(5), [1.5, -0.5])
+    with pytest.warns(UserWarning, match="index 0 is 0"):
+        assert [len(part) for part in random_split(Squares(5), [0.0, 1.0])] == [0, 5]
+
+
+def test_numpy_arrays_are_datasets() -> None:
+    assert Subset(np.arange(5), [4])[0] == 4  # type: ignore[arg-type]

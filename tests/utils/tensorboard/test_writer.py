@@ -1,0 +1,228 @@
+"""SummaryWriter's files, read back by TensorBoard's own reader, and against PyTorch's."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+import wave
+from collections.abc import Callable, Iterator
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.parity import torch
+
+ROOT = Path(__file__).parents[3]
+
+pytest.importorskip("tensorboard")
+reader = import_module("tensorboard.backend.event_processing.event_accumulator")
+files = import_module("tensorboard.backend.event_processing.event_file_loader")
+SummaryWriter: Any = import_module("minigrad.utils.tensorboard").SummaryWriter
+
+
+def read(folder: Path) -> Any:
+    """What TensorBoard finds in a folder."""
+    kinds = ("scalars", "histograms", "images", "audio", "tensors")
+    found = reader.EventAccumulator(str(folder), size_guidance=dict.fromkeys(kinds, 0))  # 0: all of them
+    found.Reload()
+    return found
+
+
+@pytest.fixture
+def writer(tmp_path: Path) -> Iterator[Any]:
+    with SummaryWriter(tmp_path / "run") as made:
+        yield made
+
+
+def test_scalars(writer: Any) -> None:
+    writer.add_scalar("loss/train", 0.5, 1, walltime=12.0)
+    writer.add_scalar("loss/train", minigrad.tensor([0.25], requires_grad=True), 2)
+    writer.add_scalar("loss/train", np.float64(0.125), minigrad.tensor(3))
+    writer.add_scalar("wide", 0.1, 1, new_style=True, double_precision=True)
+    writer.add_scalar("new", 0.5, 1, new_style=True)
+    writer.flush()
+    found = read(writer.log_dir)
+    assert [(e.step, e.value) for e in found.Scalars("loss/train")] == [(1, 0.5), (2, 0.25), (3, 0.125)]
+    assert found.Scalars("loss/train")[0].wall_time == 12.0
+    assert found.Tensors("wide")[0].tensor_proto.double_val[0] == 0.1
+    assert found.Tensors("new")[0].tensor_proto.float_val[0] == 0.5
+    with pytest.raises(ValueError, match=r"'many' has shape \(2,\)"):
+        writer.add_scalar("many", minigrad.zeros(2))
+
+
+def test_scalars_in_one_chart(writer: Any) -> None:
+    writer.add_scalars("loss/both", {"train": 1.0, "valid": 2.0}, 5)
+    writer.add_scalars("loss/both", {"train": 3.0}, 6)
+    writer.close()
+    found = {p.name: read(p) for p in Path(writer.log_dir).iterdir() if p.is_dir()}
+    assert sorted(found) == ["loss_both_train", "loss_both_valid"]
+    train = found["loss_both_train"].Scalars("loss/both")
+    assert [(e.step, e.value) for e in train] == [(5, 1.0), (6, 3.0)]
+
+
+WRITES: dict[str, Callable[[Any, Any], None]] = {
+    "scalar": lambda w, t: w.add_scalar("x", t.tensor(1.5), 3),
+    "scalar, no step": lambda w, t: w.add_scalar("x", 2.5),
+    "scalar, new": lambda w, t: w.add_scalar("x", 1.5, 3, new_style=True),
+    "scalar, double": lambda w, t: w.add_scalar("x", 0.1, 3, new_style=True, double_precision=True),
+    "scalar, double of the old style": lambda w, t: w.add_scalar("x", 0.1, 3, double_precision=True),
+    "histogram": lambda w, t: w.add_histogram("x", t.linspace(-1, 2, 50).reshape(5, 10), 3),
+    "histogram of zeros": lambda w, t: w.add_histogram("x", t.zeros(4), 3),
+    "histogram, bins": lambda w, t: w.add_histogram("x", np.arange(20.0), 3, bins=[-5, 0, 3, 7, 50, 60]),
+    "histogram, auto": lambda w, t: w.add_histogram("x", np.arange(20.0) ** 2, 3, bins="auto"),
+    "text": lambda w, t: w.add_text("x", "a *text*: \u00e9", 3),
+}
+
+
+def events(folder: Path) -> list[Any]:
+    """The events in a folder's file, without their times and the writer's own words."""
+    found = [event for file in sorted(folder.iterdir()) for event in files.EventFileLoader(str(file)).Load()]
+    for event in found:
+        event.ClearField("wall_time")
+        event.ClearField("source_metadata")
+    return found
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_events_are_pytorchs(name: str, tmp_path: Path) -> None:
+    torch.manual_seed(0)  # skipped where PyTorch is missing
+    theirs = import_module("torch.utils.tensorboard").SummaryWriter
+    for kind, library in ((SummaryWriter, minigrad), (theirs, torch)):
+        with kind(tmp_path / library.__name__) as made:
+            WRITES[name](made, library)
+    assert events(tmp_path / "minigrad") == events(tmp_path / "torch")
+
+
+def test_histograms(writer: Any) -> None:
+    writer.add_histogram("h", np.array([0.1, 0.2, 0.9]), 1, bins=[0, 0.25, 0.5, 0.75, 1, 2])
+    writer.add_histogram("joined", np.array([0.1, 0.2, 0.9]), 1, bins=[0, 0.25, 0.5, 0.75, 1, 2], max_bins=3)
+    writer.flush()
+    found = read(writer.log_dir)
+    value = found.Histograms("h")[0].histogram_value
+    assert (value.bucket_limit, value.bucket) == ([0, 0.25, 0.5, 0.75, 1], [0, 2, 0, 0, 1])
+    assert (value.min, value.max, value.num) == (0.1, 0.9, 3)
+    joined = found.Histograms("joined")[0].histogram_value
+    assert (joined.bucket_limit, joined.bucket) == ([0, 0.5, 1], [0, 2, 1])
+    with pytest.raises(ValueError, match="no element"):
+        writer.add_histogram("empty", minigrad.zeros(0))
+
+
+PICTURE = np.arange(24, dtype=np.uint8).reshape(3, 2, 4) * 10  # channels, height, width
+
+
+@pytest.mark.parametrize(
+    ("array", "axes"),
+    [
+        (PICTURE, "CHW"),
+        (PICTURE.transpose(1, 2, 0), "HWC"),
+        (PICTURE[0], "HW"),
+        (PICTURE[:1], "CHW"),
+        (PICTURE / np.float32(255), "CHW"),
+        (np.stack([*PICTURE, PICTURE[0]]), "CHW"),
+        (PICTURE[0].T, "WH"),
+    ],
+    ids=["CHW", "HWC", "HW", "one channel", "floats", "four channels", "WH"],
+)
+def test_pictures(array: Any, axes: str, writer: Any) -> None:
+    image = pytest.importorskip("PIL.Image")
+    writer.add_image("p", minigrad.tensor(array), 1, dataformats=axes)
+    writer.flush()
+    event = read(writer.log_dir).Images("p")[0]
+    assert (event.height, event.width, event.step) == (2, 4, 1)
+    pixels = np.asarray(image.open(io.BytesIO(event.encoded_image_string)))
+    coloured = "C" in axes and array.shape[axes.index("C")] > 1
+    expected = PICTURE if coloured else PICTURE[[0, 0, 0]]
+    assert np.abs(pixels[..., :3].astype(int) - expected.transpose(1, 2, 0)).max() <= 1
+
+
+def test_pictures_side_by_side_and_figures(writer: Any) -> None:
+    pyplot = pytest.importorskip("matplotlib.pyplot")
+    writer.add_images("ten", np.zeros((10, 3, 4, 5), np.uint8), 1)
+    figure = pyplot.figure(figsize=(2, 1), dpi=50)
+    writer.add_figure("figure", figure, 1)
+    writer.flush()
+    found = read(writer.log_dir)
+    assert (found.Images("ten")[0].height, found.Images("ten")[0].width) == (8, 40)
+    assert (found.Images("figure")[0].height, found.Images("figure")[0].width) == (50, 100)
+    assert not pyplot.fignum_exists(figure.number)
+
+
+def test_a_picture_with_axes_that_it_does_not_have(writer: Any) -> None:
+    for shape, axes in (((2, 3), "CHW"), ((3, 2, 2), "HW"), ((2, 4, 4), "CHW"), ((3, 2, 2), "CHX")):
+        with pytest.raises(ValueError, match=r"axes|channels"):
+            writer.add_image("p", np.zeros(shape), dataformats=axes)
+
+
+def test_sounds(writer: Any) -> None:
+    writer.add_audio("s", minigrad.tensor([[0.0, 1.0, -2.0]]), 1, sample_rate=8000)
+    writer.flush()
+    event = read(writer.log_dir).Audio("s")[0]
+    assert event.sample_rate == 8000 and event.content_type == "audio/wav"
+    with wave.open(io.BytesIO(event.encoded_audio_string)) as file:
+        assert (file.getnchannels(), file.getframerate()) == (1, 8000)
+        assert np.frombuffer(file.readframes(3), "<i2").tolist() == [0, 32767, -32767]
+
+
+def test_hyperparameters(writer: Any) -> None:
+    given = {"lr": 0.1, "bias": True, "name": "a", "layers": 3, "seed": None}
+    writer.add_hparams(given, {"accuracy": 0.75}, {"layers": [2.0, 3.0]}, run_name="row", global_step=4)
+    with pytest.raises(TypeError, match="'bad'"):
+        writer.add_hparams({"bad": [1, 2]}, {})
+    from tensorboard.plugins.hparams import metadata
+
+    found = read(Path(writer.log_dir) / "row")
+    assert [(e.step, e.value) for e in found.Scalars("accuracy")] == [(4, 0.75)]
+    content = found.SummaryMetadata(metadata.SESSION_START_INFO_TAG).plugin_data.content
+    start = metadata.parse_session_start_info_plugin_data(content)
+    values = {name: getattr(value, value.WhichOneof("kind")) for name, value in start.hparams.items()}
+    assert values == {"lr": 0.1, "bias": True, "name": "a", "layers": 3.0}
+    content = found.SummaryMetadata(metadata.EXPERIMENT_TAG).plugin_data.content
+    experiment = metadata.parse_experiment_plugin_data(content)
+    assert [info.name for info in experiment.hparam_infos] == ["lr", "bias", "name", "layers"]
+    assert list(experiment.hparam_infos[3].domain_discrete) == [2.0, 3.0]
+    assert [info.name.tag for info in experiment.metric_infos] == ["accuracy"]
+
+
+def test_the_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with SummaryWriter(comment="_lr0.1", filename_suffix=".end") as made:
+        assert made.get_logdir().startswith("runs/") and made.log_dir.endswith("_lr0.1")
+        made.add_scalar("x", 1, 1)
+        folder = made.log_dir
+    assert all(path.name.endswith(".end") for path in Path(folder).iterdir())
+    made.add_scalar("x", 2, 2)  # after close, in a new file
+    made.close()
+    assert [e.value for e in read(Path(folder)).Scalars("x")][-1] == 2
+
+
+def test_purge_step(tmp_path: Path) -> None:
+    with SummaryWriter(tmp_path) as first:
+        for step in range(5):
+            first.add_scalar("x", step, step)
+    with SummaryWriter(tmp_path, purge_step=3, filename_suffix=".second") as second:
+        second.add_scalar("x", 30, 3)
+    assert [e.value for e in read(tmp_path).Scalars("x")] == [0, 1, 2, 30]
+
+
+def test_what_is_refused_says_what_instead(writer: Any) -> None:
+    with pytest.raises(NotImplementedError, match=r"add_graph is not provided.*add_text\('model'"):
+        writer.add_graph(minigrad.nn.Linear(1, 1), minigrad.zeros(1))
+    with pytest.raises(NotImplementedError, match="add_embedding is not provided"):
+        writer.add_embedding(minigrad.zeros(2, 2))
+
+
+def test_without_tensorboard_the_import_says_what_to_install() -> None:
+    program = (
+        "import sys; sys.modules['tensorboard'] = None\n"
+        "import minigrad.utils.tensorboard\n"
+        "try: from minigrad.utils.tensorboard import SummaryWriter\n"
+        "except ImportError as error: print(error)\n"
+    )
+    command = [sys.executable, "-c", program]
+    ran = subprocess.run(command, check=True, cwd=ROOT, capture_output=True, text=True)
+    assert "pip install minigrad[tensorboard]" in ran.stdout
