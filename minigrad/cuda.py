@@ -31,6 +31,7 @@ if not TYPE_CHECKING:  # checkers complain of a missing name themselves
 is_available = _cuda.is_available
 device_count = _cuda.device_count
 DeviceLike = Device | str | int | None
+_initialized = False  # programs ask before they keep a GPU's random state; one generator draws for all
 _peaks: dict[int, int] = {}  # most bytes in use, by GPU, while they are being watched
 _watch: Any = None
 

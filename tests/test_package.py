@@ -36,6 +36,7 @@ LAYERS: list[set[str]] = [
     {"minigrad.nn"},
     {"minigrad.optim"},
     {"minigrad.serialization", "minigrad.utils", "minigrad.text", "minigrad.training", "minigrad.viz"},
+    {"minigrad.func"},
     {"minigrad.compat"},
     {"models"},
     {"examples"},

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ..missing import names_of
-from . import function
+from . import function, functional
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
@@ -17,7 +17,8 @@ from .mode import (
 from .walk import backward, grad
 
 __all__ = [
-    "Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "function", "grad",
+    "Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "function",
+    "functional", "grad",
     "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly",
     "set_grad_enabled",
 ]  # fmt: skip

@@ -15,7 +15,6 @@ _FLOAT8 = "NumPy has no 8-bit floats; use float16 or float32"
 _QUANTIZED = "nothing is quantised; use float16 or float32"
 _FFT = "there are no complex tensors; use numpy.fft on x.numpy()"
 _LAZY = "give the sizes, and use the layer of the same name without Lazy"
-_TRANSFORMS = "use autograd.functional (vjp, jvp, jacobian, hessian), or a loop over the batch"
 
 # PyTorch has these (and all below them; "*" stands for anything), and minigrad has not.
 ABSENT: dict[str, str] = {
@@ -45,8 +44,6 @@ ABSENT: dict[str, str] = {
     "fft": _FFT,
     "float4*": _FLOAT8,
     "float8*": _FLOAT8,
-    "func": _TRANSFORMS,
-    "functorch": _TRANSFORMS,
     "istft": _FFT,
     "library": "write an autograd.Function",
     "monitor": "use utils.tensorboard",
@@ -60,7 +57,6 @@ ABSENT: dict[str, str] = {
     "nn.quantized": _QUANTIZED,
     "nn.utils.fusion": "nothing is fused; use the layers themselves",
     "nn.utils.prune": "multiply the weight with a mask",
-    "nn.utils.stateless": "there is no functional_call; set the parameters and call the module",
     "overrides": "there is no __torch_function__; write a function of your own",
     "package": "use save and load",
     "polar": _COMPLEX,
@@ -86,7 +82,6 @@ ABSENT: dict[str, str] = {
     "utils.mobile_optimizer": "there is no mobile runtime",
     "view_as_complex": _COMPLEX,
     "view_as_real": _COMPLEX,
-    "vmap": _TRANSFORMS,
 }  # fmt: skip
 _SEARCHED = ("", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler",
              "utils.data", "Tensor")  # fmt: skip

@@ -90,7 +90,17 @@ MODULES: dict[str, Sources] = {
 }
 
 # Functions of torch.nn.functional that torch has, too.
-FUNCTIONAL = ["adaptive_avg_pool1d", "adaptive_max_pool1d", "alpha_dropout", "avg_pool1d", "batch_norm", "bilinear", "binary_cross_entropy_with_logits", "celu", "celu_", "channel_shuffle", "conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "dropout", "embedding", "embedding_bag", "feature_alpha_dropout", "group_norm", "hardshrink", "hinge_embedding_loss", "instance_norm", "kl_div", "layer_norm", "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d", "max_pool3d", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu", "relu_", "rms_norm", "rrelu", "rrelu_", "selu", "selu_", "threshold", "threshold_", "triplet_margin_loss"]
+FUNCTIONAL = (
+    "adaptive_avg_pool1d", "adaptive_max_pool1d", "alpha_dropout", "avg_pool1d", "batch_norm",
+    "bilinear", "binary_cross_entropy_with_logits", "celu", "celu_", "channel_shuffle", "conv1d",
+    "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
+    "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "dropout", "embedding", "embedding_bag",
+    "feature_alpha_dropout", "group_norm", "hardshrink", "hinge_embedding_loss", "instance_norm",
+    "kl_div", "layer_norm", "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "max_pool3d", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu",
+    "relu_", "rms_norm", "rrelu", "rrelu_", "selu", "selu_", "threshold", "threshold_",
+    "triplet_margin_loss",
+)  # fmt: skip
 
 # Names in a module, by its path here.
 NAMES: dict[str, dict[str, str]] = {
@@ -110,6 +120,7 @@ NAMES: dict[str, dict[str, str]] = {
         "set_float32_matmul_precision": "compat.backends:set_float32_matmul_precision",
         "set_num_interop_threads": "compat.backends:set_num_interop_threads",
         "use_deterministic_algorithms": "compat.backends:use_deterministic_algorithms",
+        "vmap": "func:vmap",
     },
     "autograd": {"Variable": "compat.variable:Variable"},
     "cuda": {"Event": "compat.refused:Event", "Stream": "compat.refused:Stream"},

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
+from inspect import unwrap
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -40,6 +41,26 @@ def spelled(function: Function) -> Function:
         return result if out is None else _written(result, out)
 
     return with_spellings  # type: ignore[return-value]
+
+
+def factors_first(function: Function) -> Function:
+    """Let a function also take its factors as older programs give them, as numbers before the tensors that
+    they scale: ``add(input, alpha, other)``, ``addmm(beta, input, alpha, mat1, mat2)``."""
+    code = unwrap(function).__code__
+    count = code.co_argcount
+    factors = code.co_varnames[count : count + code.co_kwonlyargcount]
+
+    @wraps(function)
+    def with_factors(*args: Any, **kwargs: Any) -> Any:
+        if len(args) > count and hasattr(args[-1], "array"):
+            given = [a for a in args if isinstance(a, (int, float))]
+            tensors = [a for a in args if hasattr(a, "array")]
+            if len(given) <= len(factors) and len(given) + len(tensors) == len(args):
+                kwargs.update(zip(factors, given, strict=False))
+                return function(*tensors, **kwargs)
+        return function(*args, **kwargs)
+
+    return with_factors  # type: ignore[return-value]
 
 
 def _written(result: Any, out: Any) -> Any:

@@ -14,7 +14,7 @@ from ..ops import elementwise as e
 from ..ops import indexing as index_ops
 from ..ops.op import Op
 from . import indexing, linalg, pointwise, random, reduction, shaping
-from .arguments import operand, sizes
+from .arguments import factors_first, operand, sizes
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -139,11 +139,13 @@ class InPlace(Variable):
     gcd_, lcm_ = by_function(pointwise.gcd), by_function(pointwise.lcm)
     masked_fill_ = by_function(indexing.masked_fill)
 
+    @factors_first
     def add_(self, other: Any, *, alpha: float = 1) -> Any:
         """In place: self + alpha · other."""
         scaled = other if alpha == 1 else other * alpha
         return mutate(self, e.add, (self, operand(scaled, self)))
 
+    @factors_first
     def sub_(self, other: Any, *, alpha: float = 1) -> Any:
         """In place: self - alpha · other."""
         scaled = other if alpha == 1 else other * alpha
@@ -151,10 +153,12 @@ class InPlace(Variable):
 
     subtract_ = sub_
 
+    @factors_first
     def addcmul_(self, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Any:
         """In place: self + value · tensor1 · tensor2."""
         return self.add_(tensor1 * tensor2, alpha=value)
 
+    @factors_first
     def addcdiv_(self, tensor1: Tensor, tensor2: Tensor, *, value: float = 1) -> Any:
         """In place: self + value · tensor1 / tensor2."""
         return self.add_(tensor1 / tensor2, alpha=value)

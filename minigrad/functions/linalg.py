@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..autograd.tape import apply
 from ..ops import linear as ops
-from .arguments import spelled
+from .arguments import factors_first, spelled
 from .creation import eye
 from .shaping import stack
 
@@ -80,6 +80,7 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 ger = outer
 
 
+@factors_first
 @spelled
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat1 mat2."""
@@ -88,6 +89,7 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
     return _scaled(input, beta) + product
 
 
+@factors_first
 @spelled
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · batch1 batch2, batch by batch."""
@@ -196,18 +198,21 @@ def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
 # Made of others -------------------------------------------------------------------------------------------
 
 
+@factors_first
 @spelled
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat vec."""
     return _scaled(input, beta) + _scaled(mv(mat, vec), alpha)
 
 
+@factors_first
 @spelled
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · vec1 vec2ᵀ."""
     return _scaled(input, beta) + _scaled(outer(vec1, vec2), alpha)
 
 
+@factors_first
 @spelled
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · Σ batch1 batch2, summed over the batch."""

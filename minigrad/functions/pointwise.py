@@ -12,7 +12,7 @@ from ..backend.dtype import result_type
 from ..ops import elementwise as e
 from ..ops.activation import gelu as _gelu
 from ..ops.op import Op
-from .arguments import Scalar, as_tensor_like, axis, operand, raw, spelled
+from .arguments import Scalar, as_tensor_like, axis, factors_first, operand, raw, spelled
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -142,6 +142,7 @@ mul = _binary(e.mul)
 multiply = mul
 
 
+@factors_first
 @spelled
 def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """input + alpha · other, elementwise; the operands broadcast."""
@@ -153,6 +154,7 @@ def _is_bool(operand: Any) -> bool:
     return isinstance(operand, bool) or (hasattr(operand, "array") and operand.array.dtype.kind == "b")
 
 
+@factors_first
 @spelled
 def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """input - alpha · other, elementwise; the operands broadcast.
@@ -300,12 +302,14 @@ def rsub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     return sub(left, scaled)
 
 
+@factors_first
 @spelled
 def addcmul(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 · tensor2."""
     return input + (tensor1 * tensor2 if value == 1 else tensor1 * tensor2 * value)
 
 
+@factors_first
 @spelled
 def addcdiv(input: Tensor, tensor1: Tensor, tensor2: Tensor, *, value: Scalar = 1) -> Tensor:
     """input + value · tensor1 / tensor2."""

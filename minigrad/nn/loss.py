@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -10,6 +11,7 @@ from ..tensor import Tensor
 from . import functional as F
 from .distance import PairwiseDistance
 from .functional._reduction import reduction_of
+from .linear import Linear
 from .module import Module
 
 Flag = bool | None
@@ -47,6 +49,46 @@ class CrossEntropyLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(input, target, self.weight, ignore_index=self.ignore_index,
                                reduction=self.reduction, label_smoothing=self.label_smoothing)  # fmt: skip
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """CrossEntropyLoss of a linear layer that it holds. See ``functional.linear_cross_entropy``.
+
+    Args:
+        in_features: D. num_classes: C. out_features: (d1, ...), for targets (N, d1, ...).
+        bias, device, dtype: of the linear layer.
+        options: no meaning here.
+
+    Attributes:
+        linear: Linear(D, C d1 ...).
+    """
+
+    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (),
+                 bias: bool = False, device: Any = None, dtype: Any = None, reduction: str = "mean",
+                 weight: Tensor | None = None, ignore_index: int | None = None, label_smoothing: float = 0.0,
+                 options: Any = None) -> None:  # fmt: skip
+        super().__init__(weight, reduction=reduction)
+        self.num_classes, self.out_features = num_classes, out_features
+        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
+        wide = num_classes * math.prod(out_features)
+        self.linear = Linear(in_features, wide, bias=bias, device=device, dtype=dtype)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        weight, bias = self.linear.weight, self.linear.bias
+        shape = (self.num_classes, *self.out_features)
+        return F.linear_cross_entropy(
+            input, weight.reshape(*shape, -1), target,
+            linear_bias=None if bias is None else bias.reshape(shape), weight=self.weight,
+            reduction=self.reduction, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
+        )  # fmt: skip
+
+    def extra_repr(self) -> str:
+        return (
+            f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+            f"out_features={self.out_features}, bias={self.linear.bias is not None}, "
+            f"reduction={self.reduction}, ignore_index={self.ignore_index}, "
+            f"label_smoothing={self.label_smoothing}, options={self.options}"
+        )
 
 
 class NLLLoss(_WeightedLoss):

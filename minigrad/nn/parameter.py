@@ -31,6 +31,12 @@ class Parameter(Tensor):
     def __repr__(self, **kwargs: Any) -> str:
         return "Parameter containing:\n" + super().__repr__(**kwargs)
 
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) not in memo:  # without its gradient, as in PyTorch
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
+        made: Parameter = memo[id(self)]
+        return made
+
 
 class Buffer(Tensor):
     """A tensor that a Module registers as a buffer when it is assigned to one: ``register_buffer`` as a type.

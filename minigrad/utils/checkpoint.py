@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
+from warnings import warn
 
+from .. import cuda
 from ..autograd import is_grad_enabled
 from ..autograd.recompute import Contexts, Region, is_dropping
+from ..tensor import Tensor
 
 
 def checkpoint(
@@ -61,3 +64,38 @@ def _run(functions: Sequence[Callable[..., Any]], input: Any) -> Any:
     for function in functions:
         input = function(input)
     return input
+
+
+# For functions that run a part of the forward again themselves --------------------------------------------
+
+
+def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The tensors of a tuple as leaves of their own, which want a gradient where those did; all else as it is.
+
+    Raises:
+        RuntimeError: something other than a tuple.
+    """
+    if not isinstance(inputs, tuple):
+        raise RuntimeError(f"detach_variable: a tuple is needed, not {type(inputs).__name__}")
+    return tuple(
+        x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs
+    )
+
+
+def check_backward_validity(inputs: Any) -> None:
+    """Warn where no tensor among the inputs wants a gradient: none will come back."""
+    if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
+        warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+
+
+def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
+    """The numbers of the GPUs that the tensors among ``args`` are on, and where their random numbers stand."""
+    devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})
+    return devices, [cuda.get_rng_state(device) for device in devices]
+
+
+def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
+                      ) -> None:  # fmt: skip
+    """Go to the positions that ``get_device_states`` told."""
+    for device, state in zip(devices, states, strict=True):
+        cuda.set_rng_state(state, device)

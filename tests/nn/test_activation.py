@@ -30,8 +30,7 @@ LAYERS: dict[str, Callable[[Any], Any]] = {
     "Tanhshrink": lambda n: n.Tanhshrink(),
     "Threshold": lambda n: n.Threshold(0.1, 20),
     "Softsign": lambda n: n.Softsign(),
-    "Softmin": lambda n: n.Softmin(dim=1),
-    "Softmax2d": lambda n: n.Softmax2d(),
+    "Softmin": lambda n: n.Softmin(dim=-1),
     "PReLU": lambda n: n.PReLU(),
     "PReLU of channels": lambda n: n.PReLU(4, init=0.1),
     "RReLU": lambda n: n.RReLU(0.2, 0.4).eval(),
@@ -51,9 +50,18 @@ def test_layers_keep_float32(name: str, device: str) -> None:
 
 @pytest.mark.parametrize("name", LAYERS)
 def test_nothing_in_nothing_out(name: str, device: str) -> None:
-    make = LAYERS[name] if name != "Softmax2d" else lambda n: n.Softmax(1)
     x = minigrad.zeros(0, 4, 2, dtype=minigrad.float32, device=device)
-    assert make(nn).to(device)(x).shape == (0, 4, 2)
+    assert LAYERS[name](nn).to(device)(x).shape == (0, 4, 2)
+
+
+@pytest.mark.parametrize("shape", [(3, 4, 2, 2), (4, 2, 2)])
+def test_softmax2d(shape: tuple[int, ...], device: str) -> None:
+    x, tx = pair(rng.standard_normal(shape), device, True)
+    out, expected = nn.Softmax2d()(x), torch.nn.Softmax2d()(tx)
+    assert_close(out, expected)
+    (out * out).sum().backward()
+    (expected * expected).sum().backward()
+    assert_close(x.grad, tx.grad)
 
 
 def test_hardsigmoid(device: str) -> None:

@@ -243,6 +243,8 @@ def test_deepcopy_is_independent_and_keeps_ties() -> None:
     assert twin.head.weight is twin.embedding.weight
     assert twin.head.weight is not net.head.weight
     assert isinstance(twin.head.weight, nn.Parameter)
+    net.embedding(minigrad.tensor([0])).sum().backward()
+    assert net.head.weight.grad is not None and copy.deepcopy(net).head.weight.grad is None
     with minigrad.no_grad():
         twin.head.weight.zero_()
     assert net.head.weight.any().item()

@@ -1,4 +1,4 @@
-"""Parametrized tensors; weight and spectral normalisation in both forms, with PyTorch's keys, draws and steps."""
+"""Parametrized tensors; weight and spectral normalisation in both forms, with PyTorch's keys and draws."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ WAYS: dict[str, Any] = {
     "spectral norm": lambda u, m: u.spectral_norm(m),
     "spectral norm, 3 steps": lambda u, m: u.spectral_norm(m, n_power_iterations=3, dim=1),
     "spectral norm, parametrized": lambda u, m: u.parametrizations.spectral_norm(m),
-    "spectral norm, 2 steps, parametrized": lambda u, m: u.parametrizations.spectral_norm(m, "weight", 2, dim=1),
+    "spectral norm of columns, parametrized": lambda u, m: u.parametrizations.spectral_norm(m, dim=1),
     "spectral norm of a bias": lambda u, m: u.parametrizations.spectral_norm(m, "bias"),
 }  # fmt: skip
 

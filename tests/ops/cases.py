@@ -897,9 +897,17 @@ case(  # PyTorch's own gradient is 1/6 in float32, whatever the dtype
     extreme=True,
 )
 case("scaled_elu", lambda t, x: t.nn.functional.selu(x), (3, 4), extreme=True)
-case("scaled_elu", lambda t, x: t.nn.functional.celu(x, 2.0), (3, 4), extreme=True)  # 1 / α is float32 in PyTorch
-for _shape, _slopes in [((3, 2, 2), (2,)), ((3, 2), (2,)), ((4,), (1,)), ((2, 3), (1,)), ((2, 3), ()), ((), (1,))]:
-    case("prelu", lambda t, x, w: t.prelu(x, w) if t is not minigrad else t.nn.functional.prelu(x, w), _shape, _slopes)
+# α of 2: PyTorch's gradient rounds 1 / α to float32
+case("scaled_elu", lambda t, x: t.nn.functional.celu(x, 2.0), (3, 4), extreme=True)
+for _shape, _slopes in [
+    ((3, 2, 2), (2,)),
+    ((3, 2), (2,)),
+    ((4,), (1,)),
+    ((2, 3), (1,)),
+    ((2, 3), ()),
+    ((), (1,)),
+]:
+    case("prelu", lambda t, x, w: t.nn.functional.prelu(x, w), _shape, _slopes)
 case(
     "binary_cross_entropy",
     lambda t, x, y: loss.binary_cross_entropy(x, y),

@@ -11,7 +11,14 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
-from minigrad.utils.checkpoint import checkpoint, checkpoint_sequential
+from minigrad.utils.checkpoint import (
+    check_backward_validity,
+    checkpoint,
+    checkpoint_sequential,
+    detach_variable,
+    get_device_states,
+    set_device_states,
+)
 
 
 class Block(nn.Module):
@@ -153,3 +160,16 @@ def test_without_recording_the_function_runs_once() -> None:
     with minigrad.no_grad():
         checkpoint(lambda x: calls.append(1) or x, minigrad.ones(2, requires_grad=True))
     assert calls == [1]
+
+
+def test_what_a_hand_written_checkpoint_needs() -> None:
+    x = minigrad.ones(2, requires_grad=True) * 2
+    leaf, constant, number = detach_variable((x, minigrad.ones(1), 3))
+    assert leaf.is_leaf and leaf.requires_grad and not constant.requires_grad and number == 3
+    with pytest.raises(RuntimeError, match="a tuple is needed"):
+        detach_variable([x])  # type: ignore[arg-type]
+    with pytest.warns(UserWarning, match="None of the inputs have requires_grad=True"):
+        check_backward_validity([constant])
+    check_backward_validity([x])
+    assert get_device_states(x, 3) == ([], [])
+    set_device_states([], [])

@@ -72,9 +72,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
     return _activate(a.mish, input, inplace)
 
 
-def hardtanh(
-    input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False
-) -> Tensor:
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
     """x held within [min_val, max_val], elementwise.
 
     Raises:
@@ -190,9 +188,9 @@ def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return changed
 
 
-relu_, elu_, selu_, celu_, leaky_relu_, hardtanh_, threshold_, rrelu_ = map(
-    _in_place, (relu, elu, selu, celu, leaky_relu, hardtanh, threshold, rrelu)
-)
+relu_, elu_, selu_, celu_ = _in_place(relu), _in_place(elu), _in_place(selu), _in_place(celu)
+leaky_relu_, hardtanh_ = _in_place(leaky_relu), _in_place(hardtanh)
+threshold_, rrelu_ = _in_place(threshold), _in_place(rrelu)
 
 
 def softplus(input: Tensor, beta: float = 1, threshold: float = 20) -> Tensor:

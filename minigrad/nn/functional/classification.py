@@ -15,6 +15,7 @@ from ...ops.indexing import check_indices
 from ...tensor import Tensor
 from ._checks import same_dtype
 from ._reduction import reduced, reduction_of
+from .linear import linear
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
@@ -31,13 +32,12 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
         label_smoothing: ε: the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
     Raises:
-        ValueError: shapes that do not fit, an unknown reduction, ε outside [0, 1].
+        ValueError: lengths that do not fit, an unknown reduction, ε outside [0, 1].
         IndexError: a class outside 0 .. C - 1 (checked on the CPU).
-        RuntimeError: dtypes that do not fit. The mean over no target is NaN.
+        RuntimeError: dtypes or numbers of axes that do not fit. The mean over no target is NaN.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    if not 0.0 <= label_smoothing <= 1.0:
-        raise ValueError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+    _check_smoothing(label_smoothing)
     if target.array.dtype.kind == "f":
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     rows, flat = _rows("cross_entropy", input, target, weight)
@@ -54,7 +54,7 @@ def _soft_cross_entropy(
 ) -> Tensor:
     """Cross-entropy with a probability for every class as target; the mean is over the rows."""
     if input.array.shape != target.array.shape:
-        raise ValueError(
+        raise RuntimeError(
             f"cross_entropy: a target of probabilities must have the shape of the input, "
             f"{tuple(input.shape)}, not {tuple(target.shape)}; a target of classes must be of an integer "
             f"dtype, not {target.dtype}"
@@ -95,7 +95,8 @@ def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tu
     expected = shape[:1] * batched + shape[2:]
     _check_integers(name, target)
     if not shape or tuple(target.array.shape) != expected:
-        raise ValueError(
+        kind = ValueError if target.array.ndim == len(expected) else RuntimeError  # as in PyTorch
+        raise kind(
             f"{name}: input of shape {shape} has its classes in axis {int(batched)}, so the target must have "
             f"shape {expected}, not {tuple(target.array.shape)}"
         )
@@ -137,30 +138,71 @@ def _divisor(
     return divisor
 
 
-def linear_cross_entropy(input: Tensor, weight: Tensor, target: Tensor, bias: Tensor | None = None,
-                         ignore_index: int = -100, label_smoothing: float = 0.0, reduction: str = "mean"
-                         ) -> Tensor:  # fmt: skip
-    """``cross_entropy(linear(input, weight, bias), target)`` without the logits ever being whole in memory.
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *,
+                         linear_bias: Tensor | None = None, weight: Tensor | None = None,
+                         reduction: str = "mean", ignore_index: int | None = None,
+                         label_smoothing: float = 0.0, options: Any = None) -> Tensor:  # fmt: skip
+    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``; without class weights and with
+    classes as target, its mean and sum are found without the logits ever being whole in memory.
 
     Args:
-        input: (..., D). weight: (V, D). target: (...) integers. bias: (V).
-        reduction: "mean" or "sum".
+        input: (N, D) or (D); there also (..., D), with a target (...).
+        linear_weight: (C, D), or (C, d1, ..., D) for a target (N, d1, ...). linear_bias: the same without D.
+        target, weight, reduction, label_smoothing: as for ``cross_entropy``.
+        ignore_index: a target that counts for nothing, -100 unless told.
+        options: no meaning here: the kernel chooses its chunks.
 
     Raises:
-        ValueError: shapes that do not fit, another reduction. IndexError: a target outside 0 .. V - 1.
+        RuntimeError: widths or dtypes that do not fit, ``ignore_index`` with probabilities as target.
+        ValueError: a target that does not fit. IndexError: a class outside 0 .. C - 1.
     """
-    if reduction not in ("mean", "sum"):
-        raise ValueError(f"linear_cross_entropy: reduction must be 'mean' or 'sum', not {reduction!r}")
+    reduction = reduction_of(None, None, reduction)
+    shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)
+    if shape[-1:] != widths[-1:]:
+        raise RuntimeError(
+            f"linear_cross_entropy: expected equal input and linear_weight last dimensions (in_features), "
+            f"got shapes {shape} and {widths}"
+        )
+    same_dtype("linear_cross_entropy", input, linear_weight=linear_weight, linear_bias=linear_bias)
+    has_classes = target.array.dtype.kind != "f"
+    if not has_classes and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    ignored = -100 if ignore_index is None else ignore_index
+    if has_classes and weight is None and reduction != "none" and len(widths) == 2:
+        return _fused(input, linear_weight, target, linear_bias, ignored, label_smoothing, reduction)
+    if len(shape) > 2:
+        raise RuntimeError(
+            f"linear_cross_entropy: expected input with dimensionality 1 or 2, got {len(shape)}: use reshape"
+        )
+    flat_bias = linear_bias if linear_bias is None else linear_bias.reshape(-1)
+    logits = linear(input, linear_weight.reshape(-1, widths[-1]), flat_bias)
+    logits = logits.reshape(*shape[:-1], *widths[:-1])  # (N, C d1 ...) -> (N, C, d1, ...)
+    return cross_entropy(logits, target, weight, ignore_index=ignored, reduction=reduction,
+                         label_smoothing=label_smoothing)  # fmt: skip
+
+
+def _fused(input: Tensor, weight: Tensor, target: Tensor, bias: Tensor | None, ignore_index: int,
+           label_smoothing: float, reduction: str) -> Tensor:  # fmt: skip
+    """``linear_cross_entropy`` by its kernel: input (..., D), weight (C, D), target (...), bias (C)."""
     shape, (classes, width) = tuple(input.array.shape), weight.array.shape
-    if shape[-1:] != (width,) or tuple(target.array.shape) != shape[:-1]:
+    _check_smoothing(label_smoothing)
+    if tuple(target.array.shape) != shape[:-1]:
         raise ValueError(
-            f"linear_cross_entropy: input (..., D) of shape {shape} does not fit weight (V, D) of shape "
-            f"{(classes, width)} and target (...) of shape {tuple(target.array.shape)}"
+            f"linear_cross_entropy: input (..., D) of shape {shape} does not fit target (...) of shape "
+            f"{tuple(target.array.shape)}"
+        )
+    if bias is not None and bias.array.shape != (classes,):
+        raise RuntimeError(
+            f"linear_cross_entropy: linear_bias must have shape ({classes},), not {tuple(bias.shape)}"
         )
     _check_integers("linear_cross_entropy", target)
-    same_dtype("linear_cross_entropy", input, weight=weight, bias=bias)
     rows = input.reshape(-1, width)  # (..., D) -> (N, D)
     flat = target.reshape(-1)  # (...) -> (N)
     _counted("linear_cross_entropy", flat, ignore_index, classes)
     args: tuple[Any, ...] = (rows, weight, bias, flat, ignore_index, float(label_smoothing), reduction)
     return apply(ops.linear_cross_entropy, args)
+
+
+def _check_smoothing(label_smoothing: float) -> None:
+    if not 0.0 <= label_smoothing <= 1.0:
+        raise ValueError(f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")

@@ -85,7 +85,7 @@ class _SpectralNorm(Module):
 
 def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
                   dim: int | None = None) -> M:  # fmt: skip
-    """A parameter over its largest singular value (Miyato et al. 2018), estimated anew at each use in training.
+    """A parameter over its largest singular value (Miyato et al. 2018), estimated anew in training.
 
     Args:
         module: whose parameter. name: of the parameter.

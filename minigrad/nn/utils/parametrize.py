@@ -32,7 +32,7 @@ def cached() -> Iterator[None]:
 
 
 class ParametrizationList(ModuleList):
-    """The modules that compute one tensor, one after another, from ``original`` (or original0, original1, ...).
+    """The modules that compute one tensor, one after another, from ``original`` (original0, original1, ...).
 
     Args:
         modules: the parametrizations. The first may have a ``right_inverse``, which makes the originals.
@@ -126,7 +126,7 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
     """Compute a parameter or buffer by ``parametrization`` from now on.
 
     Args:
-        parametrization: called with the original(s); its ``right_inverse(tensor)``, if it has one, makes them.
+        parametrization: called with the original(s); its ``right_inverse(tensor)``, if any, makes them.
         unsafe: do not check that shape and dtype stay.
 
     Raises:

@@ -8,7 +8,7 @@ import torch
 import torch.nn as nn
 import torch.nn.functional as F
 
-TEXT = "one two three four five six seven eight nine ten <eos> ten nine eight seven six five four three two one <eos> " * 12
+TEXT = "the cat and the dog and the bird and the cow and the end <eos> " * 20
 
 
 class Dictionary(object):

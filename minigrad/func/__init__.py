@@ -1,0 +1,14 @@
+"""Functions made of functions, by the names of ``torch.func``: derivatives, and maps over a batch.
+
+    per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, inputs, targets)
+
+They nest, and take and give tensors in tuples, lists and dicts. ``vmap`` is a loop: the numbers are those of a
+batched run, the time is not.
+"""
+
+from ..nn.utils.stateless import functional_call
+from .derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
+from .mapping import stack_module_state, vmap
+
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+           "stack_module_state", "vjp", "vmap"]  # fmt: skip

@@ -1,0 +1,178 @@
+"""Jacobians, Hessians and their products against PyTorch's: numbers, forms, errors, gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.autograd import functional
+from tests.support.parity import assert_close, host, listed, ours, theirs, torch
+
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")]
+X, Y = (np.random.default_rng(i).standard_normal(s) + 2 for i, s in enumerate([(2, 3), (3,)]))
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "one": lambda x: x**3 * x.sum(),
+    "a vector": lambda x: (x.exp() @ x.T).sum(0),
+    "tuple": lambda x: (x**2, x.sin().sum()),
+    "tuple of one": lambda x: (x**2,),
+}
+PAIRS: dict[str, Callable[..., Any]] = {
+    "two": lambda x, y: (x**2 @ y).exp(),
+    "two and two": lambda x, y: (x * y, (y**3).sum()),
+    "one is not used": lambda x, y: x**2,
+    "an output of none": lambda x, y: (x * y, (x * y).detach()),
+}
+SCALARS: dict[str, Callable[..., Any]] = {
+    "cubes": lambda x, y: (x**3 @ y).sum() * y.sum(),
+    "linear": lambda x, y: x.sum() + y.sum(),
+    "one is not used": lambda x, y: (x**3).sum(),
+    "an axis": lambda x, y: (x**2 * y**3).sum().reshape(1),
+}
+
+
+def both(call: Callable[..., Any], *arrays: Any, device: str = "cpu") -> tuple[Any, Any]:
+    """A call with each library's functional and inputs."""
+    mine = call(functional, *(ours(a, device=device) for a in arrays))
+    return mine, call(torch.autograd.functional, *(theirs(a) for a in arrays))
+
+
+def assert_alike(found: Any, expected: Any) -> None:
+    """The same structure and numbers."""
+    if isinstance(expected, tuple):
+        assert isinstance(found, tuple) and len(found) == len(expected)
+        for f, e in zip(found, expected, strict=True):
+            assert_alike(f, e)
+        return
+    assert isinstance(found, minigrad.Tensor)
+    assert found.requires_grad == expected.requires_grad
+    assert_close(found, expected, 1e-10)
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_function_of_one(name: str, device: str) -> None:
+    f = FUNCTIONS[name]
+    assert_alike(*both(lambda F, x: F.jacobian(f, x), X, device=device))
+    assert_alike(*both(lambda F, x: F.jacobian(f, (x,), vectorize=True), X, device=device))
+    assert_alike(*both(lambda F, x: F.jacobian(f, x, vectorize=True, strategy="forward-mode"), X))
+    assert_alike(*both(lambda F, x, v: F.jvp(f, x, v), X, X[::-1], device=device))
+    vectors = [np.cos(host(out)) for out in listed(f(ours(X)))]
+
+    def pull(F: Any, x: Any, *v: Any) -> Any:
+        return F.vjp(f, x, v if name.startswith("tuple") else v[0])
+
+    assert_alike(*both(pull, X, *vectors, device=device))
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_function_of_two(name: str, device: str) -> None:
+    f = PAIRS[name]
+    assert_alike(*both(lambda F, x, y: F.jacobian(f, (x, y)), X, Y, device=device))
+    assert_alike(*both(lambda F, x, y, v, w: F.jvp(f, (x, y), (v, w)), X, Y, X[::-1], Y + 1, device=device))
+    vectors = [np.cos(host(out)) for out in listed(f(ours(X), ours(Y)))]
+
+    def pull(F: Any, x: Any, y: Any, *v: Any) -> Any:
+        return F.vjp(f, (x, y), v if len(v) > 1 else v[0])
+
+    assert_alike(*both(pull, X, Y, *vectors, device=device))
+
+
+@pytest.mark.parametrize("name", SCALARS)
+def test_second_derivatives(name: str, device: str) -> None:
+    f = SCALARS[name]
+    assert_alike(*both(lambda F, x, y: F.hessian(f, (x, y)), X, Y, device=device))
+    assert_alike(*both(lambda F, x: F.hessian(lambda x: f(x, x[0]), x), X, device=device))
+    for product in ("vhp", "hvp"):
+        assert_alike(*both(lambda F, x, y, v, w: getattr(F, product)(f, (x, y), (v, w)),  # noqa: B023
+                           X, Y, X[::-1], Y + 1, device=device))  # fmt: skip
+
+
+def test_the_hessian_is_what_one_writes_by_hand() -> None:
+    a = np.array([[2.0, 1.0], [1.0, 3.0]])
+    found = functional.hessian(lambda x: 0.5 * x @ ours(a) @ x, ours([1.0, -1.0]))
+    np.testing.assert_allclose(host(found), a)
+
+
+@pytest.mark.parametrize("what", ["jacobian", "hessian", "jvp", "vjp", "vhp", "hvp"])
+def test_the_results_can_be_differentiated(what: str) -> None:
+    def call(F: Any, x: Any) -> Any:
+        x.requires_grad_()
+        f = {"jacobian": lambda x: x.exp() * x.sum()}.get(what, lambda x: (x**4 * x.sum()).sum())
+        vectors = {"jacobian": (), "hessian": (), "vjp": ()}.get(what, (x.detach() + 1,))
+        result = getattr(F, what)(f, x, *vectors, create_graph=True)
+        total = sum(((r**2).sum() for r in listed(result)), start=0)
+        total.backward()
+        return x.grad
+
+    assert_alike(*both(call, X))
+
+
+def test_gradients_of_the_program_stay_as_they_are() -> None:
+    x = ours(X, requires_grad=True)
+    with minigrad.no_grad():
+        found = functional.jacobian(lambda x: x**2, x)
+    assert x.grad is None and not found.requires_grad
+    assert found.shape == (2, 3, 2, 3)
+
+
+def test_numbers_and_empty_outputs() -> None:
+    assert_alike(*both(lambda F, x: F.vjp(lambda x: x.sum(), x), X))
+    assert_alike(*both(lambda F, x: F.jvp(lambda x: x * 2, x), np.ones(1)))
+    assert_alike(*both(lambda F, x: F.jacobian(lambda x: x.sum(), x), X))
+    found = functional.jacobian(lambda x: x[:0], ours(Y))
+    assert found.shape == (0, 3)
+
+
+def calls(m: Any) -> list[Callable[[Any, Any, Any], Any]]:
+    """What is refused."""
+    return [
+        lambda F, x, y: F.vjp(lambda a: a * 2, x),
+        lambda F, x, y: F.vjp(lambda a: a * 2, x, (x, x)),
+        lambda F, x, y: F.vjp(lambda a: a * 2, (x,), (x, x)),
+        lambda F, x, y: F.vjp(lambda a: a * 2, [x]),
+        lambda F, x, y: F.vjp(lambda a: a * 2, (x, 3)),
+        lambda F, x, y: F.jvp(lambda a: 3, x, x),
+        lambda F, x, y: F.jvp(lambda a: [a], x, x),
+        lambda F, x, y: F.jvp(lambda a: a * 2, x),
+        lambda F, x, y: F.vjp(lambda a: y.sum(), x, strict=True),
+        lambda F, x, y: F.vjp(lambda a, b: a.sum(), (x, y), strict=True),
+        lambda F, x, y: F.vjp(lambda a: a.sum(), x.clone().requires_grad_(), create_graph=True, strict=True),
+        lambda F, x, y: F.jvp(lambda a, b: a * 2, (x, y), (x, y), strict=True),
+        lambda F, x, y: F.jacobian(lambda a: y, x, strict=True),
+        lambda F, x, y: F.jacobian(lambda a: a * 2, x.clone().requires_grad_(), True, True),
+        lambda F, x, y: F.jacobian(lambda a, b: (a * b, a.sum()), (x, y), strict=True),
+        lambda F, x, y: F.hessian(lambda a: a * a, x),
+        lambda F, x, y: F.hessian(lambda a: (a.sum(),), x),
+        lambda F, x, y: F.hvp(lambda a: a * a, x, x),
+        lambda F, x, y: F.vhp(lambda a: (a * a).sum(), x),
+        lambda F, x, y: F.hvp(lambda a, b: (a * a).sum(), (x, y), (x, y), strict=True),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("number", range(20))
+def test_errors_are_pytorchs(number: int) -> None:
+    with pytest.raises((RuntimeError, TypeError)) as expected:
+        calls(torch)[number](torch.autograd.functional, theirs(X), theirs(Y))
+    with pytest.raises(expected.type) as found:
+        calls(minigrad)[number](functional, ours(X), ours(Y))
+    assert str(found.value) == str(expected.value)
+
+
+def test_other_errors() -> None:
+    x = ours(Y)
+    for name in ("hvp", "vhp"):
+        with pytest.raises(RuntimeError, match="with respect to input 0 is independent of the input"):
+            getattr(functional, name)(lambda a: a.sum(), x, x, strict=True)
+    with pytest.raises(RuntimeError, match="with respect to input 0 is independent of the input"):
+        functional.hessian(lambda a: a.sum(), x, strict=True)
+    with pytest.raises(RuntimeError, match="v has invalid size"):
+        functional.vhp(lambda a: a.sum(), x, ours(X))
+    with pytest.raises(AssertionError, match="Expected strategy"):
+        functional.jacobian(lambda a: a, x, strategy="sideways")
+    with pytest.raises(NotImplementedError, match="forward-mode"):
+        functional.jacobian(lambda a: a, x, strategy="forward-mode")
+    with pytest.raises(RuntimeError, match="not supported together"):
+        functional.jacobian(lambda a: a, x, strict=True, vectorize=True)

@@ -1,0 +1,82 @@
+"""vmap is a loop over slices, with PyTorch's ways to say which."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import func, nn
+from tests.support.parity import torch
+
+
+X = np.random.default_rng(0).normal(size=(4, 3, 2))
+CASES: dict[str, Callable[[Any, Any], Any]] = {
+    "one": lambda f, x: f.vmap(lambda a: a.sum(0))(x),
+    "axes": lambda f, x: f.vmap(lambda a, b: a * b, in_dims=(1, None))(x, x[:, 0]),
+    "negative_axis": lambda f, x: f.vmap(lambda a: a.sum(0), in_dims=-1)(x),
+    "nested_axes": lambda f, x: f.vmap(lambda p, b: p["w"] * b, in_dims=({"w": 0}, 2))({"w": x[..., 0][:2]}, x[0][:, None]),
+    "several_out": lambda f, x: f.vmap(lambda a: (a, a.sum()), out_dims=(1, 0))(x),
+    "of_vmap": lambda f, x: f.vmap(f.vmap(lambda a, b: a @ b, in_dims=(0, None)), in_dims=(None, 0))(x[0], x[:, 0]),
+    "keyword": lambda f, x: f.vmap(lambda a, by: a * by)(x, by=x[0]),
+    "chunks": lambda f, x: f.vmap(lambda a: a * 2, chunk_size=2)(x),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_agrees_with_torch(name: str) -> None:
+    ours, theirs = CASES[name](func, minigrad.tensor(X)), CASES[name](torch.func, torch.tensor(X))
+    ours, theirs = ((r,) if not isinstance(r, tuple) else r for r in (ours, theirs))
+    for a, b in zip(ours, theirs, strict=True):
+        np.testing.assert_allclose(a.numpy(force=True), b.numpy(force=True), rtol=1e-12)
+
+
+def test_gradients_go_through() -> None:
+    x = minigrad.tensor(X, requires_grad=True)
+    func.vmap(lambda a: a.pow(2).sum())(x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(force=True), 2 * X)
+
+
+def test_random_numbers_are_refused_the_same_or_different() -> None:
+    x = minigrad.tensor(X)
+    with pytest.raises(RuntimeError, match="randomness='different'"):
+        func.vmap(lambda a: a + minigrad.rand(2))(x)
+    same = func.vmap(lambda a: minigrad.rand(2) + 0 * a[0], randomness="same")(x)
+    assert bool((same == same[0]).all())
+    other = func.vmap(lambda a: minigrad.rand(2) + 0 * a[0], randomness="different")(x)
+    assert len({tuple(row) for row in other.tolist()}) == len(X)
+
+
+@pytest.mark.parametrize(
+    ("call", "text"),
+    [
+        (lambda x: func.vmap(lambda a, b: a)(x, x[0]), "one number of slices"),
+        (lambda x: func.vmap(lambda a: a, in_dims=None)(x), "none of the arguments"),
+        (lambda x: func.vmap(lambda a: a, in_dims=(0, 0))(x), "do not have the form"),
+        (lambda x: func.vmap(lambda a: a)(x[:0]), "there are no slices"),
+        (lambda x: func.vmap(lambda a: a, out_dims=(0, 1))(x), "out_dims has 2 entries for 1"),
+    ],
+)
+def test_bad_use_is_told(call: Callable[[Any], Any], text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        call(minigrad.tensor(X))
+
+
+def test_an_ensemble_is_its_models() -> None:
+    minigrad.manual_seed(0)
+    models = [nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)).eval() for _ in range(3)]
+    parameters, buffers = func.stack_module_state(models)
+    x = minigrad.randn(5, 3)
+    together = func.vmap(
+        lambda p, b: func.functional_call(models[0], (p, b), (x,)), randomness="error"
+    )(parameters, buffers)
+    alone = minigrad.stack([model(x) for model in models])
+    np.testing.assert_allclose(together.numpy(force=True), alone.numpy(force=True), rtol=1e-6)
+    assert set(parameters) == {"0.weight", "0.bias", "1.weight", "1.bias"} and parameters["0.weight"].is_leaf
+    with pytest.raises(RuntimeError, match="at least one model"):
+        func.stack_module_state([])
+    with pytest.raises(RuntimeError, match="one class"):
+        func.stack_module_state([models[0], nn.Linear(1, 1)])
