@@ -57,7 +57,7 @@ def tensor_repr(tensor: Tensor) -> str:
     if device.type != "cpu":
         suffixes.append(f"device='{device}'")
     dtype = tensor.dtype
-    usual = dtype in (dt.get_default_dtype(), dt.int64, dt.bool_)
+    usual = dtype in (dt.get_default_dtype(), dt.get_default_dtype().to_complex(), dt.int64, dt.bool_)
     if not usual or (values.size == 0 and dtype is not dt.get_default_dtype()):
         suffixes.append(f"dtype={dtype}")
     if tensor.grad_fn is not None:
@@ -90,6 +90,9 @@ def _shown(values: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
 
 def _formatter(values: np.ndarray[Any, Any]) -> Any:
     """A function from one element to its text, all texts as wide as the widest."""
+    if values.dtype.kind == "c":
+        real, imag = _formatter(values.real), _formatter(np.abs(values.imag))
+        return lambda v: f"{real(v.real)}{'-' if math.copysign(1, v.imag) < 0 else '+'}{imag(abs(v.imag))}j"
     if values.dtype.kind != "f":
         width = max(len(str(v)) for v in values.tolist())
         return lambda v: str(v).rjust(width)

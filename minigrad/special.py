@@ -16,8 +16,23 @@ from .functions.pointwise import sinc as sinc
 from .functions.pointwise import softmax as softmax
 from .functions.pointwise import xlogy as xlogy
 from .functions.reduction import logsumexp as logsumexp
+from .functions.special import digamma as digamma
+from .functions.special import digamma as psi
+from .functions.special import entr as entr
+from .functions.special import i0 as i0
+from .functions.special import i0e as i0e
+from .functions.special import i1 as i1
+from .functions.special import i1e as i1e
+from .functions.special import lgamma as gammaln
+from .functions.special import mvlgamma as multigammaln
+from .functions.special import ndtr as ndtr
+from .functions.special import ndtri as ndtri
+from .functions.special import polygamma as polygamma
+from .missing import names_of as _names_of
 
 __all__ = [
-    "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "log1p", "log_softmax", "logit", "logsumexp", "round",
+    "digamma", "entr", "erf", "erfc", "erfinv", "exp2", "expit", "expm1", "gammaln", "i0", "i0e", "i1", "i1e",
+    "log1p", "log_softmax", "logit", "logsumexp", "multigammaln", "ndtr", "ndtri", "polygamma", "psi", "round",
     "sinc", "softmax", "xlogy",
 ]  # fmt: skip
+__getattr__ = _names_of(__name__)

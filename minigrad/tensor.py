@@ -32,6 +32,7 @@ from .functions import (
     statistics,
     typed,
 )
+from .functions import complex as complex_numbers
 from .functions.arguments import axis, operand, sizes
 from .functions.creation import empty, full, tensor, zeros
 from .functions.inplace import InPlace
@@ -285,8 +286,8 @@ class Tensor(InPlace):
     storage = untyped_storage
 
     def is_complex(self) -> bool:
-        """Whether the dtype is complex: never."""
-        return False
+        """Whether the dtype is complex."""
+        return bool(self.array.dtype.kind == "c")
 
     def is_signed(self) -> bool:
         """Whether the dtype has negative numbers."""
@@ -316,11 +317,19 @@ class Tensor(InPlace):
         """The tensor itself: processes get copies here."""
         return self
 
-    def resolve_conj(self) -> Tensor:
+    def resolve_neg(self) -> Tensor:
         """The tensor itself."""
         return self
 
-    resolve_neg = resolve_conj
+    @property
+    def real(self) -> Tensor:
+        """The real part, in the same memory; of a real tensor itself."""
+        return complex_numbers.real(self)
+
+    @property
+    def imag(self) -> Tensor:
+        """The imaginary part, in the same memory."""
+        return complex_numbers.imag(self)
 
     def get_device(self) -> int:
         """The GPU's number, -1 on the CPU."""
@@ -343,7 +352,7 @@ class Tensor(InPlace):
         Raises:
             RuntimeError: an integer or bool tensor; a tensor that ops made and that is to have none.
         """
-        if requires_grad and not self.is_floating_point():
+        if requires_grad and self.array.dtype.kind not in "fc":
             raise RuntimeError(
                 f"only Tensors of floating point dtype can require gradients, not {self.dtype}"
             )
@@ -499,7 +508,7 @@ class Tensor(InPlace):
     # Dtypes and devices -------------------------------------------------------------------------------------
 
     def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
-           copy: bool = False) -> Tensor:  # fmt: skip
+           copy: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
         """The tensor in another dtype, on another device, or like another tensor; maybe itself."""
         for given in args:
             if isinstance(given, Variable):
@@ -514,7 +523,7 @@ class Tensor(InPlace):
         if device is not None and not self._is_on(Device(device)):
             out = apply(_moved, (out, Device(device), self.device))
         if dtype is not None and (kind := dt.as_dtype(dtype).numpy) != out.array.dtype:
-            out = apply(e.cast, (out if kind.kind == "f" else out.detach(), kind))
+            out = apply(e.cast, (out if kind.kind in "fc" else out.detach(), kind))
         return out.clone() if copy and out is self else out
 
     def _is_on(self, device: Device) -> Bool:
@@ -786,11 +795,12 @@ class Tensor(InPlace):
     bitwise_not, bitwise_left_shift = pointwise.bitwise_not, pointwise.bitwise_left_shift
     bitwise_right_shift, isnan, isinf = pointwise.bitwise_right_shift, pointwise.isnan, pointwise.isinf
     isfinite, isposinf, isneginf = pointwise.isfinite, pointwise.isposinf, pointwise.isneginf
-    isreal, signbit, nan_to_num = pointwise.isreal, pointwise.signbit, pointwise.nan_to_num
+    signbit, nan_to_num, isreal = pointwise.signbit, pointwise.nan_to_num, complex_numbers.isreal
     clamp, clip, clamp_min = pointwise.clamp, pointwise.clip, pointwise.clamp_min
     clamp_max, addcmul, addcdiv = pointwise.clamp_max, pointwise.addcmul, pointwise.addcdiv
     softmax, log_softmax, clone = pointwise.softmax, pointwise.log_softmax, pointwise.clone
-    conj = pointwise.conj
+    conj, conj_physical, resolve_conj = complex_numbers.conj, complex_numbers.conj, complex_numbers.conj
+    angle = complex_numbers.angle
 
     sum, mean, var, std, prod = reduction.sum, reduction.mean, reduction.var, reduction.std, reduction.prod
     max, min, amax, amin = reduction.max, reduction.min, reduction.amax, reduction.amin

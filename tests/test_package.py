@@ -34,7 +34,7 @@ LAYERS: list[set[str]] = [
     {"minigrad.tensor"},
     {"minigrad", "minigrad.cuda"},
     {"minigrad.nn"},
-    {"minigrad.optim"},
+    {"minigrad.optim", "minigrad.distributions"},
     {"minigrad.serialization", "minigrad.utils", "minigrad.text", "minigrad.training", "minigrad.viz"},
     {"minigrad.func"},
     {"minigrad.compat"},

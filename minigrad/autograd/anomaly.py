@@ -50,7 +50,7 @@ def check_gradients(node: Node, gradients: list[Any]) -> None:
 
 def _not_finite(array: dt.Array) -> str:
     """ "NaN", "Inf", or "" for finite numbers."""
-    if array.dtype.kind != "f" or bool(xp(array).isfinite(array).all()):
+    if array.dtype.kind not in "fc" or bool(xp(array).isfinite(array).all()):
         return ""
     return "NaN" if bool((array != array).any()) else "Inf"
 

@@ -189,7 +189,7 @@ def _recorded(
 ) -> tuple[Any, ...]:
     """The results of a forward, tied to a node if ``mask`` names an input; what is no tensor stays as is."""
     tensors = [r for r in results if isinstance(r, Variable)]
-    if not mask or not any(t.array.dtype.kind == "f" for t in tensors):
+    if not mask or not any(t.array.dtype.kind in "fc" for t in tensors):
         return results
     ctx._are_tensors = [isinstance(r, Variable) for r in results]
     made = record(op, args, mask, tuple(t.array for t in tensors), ctx)

@@ -21,6 +21,7 @@ from .mode import state
 
 Array = dt.Array
 _new = object.__new__
+_FLOAT32 = np.dtype(np.float32)
 _order = count()  # a node is younger than all that it was computed from
 
 
@@ -182,8 +183,11 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
             arrays.append(a)
         bit <<= 1
     unlike = op.promote and (mixed or dtype is None or dtype.kind != "f")
-    if unlike and (fixed := _one_dtype(op, args, arrays)) is not None:
-        return apply(op, fixed)
+    if unlike:
+        if (fixed := _one_dtype(op, args, arrays)) is not None:
+            return apply(op, fixed)
+        if dtype is not None and dtype.kind == "c" and op.complex is not op:
+            return apply(_of_complex(op), args)
     if mask:
         mask = mask & op.differentiable if state.grad else 0
     if op.kernel:
@@ -231,7 +235,10 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, residual: Any = N
     for i in plan.inputs:
         a = args[i]
         source, slot = (a._node, a._slot) if a._base is None else a._source()
-        edges.append((a if source is None else source, slot, a.array.shape, a.array.dtype))
+        dtype = a.array.dtype
+        if dtype is not _FLOAT32 and dtype.kind == "c" and op.complex is not op:
+            _of_complex(op, "differentiated")
+        edges.append((a if source is None else source, slot, a.array.shape, dtype))
     node.saved = saved = []
     node.versions = versions = []
     for i in plan.keep:
@@ -245,7 +252,7 @@ def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, residual: Any = N
     node.order = next(_order)
     if type(result) is tuple:
         for slot, r in enumerate(result):
-            if r.array.dtype.kind == "f":
+            if r.array.dtype.kind in "fc":
                 r._node, r._slot, r._needs = node, slot, True
         node.results = [(r.array.shape, r.array.dtype, of(r.array).xp) for r in result]
     else:
@@ -430,13 +437,27 @@ def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, .
                 break
     if agree and first.kind == "f":
         return None
-    operands = [a for a in arrays if hasattr(a, "dtype") or isinstance(a, (bool, int, float))]
+    operands = [a for a in arrays if hasattr(a, "dtype") or isinstance(a, (bool, int, float, complex))]
     common = dt.result_type(*operands)
-    if op.promote == "float" and not common.is_floating_point:
+    if op.promote == "float" and common.rank < 2:
         common = dt.get_default_dtype()
     if agree and first == common.numpy:
         return None
     return tuple(a.to(common) if isinstance(a, Variable) else a for a in args)
+
+
+def _of_complex(op: Op, done: str = "computed") -> Op:
+    """The op that does the same with complex numbers.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    if op.complex is None or (done == "differentiated" and op.complex is not op):
+        raise RuntimeError(
+            f"{op.name} cannot be {done} for complex tensors: take view_as_real(x), or x.real and x.imag, and "
+            f"compute with these"
+        )
+    return op.complex
 
 
 def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:

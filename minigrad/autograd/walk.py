@@ -15,6 +15,7 @@ import numpy as np
 
 from ..backend import dtype as dt
 from ..backend import of, xp
+from ..ops.complex import real
 from ..ops.op import op
 from ..ops.reduction import sum_to
 from .anomaly import check_gradients
@@ -33,6 +34,7 @@ def identity(x: Array) -> Array:
 
 
 identity.gradient(x=lambda g: g)
+identity.complex = identity
 
 
 def backward(
@@ -391,6 +393,9 @@ def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, create: bool) -> Any
     array = gradient.array if create else gradient
     if array.shape != shape:
         gradient = sum_to(gradient, shape)
+        array = gradient.array if create else gradient
+    if array.dtype.kind == "c" and dtype.kind != "c":
+        gradient = real(gradient)
         array = gradient.array if create else gradient
     if array.dtype != dtype:
         gradient = gradient.to(dt.of_numpy(dtype)) if create else gradient.astype(dtype)

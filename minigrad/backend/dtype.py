@@ -34,8 +34,8 @@ class DType:
         return f"torch.{self.name}"  # PyTorch's text, which programs take apart
 
     def to_complex(self) -> DType:
-        """Refused: there are no complex tensors."""
-        raise TypeError("complex numbers are not supported: keep real and imaginary parts in two tensors")
+        """The complex dtype whose parts are of this one: complex64, of float64 complex128."""
+        return complex128 if self in (float64, complex128) else complex64
 
     def __reduce__(self) -> tuple[Any, ...]:
         return (named, (self.name,))
@@ -66,14 +66,14 @@ bool_ = DType("bool", 0)
 uint8, int8, int16, int32, int64 = (DType(n, 1) for n in ("uint8", "int8", "int16", "int32", "int64"))
 float16, float32, float64 = (DType(n, 2) for n in ("float16", "float32", "float64"))
 bfloat16 = AbsentDType("bfloat16", 2, 2, "use float16 or float32")
-_PARTS = "keep real and imaginary parts in two tensors"
-complex64, complex128 = (AbsentDType(f"complex{n}", n // 8, 3, _PARTS) for n in (64, 128))
+complex64, complex128 = DType("complex64", 3), DType("complex128", 3)
 
-ALL: tuple[DType, ...] = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64)
+ALL: tuple[DType, ...] = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64,
+                          complex128)  # fmt: skip
 _OF_NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL}
 _ALIASES = {"half": float16, "float": float32, "double": float64, "byte": uint8, "char": int8,
-            "short": int16, "int": int32, "long": int64}  # fmt: skip
-_ABSENT = {d.name: d for d in (bfloat16, complex64, complex128)}
+            "short": int16, "int": int32, "long": int64, "cfloat": complex64, "cdouble": complex128}  # fmt: skip
+_ABSENT = {d.name: d for d in (bfloat16,)}
 _NAMED: dict[str, DType] = {d.name: d for d in ALL} | _ALIASES | _ABSENT
 
 _default = float32
@@ -110,7 +110,7 @@ def of_numpy(dtype: Any) -> DType:
     """The dtype of a NumPy dtype.
 
     Raises:
-        TypeError: tensors have no such dtype (complex numbers, strings, objects).
+        TypeError: tensors have no such dtype (strings, objects).
     """
     try:
         return _OF_NUMPY[dtype]
@@ -131,6 +131,8 @@ def as_dtype(dtype: Any) -> DType:
         return int64
     if dtype is bool:
         return bool_
+    if dtype is complex:
+        return _default.to_complex()
     return of_numpy(np.dtype(dtype))
 
 
@@ -140,8 +142,10 @@ def can_cast(source: DType, target: DType) -> bool:
 
 
 def promote_types(a: Any, b: Any) -> DType:
-    """The dtype that holds both, by PyTorch's table: a float beats any integer, an integer beats bool."""
+    """The dtype that holds both, by PyTorch's table: complex beats float, that any integer, and that bool."""
     first, second = as_dtype(a), as_dtype(b)
+    if float64 in (first, second) and complex64 in (first, second):
+        return complex128
     if first.rank != second.rank:
         return first if first.rank > second.rank else second
     return of_numpy(np.promote_types(first.numpy, second.numpy))
@@ -155,7 +159,7 @@ def result_type(*operands: Any) -> DType:
     """
     groups: list[DType | None] = [None, None, None]  # with axes, without, Python scalars
     for operand in operands:
-        if isinstance(operand, (bool, int, float)):
+        if isinstance(operand, (bool, int, float, complex)):
             level, dtype = 2, as_dtype(type(operand))
         else:
             level, dtype = (0 if operand.ndim else 1), of(operand)

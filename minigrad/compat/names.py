@@ -56,7 +56,7 @@ MODULES: dict[str, Sources] = {
     # Files by other names
     "_tensor": ("tensor", ""),
     "functional": ("",),
-    "random": ("functions.creation", "backend.random", ""),
+    "random": ("functions.random", "functions.creation", "backend.random", ""),
     "torch_version": "version",
     "autograd.anomaly_mode": ("autograd.anomaly", "autograd"),
     "autograd.grad_mode": ("autograd.mode", "autograd"),

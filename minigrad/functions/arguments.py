@@ -22,7 +22,8 @@ Scalar = bool | int | float
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "self": "input", "x1": "input",
-              "x2": "other", "from": "low", "to": "high"}  # fmt: skip
+              "x2": "other", "exponent": "other", "from": "low", "to": "high", "axis0": "dim0", "axis1": "dim1",
+              "split_size": "split_size_or_sections"}  # fmt: skip
 
 
 def spelled(function: Function) -> Function:
@@ -132,7 +133,7 @@ def operand(other: Any, like: Variable) -> Any:
         return other
     if isinstance(other, np.generic):
         return other.item()
-    if isinstance(other, (bool, int, float)):
+    if isinstance(other, (bool, int, float, complex)):
         return other
     if is_array(other):
         return wrap(other)
@@ -186,12 +187,14 @@ def _from_python(data: Any, dtype: Any) -> Any:
         array = np.array(data, dtype=None if dtype is None else dt.as_dtype(dtype).numpy)
     except ValueError as error:
         raise ValueError(f"cannot make a tensor: nested lists must have equal lengths ({error})") from None
-    if array.dtype.kind not in "bifu":
+    if array.dtype.kind not in "bifuc":
         raise TypeError(
             f"cannot make a tensor of {type(data).__name__}: its elements are not numbers ({data!r:.80})"
         )
     if dtype is None and array.dtype.kind == "f" and (array.size == 0 or not _holds_numpy(data)):
         array = array.astype(dt.get_default_dtype().numpy)
+    if dtype is None and array.dtype.kind == "c" and not _holds_numpy(data):
+        array = array.astype(dt.get_default_dtype().to_complex().numpy)
     return array
 
 

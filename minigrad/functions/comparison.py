@@ -45,7 +45,7 @@ def is_floating_point(input: Tensor) -> bool:
 
 
 def is_complex(input: Tensor) -> bool:
-    """Whether the dtype is complex: never."""
+    """Whether the dtype is complex."""
     return input.is_complex()
 
 

@@ -169,7 +169,7 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
 
 
 @spelled
-def gather(input: Tensor, dim: int, index: Tensor) -> Tensor:
+def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
     place, index = _along(input, dim, index, "gather")
     if index.array.ndim != input.array.ndim:

@@ -433,16 +433,6 @@ def isneginf(input: Tensor) -> Tensor:
 
 
 @spelled
-def isreal(input: Tensor) -> Tensor:
-    """Whether it has no imaginary part: True everywhere, as there are no complex tensors."""
-    return eq(input, input) | True
-
-
-def conj(input: Tensor) -> Tensor:
-    """The tensor itself, as there are no complex tensors."""
-    return input
-
-
 @spelled
 def gcd(input: Tensor, other: Tensor) -> Tensor:
     """The greatest common divisor of integers."""

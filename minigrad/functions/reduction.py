@@ -26,7 +26,7 @@ def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
 
 def _check_float(input: Tensor, name: str) -> None:
     """Means and variances of integers are a mistake more often than a wish."""
-    if input.array.dtype.kind != "f":
+    if input.array.dtype.kind not in "fc":
         raise RuntimeError(
             f"{name}(): could not infer output dtype: the input must be of a floating-point dtype, not "
             f"{input.dtype}. Convert it with .float()"
@@ -179,8 +179,10 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 
 @spelled
-def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|."""
+def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False,
+         dtype: Any = None) -> Tensor:  # fmt: skip
+    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|. Of ``input`` as ``dtype``, if given."""
+    input = input if dtype is None else input.to(dtype)
     p = 2.0 if p == "fro" else float(p)
     if p == math.inf:
         return amax(input.abs(), dim, keepdim)

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-def reshape(input: Tensor, *shape: Any) -> Tensor:
+def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape, in the same memory where that is possible; one -1 is worked out."""
-    return apply(s.reshape, (input, _resolved(input, sizes(shape))))
+    return apply(s.reshape, (input, _resolved(input, sizes(lengths if shape is None else shape))))
 
 
 def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
@@ -38,7 +38,7 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
-def view(input: Tensor, *shape: Any) -> Tensor:
+def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """``reshape`` that never copies; given a dtype, the same bytes read as that dtype.
 
     Raises:
@@ -46,6 +46,8 @@ def view(input: Tensor, *shape: Any) -> Tensor:
     """
     from ..backend.dtype import DType
 
+    if size is not None or dtype is not None:
+        shape = (dtype if size is None else size,)
     if len(shape) == 1 and isinstance(shape[0], DType):
         return wrap(input.array.view(shape[0].numpy))
     out = reshape(input, *shape)
@@ -82,7 +84,7 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return apply(s.transpose, (input, first, second)) if n else input
 
 
-swapaxes = transpose
+swapaxes = spelled(transpose)
 
 
 def t(input: Tensor) -> Tensor:
@@ -141,9 +143,9 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return reshape(input, shape[:place] + tuple(parts) + shape[place + 1 :])
 
 
-def expand(input: Tensor, *shape: Any) -> Tensor:
+def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Axes of length 1 repeated without a copy; -1 leaves an axis as it is."""
-    wanted, own = sizes(shape), input.array.shape
+    wanted, own = sizes(shape if size is None else size), input.array.shape
     if len(wanted) < len(own):
         raise RuntimeError(
             f"expand: the number of sizes provided ({len(wanted)}) must be greater or equal to the number of "
@@ -177,9 +179,9 @@ def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     return tuple(expand(t, shape) for t in tensors)
 
 
-def repeat(input: Tensor, *repeats: Any) -> Tensor:
+def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front."""
-    counts = sizes(repeats)
+    counts = sizes(counts if repeats is None else repeats)
     if len(counts) < input.array.ndim:
         raise RuntimeError(
             "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"

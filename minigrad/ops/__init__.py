@@ -3,6 +3,7 @@
 from . import (
     activation,
     attention,
+    complex,
     convolution,
     device,
     dropout,
@@ -16,8 +17,9 @@ from . import (
     reduction,
     shape,
     softmax,
+    special,
 )
 
-__all__ = ["activation", "attention", "convolution", "device", "dropout", "elementwise", "indexing",
+__all__ = ["activation", "attention", "complex", "convolution", "device", "dropout", "elementwise", "indexing",
            "linear", "loss", "normalization", "pooling", "recurrent", "reduction", "shape",
-           "softmax"]  # fmt: skip
+           "softmax", "special"]  # fmt: skip

@@ -116,7 +116,7 @@ def neg(x: Array) -> Array:
 neg.gradient(x=lambda g: -g)
 
 
-@op
+@op(promote="same")
 def abs(x: Array) -> Array:
     """|x|; the gradient at 0 is 0"""
     return xp(x).absolute(x)

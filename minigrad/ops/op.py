@@ -105,6 +105,7 @@ class Op:
         self.rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
         self.differentiable = 0  # a bit for each argument that has a rule
         self.plans: dict[tuple[int, int], Plan] = {}
+        self.complex: Op | None = None  # what computes it of complex numbers (ops/complex.py)
         self.backward: Any = None  # what a user's Function runs in place of rules (autograd/function.py)
         if kernel:
             self.forward = self._run_kernel

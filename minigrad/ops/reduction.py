@@ -38,7 +38,7 @@ def _restore(value: Array, shape: tuple[int, ...], dim: Axes) -> Array:
 @op
 def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x over the axes ``dim`` (all of them where None)"""
-    if x.dtype.kind != "f":
+    if x.dtype.kind in "biu":
         return in_order(x.sum(axis=dim, keepdims=keepdim, dtype=np.int64))
     if x.dtype == np.float16:  # 11 bits are too few to add up in
         return in_order(x.astype(np.float32).sum(axis=dim, keepdims=keepdim).astype(np.float16))
@@ -144,7 +144,7 @@ def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
 
 def _wide(x: Array) -> Any:
     """The dtype to add up or multiply in: int64 for bools and integers of any width."""
-    return x.dtype if x.dtype.kind == "f" else np.int64
+    return x.dtype if x.dtype.kind in "fc" else np.int64
 
 
 prod.gradient(x=lambda g, x, shape, dim: _spread(g, shape, dim) * _others(x, dim))

@@ -94,6 +94,17 @@ FORMS: list[Any] = [
     lambda t, x: x.view(t.int64),
     lambda t, x: x.unflatten(1, [3, 1]),
     lambda t, x: t.unbind(x, dim=1)[0],
+    lambda t, x: t.reshape(x, shape=[6, 4]),
+    lambda t, x: x.reshape(shape=(-1, 4)),
+    lambda t, x: x.view(size=(6, 4)),
+    lambda t, x: x.view(dtype=t.int64),
+    lambda t, x: x[:1].expand(size=(3, -1, 4)),
+    lambda t, x: x.repeat(repeats=(1, 2, 1)),
+    lambda t, x: x.split(split_size=2, dim=2)[1],
+    lambda t, x: t.split(x, split_size_or_sections=2, dim=2)[1],
+    lambda t, x: t.swapaxes(x, axis0=0, axis1=2),
+    lambda t, x: x.swapdims(dim0=0, dim1=2),
+    lambda t, x: x.to(memory_format=t.contiguous_format),
 ]
 
 

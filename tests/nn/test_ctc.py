@@ -72,6 +72,14 @@ def test_one_sequence(device: str) -> None:
     assert_close(logits.grad, tlogits.grad)
 
 
+def test_targets_and_lengths_may_be_on_the_cpu(device: str) -> None:
+    x, t = ours(rng.standard_normal((5, 2, 4)), device=device).log_softmax(-1), ours(TARGETS[:2])
+    ends = (minigrad.tensor([5, 4]), minigrad.tensor([2, 3]))
+    expected = F.ctc_loss(x.cpu(), t, *ends)
+    assert_close(F.ctc_loss(x, t, *ends), expected)
+    assert_close(F.ctc_loss(x, t.to(device), *ends), expected)
+
+
 def test_second_order(device: str) -> None:
     x, t = ours(rng.standard_normal((3, 2, 3)), True, device), ours(np.array([[1, 2], [2, 0]]), device=device)
     f = lambda x: F.ctc_loss(x.log_softmax(-1), t, (3, 3), (2, 1))

@@ -915,3 +915,40 @@ case(
     between(0.0, 1.0, 3, 4),
     theirs=lambda t, x, y: t.nn.functional.binary_cross_entropy(x, y, reduction="none"),
 )
+
+# Complex numbers: real in, real out, so that differences can be taken ----------------------------------------
+
+
+def _complex(name: str, function: Function, *shapes: tuple[int, ...]) -> None:
+    """A case of an op on complex numbers, which come as (..., 2) and go back as that if they are complex."""
+
+    def whole(t: Any, *xs: Any) -> Any:
+        out = function(t, *(t.view_as_complex(x.contiguous()) for x in xs))
+        return t.view_as_real(out) if t.is_complex(out) else out
+
+    case(name, whole, *shapes, theirs=whole)
+
+
+_complex("view_as_complex", lambda t, z: z, (3, 4, 2))
+_complex("view_as_real", lambda t, z: z.transpose(0, 1) * 2, (3, 4, 2))
+_complex("multiply", lambda t, y, z: y * z, (3, 4, 2), (4, 2))
+_complex("multiply", lambda t, z: (2 - 3j) * z * 2.0, (3, 2))
+_complex("divide", lambda t, y, z: y / z, (3, 1, 2), (3, 4, 2))
+_complex("divide", lambda t, z: z / (1 + 2j), (3, 2))
+_complex("conj", lambda t, z: z.conj() * z[0], (3, 2))
+_complex("modulus", lambda t, z: z.abs(), (3, 2))
+_complex("angle", lambda t, z: z.angle(), (3, 2))
+_complex("real", lambda t, z: z.real * z.imag, (3, 2))
+_complex("imag", lambda t, z: (z - z.sum()).imag, (3, 2))
+case("complex", lambda t, x, y: t.view_as_real(t.complex(x, y) * t.polar(x.exp(), y)), (3, 4), (3, 4))
+
+# The gamma function's family, and Bessel's --------------------------------------------------------------------
+
+for _name in ("lgamma", "digamma"):
+    case(_name, lambda t, x, f=_name: getattr(t, f)(x), between(0.2, 30, 3, 4))
+    case(_name, lambda t, x, f=_name: getattr(x, f)(), between(-2.8, -2.2, 2, 3))
+case("polygamma", lambda t, x: t.polygamma(1, x), between(0.3, 20, 2, 3))
+case("polygamma", lambda t, x: x.polygamma(2), between(0.3, 20, 2, 3))
+for _name in ("i0", "i0e", "i1", "i1e"):
+    case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), (3, 4))
+    case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), between(8, 20, 2, 2))

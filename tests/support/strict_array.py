@@ -157,6 +157,14 @@ class StrictArray:
     def mT(self) -> Any:
         return wrap(self._array.mT)
 
+    @property
+    def real(self) -> Any:
+        return wrap(self._array.real)
+
+    @property
+    def imag(self) -> Any:
+        return wrap(self._array.imag)
+
     def __len__(self) -> int:
         return len(self._array)
 

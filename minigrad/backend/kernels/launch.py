@@ -128,4 +128,4 @@ def along(dim: int, source: str, name: str, *inputs: Array) -> Array:
     out = xp(last[0]).empty_like(last[0])
     rows, length = row_count(out), out.shape[-1]
     launch(out, source, name, *each_row(rows, length), (*last, out, rows, length))
-    return xp(out).moveaxis(out, -1, dim) if inputs[0].ndim else out.reshape(())
+    return contiguous(xp(out).moveaxis(out, -1, dim)) if inputs[0].ndim else out.reshape(())

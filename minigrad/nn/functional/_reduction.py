@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from warnings import warn
+
 from ...tensor import Tensor
 
 
@@ -13,6 +15,9 @@ def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str)
     """
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+    elif reduction == "elementwise_mean":  # what "mean" was called at first
+        warn("reduction='elementwise_mean' is deprecated, please use reduction='mean' instead.", stacklevel=3)
+        reduction = "mean"
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction: expected 'none', 'mean' or 'sum'")
     return reduction

@@ -54,7 +54,7 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
         raise RuntimeError(
             f"ctc_loss: Expected input_lengths to have value at most {count}, but got value {int(used.max())}"
         )
-    padded = _padded(targets.array, lengths, blank, batched)
+    padded = _padded(_beside(frames.array, targets), lengths, blank, batched)
     check_indices(padded, classes, "ctc_loss: targets")
     losses = -_log_likelihood(frames, _between_blanks(padded, blank), used, lengths, blank)
     if zero_infinity:
@@ -66,13 +66,18 @@ def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_leng
 
 def _lengths(name: str, given: Any, batch: int, like: Any) -> Any:
     """(N,) integers on the device of an array, from a tensor or a sequence."""
-    backend = of(like)
-    lengths = backend.asarray(raw(given), backend.device_of(like)).reshape(-1)
+    lengths = _beside(like, given).reshape(-1)
     if lengths.dtype.kind not in "iu":
         raise RuntimeError(f"ctc_loss: {name} must be integral")
     if lengths.shape != (batch,):
         raise RuntimeError(f"ctc_loss: {name} must be of size batch_size, {batch}, not {lengths.shape[0]}")
     return lengths.astype("int64")
+
+
+def _beside(like: Any, given: Any) -> Any:
+    """An array on the device of ``like``; targets and lengths are often on the CPU."""
+    backend = of(like)
+    return backend.asarray(raw(given), backend.device_of(like))
 
 
 def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:

@@ -1,0 +1,120 @@
+"""What parameters and values have to satisfy: ``constraint.check(value)`` tells where they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..functions.pointwise import logical_and
+from ..tensor import Tensor
+
+__all__ = [
+    "Constraint", "boolean", "dependent", "greater_than", "greater_than_eq", "half_open_interval",
+    "independent", "integer_interval", "interval", "less_than", "multinomial", "nonnegative",
+    "nonnegative_integer", "one_hot", "positive", "positive_integer", "real", "real_vector", "simplex",
+    "unit_interval",
+]  # fmt: skip
+
+
+class Constraint:
+    """A condition on tensors.
+
+    Args:
+        name: how it shows itself, with the bounds (or as it is, where it has brackets).
+        test: from a tensor to bools, with ``event_dim`` axes less.
+        event_dim: over how many of the last axes it holds as a whole.
+        is_discrete: whether the values are separate.
+        bounds: shown, and attributes.
+    """
+
+    def __init__(self, name: str, test: Callable[[Tensor], Tensor], event_dim: int = 0,
+                 is_discrete: bool = False, **bounds: Any) -> None:  # fmt: skip
+        self.name, self.check, self.event_dim, self.is_discrete = name, test, event_dim, is_discrete
+        self._bounds = bounds
+        self.__dict__.update(bounds)
+
+    def __repr__(self) -> str:
+        if "(" in self.name:
+            return self.name
+        return f"{self.name}({', '.join(f'{k}={v}' for k, v in self._bounds.items())})"
+
+
+def greater_than(lower_bound: Any) -> Constraint:
+    """Above a bound."""
+    return Constraint("GreaterThan", lambda v: lower_bound < v, lower_bound=lower_bound)
+
+
+def greater_than_eq(lower_bound: Any) -> Constraint:
+    """At a bound or above."""
+    return Constraint("GreaterThanEq", lambda v: lower_bound <= v, lower_bound=lower_bound)
+
+
+def less_than(upper_bound: Any) -> Constraint:
+    """Below a bound."""
+    return Constraint("LessThan", lambda v: v < upper_bound, upper_bound=upper_bound)
+
+
+def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+    """Between two bounds, or at one."""
+    return Constraint("Interval", lambda v: logical_and(lower_bound <= v, v <= upper_bound),
+                      lower_bound=lower_bound, upper_bound=upper_bound)  # fmt: skip
+
+
+def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+    """Between two bounds, or at the lower one."""
+    return Constraint("HalfOpenInterval", lambda v: logical_and(lower_bound <= v, v < upper_bound),
+                      lower_bound=lower_bound, upper_bound=upper_bound)  # fmt: skip
+
+
+def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
+    """A whole number between two bounds, or at one."""
+
+    def check(v: Tensor) -> Tensor:
+        return logical_and(v % 1 == 0, logical_and(lower_bound <= v, v <= upper_bound))
+
+    return Constraint("IntegerInterval", check, is_discrete=True, lower_bound=lower_bound,
+                      upper_bound=upper_bound)  # fmt: skip
+
+
+def independent(base: Constraint, reinterpreted_batch_ndims: int) -> Constraint:
+    """``base`` in all of some more of the last axes."""
+    event_dim = base.event_dim + reinterpreted_batch_ndims
+
+    def check(v: Tensor) -> Tensor:
+        holds = base.check(v)
+        kept = max(holds.dim() - reinterpreted_batch_ndims, 0)
+        return holds.reshape((*holds.shape[:kept], -1)).all(-1)
+
+    name = f"IndependentConstraint({base}, {reinterpreted_batch_ndims})"
+    return Constraint(name, check, event_dim, base.is_discrete)
+
+
+def multinomial(upper_bound: int) -> Constraint:
+    """Counts, at most ``upper_bound`` in all."""
+
+    def check(v: Tensor) -> Tensor:
+        return logical_and((v >= 0).all(-1), v.sum(-1) <= upper_bound)
+
+    return Constraint("Multinomial", check, 1, True)
+
+
+def _is_simplex(v: Tensor) -> Tensor:
+    return logical_and((v >= 0).all(-1), (v.sum(-1) - 1).abs() < 1e-6)
+
+
+def _is_one_hot(v: Tensor) -> Tensor:
+    return logical_and((v == 0).logical_or(v == 1).all(-1), v.sum(-1) == 1)
+
+
+real = Constraint("Real", lambda v: v == v)  # all but NaN
+real_vector = independent(real, 1)
+boolean = Constraint("Boolean", lambda v: (v == 0).logical_or(v == 1), is_discrete=True)
+one_hot = Constraint("OneHot", _is_one_hot, 1, True)
+simplex = Constraint("Simplex", _is_simplex, 1)
+positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
+unit_interval = interval(0.0, 1.0)
+nonnegative_integer = Constraint("IntegerGreaterThan", lambda v: logical_and(v % 1 == 0, v >= 0),
+                                 is_discrete=True, lower_bound=0)  # fmt: skip
+positive_integer = Constraint("IntegerGreaterThan", lambda v: logical_and(v % 1 == 0, v >= 1),
+                              is_discrete=True, lower_bound=1)  # fmt: skip
+dependent = Constraint("Dependent", lambda v: v == v)  # on other parameters: checked where these are known

@@ -1,0 +1,92 @@
+"""Independent: some axes of the batch as axes of one draw."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..tensor import Size, Tensor
+from . import constraints
+from .distribution import Distribution
+from .utils import size as size_of
+
+
+class Independent(Distribution):
+    """A distribution whose last batch axes belong to the event: probabilities are multiplied over them.
+
+    Args:
+        base_distribution: any.
+        reinterpreted_batch_ndims: how many axes.
+        validate_args: see Distribution.
+
+    Raises:
+        ValueError: more axes than the batch has.
+    """
+
+    def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        batch = base_distribution.batch_shape
+        if reinterpreted_batch_ndims > len(batch):
+            raise ValueError("Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
+                             f"actual {reinterpreted_batch_ndims} vs {len(batch)}")  # fmt: skip
+        self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
+        kept = len(batch) - reinterpreted_batch_ndims
+        super().__init__(Size(batch[:kept]), Size((*batch[kept:], *base_distribution.event_shape)),
+                         validate_args=validate_args)  # fmt: skip
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
+        """The same with its parameters repeated to a larger ``batch_shape``."""
+        moved = self._event_shape[: self.reinterpreted_batch_ndims]
+        base = self.base_dist.expand(Size((*size_of(batch_shape), *moved)))
+        return self._renewed(
+            batch_shape, base_dist=base, reinterpreted_batch_ndims=self.reinterpreted_batch_ndims
+        )
+
+    @property
+    def has_rsample(self) -> bool:  # type: ignore[override]
+        """Whether gradients reach the parameters."""
+        return self.base_dist.has_rsample
+
+    @property
+    def support(self) -> constraints.Constraint | None:
+        """That of the base, over more axes."""
+        base = self.base_dist.support
+        count = self.reinterpreted_batch_ndims
+        return constraints.independent(base, count) if base is not None and count else base
+
+    @property
+    def mean(self) -> Tensor:
+        """The base's."""
+        return self.base_dist.mean
+
+    @property
+    def mode(self) -> Tensor:
+        """The base's."""
+        return self.base_dist.mode
+
+    @property
+    def variance(self) -> Tensor:
+        """The base's."""
+        return self.base_dist.variance
+
+    def sample(self, sample_shape: Any = ()) -> Tensor:
+        """The base's draws."""
+        return self.base_dist.sample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """The base's draws, as functions of its parameters."""
+        return self.base_dist.rsample(sample_shape)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The base's, added up over the axes."""
+        return self._added(self.base_dist.log_prob(value))
+
+    def entropy(self) -> Tensor:
+        """The base's, added up over the axes."""
+        return self._added(self.base_dist.entropy())
+
+    def _added(self, value: Tensor) -> Tensor:
+        dims = tuple(range(-self.reinterpreted_batch_ndims, 0))
+        return value.sum(dims) if dims else value
+
+    def __repr__(self) -> str:
+        return f"Independent({self.base_dist}, {self.reinterpreted_batch_ndims})"

@@ -1,0 +1,114 @@
+"""The Kullback-Leibler divergence of pairs of distributions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ..functions.creation import full_like
+from ..functions.pointwise import where
+from ..nn.functional import softplus
+from ..tensor import Tensor
+from .bernoulli import Bernoulli
+from .categorical import Categorical
+from .distribution import Distribution
+from .exponential import Exponential
+from .independent import Independent
+from .normal import Normal
+from .one_hot_categorical import OneHotCategorical
+from .uniform import Uniform
+
+Rule = Callable[[Any, Any], Tensor]
+_RULES: dict[tuple[type, type], Rule] = {}
+
+
+def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
+    """Make a function the rule for a pair of classes: ``@register_kl(Normal, Mine)``.
+
+    Raises:
+        TypeError: something else than distributions.
+    """
+    for kind in (type_p, type_q):
+        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+            raise TypeError(f"Expected a Distribution subclass but got {kind}")
+
+    def register(rule: Rule) -> Rule:
+        _RULES[type_p, type_q] = rule
+        return rule
+
+    return register
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """∑ p log(p / q), for each of the batch.
+
+    Raises:
+        NotImplementedError: no rule for this pair.
+    """
+    for kind_p in type(p).__mro__:
+        for kind_q in type(q).__mro__:
+            if rule := _RULES.get((kind_p, kind_q)):
+                return rule(p, q)
+    raise NotImplementedError(
+        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
+    )
+
+
+def _except(value: Tensor, condition: Tensor, instead: float) -> Tensor:
+    """A number in place of the value where the condition holds."""
+    return where(condition, full_like(value.detach(), instead), value)
+
+
+@register_kl(Categorical, Categorical)
+def _categorical(p: Categorical, q: Categorical) -> Tensor:
+    terms = p.probs * (p.logits - q.logits)
+    terms = _except(terms, (q.probs == 0).expand_as(terms), math.inf)
+    return _except(terms, (p.probs == 0).expand_as(terms), 0.0).sum(-1)
+
+
+@register_kl(OneHotCategorical, OneHotCategorical)
+def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
+    return _categorical(p._categorical, q._categorical)
+
+
+@register_kl(Bernoulli, Bernoulli)
+def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
+    ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
+    ones = _except(ones, (q.probs == 0).expand_as(ones), math.inf)
+    ones = _except(ones, (p.probs == 0).expand_as(ones), 0.0)
+    nulls = (1 - p.probs) * (softplus(q.logits) - softplus(p.logits))
+    nulls = _except(nulls, (q.probs == 1).expand_as(nulls), math.inf)
+    return ones + _except(nulls, (p.probs == 1).expand_as(nulls), 0.0)
+
+
+@register_kl(Normal, Normal)
+def _normal(p: Normal, q: Normal) -> Tensor:
+    ratio = (p.scale / q.scale).pow(2)
+    return 0.5 * (ratio + ((p.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+
+
+@register_kl(Uniform, Uniform)
+def _uniform(p: Uniform, q: Uniform) -> Tensor:
+    result = ((q.high - q.low) / (p.high - p.low)).log()
+    return _except(result, (q.low > p.low).logical_or(q.high < p.high), math.inf)
+
+
+@register_kl(Exponential, Exponential)
+def _exponential(p: Exponential, q: Exponential) -> Tensor:
+    ratio = q.rate / p.rate
+    return -ratio.log() + ratio - 1
+
+
+@register_kl(Uniform, Normal)
+def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
+    width = p.high - p.low
+    log_ratio = (math.sqrt(2 * math.pi) * q.scale / width).log()
+    return log_ratio + 0.5 * (width.pow(2) / 12 + ((p.high + p.low - 2 * q.loc) / 2).pow(2)) / q.scale.pow(2)
+
+
+@register_kl(Independent, Independent)
+def _independent(p: Independent, q: Independent) -> Tensor:
+    if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+        raise NotImplementedError("Independent distributions of different numbers of axes")
+    return p._added(kl_divergence(p.base_dist, q.base_dist))

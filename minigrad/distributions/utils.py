@@ -1,0 +1,64 @@
+"""Parameters: numbers and tensors brought to one shape, probabilities from logarithms and back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..backend import dtype as dt
+from ..functions.creation import tensor
+from ..functions.pointwise import log1p, sigmoid, softmax
+from ..functions.shaping import broadcast_tensors
+from ..tensor import Size, Tensor
+
+Value = Tensor | float
+Shape = tuple[int, ...]
+
+
+def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
+    """Numbers and tensors as tensors of one shape; a number takes the dtype of the first tensor.
+
+    Raises:
+        ValueError: something else.
+    """
+    if not all(isinstance(v, (Tensor, int, float)) for v in values):
+        raise ValueError(
+            "Input arguments must all be instances of Number, torch.Tensor or objects implementing "
+            "__torch_function__."
+        )
+    like = next((v for v in values if isinstance(v, Tensor)), None)
+    kind = dt.get_default_dtype() if like is None else like.dtype
+    where = None if like is None else like.device
+    made = (v if isinstance(v, Tensor) else tensor(v, dtype=kind, device=where) for v in values)
+    return broadcast_tensors(*made)
+
+
+def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
+    """Probabilities from their logarithms (from log-odds where ``is_binary``)."""
+    return sigmoid(logits) if is_binary else softmax(logits, dim=-1)
+
+
+def clamp_probs(probs: Tensor) -> Tensor:
+    """Probabilities kept a rounding error away from 0 and 1."""
+    eps = dt.finfo(probs.dtype).eps
+    return probs.clamp(min=eps, max=1 - eps)
+
+
+def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
+    """The logarithms of probabilities (log-odds where ``is_binary``)."""
+    kept = clamp_probs(probs)
+    return kept.log() - log1p(-kept) if is_binary else kept.log()
+
+
+def one_of(probs: Any, logits: Any) -> None:
+    """Refuse both, and neither.
+
+    Raises:
+        ValueError: both are given, or none.
+    """
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+
+
+def size(shape: Any) -> Size:
+    """A shape given as any sequence of ints."""
+    return shape if isinstance(shape, Size) else Size(tuple(shape))

@@ -1,0 +1,149 @@
+"""Complex numbers, as rotary position embeddings use them (Su et al. 2021): a pair of reals as one number.
+
+The gradient of a real loss for a complex z = a + bi is ∂L/∂a + i ∂L/∂b, PyTorch's convention. The rule of a
+product therefore conjugates. ``multiply`` and ``divide`` stand in for ``mul`` and ``div`` where operands are
+complex; ops that only arrange or add elements are right as they are. All others refuse complex operands,
+with ``Op.complex`` None.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import xp
+from ..backend.dtype import Array
+from . import device, elementwise, indexing, reduction, shape
+from .op import Op, op
+
+_COMPLEX = {"float32": np.complex64, "float64": np.complex128}
+_number = type(1j)  # `complex` is an op here
+
+
+@op(view=True)
+def view_as_complex(x: Array) -> Array:
+    """(..., 2) real -> (...): the last axis holds real and imaginary part"""
+    return x.view(_COMPLEX[x.dtype.name]).squeeze(-1)
+
+
+view_as_complex.gradient(x=lambda g: view_as_real(g))
+
+
+@op(view=True)
+def view_as_real(x: Array) -> Array:
+    """(...) complex -> (..., 2): real and imaginary part in a new last axis"""
+    return x[..., None].view(x.real.dtype)
+
+
+view_as_real.gradient(x=lambda g: as_complex(g))
+
+
+def as_complex(g: Array) -> Array:
+    """``view_as_complex`` of anything real, also where it must be copied for that."""
+    return complex(g[..., 0], g[..., 1])
+
+
+@op(promote="same")
+def complex(real: Array, imag: Array) -> Array:
+    """real + i imag"""
+    return real + imag * _COMPLEX[real.dtype.name](1j)
+
+
+complex.gradient(real=lambda g: real(g), imag=lambda g: imag(g))
+
+
+@op(view=True)
+def real(x: Array) -> Array:
+    """The real part"""
+    return x.real
+
+
+real.gradient(x=lambda g: complex(g, g * 0))
+
+
+@op(view=True)
+def imag(x: Array) -> Array:
+    """The imaginary part"""
+    return x.imag
+
+
+imag.gradient(x=lambda g: complex(g * 0, g))
+
+
+@op
+def conj(x: Array) -> Array:
+    """a - bi of a + bi"""
+    return xp(x).conjugate(x)
+
+
+conj.gradient(x=lambda g: conj(g))
+
+
+@op(promote="same")
+def multiply(a: Array, b: Array) -> Array:
+    """a b, of complex numbers"""
+    return a * b
+
+
+multiply.gradient(
+    a=lambda g, b: multiply(g, _conjugate(b)), b=lambda g, a: multiply(g, _conjugate(a))
+)
+
+
+@op(promote="same")
+def divide(a: Array, b: Array) -> Array:
+    """a / b, of complex numbers"""
+    return a / b
+
+
+divide.gradient(
+    a=lambda g, b: divide(g, _conjugate(b)),
+    b=lambda g, b, out: -divide(multiply(g, _conjugate(out)), _conjugate(b)),
+)
+
+
+def _conjugate(x: Any) -> Any:
+    return x.conjugate() if isinstance(x, (int, float, _number)) else conj(x)
+
+
+@op
+def modulus(x: Array) -> Array:
+    """|a + bi|; the gradient at 0 is 0"""
+    return xp(x).absolute(x)
+
+
+modulus.gradient(x=lambda g, x, out: g * divide(x, out + (out == 0)))
+
+
+@op
+def angle(x: Array) -> Array:
+    """The angle of a + bi to the real axis, in (-π, π]"""
+    return xp(x).angle(x)
+
+
+angle.gradient(x=lambda g, x: _turned(g, x))
+
+
+def _turned(g: Array, x: Array) -> Array:
+    """g (-b + ai) / (a² + b²)"""
+    a, b = real(x), imag(x)
+    square = a * a + b * b
+    return complex(-g * b / square, g * a / square)
+
+
+# Which ops take complex operands: themselves, or another in their place.
+_OTHERS = (
+    elementwise.add, elementwise.sub, elementwise.neg, elementwise.clone, elementwise.where, elementwise.cast,
+    reduction.sum, reduction.mean, indexing.getitem, indexing.put_back, indexing.put,
+    indexing.assign_view, indexing.index_select, indexing.masked_fill, device.moved,
+)  # fmt: skip
+
+
+def _of(module: Any) -> list[Op]:
+    return [value for value in vars(module).values() if isinstance(value, Op)]
+
+
+for _op in (*_of(shape), *_OTHERS, view_as_real, real, imag, conj, multiply, divide, modulus, angle):
+    _op.complex = _op
+elementwise.mul.complex, elementwise.div.complex, elementwise.abs.complex = multiply, divide, modulus

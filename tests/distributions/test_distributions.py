@@ -1,0 +1,262 @@
+"""All distributions against PyTorch: the same draws from a seed, probabilities, gradients, errors."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import distributions
+from tests.support.parity import assert_close, host, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+_RNG = np.random.default_rng(0)
+P, LOGITS = _RNG.random((4, 5)) + 0.1, _RNG.standard_normal((4, 5))
+UNIT, LOC, SCALE = _RNG.random((4, 5)) * 0.9 + 0.05, _RNG.standard_normal((4, 5)), _RNG.random(5) + 0.5
+
+# (parameters, the distribution of D and them)
+KINDS: dict[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
+    "Categorical": ((P,), lambda D, p: D.Categorical(p)),
+    "Categorical logits": ((LOGITS,), lambda D, p: D.Categorical(logits=p)),
+    "Categorical, one": ((P[0],), lambda D, p: D.Categorical(probs=p)),
+    "OneHotCategorical": ((P,), lambda D, p: D.OneHotCategorical(p)),
+    "OneHotCategorical logits": ((LOGITS,), lambda D, p: D.OneHotCategorical(logits=p)),
+    "straight through": ((P,), lambda D, p: D.OneHotCategoricalStraightThrough(p)),
+    "Bernoulli": ((UNIT,), lambda D, p: D.Bernoulli(p)),
+    "Bernoulli logits": ((LOGITS,), lambda D, p: D.Bernoulli(logits=p)),
+    "Normal": ((LOC, SCALE), lambda D, m, s: D.Normal(m, s)),
+    "Normal, numbers": ((LOC,), lambda D, m: D.Normal(m, 2)),
+    "Uniform": ((LOC, SCALE), lambda D, m, s: D.Uniform(m, m + s)),
+    "Exponential": ((SCALE,), lambda D, s: D.Exponential(s)),
+    "Multinomial": ((P,), lambda D, p: D.Multinomial(6, p)),
+    "Multinomial logits": ((LOGITS,), lambda D, p: D.Multinomial(3, logits=p)),
+    "Independent": ((LOC, SCALE), lambda D, m, s: D.Independent(D.Normal(m, s), 1)),
+    "Independent, two": ((P[:, None],), lambda D, p: D.Independent(D.Categorical(p), 2)),
+}
+
+
+def pair(name: str, dtype: Any = np.float64, device: str = "cpu", wants: bool = False) -> Any:
+    """The parameters and the distribution, of both libraries."""
+    arrays, make = KINDS[name]
+    given = [np.asarray(a, dtype) for a in arrays]
+    mine = [ours(a, wants, device) for a in given]
+    other = [theirs(a, wants) for a in given]
+    return (mine, make(distributions, *mine)), (other, make(torch.distributions, *other))
+
+
+def draw(name: str, shape: tuple[int, ...] = (3,)) -> Any:
+    """Values that can be drawn."""
+    torch.manual_seed(1)
+    (_, _), (_, d) = pair(name)
+    return host(d.sample(shape))
+
+
+@pytest.mark.parametrize("shape", [(), (3,), (2, 7)], ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("name", KINDS)
+def test_the_same_draws_from_a_seed(name: str, dtype: Any, shape: tuple[int, ...], device: str) -> None:
+    (_, mine), (_, other) = pair(name, dtype, device)
+    minigrad.manual_seed(5)
+    torch.manual_seed(5)
+    rtol = 1e-12 if dtype is np.float64 else 1e-6
+    for _ in range(2):
+        found, expected = mine.sample(shape), other.sample(shape)
+        assert host(found).dtype == host(expected).dtype and not found.requires_grad
+        assert_close(found, expected, rtol)
+    if mine.has_rsample:
+        assert_close(mine.rsample(shape), other.rsample(shape), rtol)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_log_prob_and_its_gradients(name: str, device: str) -> None:
+    value = draw(name, (3,))
+    (params, mine), (expected, other) = pair(name, device=device, wants=True)
+    v = ours(value, device=device)
+    found, wanted = mine.log_prob(v), other.log_prob(torch.from_numpy(value))
+    assert_close(found, wanted, 1e-10)
+    weights = np.cos(np.arange(host(wanted).size)).reshape(host(wanted).shape)
+    (found * ours(weights, device=device)).sum().backward()
+    (wanted * torch.from_numpy(weights)).sum().backward()
+    for p, t in zip(params, expected, strict=True):
+        assert_close(p.grad, t.grad, 1e-10)
+
+
+@pytest.mark.parametrize("name", [n for n in KINDS if n != "Independent, two"])
+def test_entropy_and_its_gradients(name: str) -> None:
+    (params, mine), (expected, other) = pair(name, wants=True)
+    found, wanted = mine.entropy(), other.entropy()
+    rtol = 1e-7 if name.startswith("Multinomial") else 1e-10  # PyTorch takes log n! in float32
+    assert_close(found, wanted, rtol)
+    assert_close(mine.perplexity(), other.perplexity(), 10 * rtol)
+    if found.requires_grad:
+        found.sum().backward()
+        wanted.sum().backward()
+        for p, t in zip(params, expected, strict=True):
+            if t.grad is not None:
+                assert_close(p.grad, t.grad, 1e-9)
+
+
+@pytest.mark.parametrize("name", [n for n in KINDS if pair(n)[0][1].has_rsample])
+def test_rsample_has_gradients(name: str) -> None:
+    minigrad.manual_seed(0)
+    torch.manual_seed(0)
+    (params, mine), (expected, other) = pair(name, wants=True)
+    (mine.rsample((3,)) ** 2).sum().backward()
+    (other.rsample((3,)) ** 2).sum().backward()
+    for p, t in zip(params, expected, strict=True):
+        assert_close(p.grad, t.grad, 1e-10)
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_it_tells_of_itself(name: str) -> None:
+    (_, mine), (_, other) = pair(name)
+    assert repr(mine) == repr(other)
+    if name != "Uniform":  # whose bounds are tensors
+        assert repr(mine.support) == repr(other.support)
+    assert tuple(mine.batch_shape) == tuple(other.batch_shape)
+    assert tuple(mine.event_shape) == tuple(other.event_shape)
+    assert mine.has_enumerate_support == other.has_enumerate_support or name.startswith("Independent")
+    for what in ("mean", "variance", "stddev", "mode", "probs", "logits", "param_shape"):
+        expected = attribute(other, what)
+        found = attribute(mine, what)
+        assert (found is None) == (expected is None), what
+        if hasattr(expected, "detach"):
+            assert_close(found, expected, 1e-12, what)
+        else:
+            assert found == expected
+    if not name.startswith("Independent") and other.has_enumerate_support:
+        for expand in (True, False):
+            found, expected = mine.enumerate_support(expand), other.enumerate_support(expand)
+            assert_close(found, expected)
+            assert host(found).dtype == host(expected).dtype
+
+
+def attribute(of: Any, what: str) -> Any:
+    try:
+        value = getattr(of, what)
+    except (AttributeError, NotImplementedError):
+        return None
+    return tuple(value) if isinstance(value, tuple) else value
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_expand_and_copies(name: str) -> None:
+    (_, mine), (_, other) = pair(name)
+    shape = (2, *mine.batch_shape)
+    found, expected = mine.expand(shape), other.expand(shape)
+    assert type(found) is type(mine) and tuple(found.batch_shape) == shape
+    value = draw(name, (2,))
+    assert_close(found.log_prob(ours(value)), expected.log_prob(torch.from_numpy(value)), 1e-12)
+    minigrad.manual_seed(2)
+    torch.manual_seed(2)
+    assert_close(found.sample((3,)), expected.sample((3,)), 1e-12)
+    if name == "Independent, two":
+        return
+    for again in (copy.deepcopy(mine), pickle.loads(pickle.dumps(mine))):
+        np.testing.assert_array_equal(host(again.log_prob(ours(value))), host(mine.log_prob(ours(value))))
+
+
+@pytest.mark.parametrize("name", ["Normal", "Uniform", "Exponential"])
+def test_cdf_and_its_inverse(name: str) -> None:
+    value = draw(name, (3,))
+    (_, mine), (_, other) = pair(name)
+    found = mine.cdf(ours(value))
+    assert_close(found, other.cdf(torch.from_numpy(value)), 1e-12)
+    assert_close(mine.icdf(found), value, 1e-8)
+    assert_close(mine.icdf(ours(UNIT)), other.icdf(torch.from_numpy(UNIT)), 1e-8)
+
+
+def test_the_policy_gradient() -> None:
+    """As reinforcement learning uses it: a class is drawn, and its log-probability weighted."""
+    logits = ours(LOGITS, requires_grad=True)
+    d = distributions.Categorical(logits=logits)
+    (-d.log_prob(d.sample()) * 2).sum().backward()
+    assert logits.grad is not None
+    np.testing.assert_allclose(host(logits.grad).sum(-1), 0, atol=1e-12)
+    assert abs(host(logits.grad)).min() > 0
+
+
+WRONG: list[Callable[[Any, Any], Any]] = [
+    lambda D, m: D.Categorical(),
+    lambda D, m: D.Categorical(m.ones(2), m.ones(2)),
+    lambda D, m: D.Categorical(m.tensor(1.0)),
+    lambda D, m: D.Categorical(m.tensor([-1.0, 2.0])),
+    lambda D, m: D.Categorical(logits=m.tensor([float("nan"), 1.0])),
+    lambda D, m: D.Categorical(m.ones(2)).log_prob(m.tensor(3)),
+    lambda D, m: D.Categorical(m.ones(2)).log_prob(m.tensor(0.5)),
+    lambda D, m: D.Categorical(m.ones(2)).log_prob(1),
+    lambda D, m: D.Categorical(m.ones(3, 2)).log_prob(m.zeros(2)),
+    lambda D, m: D.OneHotCategorical(m.ones(2)).log_prob(m.ones(2)),
+    lambda D, m: D.OneHotCategorical(m.ones(2)).log_prob(m.ones(3)),
+    lambda D, m: D.Bernoulli(2.0),
+    lambda D, m: D.Bernoulli(0.25).log_prob(m.tensor(0.5)),
+    lambda D, m: D.Normal(0, -1.0),
+    lambda D, m: D.Normal("a", 1.0),
+    lambda D, m: D.Normal(m.zeros(2), 1.0).log_prob(m.zeros(3)),
+    lambda D, m: D.Uniform(1.0, 0.0),
+    lambda D, m: D.Uniform(0.0, 1.0).log_prob(m.tensor(2.0)),
+    lambda D, m: D.Exponential(2.0).log_prob(m.tensor(-1.0)),
+    lambda D, m: D.Independent(D.Normal(m.zeros(2, 3), 1.0), 3),
+]
+
+
+@pytest.mark.parametrize("wrong", WRONG, ids=range(len(WRONG)))
+def test_errors_are_pytorchs(wrong: Callable[[Any, Any], Any]) -> None:
+    with pytest.raises(ValueError) as expected:
+        wrong(torch.distributions, torch)
+    with pytest.raises(ValueError) as found:
+        wrong(distributions, minigrad)
+    assert str(found.value) == str(expected.value)
+
+
+@pytest.mark.parametrize(("library", "D"), [(minigrad, distributions), (torch, torch.distributions)],
+                         ids=["minigrad", "torch"])  # fmt: skip
+def test_without_checks(library: Any, D: Any) -> None:
+    far = D.Uniform(0.0, 1.0, validate_args=False).log_prob(library.tensor(2.0))
+    assert far.item() == -float("inf")
+    try:
+        D.Distribution.set_default_validate_args(False)
+        D.Normal(0.0, -1.0)
+    finally:
+        D.Distribution.set_default_validate_args(True)
+    with pytest.raises(ValueError, match="GreaterThan"):
+        D.Normal(0.0, -1.0)
+    with pytest.raises(NotImplementedError):
+        D.Categorical(library.ones(2)).rsample()
+    with pytest.raises(NotImplementedError):
+        D.Multinomial(library.ones(2), library.ones(2))
+    with pytest.warns(FutureWarning, match="sample_n"):
+        assert D.Normal(0.0, 1.0).sample_n(3).shape == (3,)
+
+
+def test_extreme_probabilities() -> None:
+    for p in ([0.0, 1.0, 0.0], [1e-300, 1.0, 1e-300]):
+        a, b = distributions.Categorical(ours(p)), torch.distributions.Categorical(theirs(np.array(p)))
+        assert_close(a.entropy(), b.entropy(), 1e-12)
+        assert_close(a.logits, b.logits, 1e-12)
+        value = np.arange(3)
+        assert_close(a.log_prob(ours(value)), b.log_prob(torch.from_numpy(value)), 1e-12)
+    many = np.array([-np.inf, 0.0, 800.0])
+    a, b = distributions.Categorical(logits=ours(many)), torch.distributions.Categorical(logits=theirs(many))
+    assert_close(a.entropy(), b.entropy(), 1e-12)
+
+
+def test_a_distribution_of_ones_own() -> None:
+    class Always(distributions.Distribution):
+        arg_constraints = {"value": distributions.constraints.positive}
+
+        def __init__(self, value: Any) -> None:
+            self.value = value
+            super().__init__(value.shape)
+
+        def rsample(self, sample_shape: Any = ()) -> Any:
+            return self.value.expand(self._extended_shape(sample_shape))
+
+    assert Always(minigrad.ones(2)).sample((3,)).shape == (3, 2)
+    with pytest.raises(ValueError, match="GreaterThan"):
+        Always(minigrad.zeros(2))

@@ -1,0 +1,76 @@
+"""The Kullback-Leibler divergence against PyTorch's."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad import distributions
+from tests.support.parity import assert_close, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+_RNG = np.random.default_rng(0)
+A, B = _RNG.random((4, 3)) + 0.1, _RNG.random((4, 3)) + 0.1
+UNITS = A / 1.2, B / 1.2
+PAIRS: dict[str, tuple[tuple[Any, Any], Callable[..., Any]]] = {
+    "Categorical": ((A, B), lambda D, a, b: (D.Categorical(a), D.Categorical(logits=b))),
+    "OneHotCategorical": ((A, B), lambda D, a, b: (D.OneHotCategorical(a), D.OneHotCategorical(b))),
+    "Bernoulli": (UNITS, lambda D, a, b: (D.Bernoulli(a), D.Bernoulli(b))),
+    "Normal": ((A, B), lambda D, a, b: (D.Normal(a, b), D.Normal(b, a))),
+    "Uniform": ((A, B), lambda D, a, b: (D.Uniform(a, a + b), D.Uniform(a - b, a + 2 * b))),
+    "Uniform outside": ((A, B), lambda D, a, b: (D.Uniform(a, a + 2), D.Uniform(b, b + 2))),
+    "Exponential": ((A, B), lambda D, a, b: (D.Exponential(a), D.Exponential(b))),
+    "Uniform, Normal": ((A, B), lambda D, a, b: (D.Uniform(a, a + b), D.Normal(b, a))),
+    "Independent": ((A, B), lambda D, a, b: (D.Independent(D.Normal(a, b), 1),
+                                             D.Independent(D.Normal(b, a), 1))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_values_and_gradients(name: str, device: str) -> None:
+    arrays, make = PAIRS[name]
+    mine = [ours(a, True, device) for a in arrays]
+    other = [theirs(a, True) for a in arrays]
+    found = distributions.kl_divergence(*make(distributions, *mine))
+    expected = torch.distributions.kl_divergence(*make(torch.distributions, *other))
+    assert_close(found, expected, 1e-10)
+    found.sum().backward()
+    expected.sum().backward()
+    for p, t in zip(mine, other, strict=True):
+        if name != "Uniform outside":  # there infinities meet
+            assert_close(p.grad, t.grad, 1e-10)
+
+
+def test_probabilities_of_0_and_1() -> None:
+    p, q = np.array([[0.0, 1.0], [0.5, 0.5]]), np.array([[0.5, 0.5], [0.0, 1.0]])
+    for kind in ("Categorical", "Bernoulli"):
+        for a, b in ((p, q), (q, p)):
+            found = distributions.kl_divergence(*(getattr(distributions, kind)(ours(v)) for v in (a, b)))
+            expected = torch.distributions.kl_divergence(
+                *(getattr(torch.distributions, kind)(theirs(v)) for v in (a, b))
+            )
+            assert_close(found, expected, 1e-12)
+
+
+def test_pairs_without_a_rule_and_rules_of_ones_own() -> None:
+    class Mine(distributions.Normal):
+        pass
+
+    normal, categorical = distributions.Normal(0.0, 1.0), distributions.Categorical(ours(A))
+    with pytest.raises(NotImplementedError, match="p type Categorical and q type Normal"):
+        distributions.kl_divergence(categorical, normal)
+    assert distributions.kl_divergence(Mine(0.0, 1.0), normal).item() == 0  # by its parent's
+
+    @distributions.register_kl(Mine, distributions.Normal)
+    def _rule(p: Any, q: Any) -> Any:
+        return p.loc + 7
+
+    assert distributions.kl_divergence(Mine(0.0, 1.0), normal).item() == 7
+    with pytest.raises(TypeError, match="Expected a Distribution subclass"):
+        distributions.register_kl(int, Mine)
+    with pytest.raises(NotImplementedError, match="different numbers of axes"):
+        wide = distributions.Normal(ours(A), 1.0)
+        distributions.kl_divergence(distributions.Independent(wide, 1), distributions.Independent(wide, 2))
