@@ -28,6 +28,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 (it speaks to older Pythons, which
 
 ROOT = Path(__file__).resolve().parent
 PROJECT = ROOT / "pyproject.toml"
+GENERATORS = ("generate_index.py", "generate_pytorch.py")  # in docs/
 STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
 MOST_TEST_PROCESSES = 8
 NO_TESTS_FOUND = 5  # pytest's exit code
@@ -82,8 +83,8 @@ def types(python: str, args: list[str]) -> int:
 
 
 def index(python: str, args: list[str]) -> int:
-    """The index of ops."""
-    return call([python, str(Path("docs") / "generate_index.py"), *args])
+    """The pages that are generated from the code."""
+    return max(call([python, str(Path("docs") / name), *args]) for name in GENERATORS)
 
 
 def check(python: str, args: list[str]) -> int:
@@ -107,7 +108,7 @@ TASKS = {
     "test": Task("run the tests: all of them, or what pytest's arguments name", test, "test"),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
-    "index": Task("write docs/ops.md anew: every op, its gradient rules, its test", index, "dev"),
+    "index": Task("write docs/ops.md (ops and their rules) and docs/pytorch.md (PyTorch's names) anew", index, "dev"),
     "check": Task("lint, types and test: what a change must pass", check, "dev"),
     "clean": Task("remove caches and builds", clean),
 }

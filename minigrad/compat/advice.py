@@ -9,22 +9,19 @@ from typing import Any
 
 from . import names
 
-_COMPLEX = "there are no complex tensors; write the rotation with cos and sin of the real parts"
+_COMPLEX = "NumPy has no such numbers; use complex64"
 _SPARSE = "there are no sparse tensors; use dense ones"
 _FLOAT8 = "NumPy has no 8-bit floats; use float16 or float32"
 _QUANTIZED = "nothing is quantised; use float16 or float32"
-_FFT = "there are no complex tensors; use numpy.fft on x.numpy()"
+_FFT = "use numpy.fft on x.numpy()"
 _LAZY = "give the sizes, and use the layer of the same name without Lazy"
 
 # PyTorch has these (and all below them; "*" stands for anything), and minigrad has not.
 ABSENT: dict[str, str] = {
     "_C": "there is no C++ library behind minigrad; use the public functions",
     "ao": _QUANTIZED,
-    "cdouble": _COMPLEX,
-    "cfloat": _COMPLEX,
     "chalf": _COMPLEX,
     "classes": "there is no C++ library behind minigrad",
-    "complex": _COMPLEX,
     "complex32": _COMPLEX,
     "cuda.CUDAGraph": "there are no CUDA graphs; call the function itself",
     "cuda.ExternalStream": "there are no streams of one's own; CuPy's current stream is used",
@@ -59,7 +56,6 @@ ABSENT: dict[str, str] = {
     "nn.utils.prune": "multiply the weight with a mask",
     "overrides": "there is no __torch_function__; write a function of your own",
     "package": "use save and load",
-    "polar": _COMPLEX,
     "profiler": "use cProfile, or time.perf_counter",
     "qint*": _QUANTIZED,
     "quint*": _QUANTIZED,
@@ -70,18 +66,13 @@ ABSENT: dict[str, str] = {
     "sparse*": _SPARSE,
     "stft": _FFT,
     "Tensor.coalesce": _SPARSE,
-    "Tensor.imag": _COMPLEX,
-    "Tensor.real": _COMPLEX,
     "Tensor.sparse*": _SPARSE,
     "Tensor.to_dense": _SPARSE,
     "Tensor.to_sparse*": _SPARSE,
-    "Tensor.view_as_complex": _COMPLEX,
     "utils.bottleneck": "use cProfile",
     "utils.cpp_extension": "write an autograd.Function; a CUDA kernel by cupy.RawKernel",
     "utils.dlpack": "use numpy.from_dlpack",
     "utils.mobile_optimizer": "there is no mobile runtime",
-    "view_as_complex": _COMPLEX,
-    "view_as_real": _COMPLEX,
 }  # fmt: skip
 _SEARCHED = ("", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler",
              "utils.data", "Tensor")  # fmt: skip

@@ -5,13 +5,17 @@ from __future__ import annotations
 from typing import TypeVar
 
 from ..missing import names_of
-from .refused import Refused
+from .refused import Refused, RefusedType
 
-__all__ = ["symbolic_trace", "wrap"]
+__all__ = ["Graph", "GraphModule", "Node", "Proxy", "Tracer", "symbolic_trace", "wrap"]
 
 __getattr__ = names_of(__name__)
 T = TypeVar("T")
-symbolic_trace = Refused("torch.fx.symbolic_trace", "nothing records a program; change the module itself")
+_ADVICE = "nothing records a program; change the module itself"
+symbolic_trace = Refused("torch.fx.symbolic_trace", _ADVICE)
+Graph, GraphModule, Node, Proxy, Tracer = (
+    RefusedType(f"torch.fx.{name}", _ADVICE) for name in ("Graph", "GraphModule", "Node", "Proxy", "Tracer")
+)
 
 
 def wrap(fn_or_name: T) -> T:

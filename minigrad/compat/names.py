@@ -87,6 +87,7 @@ MODULES: dict[str, Sources] = {
     "nn.modules.utils": "compat.types",
     "nn._functions": ("nn.parallel",),
     "optim.adamw": "optim.adam",
+    "utils.hooks": ("nn.hooks", "tensor"),
 }
 
 # Functions of torch.nn.functional that torch has, too.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 from ..autograd import no_grad
@@ -13,7 +12,7 @@ from ..nn.functional import binary_cross_entropy_with_logits
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import Value, broadcast_all, logits_to_probs, one_of, probs_to_logits
+from .utils import Value, broadcast_all, lazy_property, logits_to_probs, one_of, probs_to_logits
 from .utils import size as size_of
 
 
@@ -40,12 +39,12 @@ class Bernoulli(Distribution):
         self.__dict__[name] = self._param
         super().__init__(self._param.shape, validate_args=validate_args)
 
-    @cached_property
+    @lazy_property
     def probs(self) -> Tensor:
         """The probability of 1."""
         return logits_to_probs(self.logits, is_binary=True)
 
-    @cached_property
+    @lazy_property
     def logits(self) -> Tensor:
         """Its log-odds."""
         return probs_to_logits(self.probs, is_binary=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from ..functions.random import multinomial
 from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import logits_to_probs, one_of, probs_to_logits
+from .utils import lazy_property, logits_to_probs, one_of, probs_to_logits
 from .utils import size as size_of
 
 
@@ -47,12 +46,12 @@ class Categorical(Distribution):
         self._num_events = int(given.shape[-1])
         super().__init__(given.shape[:-1], validate_args=validate_args)
 
-    @cached_property
+    @lazy_property
     def probs(self) -> Tensor:
         """The probabilities."""
         return logits_to_probs(self.logits)
 
-    @cached_property
+    @lazy_property
     def logits(self) -> Tensor:
         """Their logarithms."""
         return probs_to_logits(self.probs)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any
 
+from ..autograd import enable_grad
 from ..backend import dtype as dt
 from ..functions.creation import tensor
 from ..functions.pointwise import log1p, sigmoid, softmax
@@ -12,6 +14,17 @@ from ..tensor import Size, Tensor
 
 Value = Tensor | float
 Shape = tuple[int, ...]
+
+
+class lazy_property(cached_property[Any]):
+    """A property that is computed when first asked for, and recorded even if that happens in ``no_grad``.
+
+    So ``sample()`` does not take away the gradient of what comes after it.
+    """
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        with enable_grad():
+            return super().__get__(instance, owner)
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:

@@ -32,8 +32,12 @@ class _Node(NamedTuple):
     unflatten: Callable[[Iterable[Any], Any], Any]
 
 
-def _flatten_dict(tree: Any) -> tuple[Iterable[Any], Any]:
+def _dict_flatten(tree: Any) -> tuple[Iterable[Any], Any]:
     return tree.values(), list(tree)
+
+
+def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
+    return dict(zip(context, values, strict=True))
 
 
 def _default_dict(values: Iterable[Any], context: Any) -> Any:
@@ -45,8 +49,8 @@ _NODES: dict[Any, _Node] = {
     namedtuple: _Node(lambda tree: (tree, type(tree)), lambda values, kind: kind(*values)),
     tuple: _Node(lambda tree: (tree, None), lambda values, _: tuple(values)),
     list: _Node(lambda tree: (tree, None), lambda values, _: list(values)),
-    dict: _Node(_flatten_dict, lambda values, keys: dict(zip(keys, values, strict=True))),
-    OrderedDict: _Node(_flatten_dict, lambda values, keys: OrderedDict(zip(keys, values, strict=True))),
+    dict: _Node(_dict_flatten, _dict_unflatten),
+    OrderedDict: _Node(_dict_flatten, lambda values, keys: OrderedDict(zip(keys, values, strict=True))),
     defaultdict: _Node(lambda tree: (tree.values(), [tree.default_factory, list(tree)]), _default_dict),
     deque: _Node(lambda tree: (tree, tree.maxlen), lambda values, longest: deque(values, longest)),
     Size: _Node(lambda tree: (tree, None), lambda values, _: Size(values)),
@@ -74,6 +78,16 @@ def register_pytree_node(
     if cls in _NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
     _NODES[cls] = _Node(flatten_fn, unflatten_fn)
+
+
+def _register_pytree_node(
+    cls: type[Any], flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_fn: Callable[[Iterable[Any], Any], Any], to_str_fn: Any = None, maybe_from_str_fn: Any = None,
+    **kwargs: Any,
+) -> None:  # fmt: skip
+    """``register_pytree_node`` by the name that Transformers and others call it by; a second time it replaces."""
+    _NODES.pop(cls, None)
+    register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs)
 
 
 def is_namedtuple(obj: Any) -> bool:

@@ -181,6 +181,7 @@ def test_assigning_numbers_lists_and_arrays() -> None:
 
 GATHERING = {
     "gather": lambda t, x, i: t.gather(x, 1, i),
+    "gather_sparse_grad": lambda t, x, i: x.gather(1, i, sparse_grad=False),
     "take_along_dim": lambda t, x, i: t.take_along_dim(x, i[:, :1], 1),
     "scatter": lambda t, x, i: x.scatter(1, i, 2.0),
     "scatter_src": lambda t, x, i: x.scatter(1, i[:, :1], x[:, 2:]),

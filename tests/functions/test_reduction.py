@@ -99,6 +99,7 @@ def test_positional_and_keyword_axes() -> None:
         lambda x: x.norm(3),
         lambda x: x.var(dim=(0, 1), correction=0),
         lambda x: x.norm(0, 1),
+        lambda x: x.norm(2, 1, dtype=x.dtype),
         lambda x: x.std(-1, keepdim=True),
         lambda x: x.max(x * 2),
         lambda x: x.logsumexp((0, 1), True),

@@ -134,6 +134,16 @@ def test_a_registered_type(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ours.tree_map(lambda x: x + 1, [Pair(1, 2)])[0].values == (2, 3)
     with pytest.raises(ValueError, match="already registered"):
         ours.register_pytree_node(Pair, lambda pair: ((), None), lambda values, _: Pair())
+    ours._register_pytree_node(Pair, lambda pair: (pair.values[:1], None), lambda values, _: Pair(*values))
+    assert ours.tree_map(lambda x: x + 1, Pair(1, 2)).values == (2,)
+
+
+def test_the_names_that_transformers_builds_its_outputs_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ours, "_NODES", dict(ours._NODES))
+    output = type("Output", (OrderedDict,), {})
+    ours._register_pytree_node(output, ours._dict_flatten, lambda v, c: output(**ours._dict_unflatten(v, c)))
+    found = ours.tree_map(lambda x: 2 * x, output(b=1, a=[2]))
+    assert type(found) is output and found == {"b": 2, "a": [4]}
 
 
 def test_wrong_leaves() -> None:
