@@ -108,7 +108,7 @@ TASKS = {
     "test": Task("run the tests: all of them, or what pytest's arguments name", test, "test"),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
-    "index": Task("write docs/ops.md (ops and their rules) and docs/pytorch.md (PyTorch's names) anew", index, "dev"),
+    "index": Task("write docs/ops.md (ops) and docs/pytorch.md (PyTorch's names) anew", index, "dev"),
     "check": Task("lint, types and test: what a change must pass", check, "dev"),
     "clean": Task("remove caches and builds", clean),
 }

@@ -29,6 +29,7 @@ from .functions import (
     random,
     reduction,
     shaping,
+    special,
     statistics,
     typed,
 )
@@ -179,6 +180,7 @@ class Tensor(InPlace):
     """
 
     __array_priority__ = 1000  # NumPy leaves ``ndarray * tensor`` to the tensor
+    _after: dict[int, Callable[..., Any]] | None = None  # hooks, called when .grad has grown
 
     def __new__(cls, *data: Any, **kwargs: Any) -> Tensor:
         return object.__new__(cls)
@@ -227,7 +229,7 @@ class Tensor(InPlace):
         """Whether the array lives in main memory."""
         return self.device.type == "cpu"
 
-    is_sparse = is_quantized = is_meta = is_mps = is_nested = is_xla = is_mkldnn = False
+    is_sparse = is_quantized = is_meta = is_mps = is_nested = is_xla = is_mkldnn = is_xpu = False
     layout = dt.strided
 
     @property
@@ -417,6 +419,12 @@ class Tensor(InPlace):
     def data(self, value: Tensor) -> None:
         self.array, self._base = value.array, None
 
+    @property
+    def retains_grad(self) -> bool:
+        """Whether ``retain_grad`` was called on a tensor that ops made."""
+        node, slot = self._source()
+        return node is not None and -1 in (node.hooks or {}).get(slot, {})
+
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that ops made in its ``.grad``, too."""
         if not self.requires_grad:
@@ -449,6 +457,20 @@ class Tensor(InPlace):
                 node.hooks = {}
             hooks = node.hooks.setdefault(slot, {})
         return RemovableHandle(hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Call ``hook(tensor)`` after every change of this leaf's ``.grad`` by a ``backward``.
+
+        Raises:
+            RuntimeError: the tensor wants no gradient, or ops made it.
+        """
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if not self.is_leaf:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._after is None:
+            self._after = {}
+        return RemovableHandle(self._after, hook)
 
     # Out of the library -------------------------------------------------------------------------------------
 
@@ -651,6 +673,8 @@ class Tensor(InPlace):
     __ifloordiv__ = _inplace_operator(e.floor_divide)
     __iand__, __ior__ = _inplace_operator(e.bitwise_and), _inplace_operator(e.bitwise_or)
     __ixor__ = _inplace_operator(e.bitwise_xor)
+    __ilshift__ = _inplace_operator(e.bitwise_left_shift)
+    __irshift__ = _inplace_operator(e.bitwise_right_shift)
 
     def __neg__(self) -> Tensor:
         return pointwise.neg(self)
@@ -671,6 +695,9 @@ class Tensor(InPlace):
     def __rmatmul__(self, other: Any) -> Tensor:
         other = operand(other, self)
         return linalg.matmul(other, self) if isinstance(other, Tensor) else NotImplemented
+
+    def __reversed__(self) -> Tensor:
+        return self.flip(tuple(range(self.array.ndim)))
 
     def __getitem__(self, key: Any) -> Tensor:
         return indexing.getitem(self, key)
@@ -846,6 +873,15 @@ class Tensor(InPlace):
 
     bernoulli, multinomial = random.bernoulli, random.multinomial
 
+    lgamma, digamma, i0 = special.lgamma, special.digamma, special.i0
+    mvlgamma, frexp, nextafter = special.mvlgamma, pointwise.frexp, pointwise.nextafter
+    index_reduce, renorm = indexing.index_reduce, reduction.renorm
+    histogram = statistics.histogram
+
+    def polygamma(self, n: Int) -> Tensor:
+        """The n-th derivative of ``digamma``."""
+        return special.polygamma(n, self)
+
     matmul, mm, bmm, mv, dot, vdot = linalg.matmul, linalg.mm, linalg.bmm, linalg.mv, linalg.dot, linalg.vdot
     inner, outer, ger, addmm, addmv = linalg.inner, linalg.outer, linalg.ger, linalg.addmm, linalg.addmv
     addr, addbmm, baddbmm, kron, cross = linalg.addr, linalg.addbmm, linalg.baddbmm, linalg.kron, linalg.cross
@@ -871,10 +907,31 @@ class Tensor(InPlace):
             )
         return self.transpose(-2, -1)
 
+    @property
+    def mH(self) -> Tensor:
+        """The last two axes exchanged, and conjugated."""
+        return self.mT.conj()
+
+    @property
+    def H(self) -> Tensor:
+        """A matrix transposed and conjugated.
+
+        Raises:
+            RuntimeError: it has neither 0 nor 2 axes.
+        """
+        if self.array.ndim not in (0, 2):
+            raise RuntimeError(f"tensor.H is only supported on matrices. Got {self.ndim}-D tensor.")
+        return self.mT.conj() if self.array.ndim else self.conj()
+
+    def adjoint(self) -> Tensor:
+        """``mH`` as a method."""
+        return self.mH
+
 
 def _attributes(tensor: Tensor) -> dict[str, Any]:
     """What a program has noted on a tensor: all its attributes but the engine's own."""
-    return {name: value for name, value in vars(tensor).items() if name not in Variable.__annotations__}
+    own = Variable.__annotations__.keys() | Tensor.__annotations__.keys()
+    return {name: value for name, value in vars(tensor).items() if name not in own}
 
 
 def _rebuilt(cls: type[Tensor], array: np.ndarray[Any, Any], device: str, needs: bool,

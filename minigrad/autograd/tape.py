@@ -435,6 +435,10 @@ def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, .
             elif a.dtype != first:
                 agree = False
                 break
+    if first is None:
+        given = next((a for a in args if not isinstance(a, Variable)), None)
+        kind = type(given).__name__
+        raise TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {kind}")
     if agree and first.kind == "f":
         return None
     operands = [a for a in arrays if hasattr(a, "dtype") or isinstance(a, (bool, int, float, complex))]
@@ -454,8 +458,8 @@ def _of_complex(op: Op, done: str = "computed") -> Op:
     """
     if op.complex is None or (done == "differentiated" and op.complex is not op):
         raise RuntimeError(
-            f"{op.name} cannot be {done} for complex tensors: take view_as_real(x), or x.real and x.imag, and "
-            f"compute with these"
+            f"{op.name} cannot be {done} for complex tensors: take view_as_real(x), or x.real and x.imag, "
+            f"and compute with these"
         )
     return op.complex
 

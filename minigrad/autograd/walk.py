@@ -421,6 +421,9 @@ def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None
         leaf._grad.array[...] += gradient
         leaf._grad._version[0] += 1
         leaf._grad._version[1] = ("the accumulation of gradients", "backward()")
+    if after := getattr(leaf, "_after", None):  # Tensor.register_post_accumulate_grad_hook
+        for hook in list(after.values()):
+            hook(leaf)
 
 
 def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:

@@ -72,7 +72,8 @@ ALL: tuple[DType, ...] = (bool_, uint8, int8, int16, int32, int64, float16, floa
                           complex128)  # fmt: skip
 _OF_NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL}
 _ALIASES = {"half": float16, "float": float32, "double": float64, "byte": uint8, "char": int8,
-            "short": int16, "int": int32, "long": int64, "cfloat": complex64, "cdouble": complex128}  # fmt: skip
+            "short": int16, "int": int32, "long": int64, "cfloat": complex64,
+            "cdouble": complex128}  # fmt: skip
 _ABSENT = {d.name: d for d in (bfloat16,)}
 _NAMED: dict[str, DType] = {d.name: d for d in ALL} | _ALIASES | _ABSENT
 

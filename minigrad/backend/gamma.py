@@ -66,11 +66,11 @@ def polygamma(x: Array, order: int) -> Array:
 
 
 def bessel(x: Array, order: int) -> Array:
-    """The modified Bessel function of the first kind, of order 0 or 1, times e^-|x|, on an array, in its dtype:
-    its integral over a period, for which the trapezoidal rule is exact to all digits."""
+    """The modified Bessel function of the first kind, of order 0 or 1, times e^-|x|, on an array, in its
+    dtype: its integral over a period, for which the trapezoidal rule is exact to all digits."""
     m, dtype, x = xp(x), x.dtype, x.astype(np.float64)
     size = m.absolute(x)[..., None]
-    wide = float(size[m.isfinite(size)].max(initial=0.0)) if x.size else 0.0
+    wide = float(m.where(m.isfinite(size), size, 0.0).max()) if x.size else 0.0
     count = 32 + 8 * math.ceil(math.sqrt(wide))
     angles = (m.arange(count) + 0.5) * (math.pi / 2 / count)
     cos, sin = m.cos(angles), m.sin(angles / 2)

@@ -16,13 +16,21 @@ _QUANTIZED = "nothing is quantised; use float16 or float32"
 _FFT = "use numpy.fft on x.numpy()"
 _LAZY = "give the sizes, and use the layer of the same name without Lazy"
 
+_RNN = "use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells"
+_STORAGE = "tensors share NumPy's memory; use x.numpy() or x.data_ptr()"
+
 # PyTorch has these (and all below them; "*" stands for anything), and minigrad has not.
 ABSENT: dict[str, str] = {
-    "_C": "there is no C++ library behind minigrad; use the public functions",
+    "_C.*": "there is no C++ library behind minigrad; use the public functions",
+    "*Storage": _STORAGE,
     "ao": _QUANTIZED,
+    "autograd.forward_ad": "use func.jvp",
+    "autograd.graph": "use utils.checkpoint to save memory, Tensor.register_hook to see gradients",
+    "autograd.profiler": "use cProfile, or time.perf_counter",
     "chalf": _COMPLEX,
     "classes": "there is no C++ library behind minigrad",
     "complex32": _COMPLEX,
+    "cond": "write if",
     "cuda.CUDAGraph": "there are no CUDA graphs; call the function itself",
     "cuda.ExternalStream": "there are no streams of one's own; CuPy's current stream is used",
     "cuda.graph": "there are no CUDA graphs; call the function itself",
@@ -41,8 +49,14 @@ ABSENT: dict[str, str] = {
     "fft": _FFT,
     "float4*": _FLOAT8,
     "float8*": _FLOAT8,
+    "from_file": "use from_numpy(numpy.memmap(...))",
+    "futures": "use concurrent.futures",
+    "gru*": _RNN,
+    "igamma*": "use scipy.special on x.numpy()",
     "istft": _FFT,
     "library": "write an autograd.Function",
+    "lobpcg": "use linalg.eigh",
+    "lstm*": _RNN,
     "monitor": "use utils.tensorboard",
     "nested": "pad the sequences: nn.utils.rnn.pad_sequence",
     "nn.Lazy*": _LAZY,
@@ -56,15 +70,21 @@ ABSENT: dict[str, str] = {
     "nn.utils.prune": "multiply the weight with a mask",
     "overrides": "there is no __torch_function__; write a function of your own",
     "package": "use save and load",
+    "pca_lowrank": "use linalg.svd of the centred data",
     "profiler": "use cProfile, or time.perf_counter",
     "qint*": _QUANTIZED,
     "quint*": _QUANTIZED,
     "quantization": _QUANTIZED,
     "quantize*": _QUANTIZED,
     "quasirandom": "use scipy.stats.qmc",
+    "rnn_relu*": _RNN,
+    "rnn_tanh*": _RNN,
     "_scaled_mm": _FLOAT8,
+    "segment_reduce": "use scatter_reduce",
+    "signal": "use the windows of torch itself, hann_window and its like, or scipy.signal",
     "sparse*": _SPARSE,
     "stft": _FFT,
+    "svd_lowrank": "use linalg.svd",
     "Tensor.coalesce": _SPARSE,
     "Tensor.sparse*": _SPARSE,
     "Tensor.to_dense": _SPARSE,
@@ -72,6 +92,7 @@ ABSENT: dict[str, str] = {
     "utils.bottleneck": "use cProfile",
     "utils.cpp_extension": "write an autograd.Function; a CUDA kernel by cupy.RawKernel",
     "utils.dlpack": "use numpy.from_dlpack",
+    "while_loop": "write while",
     "utils.mobile_optimizer": "there is no mobile runtime",
 }  # fmt: skip
 _SEARCHED = ("", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
+from importlib import import_module
 from types import ModuleType
 from typing import Any
 
@@ -96,3 +97,11 @@ class Cpu(NoDevice):
 cpu = Cpu("cpu")
 mps = NoDevice("mps")
 xpu = NoDevice("xpu")
+
+
+class OutOfMemoryError(RuntimeError):
+    """A GPU's memory does not suffice. Where there is CuPy, the name stands for CuPy's error of that name."""
+
+
+with suppress(ImportError):
+    OutOfMemoryError = import_module("cupy").cuda.memory.OutOfMemoryError  # type: ignore[misc]

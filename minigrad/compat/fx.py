@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TypeVar
 
 from ..missing import names_of
-from .refused import Refused, RefusedType
+from .refused import Refused, refused_class
 
 __all__ = ["Graph", "GraphModule", "Node", "Proxy", "Tracer", "symbolic_trace", "wrap"]
 
@@ -14,7 +14,7 @@ T = TypeVar("T")
 _ADVICE = "nothing records a program; change the module itself"
 symbolic_trace = Refused("torch.fx.symbolic_trace", _ADVICE)
 Graph, GraphModule, Node, Proxy, Tracer = (
-    RefusedType(f"torch.fx.{name}", _ADVICE) for name in ("Graph", "GraphModule", "Node", "Proxy", "Tracer")
+    refused_class(f"torch.fx.{name}", _ADVICE) for name in ("Graph", "GraphModule", "Node", "Proxy", "Tracer")
 )
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
@@ -19,6 +20,7 @@ Sources = str | tuple[str, ...]
 # Paths. An alias of several modules looks a name up in one after the other.
 MODULES: dict[str, Sources] = {
     # Parts whose files are elsewhere
+    "_C": "compat.core",
     "accelerator": "compat.accelerator",
     "amp": "compat.amp",
     "amp.autocast_mode": "compat.amp",
@@ -56,6 +58,7 @@ MODULES: dict[str, Sources] = {
     # Files by other names
     "_tensor": ("tensor", ""),
     "functional": ("",),
+    "return_types": "functions.return_types",
     "random": ("functions.random", "functions.creation", "backend.random", ""),
     "torch_version": "version",
     "autograd.anomaly_mode": ("autograd.anomaly", "autograd"),
@@ -97,16 +100,33 @@ FUNCTIONAL = (
     "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d",
     "cosine_embedding_loss", "cosine_similarity", "ctc_loss", "dropout", "embedding", "embedding_bag",
     "feature_alpha_dropout", "group_norm", "hardshrink", "hinge_embedding_loss", "instance_norm",
-    "kl_div", "layer_norm", "margin_ranking_loss", "max_pool1d", "max_pool1d_with_indices", "max_pool2d",
+    "kl_div", "layer_norm", "margin_ranking_loss", "max_pool1d", "max_pool2d",
     "max_pool3d", "pairwise_distance", "pixel_shuffle", "pixel_unshuffle", "poisson_nll_loss", "prelu",
     "relu_", "rms_norm", "rrelu", "rrelu_", "selu", "selu_", "threshold", "threshold_",
     "triplet_margin_loss",
 )  # fmt: skip
 
+# Methods of Tensor that torch has as functions, too.
+METHODS = (
+    "abs_", "acos_", "acosh_", "addmv_", "arccos_", "arccosh_", "arcsin_", "arcsinh_", "arctan_",
+    "arctanh_", "asin_", "asinh_", "atan_", "atanh_", "ceil_", "clamp_", "clamp_max_", "clamp_min_",
+    "clip_", "cos_", "cosh_", "deg2rad_", "detach_", "erf_", "erfc_", "exp_", "exp2_", "expm1_",
+    "fill_", "fix_", "floor_", "frac_", "gcd_", "i0_", "index_put_", "lcm_", "ldexp_", "log_", "log10_",
+    "log1p_", "log2_", "logit_", "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_",
+    "resize_as_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_", "tan_",
+    "tanh_", "trunc_", "xlogy_", "zero_",
+    "adjoint", "resolve_conj", "resolve_neg",
+)  # fmt: skip
+_CUDA_TYPES = ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
+
 # Names in a module, by its path here.
 NAMES: dict[str, dict[str, str]] = {
     "": {
         **{name: f"nn.functional:{name}" for name in FUNCTIONAL},
+        **{name: f"tensor:Tensor.{name}" for name in METHODS},
+        "Event": "compat.refused:Event",
+        "OutOfMemoryError": "compat.devices:OutOfMemoryError",
+        "Stream": "compat.refused:Stream",
         "are_deterministic_algorithms_enabled": "compat.backends:are_deterministic_algorithms_enabled",
         "autocast": "compat.amp:autocast",
         "compile": "compat.compiler:compile",
@@ -121,10 +141,20 @@ NAMES: dict[str, dict[str, str]] = {
         "set_float32_matmul_precision": "compat.backends:set_float32_matmul_precision",
         "set_num_interop_threads": "compat.backends:set_num_interop_threads",
         "use_deterministic_algorithms": "compat.backends:use_deterministic_algorithms",
+        "matrix_rank": "linalg:matrix_rank",
+        "unsafe_chunk": "functions.shaping:chunk",
+        "unsafe_split": "functions.shaping:split",
         "vmap": "func:vmap",
+        "_log_softmax_backward_data": "compat.core:log_softmax_backward_data",
+        "_softmax_backward_data": "compat.core:softmax_backward_data",
     },
     "autograd": {"Variable": "compat.variable:Variable"},
-    "cuda": {"Event": "compat.refused:Event", "Stream": "compat.refused:Stream"},
+    "cuda": {
+        **{f"{name}Tensor": f"functions.typed:CUDA.{name}Tensor" for name in _CUDA_TYPES},
+        "Event": "compat.refused:Event",
+        "OutOfMemoryError": "compat.devices:OutOfMemoryError",
+        "Stream": "compat.refused:Stream",
+    },
     "cuda.amp": {
         "GradScaler": "compat.amp:CudaGradScaler",
         "autocast": "compat.amp:CudaAutocast",
@@ -203,7 +233,7 @@ def resolve(source: str) -> Any:
     """The module, or what it holds, that a source of the table names."""
     path, _, name = source.partition(":")
     module = import_module(_full(path))
-    return getattr(module, name) if name else module
+    return attrgetter(name)(module) if name else module
 
 
 def others(place: str) -> list[str]:

@@ -25,26 +25,25 @@ class Refused:
         return f"<{self._text}>"
 
 
-class RefusedType(type):
-    """The class of a class that nothing belongs to: it can stand in annotations and in ``isinstance``.
+class _Refusing(type):
+    _text: str
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
+        raise NotImplementedError(cls._text)
+
+    def __repr__(cls) -> str:
+        return f"<{cls._text}>"
+
+
+def refused_class(name: str, advice: str) -> type:
+    """A class that is absent: it can stand in annotations, in ``isinstance`` and as a base, but nothing is one.
 
     Args:
         name: PyTorch's full name.
         advice: what to use instead.
     """
-
-    _text: str
-
-    def __new__(cls, name: str, advice: str) -> RefusedType:
-        """The class, called as the last part of its name."""
-        text = f"minigrad has no {name}: {advice}"
-        return super().__new__(cls, name.rpartition(".")[2], (), {"__doc__": f"Absent: {advice}.", "_text": text})
-
-    def __init__(self, name: str, advice: str) -> None:
-        super().__init__(self.__name__, (), {})
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> NoReturn:
-        raise NotImplementedError(cls._text)
+    text = f"minigrad has no {name}: {advice}"
+    return _Refusing(name.rpartition(".")[2], (), {"__doc__": f"Absent: {advice}.", "_text": text})
 
 
 Event = Refused("torch.cuda.Event", "call cuda.synchronize() and time.perf_counter()")

@@ -20,11 +20,18 @@ if TYPE_CHECKING:
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
     """What stands between the brackets, with tensors, lists and ranges as arrays of the tensor's backend."""
-    parts = key if isinstance(key, tuple) else (key,)
+    parts = key if isinstance(key, tuple) or _stands_for_a_tuple(key) else (key,)
     return tuple(p if p.__class__ in _PLAIN else _part(p, input.array) for p in parts)
 
 
 _PLAIN = frozenset({int, slice, type(None), type(Ellipsis)})
+
+
+def _stands_for_a_tuple(key: Any) -> bool:
+    """Whether a list is one index for each axis, as NumPy once took it: ``x[[slice(2), 0]]``."""
+    return isinstance(key, list) and any(
+        p is None or p is Ellipsis or isinstance(p, (slice, Variable, list, tuple, range)) for p in key
+    )
 
 
 def _part(part: Any, like: Any) -> Any:
@@ -437,3 +444,27 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     count = min(size, len(found))
     out[:count] = found[:count]
     return out
+
+
+@spelled
+def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
+                 include_self: bool = True) -> Tensor:  # fmt: skip
+    """``scatter_reduce`` of whole slices: "prod", "mean", "amax" or "amin" of those that go to one place."""
+    if reduce not in ("prod", "mean", "amax", "amin"):
+        raise RuntimeError(
+            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
+        )
+    shape = [1] * source.array.ndim
+    shape[axis(dim, source.array.ndim)] = -1
+    places = index.reshape(shape).expand(source.array.shape)
+    return scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
+
+
+def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
+    """The place along each axis of elements numbered in the order of memory, for a tensor of a shape."""
+    lengths = (shape,) if isinstance(shape, int) else tuple(shape)
+    places: list[Tensor] = []
+    for length in reversed(lengths):
+        places.append(indices % length)
+        indices = indices // length
+    return tuple(reversed(places))

@@ -12,6 +12,7 @@ from ..backend import dtype as dt
 from ..backend import xp
 from ..ops import elementwise as e
 from ..ops import indexing as index_ops
+from ..ops import special as s
 from ..ops.op import Op
 from . import indexing, linalg, pointwise, random, reduction, shaping
 from .arguments import factors_first, operand, sizes
@@ -137,6 +138,8 @@ class InPlace(Variable):
     bitwise_xor_, bitwise_not_ = by_op(e.bitwise_xor), by_op(e.bitwise_not)
     bitwise_left_shift_, bitwise_right_shift_ = by_op(e.bitwise_left_shift), by_op(e.bitwise_right_shift)
     gcd_, lcm_ = by_function(pointwise.gcd), by_function(pointwise.lcm)
+    lgamma_, digamma_, i0_ = by_op(s.lgamma), by_op(s.digamma), by_op(s.i0)
+    nextafter_ = by_function(pointwise.nextafter)
     masked_fill_ = by_function(indexing.masked_fill)
 
     @factors_first
@@ -175,7 +178,8 @@ class InPlace(Variable):
     index_fill_, index_copy_ = by_function(indexing.index_fill), by_function(indexing.index_copy)
     index_add_, index_put_ = by_function(indexing.index_add), by_function(indexing.index_put)
     masked_scatter_, put_ = by_function(indexing.masked_scatter), by_function(indexing.put)
-    scatter_reduce_ = by_function(indexing.scatter_reduce)
+    scatter_reduce_, index_reduce_ = by_function(indexing.scatter_reduce), by_function(indexing.index_reduce)
+    renorm_ = by_function(reduction.renorm)
 
     def scatter_(self: Any, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
                  reduce: str | None = None) -> Any:  # fmt: skip

@@ -5,10 +5,12 @@ from __future__ import annotations
 from math import prod
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..autograd.tape import apply
 from ..ops import linear as ops
 from .arguments import factors_first, spelled
-from .creation import eye
+from .creation import arange, eye
 from .shaping import stack
 
 if TYPE_CHECKING:
@@ -303,3 +305,18 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
         out = matmul(out, input) if n & 1 else out
         input, n = (matmul(input, input) if n > 1 else input), n >> 1
     return out
+
+
+@spelled
+def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
+    """The powers of a vector as columns, (len(x), N): the highest first, or the lowest if ``increasing``."""
+    count = x.array.shape[0] if N is None else N
+    powers = arange(count, device=x.device) if increasing else arange(count - 1, -1, -1, device=x.device)
+    return x.unsqueeze(-1) ** powers
+
+
+@spelled
+def pdist(input: Tensor, p: float = 2.0) -> Tensor:
+    """The p-norm distances between any two rows, (N, M) -> (N (N - 1) / 2)."""
+    first, second = np.triu_indices(input.array.shape[0], 1)
+    return (input[first] - input[second]).norm(p, -1)

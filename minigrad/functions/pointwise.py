@@ -6,12 +6,15 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from ..autograd.tape import apply, wrap
 from ..backend import xp
-from ..backend.dtype import result_type
+from ..backend.dtype import as_dtype, result_type
 from ..ops import elementwise as e
 from ..ops.activation import gelu as _gelu
 from ..ops.op import Op
+from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, factors_first, operand, raw, spelled
 
 if TYPE_CHECKING:
@@ -19,6 +22,9 @@ if TYPE_CHECKING:
 
 Unary = Callable[..., "Tensor"]
 Binary = Callable[..., "Tensor"]
+
+
+_OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these also take two numbers
 
 
 def _unary(op: Op, name: str = "") -> Unary:
@@ -48,6 +54,8 @@ def _binary(op: Op, name: str = "") -> Binary:
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
     """Both operands in the form that ops take."""
     if not hasattr(input, "array"):
+        if not hasattr(other, "array") and op in _OF_NUMBERS:
+            return wrap(np.asarray(input, as_dtype(type(input)).numpy)), other
         return operand(input, other), other
     found = operand(other, input)
     if found is NotImplemented:
@@ -184,7 +192,8 @@ def div(input: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None = No
         return apply(e.floor_divide, operands)
     if rounding_mode == "trunc":
         quotient = apply(e.trunc, (apply(e.div, operands),))
-        return quotient if input.is_floating_point() else quotient.to(input.dtype)
+        kind = result_type(*map(raw, operands))
+        return quotient if kind.is_floating_point else quotient.to(kind)
     raise RuntimeError(
         f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
     )
@@ -443,3 +452,18 @@ def gcd(input: Tensor, other: Tensor) -> Tensor:
 def lcm(input: Tensor, other: Tensor) -> Tensor:
     """The least common multiple of integers."""
     return wrap(xp(input.array).lcm(input.array, raw(other)))
+
+
+@spelled
+def frexp(input: Tensor) -> return_types.frexp:
+    """(mantissa, exponent): input = mantissa · 2^exponent with 1/2 <= |mantissa| < 1; the exponent int32."""
+    exponent = wrap(xp(input.array).frexp(input.array)[1].astype(np.int32))
+    half = exponent // 2  # in two steps, as 2^1074 alone is infinite
+    near = input * exp2(-half.to(input.dtype))
+    return return_types.frexp(near * exp2((half - exponent).to(input.dtype)), exponent)
+
+
+@spelled
+def nextafter(input: Tensor, other: Tensor) -> Tensor:
+    """The next number of the dtype after ``input`` towards ``other``."""
+    return wrap(xp(input.array).nextafter(input.array, other.array))

@@ -202,3 +202,41 @@ def _euclidean(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
     total = sum(input * input, dim, keepdim)
     zero = total == 0
     return total.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
+
+
+# Areas and lengths ------------------------------------------------------------------------------------------
+
+
+@spelled
+def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+    """The area under points along ``dim``, at places ``x`` or in steps of ``dx``, by the trapezoidal rule."""
+    return sum(_areas(y, x, dx, dim), dim)
+
+
+@spelled
+def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
+    """The running sums of the areas of ``trapezoid``, one fewer than points."""
+    return cumsum(_areas(y, x, dx, dim), dim)
+
+
+def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
+    place = axis(dim, y.array.ndim)
+    count = max(y.array.shape[place] - 1, 0)
+    heights = y.narrow(place, 0, count) + y.narrow(place, y.array.shape[place] - count, count)
+    if x is None:
+        return heights * (dx / 2)
+    along = 0 if x.array.ndim == 1 else place
+    steps = x.narrow(along, 1, count) - x.narrow(along, 0, count)
+    shape = [1] * y.array.ndim
+    shape[place] = count
+    return heights * (steps.reshape(shape) if x.array.ndim == 1 else steps) / 2
+
+
+@spelled
+def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
+    """The slices along ``dim`` of a larger p-norm than ``maxnorm`` scaled down to it."""
+    place = axis(dim, input.array.ndim)
+    others = tuple(d for d in range(input.array.ndim) if d != place)
+    sizes = norm(input, p, others, True)
+    scaled = maxnorm / (sizes + 1e-7)
+    return input * scaled.masked_fill(sizes <= maxnorm, 1.0)

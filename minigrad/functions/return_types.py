@@ -90,3 +90,13 @@ class histogram(NamedTuple):
 
     def __repr__(self) -> str:
         return _shown(self)
+
+
+class frexp(NamedTuple):
+    """What ``frexp`` returns."""
+
+    mantissa: Any
+    exponent: Any
+
+    def __repr__(self) -> str:
+        return _shown(self)

@@ -580,11 +580,14 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     """Elements of the tensor's memory by sizes and steps, in elements (a copy, not a view).
 
     Raises:
-        RuntimeError: the tensor is not contiguous, or the elements would lie outside its memory.
+        RuntimeError: the tensor has gaps in memory, or the elements would lie outside of it.
     """
     shape, steps, start = sizes((tuple(size),)), sizes((tuple(stride),)), storage_offset or 0
+    if not input.array.flags.c_contiguous:  # the same memory with its axes in order, if that is all
+        order = sorted(range(input.array.ndim), key=lambda dim: -input.array.strides[dim])
+        input = permute(input, order)
     if not input.array.flags.c_contiguous:
-        raise RuntimeError("as_strided needs a contiguous tensor: call .contiguous() first")
+        raise RuntimeError("as_strided needs a tensor without gaps in memory: call .contiguous() first")
     last = start + sum((n - 1) * step for n, step in zip(shape, steps, strict=True))
     if 0 not in shape and not 0 <= last < input.array.size:
         raise RuntimeError(

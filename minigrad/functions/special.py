@@ -17,13 +17,13 @@ lgamma, digamma, i0 = _unary(s.lgamma), _unary(s.digamma), _unary(s.i0)
 i0e, i1, i1e = _unary(s.i0e), _unary(s.i1), _unary(s.i1e)
 
 
-def polygamma(n: Any, input: Any) -> Tensor:
-    """The n-th derivative of ``digamma``: a function of (n, input), a method that takes n.
+@spelled
+def polygamma(n: int, input: Tensor) -> Tensor:
+    """The n-th derivative of ``digamma``.
 
     Raises:
         RuntimeError: n is negative.
     """
-    n, input = (input, n) if hasattr(n, "array") else (n, input)
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
     found: Tensor = apply(s.digamma, (input,)) if n == 0 else apply(s.polygamma, (input, int(n)))

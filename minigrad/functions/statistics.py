@@ -248,6 +248,20 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 @spelled
+def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None,
+              density: bool = False) -> return_types.histogram:  # fmt: skip
+    """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
+    ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
+    backend = of(input.array)
+    host = backend.to_numpy(input.array).reshape(-1)
+    ends: Any = backend.to_numpy(bins.array) if isinstance(bins, Variable) else bins
+    held = None if weight is None else backend.to_numpy(weight.array).reshape(-1)
+    found = np.histogram(host, ends, range, density=density, weights=held)
+    device = backend.device_of(input.array)
+    return return_types.histogram(*(wrap(backend.asarray(f.astype(host.dtype), device)) for f in found))
+
+
+@spelled
 def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Tensor | None = None) -> Tensor:  # fmt: skip
     """Where values belong in sequences that are sorted along the last axis: before equal ones, or with

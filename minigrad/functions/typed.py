@@ -81,6 +81,15 @@ def find(name: Any) -> Any:
     return (CUDA if parts[1:2] == ["cuda"] else CPU).get(parts[-1]) if parts[:1] == ["torch"] else None
 
 
+def typename(obj: Any) -> str:
+    """What PyTorch calls the type of a tensor, "torch.FloatTensor"; of anything else its module and name."""
+    if isinstance(obj, Variable):
+        return name_of(dt.of(obj.array), of(obj.array).device_of(obj.array).type)
+    named: Any = obj if hasattr(obj, "__qualname__") else type(obj)
+    module = getattr(named, "__module__", None) or ""
+    return f"{module}.{named.__qualname__}" if module not in ("", "builtins") else str(named.__qualname__)
+
+
 def short_name(dtype: dt.DType) -> str:
     """The name of the type with a dtype, "FloatTensor"."""
     return next(name for name, kind in CPU.items() if kind.dtype is dtype)

@@ -20,6 +20,6 @@ from . import (
     special,
 )
 
-__all__ = ["activation", "attention", "complex", "convolution", "device", "dropout", "elementwise", "indexing",
-           "linear", "loss", "normalization", "pooling", "recurrent", "reduction", "shape",
+__all__ = ["activation", "attention", "complex", "convolution", "device", "dropout", "elementwise",
+           "indexing", "linear", "loss", "normalization", "pooling", "recurrent", "reduction", "shape",
            "softmax", "special"]  # fmt: skip

@@ -8,6 +8,7 @@ with ``Op.complex`` None.
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,6 @@ from . import device, elementwise, indexing, reduction, shape
 from .op import Op, op
 
 _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
-_number = type(1j)  # `complex` is an op here
 
 
 @op(view=True)
@@ -104,7 +104,7 @@ divide.gradient(
 
 
 def _conjugate(x: Any) -> Any:
-    return x.conjugate() if isinstance(x, (int, float, _number)) else conj(x)
+    return x.conjugate() if isinstance(x, (int, float, builtins.complex)) else conj(x)
 
 
 @op

@@ -17,7 +17,7 @@ from .source import Ndarray, Source, replaced
 _LARGEST_HEADER = 100_000_000  # the format's own limit
 _DTYPES: dict[str, Any] = {
     "BOOL": np.bool_, "U8": np.uint8, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64,
-    "F16": np.float16, "F32": np.float32, "F64": np.float64,
+    "F16": np.float16, "F32": np.float32, "F64": np.float64, "C64": np.complex64,
 }  # fmt: skip
 
 

@@ -117,6 +117,8 @@ class Writer:
         self._numbers[id(obj)] = len(self._numbers)
         self._alive.append(obj)
         if kind is Tensor or kind is Parameter:
+            if not holds(obj.array.dtype):  # the file format has no complex128
+                raise NotPlain(f"{told}: a tensor of dtype {obj.dtype.name}")
             return self._encode_tensor(obj, told, name)
         return self._encode_container(obj, told, name)
 

@@ -70,6 +70,7 @@ def test_jit_leaves_functions_and_modules_as_they_are(tmp_path: Any) -> None:
 @pytest.mark.parametrize("path", [
     "onnx.export", "onnx.dynamo_export", "export.export", "hub.load", "hub.load_state_dict_from_url",
     "cuda.Event", "cuda.Stream", "jit.load", "fx.symbolic_trace",
+    "fx.Proxy", "fx.Tracer",
 ])  # fmt: skip
 def test_what_is_refused_says_so_when_it_is_called(path: str) -> None:
     found: Any = mg
@@ -78,3 +79,10 @@ def test_what_is_refused_says_so_when_it_is_called(path: str) -> None:
     with pytest.raises(NotImplementedError, match=rf"^minigrad has no torch\.{path}: ."):
         found(1, two=2)
     assert path.rpartition(".")[2] in repr(found)
+
+
+def test_nothing_is_of_an_absent_class() -> None:
+    assert not isinstance(mg.ones(1), mg.fx.Proxy)
+    tracer = type("Tracer", (mg.fx.Tracer,), {"trace": lambda self: None})
+    with pytest.raises(NotImplementedError, match=r"torch\.fx\.Tracer: nothing records"):
+        tracer()

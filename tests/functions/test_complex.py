@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,15 @@ def test_dtypes_and_text_are_pytorchs() -> None:
     ]):  # fmt: skip
         assert repr(t(minigrad)) == repr(t(torch))
     assert len(expressions) == 11
+
+
+@pytest.mark.parametrize("dtype", [minigrad.complex64, minigrad.complex128])
+def test_they_are_saved(dtype: Any) -> None:
+    z, file = minigrad.tensor([1 + 2j, 3], dtype=dtype), io.BytesIO()
+    minigrad.save({"z": z}, file)
+    file.seek(0)
+    found = minigrad.load(file, weights_only=dtype is minigrad.complex64)["z"]
+    assert found.dtype is dtype and found.equal(z)
 
 
 def test_what_is_not_provided_is_refused() -> None:

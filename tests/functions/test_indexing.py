@@ -106,6 +106,7 @@ def repeats(key: list[Any], shape: tuple[int, ...]) -> bool:
     return len(np.unique(taken)) < taken.size
 
 
+@pytest.mark.filterwarnings("ignore:Using a non-tuple sequence")
 @pytest.mark.parametrize(
     "key",
     [
@@ -127,6 +128,13 @@ def repeats(key: list[Any], shape: tuple[int, ...]) -> bool:
         lambda t: slice(5, 2),
         lambda t: t.zeros(0, dtype=t.int64),
         lambda t: t.tensor(True),
+        lambda t: [slice(0, 1), slice(1, 3)],
+        lambda t: [[0, 1], [0, 2]],
+        lambda t: [None, 0],
+        lambda t: [Ellipsis, 0],
+        lambda t: [t.tensor([0, 1]), 0],
+        lambda t: [t.tensor(0), t.tensor(1)],
+        lambda t: [(0, 1), (1, 2)],
     ],
 )
 def test_known_indices(key: Any) -> None:

@@ -159,9 +159,21 @@ WITHOUT_GRADIENT = {
     "add_alpha": lambda t, a, b: t.add(a, b, alpha=2),
     "sub_alpha": lambda t, a, b: a.sub(b, alpha=3),
     "clip_tensor": lambda t, a, b: t.clip(a, min=b),
+    "add_factor_first": lambda t, a, b: t.add(a, 3, b),
+    "sub_factor_first": lambda t, a, b: a.sub(2, b),
+    "add_in_place_factor_first": lambda t, a, b: a.clone().add_(3, b),
+    "sub_in_place_factor_first": lambda t, a, b: a.clone().sub_(3, b),
+    "addcmul_factor_first": lambda t, a, b: a.addcmul(2, a, b),
+    "addcmul_in_place_factor_first": lambda t, a, b: a.clone().addcmul_(2, a, b),
+    "div_trunc_by_float": lambda t, a, b: t.div(a, 2.5, rounding_mode="trunc"),
+    "div_of_numbers": lambda t, a, b: t.div(-7, 2, rounding_mode="trunc"),
+    "div_floor_of_numbers": lambda t, a, b: t.div(-7, 2, rounding_mode="floor"),
+    "add_of_numbers": lambda t, a, b: t.add(2, 3.0),
+    "mul_of_numbers": lambda t, a, b: t.mul(2, 3),
 }
 
 
+@pytest.mark.filterwarnings("ignore:This overload")
 @pytest.mark.parametrize("name", WITHOUT_GRADIENT)
 @pytest.mark.parametrize("dtype", [np.int64, np.float32])
 def test_values(name: str, dtype: Any, device: str) -> None:
@@ -378,3 +390,12 @@ def test_extreme_softmax_and_logsumexp() -> None:
     assert_close(nothing.grad, np.zeros((2, 3)))
     with np.errstate(all="ignore"):
         assert host(nothing.logsumexp(-1)).tolist() == [-np.inf, -np.inf]
+
+
+def test_a_function_of_tensors_refuses_numbers() -> None:
+    with pytest.raises(TypeError, match=r"pow\(\): argument 'input' \(position 1\) must be Tensor, not int"):
+        minigrad.pow(2, 3)
+    with pytest.raises(TypeError, match="must be Tensor, not float"):
+        minigrad.sqrt(2.0)
+    with pytest.raises(TypeError, match="positional arguments"):
+        minigrad.ones(1).add(minigrad.ones(1), 5)

@@ -108,6 +108,9 @@ def test_cross_entropy_errors() -> None:
         F.nll_loss(x, minigrad.tensor([[0], [1]]))
     with pytest.raises(RuntimeError, match="must have the shape of the input"):
         F.cross_entropy(x, minigrad.ones(2))
+    with pytest.warns(UserWarning, match="elementwise_mean"):
+        old = F.mse_loss(minigrad.ones(2), minigrad.zeros(2), reduction="elementwise_mean")
+    assert old.item() == 1
     with pytest.raises(ValueError, match="avg is not a valid value for reduction"):
         F.cross_entropy(x, minigrad.tensor([0, 1]), reduction="avg")
     with pytest.raises(ValueError, match="label_smoothing must be between"):

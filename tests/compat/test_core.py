@@ -1,0 +1,34 @@
+"""The few names of torch._C and beside it that programs mention."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.missing import MissingName
+from tests.support.parity import assert_close, ours, theirs, torch
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("kind", ["softmax", "log_softmax"])
+def test_gradients_of_softmax_by_their_own_names(kind: str) -> None:
+    g, x = np.random.default_rng(0).normal(size=(2, 3, 4))
+    found = getattr(minigrad, f"_{kind}_backward_data")(
+        ours(g), getattr(ours(x), kind)(1 if x.ndim > 1 else 0), -1, minigrad.float64
+    )
+    expected = getattr(torch, f"_{kind}_backward_data")(
+        theirs(g), getattr(theirs(x), kind)(1 if x.ndim > 1 else 0), -1, torch.float64
+    )
+    assert_close(found, expected)
+
+
+def test_guards_and_annotations() -> None:
+    core = minigrad._C
+    assert core._get_tracing_state() is None and core._log_api_usage_once("x") is None
+    assert core._jit_set_profiling_mode(True) is False
+    assert not isinstance(minigrad.ones(1), core.Value)
+    with pytest.raises(NotImplementedError, match=r"torch\._C\.Graph: nothing records a program"):
+        core.Graph()
+    with pytest.raises(MissingName, match=r"no torch\._C\._nn: there is no C\+\+ library"):
+        core._nn  # noqa: B018
