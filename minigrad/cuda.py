@@ -106,6 +106,12 @@ def is_initialized() -> bool:
     return is_available()
 
 
+def _lazy_call(callable: Any, **kwargs: Any) -> None:
+    """Call a function if there is a GPU: nothing else is to be waited for."""
+    if is_available():
+        callable()
+
+
 def synchronize(device: DeviceLike = None) -> None:
     """Wait until the GPU has done all it was given."""
     _on(device).synchronize()

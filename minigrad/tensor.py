@@ -346,6 +346,8 @@ class Tensor(InPlace):
 
     @requires_grad.setter
     def requires_grad(self, wanted: bool) -> None:
+        if not isinstance(wanted, bool):
+            raise RuntimeError("requires_grad must be a bool")
         self.requires_grad_(wanted)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
@@ -372,12 +374,24 @@ class Tensor(InPlace):
 
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
-        if value is not None and value.array.shape != self.array.shape:
+        if value is None:
+            self._grad = None
+            return
+        if not isinstance(value, Variable):
+            kind = value.__class__.__name__
+            raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {kind}")
+        if value.array.shape != self.array.shape:
             raise RuntimeError(
                 f"assigned grad has data of a different size: {list(value.array.shape)}, expected "
                 f"{list(self.array.shape)}"
             )
+        if value.array.dtype != self.array.dtype:
+            raise RuntimeError(f"assigned grad has dtype {value.dtype}, but the tensor has {self.dtype}")
         self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
 
     @property
     def grad_fn(self) -> Node | None:
@@ -417,6 +431,8 @@ class Tensor(InPlace):
 
     @data.setter
     def data(self, value: Tensor) -> None:
+        if not isinstance(value, Variable):
+            raise TypeError(f"Variable data has to be a tensor, but got {value.__class__.__name__}")
         self.array, self._base = value.array, None
 
     @property
@@ -697,7 +713,7 @@ class Tensor(InPlace):
         return linalg.matmul(other, self) if isinstance(other, Tensor) else NotImplemented
 
     def __reversed__(self) -> Tensor:
-        return self.flip(tuple(range(self.array.ndim)))
+        return self.flip(0) if self.array.ndim else self
 
     def __getitem__(self, key: Any) -> Tensor:
         return indexing.getitem(self, key)
@@ -735,10 +751,16 @@ class Tensor(InPlace):
         return bool(self.array.item())
 
     def __float__(self) -> Float:
-        return float(self.item())
+        return float(self._number())
 
     def __int__(self) -> Int:
-        return int(self.item())
+        return int(self._number())
+
+    def _number(self) -> Any:
+        """The one element, for Python's own conversions."""
+        if self.array.size != 1:
+            raise ValueError("only one element tensors can be converted to Python scalars")
+        return self.array.item()
 
     def __index__(self) -> Int:
         if self.array.dtype.kind not in "iu":

@@ -29,7 +29,7 @@ LAYERS: list[set[str]] = [
     {"minigrad.ops"},
     {"minigrad.autograd"},
     {"minigrad.functions"},
-    {"minigrad.linalg", "minigrad.special"},
+    {"minigrad.fft", "minigrad.linalg", "minigrad.special"},
     {"minigrad.printing"},
     {"minigrad.tensor"},
     {"minigrad", "minigrad.cuda"},

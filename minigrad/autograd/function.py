@@ -104,6 +104,7 @@ class _UserOp(Op):
         self.arity, self.variadic, self.kernel, self.promote, self.view = 0, "", "", "", False
         self.rules, self.plans, self.differentiable = {}, {}, -1
         self.backward: Any = _run_backward
+        self.complex: Op | None = self  # what it makes of complex numbers is the user's affair
 
     def param(self, i: int) -> str:
         return f"argument {i}"

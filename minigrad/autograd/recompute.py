@@ -39,13 +39,16 @@ class Region:
         if contexts is not None:
             self.first, self.second = contexts()
         self.names: list[str] = []
+        self.complete = False  # whether the first run is over, and all names are known
         self.left = 0  # how many nodes have not got back what they lost
         self.again: list[Node] = []
 
     def run(self) -> Any:
         """The function's result; its nodes keep nothing."""
-        with self.first, _observed(self._drop):
-            return self.function(*self.args, **self.kwargs)
+        with self.first, _observed((*state.observers, self._drop)):
+            result = self.function(*self.args, **self.kwargs)
+        self.complete = True
+        return result
 
     def _drop(self, node: Node, args: tuple[Any, ...], result: Any) -> None:
         node.saved, node.residual, node.out, node.versions = _Kept(self, len(self.names)), None, None, []
@@ -67,24 +70,35 @@ class Region:
         return found
 
     def _run_again(self) -> None:
+        again: list[Node] = []
         now = default_generator.get_state()
         if self.random is not None:
             default_generator.set_state(self.random)
         try:
-            with enable_grad(), self.second, _observed(self._note):
+            with enable_grad(), self.second, _observed((*_not_of_regions(), _Note(again))):
                 self.function(*self.args, **self.kwargs)
         finally:
             if self.random is not None:
                 default_generator.set_state(now)
-        names = [node.op.name for node in self.again]
+        names = [node.op.name for node in again]
+        if not self.complete:  # the function asks for gradients itself, halfway through its first run
+            names = names[: len(self.names)]
         if names != self.names if self.check else len(names) != len(self.names):
             raise RuntimeError(
                 f"checkpoint: the function recorded other ops when it was run again "
                 f"({_difference(self.names, names)}): it must do the same both times"
             )
+        self.again = again
 
-    def _note(self, node: Node, args: tuple[Any, ...], result: Any) -> None:
-        self.again.append(node)
+
+class _Note:
+    """An observer that lists the nodes of a second run."""
+
+    def __init__(self, nodes: list[Node]) -> None:
+        self.nodes = nodes
+
+    def __call__(self, node: Node, args: tuple[Any, ...], result: Any) -> None:
+        self.nodes.append(node)
 
 
 class _Kept(Lost):
@@ -108,16 +122,25 @@ def _difference(first: list[str], second: list[str]) -> str:
 
 
 @contextmanager
-def _observed(observe: Callable[..., None]) -> Iterator[None]:
-    """Within it, each recorded op is shown to ``observe``, too."""
+def _observed(observers: tuple[Callable[..., None], ...]) -> Iterator[None]:
+    """Within it, each recorded op is shown to these."""
     before = state.observers
-    state.observers = (*before, observe)
+    state.observers = observers
     try:
         yield
     finally:
         state.observers = before
 
 
+def _drops(observer: Any) -> bool:
+    return getattr(observer, "__func__", None) is Region._drop
+
+
+def _not_of_regions() -> tuple[Callable[..., None], ...]:
+    """The observers but for those of other runs, to which the nodes of a second run do not belong."""
+    return tuple(o for o in state.observers if not (_drops(o) or isinstance(o, _Note)))
+
+
 def is_dropping() -> bool:
     """Whether a region is in its first run: what is recorded now keeps nothing already."""
-    return any(getattr(o, "__func__", None) is Region._drop for o in state.observers)
+    return any(map(_drops, state.observers))

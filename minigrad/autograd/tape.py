@@ -180,6 +180,8 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
                 mixed = True
             arrays.append(array)
         else:
+            if a.__class__ is complex:
+                mixed = True
             arrays.append(a)
         bit <<= 1
     unlike = op.promote and (mixed or dtype is None or dtype.kind != "f")
@@ -439,7 +441,7 @@ def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, .
         given = next((a for a in args if not isinstance(a, Variable)), None)
         kind = type(given).__name__
         raise TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {kind}")
-    if agree and first.kind == "f":
+    if agree and first.kind == "f" and not any(isinstance(a, complex) for a in arrays):
         return None
     operands = [a for a in arrays if hasattr(a, "dtype") or isinstance(a, (bool, int, float, complex))]
     common = dt.result_type(*operands)

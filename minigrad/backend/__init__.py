@@ -87,6 +87,8 @@ def for_device(device: Device) -> Backend:
     """
     backend = _by_device.get(device.type)
     if backend is None:
+        if device.type not in _loaders:
+            raise RuntimeError(f"there are no {device.type!r} tensors in minigrad: use 'cpu' or 'cuda'")
         backend = _loaders[device.type]()
         register(backend)
     return backend

@@ -5,17 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 _TYPES: set[str] = {"cpu", "cuda"}
+# PyTorch's others: programs name them to ask whether a tensor is there; none can be
+_ELSEWHERE = frozenset(
+    "fpga hip hpu ipu lazy maia meta mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu".split()
+)
 
 
 class Device:
     """A device type and, for GPUs, an index. Equal to PyTorch's ``torch.device``.
 
     Args:
-        type: "cpu", "cuda" or "cuda:INDEX"; a Device is copied.
+        type: "cpu", "cuda" or "cuda:INDEX"; a Device is copied. PyTorch's other types ("mps", "meta") can be
+            named and compared, but no tensor can be made there.
         index: the GPU's number, where ``type`` does not already hold it.
 
     Raises:
-        ValueError: the text is not a device.
+        RuntimeError: the text is not a device.
     """
 
     __slots__ = ("index", "type")
@@ -31,10 +36,11 @@ class Device:
             self.type, self.index = "cuda", type
             return
         kind, colon, number = str(type).partition(":")
-        if kind not in _TYPES or (colon and not number.isdecimal()) or (colon and index is not None):
-            known = ", ".join(repr(name) for name in sorted(_TYPES))
-            raise ValueError(
-                f"{type!r} is not a device: expected one of {known}, or a GPU by number as 'cuda:0'"
+        known = kind in _TYPES or kind in _ELSEWHERE
+        if not known or (colon and not number.isdecimal()) or (colon and index is not None):
+            names = ", ".join(repr(name) for name in sorted(_TYPES))
+            raise RuntimeError(
+                f"{type!r} is not a device: expected one of {names}, or a GPU by number as 'cuda:0'"
             )
         self.type = kind
         self.index = int(number) if colon else index

@@ -169,7 +169,8 @@ def result_type(*operands: Any) -> DType:
     result: DType | None = None
     for dtype_of_group in groups:
         if dtype_of_group is not None and (result is None or dtype_of_group.rank > result.rank):
-            result = dtype_of_group
+            widened = dtype_of_group.is_complex and result is not None and result.is_floating_point
+            result = result.to_complex() if widened and result else dtype_of_group
     assert result is not None, "result_type needs an operand"
     return result
 

@@ -1,4 +1,4 @@
-"""``torch._C``: there is no C++ library; a few of its names stand in the annotations and guards of programs."""
+"""``torch._C``: there is no C++ library; a few of its names stand in annotations and guards."""
 
 from __future__ import annotations
 

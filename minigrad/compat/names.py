@@ -52,6 +52,7 @@ MODULES: dict[str, Sources] = {
     "mps": "compat.devices:mps",
     "multiprocessing": "compat.multiprocessing",
     "onnx": "compat.onnx",
+    "profiler": "compat.profiler",
     "testing": "compat.testing",
     "types": "compat.types",
     "xpu": "compat.devices:xpu",
@@ -63,6 +64,7 @@ MODULES: dict[str, Sources] = {
     "torch_version": "version",
     "autograd.anomaly_mode": ("autograd.anomaly", "autograd"),
     "autograd.grad_mode": ("autograd.mode", "autograd"),
+    "autograd.profiler": "compat.profiler",
     "autograd.variable": "compat.variable",
     "nn.common_types": "compat.types",
     "nn.modules": ("nn",),
@@ -115,7 +117,7 @@ METHODS = (
     "log1p_", "log2_", "logit_", "nan_to_num_", "neg_", "negative_", "rad2deg_", "reciprocal_",
     "resize_as_", "round_", "rsqrt_", "sigmoid_", "sin_", "sinc_", "sinh_", "sqrt_", "square_", "tan_",
     "tanh_", "trunc_", "xlogy_", "zero_",
-    "adjoint", "resolve_conj", "resolve_neg",
+    "adjoint", "resolve_neg",
 )  # fmt: skip
 _CUDA_TYPES = ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
 
@@ -129,6 +131,8 @@ NAMES: dict[str, dict[str, str]] = {
         "Stream": "compat.refused:Stream",
         "are_deterministic_algorithms_enabled": "compat.backends:are_deterministic_algorithms_enabled",
         "autocast": "compat.amp:autocast",
+        "cdouble": "backend.dtype:complex128",
+        "cfloat": "backend.dtype:complex64",
         "compile": "compat.compiler:compile",
         "get_autocast_dtype": "compat.amp:get_autocast_dtype",
         "get_autocast_gpu_dtype": "compat.amp:get_autocast_gpu_dtype",
@@ -142,6 +146,7 @@ NAMES: dict[str, dict[str, str]] = {
         "set_num_interop_threads": "compat.backends:set_num_interop_threads",
         "use_deterministic_algorithms": "compat.backends:use_deterministic_algorithms",
         "matrix_rank": "linalg:matrix_rank",
+        "trapz": "functions.reduction:trapezoid",
         "unsafe_chunk": "functions.shaping:chunk",
         "unsafe_split": "functions.shaping:split",
         "vmap": "func:vmap",
@@ -150,7 +155,7 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "autograd": {"Variable": "compat.variable:Variable"},
     "cuda": {
-        **{f"{name}Tensor": f"functions.typed:CUDA.{name}Tensor" for name in _CUDA_TYPES},
+        **{f"{name}Tensor": f"functions.typed:cuda.{name}Tensor" for name in _CUDA_TYPES},
         "Event": "compat.refused:Event",
         "OutOfMemoryError": "compat.devices:OutOfMemoryError",
         "Stream": "compat.refused:Stream",
@@ -169,6 +174,7 @@ NAMES: dict[str, dict[str, str]] = {
         "data_parallel": "nn.parallel:data_parallel",
         "parallel_apply": "nn.parallel:parallel_apply",
     },
+    "nn.functional": {"pdist": "functions.linalg:pdist"},
 }
 
 
@@ -214,9 +220,16 @@ def find(place: str, name: str) -> Any:
     if source := NAMES.get(own, {}).get(name):
         return resolve(source)
     path = f"{own}.{name}" if own else name
-    if path in MODULES or find_spec(_full(path)):
+    if path in MODULES or _is_module(_full(path)):
         return import_module(_full(path))
     raise MissingName(place, name)
+
+
+def _is_module(path: str) -> bool:
+    try:
+        return find_spec(path) is not None
+    except ModuleNotFoundError:  # what it would stand in is no package
+        return False
 
 
 def load(module: str) -> ModuleType:

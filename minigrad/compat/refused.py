@@ -36,7 +36,7 @@ class _Refusing(type):
 
 
 def refused_class(name: str, advice: str) -> type:
-    """A class that is absent: it can stand in annotations, in ``isinstance`` and as a base, but nothing is one.
+    """A class that is absent: for annotations, ``isinstance`` and bases; nothing is one.
 
     Args:
         name: PyTorch's full name.

@@ -2,8 +2,8 @@
 
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, inputs, targets)
 
-They nest, and take and give tensors in tuples, lists and dicts. ``vmap`` is a loop: the numbers are those of a
-batched run, the time is not.
+They nest, and take and give tensors in tuples, lists and dicts. ``vmap`` is a loop: the numbers are those of
+a batched run, the time is not.
 """
 
 from typing import TYPE_CHECKING

@@ -142,15 +142,16 @@ class _Run:
             own = tree_unflatten(self.inputs, self.inputs_form)
             places = dict(zip(numbers, (own,) if isinstance(argnums, int) else own, strict=True))
             result = func(*(places.get(i, a) for i, a in enumerate(args)), **kwargs)
-        result, self.aux = result if has_aux else (result, None)
-        self.aux = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, self.aux)
+        result, aux = result if has_aux else (result, None)
+        self.aux: Any = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, aux)
         self.outputs, self.outputs_form = tree_flatten(result)
         if not all(isinstance(output, Tensor) for output in self.outputs):
             raise RuntimeError("func: the function must return tensors (in tuples, lists or dicts)")
         self.keep = keep
         self.outer = recording and _leads_elsewhere(self.outputs, self.inputs)
 
-    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], create: bool | None = None) -> list[Any]:
+    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], create: bool | None = None
+             ) -> list[Any]:  # fmt: skip
         """The gradients of outputs times cotangents for the inputs, 0 where there is no dependence."""
         create = self.outer if create is None else create
         wanted = [i for i, output in enumerate(outputs) if output.requires_grad]
@@ -166,7 +167,7 @@ class _Run:
         """The Jacobian times tangents, in the form of the result."""
         with enable_grad():
             us = [zeros_like(output).requires_grad_() for output in self.outputs]
-            pulled = [g for g in zip(self.pull(self.outputs, us, True), tangents, strict=True)]
+            pulled = zip(self.pull(self.outputs, us, True), tangents, strict=True)
             reached = [(g, t) for g, t in pulled if g.requires_grad]
             found: Any = (None,) * len(us)
             if reached:
@@ -192,14 +193,14 @@ class _Run:
 
 
 def _own(leaf: Any, recording: bool) -> Tensor:
-    """An input's double: derivatives for it alone are taken, and it still leads to where the input came from."""
+    """An input's double: derivatives are taken for it alone, and it leads on to where the input came from."""
     if not isinstance(leaf, Tensor):
         raise RuntimeError(f"func: derivatives are for tensors, not {type(leaf).__name__}")
     return leaf.view(leaf.shape) if recording and leaf.requires_grad else leaf.detach().requires_grad_()
 
 
 def _leads_elsewhere(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
-    """Whether the outputs depend on a leaf that is not an input: a result is then to be differentiable, too."""
+    """Whether the outputs depend on a leaf that is not an input: results are then to be differentiable."""
     own = {id(x) for x in inputs}
     left, seen = [output.grad_fn for output in outputs if output.grad_fn is not None], set()
     while left:

@@ -28,7 +28,8 @@ def vmap(func: Callable[..., Any], in_dims: Dims = 0, out_dims: Dims = 0, random
         chunk_size: taken for PyTorch's signature.
 
     Raises:
-        ValueError: no or unequal numbers of slices; in_dims that do not fit. RuntimeError: see ``randomness``.
+        ValueError: no or unequal numbers of slices; in_dims that do not fit.
+        RuntimeError: see ``randomness``.
     """
     if randomness not in _RANDOM:
         raise RuntimeError(f"vmap: randomness must be one of {_RANDOM}, not {randomness!r}")

@@ -22,8 +22,8 @@ Scalar = bool | int | float
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 _SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "self": "input", "x1": "input",
-              "x2": "other", "exponent": "other", "from": "low", "to": "high", "axis0": "dim0", "axis1": "dim1",
-              "split_size": "split_size_or_sections"}  # fmt: skip
+              "x2": "other", "exponent": "other", "from": "low", "to": "high", "axis0": "dim0",
+              "axis1": "dim1", "split_size": "split_size_or_sections"}  # fmt: skip
 
 
 def spelled(function: Function) -> Function:
@@ -185,8 +185,16 @@ def _from_python(data: Any, dtype: Any) -> Any:
         data = list(data)
     try:
         array = np.array(data, dtype=None if dtype is None else dt.as_dtype(dtype).numpy)
+    except OverflowError:
+        array = _wrapped(data, dt.as_dtype(dtype).numpy)
     except ValueError as error:
+        if "cannot convert float" in str(error):
+            raise RuntimeError(f"cannot make a tensor of {dtype}: {error}") from None
         raise ValueError(f"cannot make a tensor: nested lists must have equal lengths ({error})") from None
+    if array.dtype == np.uint64 or (array.dtype.kind == "O" and array.size and isinstance(array.flat[0], int)):
+        raise ValueError(f"cannot make a tensor: an integer does not fit into 64 bits ({data!r:.80})")
+    if data is None:
+        raise RuntimeError("cannot make a tensor of None: could not infer dtype of NoneType")
     if array.dtype.kind not in "bifuc":
         raise TypeError(
             f"cannot make a tensor of {type(data).__name__}: its elements are not numbers ({data!r:.80})"
@@ -196,6 +204,17 @@ def _from_python(data: Any, dtype: Any) -> Any:
     if dtype is None and array.dtype.kind == "c" and not _holds_numpy(data):
         array = array.astype(dt.get_default_dtype().to_complex().numpy)
     return array
+
+
+def _wrapped(data: Any, kind: Any) -> Any:
+    """Integers of which some are beyond their dtype's range: negative ones become unsigned modulo 2ⁿ, as in
+    PyTorch, and all else is refused."""
+    limits = np.iinfo(kind)
+    array = np.array(data, dtype=object)
+    for number in array.flat:
+        if not -limits.max <= number <= limits.max:
+            raise RuntimeError(f"value {number} cannot be converted to type {kind} without overflow")
+    return (array % (int(limits.max) + 1)).astype(kind) if limits.min == 0 else array.astype(kind)
 
 
 def _plain(data: Any) -> Any:

@@ -230,6 +230,8 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe = None, device: M
              requires_grad: bool = False) -> Tensor:  # fmt: skip
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
     first, last = float(start), float(end)
+    if steps < 0:
+        raise RuntimeError(f"linspace: number of steps must be non-negative, not {steps}")
     return made(np.linspace(first, last, steps).astype(float_dtype(dtype)), device, requires_grad)
 
 
@@ -245,6 +247,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: May
 def eye(n: int, m: int | None = None, *, dtype: Maybe = None, device: Maybe = None,
         requires_grad: bool = False, layout: Any = None) -> Tensor:  # fmt: skip
     """Ones on the diagonal of an n by m matrix."""
+    if n < 0 or (m is not None and m < 0):
+        raise RuntimeError(f"eye: n and m must be greater or equal to 0, not {n} and {n if m is None else m}")
     return made(np.eye(n, m, dtype=float_dtype(dtype)), device, requires_grad)
 
 

@@ -160,6 +160,8 @@ def _whole_numbers(source: Generator, shape: tuple[int, ...], most: int) -> Any:
 def rand(*size: Any, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
          requires_grad: bool = False, **size_kw: Any) -> Tensor:  # fmt: skip
     """Uniform numbers in [0, 1)."""
+    if np.dtype(float_dtype(dtype)).kind not in "fc":
+        raise NotImplementedError(f"rand: numbers in [0, 1) are floating point, not {dtype}")
     draw = (generator or default_generator).uniform(sized(size, size_kw), float_dtype(dtype))
     return made(draw, device, requires_grad)
 
@@ -168,6 +170,8 @@ def rand(*size: Any, generator: Generator | None = None, dtype: Maybe = None, de
 def randn(*size: Any, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
           requires_grad: bool = False, **size_kw: Any) -> Tensor:  # fmt: skip
     """Standard normal numbers."""
+    if np.dtype(float_dtype(dtype)).kind not in "fc":
+        raise NotImplementedError(f"randn: normal numbers are floating point, not {dtype}")
     draw = (generator or default_generator).normal(sized(size, size_kw), float_dtype(dtype))
     return made(draw, device, requires_grad)
 
@@ -191,6 +195,8 @@ def randint(*bounds: Any, low: Any = None, high: Any = None, size: Any = None,
     low, high = int(low), int(high)
     if low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if low < -(1 << 63) or high > 1 << 63:
+        raise ValueError(f"randint: {low} .. {high} does not fit into 64 bits")
     draw = (generator or default_generator).integers(low, high, shape_of(size))
     return made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
@@ -286,9 +292,9 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
             "probability tensor contains either `inf`, `nan` or element < 0, or a row that sums to 0: "
             "multinomial: the weights must be finite, not negative, and not all 0 in a row"
         )
-    if num_samples < 1 or (not replacement and num_samples > (weights > 0).sum(-1).min(initial=num_samples)):
+    if num_samples < 1 or (not replacement and num_samples > weights.shape[-1]):
         raise RuntimeError(
-            f"multinomial: cannot draw {num_samples} samples without replacement from these weights"
+            f"multinomial: cannot draw {num_samples} samples without replacement from {weights.shape[-1]} weights"
         )
     source = generator or default_generator
     if replacement and num_samples > 1:

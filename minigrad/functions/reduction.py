@@ -181,7 +181,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 @spelled
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False,
          dtype: Any = None) -> Tensor:  # fmt: skip
-    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|. Of ``input`` as ``dtype``, if given."""
+    """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|."""
     input = input if dtype is None else input.to(dtype)
     p = 2.0 if p == "fro" else float(p)
     if p == math.inf:
@@ -221,7 +221,7 @@ def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim
 
 def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
     place = axis(dim, y.array.ndim)
-    count = max(y.array.shape[place] - 1, 0)
+    count = y.array.shape[place] - (1 if y.array.shape[place] else 0)
     heights = y.narrow(place, 0, count) + y.narrow(place, y.array.shape[place] - count, count)
     if x is None:
         return heights * (dx / 2)

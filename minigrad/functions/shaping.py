@@ -151,6 +151,11 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
             f"expand: the number of sizes provided ({len(wanted)}) must be greater or equal to the number of "
             f"dimensions in the tensor ({len(own)})"
         )
+    if any(w < 0 for w in wanted[: len(wanted) - len(own)]):
+        raise RuntimeError(
+            f"expand: -1 leaves an axis as it is, but the first of {list(wanted)} are new: the tensor has "
+            f"shape {list(own)}"
+        )
     padded = (1,) * (len(wanted) - len(own)) + tuple(own)
     full = tuple(o if w == -1 else w for w, o in zip(wanted, padded, strict=True))
     for i, (w, o) in enumerate(zip(full, padded, strict=True)):
@@ -231,7 +236,8 @@ def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
 
     listed = tuple(tensors)
     if not listed:
-        raise RuntimeError(f"{name}(): expected a non-empty list of Tensors")
+        # PyTorch's type in each case
+        raise (ValueError if name == "cat" else RuntimeError)(f"{name}(): expected a non-empty list of Tensors")
     if any(t.array.dtype != listed[0].array.dtype for t in listed):
         common = result_type(*(t.array for t in listed))
         listed = tuple(t.to(common) for t in listed)

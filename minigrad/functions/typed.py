@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from ..autograd.tape import Variable
@@ -71,6 +72,7 @@ FloatTensor, DoubleTensor, HalfTensor = CPU["FloatTensor"], CPU["DoubleTensor"],
 LongTensor, IntTensor, ShortTensor = CPU["LongTensor"], CPU["IntTensor"], CPU["ShortTensor"]
 CharTensor, ByteTensor, BoolTensor = CPU["CharTensor"], CPU["ByteTensor"], CPU["BoolTensor"]
 BFloat16Tensor = CPU["BFloat16Tensor"]
+cuda = SimpleNamespace(**CUDA)  # for the table of other spellings
 
 
 def find(name: Any) -> Any:

@@ -23,7 +23,7 @@ from .hooks import (
     register_module_parameter_registration_hook,
 )
 from .parameter import Buffer, Parameter
-from .state import IncompatibleKeys as _IncompatibleKeys
+from .state import _IncompatibleKeys
 
 __all__ = [
     "Module", "clear_grad", "register_module_backward_hook", "register_module_buffer_registration_hook",

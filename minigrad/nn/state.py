@@ -23,7 +23,7 @@ class _Keys(NamedTuple):
     unexpected_keys: list[str]
 
 
-class IncompatibleKeys(_Keys):
+class _IncompatibleKeys(_Keys):
     """The names that a module has and the state dict lacks, and those it has in excess."""
 
     __slots__ = ()
@@ -109,7 +109,7 @@ class _Errors(list[str]):
                     step()
 
 
-def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> IncompatibleKeys:
+def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> _IncompatibleKeys:
     """See ``Module.load_state_dict``."""
     if not isinstance(state_dict, Mapping):
         raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
@@ -117,7 +117,7 @@ def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bo
     given: Any = OrderedDict(state_dict)
     if metadata is not None:
         given._metadata = metadata
-    keys, errors = IncompatibleKeys([], []), _Errors()
+    keys, errors = _IncompatibleKeys([], []), _Errors()
     _load(module, given, "", metadata or {}, assign, keys, errors)
     if strict:
         errors[:0] = _listed("Missing", keys.missing_keys) + _listed("Unexpected", keys.unexpected_keys)
@@ -130,7 +130,7 @@ def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bo
 
 
 def _load(module: Module, state_dict: dict[str, Any], prefix: str, metadata: Mapping[str, Any], assign: bool,
-          keys: IncompatibleKeys, errors: _Errors) -> None:  # fmt: skip
+          keys: _IncompatibleKeys, errors: _Errors) -> None:  # fmt: skip
     """A module and all below it, each by its own method, which a subclass may have replaced."""
     local = dict(metadata.get(prefix[:-1], {}))
     if assign:

@@ -126,9 +126,10 @@ angle.gradient(x=lambda g, x: _turned(g, x))
 
 
 def _turned(g: Array, x: Array) -> Array:
-    """g (-b + ai) / (a² + b²)"""
+    """g (-b + ai) / (a² + b²), 0 at 0"""
     a, b = real(x), imag(x)
     square = a * a + b * b
+    square = square + (square == 0)
     return complex(-g * b / square, g * a / square)
 
 

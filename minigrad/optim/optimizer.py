@@ -283,13 +283,11 @@ class Optimizer:
     _load_post: OrderedDict[int, Callable[..., Any]]
 
     def __repr__(self) -> str:
-        lines = [f"{type(self).__name__} ("]
+        text = f"{type(self).__name__} ("
         for i, group in enumerate(self.param_groups):
-            lines += [
-                f"Parameter Group {i}",
-                *(f"    {k}: {group[k]}" for k in sorted(group) if k != "params"),
-            ]
-        return "\n".join([*lines, ")"])
+            options = [f"    {k}: {group[k]}\n" for k in sorted(group) if k != "params"]
+            text += f"\nParameter Group {i}\n{''.join(options)}"
+        return f"{text})"
 
 
 # What the optimisers share --------------------------------------------------------------------------------

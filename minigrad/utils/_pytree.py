@@ -85,7 +85,7 @@ def _register_pytree_node(
     unflatten_fn: Callable[[Iterable[Any], Any], Any], to_str_fn: Any = None, maybe_from_str_fn: Any = None,
     **kwargs: Any,
 ) -> None:  # fmt: skip
-    """``register_pytree_node`` by the name that Transformers and others call it by; a second time it replaces."""
+    """``register_pytree_node`` by the name that Transformers calls it by; a second time it replaces."""
     _NODES.pop(cls, None)
     register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs)
 

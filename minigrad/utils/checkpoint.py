@@ -70,7 +70,7 @@ def _run(functions: Sequence[Callable[..., Any]], input: Any) -> Any:
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors of a tuple as leaves of their own, which want a gradient where those did; all else as it is.
+    """The tensors of a tuple as leaves of their own, wanting gradients where those did; all else as it is.
 
     Raises:
         RuntimeError: something other than a tuple.
@@ -89,7 +89,7 @@ def check_backward_validity(inputs: Any) -> None:
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The numbers of the GPUs that the tensors among ``args`` are on, and where their random numbers stand."""
+    """The numbers of the GPUs that the tensors among ``args`` are on, and the states of their generators."""
     devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})
     return devices, [cuda.get_rng_state(device) for device in devices]
 

@@ -251,3 +251,21 @@ def test_without_recording_a_function_is_a_function() -> None:
     with minigrad.no_grad():
         assert not f.apply(minigrad.ones(2, requires_grad=True)).requires_grad
     assert not f.apply(minigrad.ones(2)).requires_grad
+
+
+def test_complex_tensors() -> None:
+    class Turned(Function):
+        @staticmethod
+        def forward(ctx: Any, z: Any) -> Any:
+            return z * 1j
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * -1j
+
+    z = minigrad.tensor([1 + 2j, 3j], requires_grad=True)
+    slopes = []
+    for turned in (Turned.apply, lambda z: z * 1j):
+        (slope,) = minigrad.autograd.grad(minigrad.view_as_real(turned(z)).select(-1, 0).sum(), z)
+        slopes.append(slope.tolist())
+    assert slopes[0] == slopes[1] == [-1j, -1j]

@@ -30,5 +30,14 @@ def test_as_a_key_and_copied() -> None:
 
 @pytest.mark.parametrize("text", ["gpu", "cuda:", "cuda:x", "cuda:-1", "", "cpu:0:1"])
 def test_what_is_no_device(text: str) -> None:
-    with pytest.raises(ValueError, match="is not a device: expected one of"):
+    with pytest.raises(RuntimeError, match="is not a device: expected one of"):
         Device(text)
+
+
+def test_devices_of_other_kinds_can_be_named_and_nothing_made_there() -> None:
+    mps = minigrad.device("mps")
+    assert (mps.type, mps.index, str(minigrad.device("xpu:1"))) == ("mps", None, "xpu:1")
+    assert minigrad.ones(1).device != mps and minigrad.ones(1).device.type != minigrad.device("mps").type
+    for make in (lambda: minigrad.ones(1, device=mps), lambda: minigrad.ones(1).to("mps")):
+        with pytest.raises(RuntimeError, match="there are no 'mps' tensors in minigrad: use 'cpu' or 'cuda'"):
+            make()

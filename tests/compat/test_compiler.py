@@ -70,7 +70,7 @@ def test_jit_leaves_functions_and_modules_as_they_are(tmp_path: Any) -> None:
 @pytest.mark.parametrize("path", [
     "onnx.export", "onnx.dynamo_export", "export.export", "hub.load", "hub.load_state_dict_from_url",
     "cuda.Event", "cuda.Stream", "jit.load", "fx.symbolic_trace",
-    "fx.Proxy", "fx.Tracer",
+    "fx.Proxy", "fx.Tracer", "profiler.profile", "profiler.schedule",
 ])  # fmt: skip
 def test_what_is_refused_says_so_when_it_is_called(path: str) -> None:
     found: Any = mg
@@ -79,6 +79,19 @@ def test_what_is_refused_says_so_when_it_is_called(path: str) -> None:
     with pytest.raises(NotImplementedError, match=rf"^minigrad has no torch\.{path}: ."):
         found(1, two=2)
     assert path.rpartition(".")[2] in repr(found)
+
+
+def test_marks_for_a_profile_are_harmless() -> None:
+    with mg.profiler.record_function("forward") as mark:
+        assert mark.name == "forward"
+
+    @mg.autograd.profiler.record_function("step", args="1")
+    def step(x: int) -> int:
+        return x + 1
+
+    assert step(2) == 3
+    with pytest.raises(ValueError, match="kept"), mg.profiler.record_function("failing"):
+        raise ValueError("kept")
 
 
 def test_nothing_is_of_an_absent_class() -> None:

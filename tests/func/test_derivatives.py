@@ -12,7 +12,6 @@ import minigrad
 from minigrad import func
 from tests.support.parity import torch
 
-
 X = np.random.default_rng(0).normal(size=(4, 3))
 
 
@@ -43,7 +42,7 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "jacobian_of_both": lambda t, f, x: f.jacrev(lambda a, b: a @ b, argnums=(0, 1))(x, x.T),
     "hessian": lambda t, f, x: f.hessian(lambda v: _energy(t, v))(x),
     "jacobian_of_constant": lambda t, f, x: f.jacrev(lambda a: t.ones_like(a))(x),
-    "per_sample": lambda t, f, x: f.vmap(f.grad(lambda w, v: (w * v).sum().tanh()), in_dims=(None, 0))(x[0], x),
+    "per_sample": lambda t, f, x: f.vmap(f.grad(lambda w, v: (w * v).sum().tanh()), (None, 0))(x[0], x),
 }  # fmt: skip
 
 

@@ -12,15 +12,16 @@ import minigrad
 from minigrad import func, nn
 from tests.support.parity import torch
 
-
 X = np.random.default_rng(0).normal(size=(4, 3, 2))
 CASES: dict[str, Callable[[Any, Any], Any]] = {
     "one": lambda f, x: f.vmap(lambda a: a.sum(0))(x),
     "axes": lambda f, x: f.vmap(lambda a, b: a * b, in_dims=(1, None))(x, x[:, 0]),
     "negative_axis": lambda f, x: f.vmap(lambda a: a.sum(0), in_dims=-1)(x),
-    "nested_axes": lambda f, x: f.vmap(lambda p, b: p["w"] * b, in_dims=({"w": 0}, 2))({"w": x[..., 0][:2]}, x[0][:, None]),
+    "nested_axes": lambda f, x: f.vmap(lambda p, b: p["w"] * b, ({"w": 0}, 2))(
+        {"w": x[..., 0][:2]}, x[0][:, None]
+    ),
     "several_out": lambda f, x: f.vmap(lambda a: (a, a.sum()), out_dims=(1, 0))(x),
-    "of_vmap": lambda f, x: f.vmap(f.vmap(lambda a, b: a @ b, in_dims=(0, None)), in_dims=(None, 0))(x[0], x[:, 0]),
+    "of_vmap": lambda f, x: f.vmap(f.vmap(lambda a, b: a @ b, (0, None)), (None, 0))(x[0], x[:, 0]),
     "keyword": lambda f, x: f.vmap(lambda a, by: a * by)(x, by=x[0]),
     "chunks": lambda f, x: f.vmap(lambda a: a * 2, chunk_size=2)(x),
 }  # fmt: skip

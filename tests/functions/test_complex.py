@@ -63,6 +63,34 @@ def test_dtypes_and_text_are_pytorchs() -> None:
     assert len(expressions) == 11
 
 
+@pytest.mark.parity
+@pytest.mark.parametrize("made", [
+    lambda a: (2 + 1j) * a, lambda a: a / (1 + 2j), lambda a: (1 + 2j) / a, lambda a: a - 1j, lambda a: 1j - a,
+])  # fmt: skip
+def test_python_complex_numbers_with_real_tensors(made: Any) -> None:
+    torch = pytest.importorskip("torch")
+    for kind in ("float32", "float64", "int64"):
+        found = []
+        for t in (minigrad, torch):
+            a = t.tensor([1, 2], dtype=getattr(t, kind)).requires_grad_(kind != "int64")
+            z = made(a)
+            slopes = []
+            if a.requires_grad:
+                loss = (t.view_as_real(z * (3 - 1j)) * t.tensor([[1.0, 2.0], [3.0, 4.0]])).sum()
+                (slope,) = t.autograd.grad(loss, a, create_graph=True)
+                slopes = [slope.tolist()]
+            found.append((str(z.dtype).rpartition(".")[2], z.tolist(), slopes))
+        assert found[0][0] == found[1][0]
+        np.testing.assert_allclose(found[0][1], found[1][1], rtol=1e-6)
+        np.testing.assert_allclose(found[0][2], found[1][2], rtol=1e-6)
+
+
+def test_the_angle_of_zero_has_gradient_zero() -> None:
+    z = minigrad.tensor([0j, 1 + 1j], requires_grad=True)
+    z.angle().sum().backward()
+    assert z.grad is not None and z.grad.tolist() == [0, -0.5 + 0.5j]
+
+
 @pytest.mark.parametrize("dtype", [minigrad.complex64, minigrad.complex128])
 def test_they_are_saved(dtype: Any) -> None:
     z, file = minigrad.tensor([1 + 2j, 3], dtype=dtype), io.BytesIO()

@@ -226,3 +226,16 @@ def test_results_that_programs_view_lie_in_order(name: str, device: str) -> None
     expected = IN_ORDER[name](torch, theirs(values).transpose(0, 2))
     assert expected.is_contiguous() and found.is_contiguous()
     assert_close(found.view(-1), expected.view(-1))
+
+
+def test_as_strided_reads_the_memory_whatever_the_order_of_axes() -> None:
+    values, found = np.random.default_rng(0).standard_normal((2, 3, 4)), []
+    for make, permute in ((ours, minigrad.permute), (theirs, torch.permute)):
+        x = make(values, True)
+        out = permute(x * 2, (2, 0, 1)).as_strided((2, 4), (3, 2), 2)
+        (out * out).sum().backward()
+        found.append((out, x.grad))
+    for mine, other in zip(*found, strict=True):
+        assert_close(mine, other)
+    with pytest.raises(RuntimeError, match="without gaps"):
+        minigrad.ones(4, 4)[:, :2].as_strided((2,), (1,))

@@ -173,3 +173,45 @@ def test_what_a_hand_written_checkpoint_needs() -> None:
     check_backward_validity([x])
     assert get_device_states(x, 3) == ([], [])
     set_device_states([], [])
+
+
+def test_a_function_that_asks_for_gradients_itself() -> None:
+    def penalty(x: Any) -> Any:
+        y = (F.dropout(x, 0.5) ** 3).sum()
+        (slope,) = minigrad.autograd.grad(y, x, create_graph=True)
+        return (slope**2).sum()
+
+    def outer(x: Any) -> Any:
+        return checkpoint(penalty, x * 2) + x.sum()
+
+    found = []
+    for function in (lambda x: penalty(x * 2) + x.sum(), lambda x: checkpoint(penalty, x * 2) + x.sum(),
+                     lambda x: checkpoint(outer, x)):  # fmt: skip
+        minigrad.manual_seed(0)
+        x = minigrad.arange(1.0, 9.0, requires_grad=True)
+        function(x).backward()
+        assert x.grad is not None
+        found.append(x.grad.tolist())
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_second_run_that_fails_may_be_tried_again() -> None:
+    runs = 0
+
+    def unsteady(x: Any) -> Any:
+        nonlocal runs
+        runs += 1
+        y = x.tanh()
+        if runs == 2:
+            raise OSError("for once")
+        return (y * y).sin()
+
+    x = minigrad.ones(2, requires_grad=True)
+    y = checkpoint(unsteady, x).sum()
+    with pytest.raises(OSError, match="for once"):
+        y.backward()
+    assert x.grad is None
+    y.backward()
+    expected = x.detach().requires_grad_()
+    unsteady(expected).sum().backward()
+    assert x.grad is not None and expected.grad is not None and x.grad.equal(expected.grad)

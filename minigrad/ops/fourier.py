@@ -1,0 +1,26 @@
+"""The discrete Fourier transform along an axis: linear, so that its gradient is a transform, too."""
+
+from __future__ import annotations
+
+from ..backend import xp
+from ..backend.dtype import Array
+from .op import op
+
+_ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
+
+
+@op
+def fft(x: Array, dim: int, norm: str = "backward") -> Array:
+    """Σₖ xₖ e^(-2πi jk/n), of complex x; ``norm`` "forward" divides by n, "ortho" by √n"""
+    return xp(x).fft.fft(x, axis=dim, norm=norm).astype(x.dtype)
+
+
+@op
+def ifft(x: Array, dim: int, norm: str = "backward") -> Array:
+    """Σⱼ xⱼ e^(2πi jk/n) / n, of complex x; ``norm`` "forward" does not divide, "ortho" by √n"""
+    return xp(x).fft.ifft(x, axis=dim, norm=norm).astype(x.dtype)
+
+
+fft.gradient(x=lambda g, dim, norm: ifft(g, dim, _ADJOINT[norm]))
+ifft.gradient(x=lambda g, dim, norm: fft(g, dim, _ADJOINT[norm]))
+fft.complex, ifft.complex = fft, ifft

@@ -1,0 +1,86 @@
+"""Special functions: their values at the edges, float32 kept, and gradients where PyTorch has few digits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.autograd import gradcheck, gradgradcheck
+from tests.support.parity import assert_close, gradients, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+EDGES = np.array([0.0, -1.0, -2.0, 1.0, 2.0, 1e-10, -0.5, 1e10, 170.5, -7.25, math.inf, math.nan])
+UNARY = ["lgamma", "digamma", "special.i0", "special.i0e", "special.i1", "special.i1e", "special.entr",
+         "special.ndtr", "special.gammaln", "special.psi"]  # fmt: skip
+
+
+def named(library: Any, path: str) -> Any:
+    for part in path.split("."):
+        library = getattr(library, part)
+    return library
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_values_at_the_edges(name: str, device: str) -> None:
+    edges = EDGES[np.abs(EDGES) < 1e9] if ".i" in name else EDGES
+    found = named(minigrad, name)(ours(edges, device=device))
+    expected = named(torch, name)(theirs(edges))
+    np.testing.assert_allclose(found.numpy(force=True), expected.numpy(), rtol=1e-10, atol=1e-14)
+
+
+@pytest.mark.parametrize("name", UNARY)
+def test_float32_is_kept(name: str, device: str) -> None:
+    x = np.linspace(0.1, 9, 7, dtype=np.float32)
+    found = named(minigrad, name)(ours(x, device=device))
+    assert found.dtype is minigrad.float32
+    assert_close(found, named(torch, name)(theirs(x)), rtol=1e-5)
+    assert named(minigrad, name)(minigrad.zeros(0, 2)).shape == (0, 2)
+
+
+@pytest.mark.parametrize("x", [0.05, 0.7, 3.0, -0.5, -1.3, -4.6])
+def test_gradients_by_finite_differences(x: float) -> None:
+    for function in (minigrad.lgamma, minigrad.digamma, lambda t: minigrad.polygamma(1, t)):
+        given = minigrad.tensor([x, x + 0.1], dtype=minigrad.float64, requires_grad=True)
+        assert gradcheck(function, [given], eps=1e-5, rtol=1e-3)
+        assert gradgradcheck(function, [given], eps=1e-5, rtol=1e-3)
+
+
+def test_the_slope_of_digamma_at_1() -> None:
+    found = minigrad.polygamma(1, minigrad.tensor([1.0, 0.5], dtype=minigrad.float64))
+    assert_close(found, np.array([math.pi**2 / 6, math.pi**2 / 2]), rtol=1e-14)
+
+
+@pytest.mark.parametrize("n", [0, 1, 2, 4])
+def test_polygamma(n: int, device: str) -> None:
+    x = np.array([0.3, 1.0, 7.5, 40.0, -0.3, -2.5])
+    assert_close(minigrad.polygamma(n, ours(x, device=device)), torch.polygamma(n, theirs(x)), rtol=1e-8)
+    assert_close(ours(x).polygamma(n), torch.polygamma(n, theirs(x)), rtol=1e-8)
+    with pytest.raises(RuntimeError, match="negative n"):
+        minigrad.polygamma(-1, ours(x))
+
+
+@pytest.mark.parametrize("name", ["entr", "ndtr", "ndtri"])
+def test_gradients_of_what_is_made_of_others(name: str, device: str) -> None:
+    x = np.array([0.1, 0.5, 0.9])
+    a, b = ours(x, True, device), theirs(x, True)
+    found, expected = named(minigrad.special, name)(a), named(torch.special, name)(b)
+    assert_close(found, expected)
+    g = np.array([1.0, 2.0, 3.0])
+    assert_close(gradients([found], [a], [ours(g, device=device)])[0],
+                 gradients([expected], [b], [theirs(g)])[0])  # fmt: skip
+
+
+def test_mvlgamma() -> None:
+    x = np.array([2.5, 7.0])
+    assert_close(minigrad.mvlgamma(ours(x), 3), torch.mvlgamma(theirs(x), 3))
+    assert_close(minigrad.special.multigammaln(ours(x), p=2), torch.special.multigammaln(theirs(x), p=2))
+
+
+def test_in_place() -> None:
+    for name in ("lgamma_", "digamma_", "i0_"):
+        x = np.array([0.5, 2.0])
+        assert_close(getattr(ours(x), name)(), getattr(theirs(x), name)())

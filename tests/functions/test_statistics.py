@@ -1,0 +1,128 @@
+"""Order and frequency against PyTorch: values, indices, gradients, dtypes, NaN, and what is refused."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from tests.support.parity import assert_close, gradients, listed, ours, theirs, torch
+
+pytestmark = pytest.mark.parity
+Call = Callable[[Any, Any], Any]
+
+SMOOTH: dict[str, Call] = {
+    "kthvalue": lambda t, x: x.kthvalue(2, 1),
+    "kthvalue keepdim": lambda t, x: t.kthvalue(x, 3, dim=0, keepdim=True),
+    "median": lambda t, x: t.median(x),
+    "median dim": lambda t, x: x.median(dim=1, keepdim=True),
+    "nanmedian": lambda t, x: x.nanmedian(0),
+    "mode": lambda t, x: t.mode((x * 2).round() + 0 * x, 1).values,
+    "quantile": lambda t, x: t.quantile(x, 0.3),
+    "quantile several": lambda t, x: t.quantile(x, t.tensor([0.1, 0.5, 1.0], dtype=t.float64), dim=1),
+    "quantile keepdim": lambda t, x: x.quantile(0.7, dim=0, keepdim=True, interpolation="midpoint"),
+    "nanquantile": lambda t, x: t.nanquantile(x, 0.5, dim=1),
+    "cummax": lambda t, x: t.cummax(x, 0),
+    "cummin": lambda t, x: x.cummin(dim=1),
+    "logcumsumexp": lambda t, x: t.logcumsumexp(x, 1),
+    "aminmax": lambda t, x: t.aminmax(x, dim=1, keepdim=True),
+    "std_mean": lambda t, x: t.std_mean(x, 1),
+    "var_mean": lambda t, x: t.var_mean(x, dim=0, keepdim=True),
+    "nansum": lambda t, x: t.nansum(x, 1),
+    "nanmean": lambda t, x: x.nanmean(0, keepdim=True),
+    "dist": lambda t, x: t.dist(x, x * 2 + 1, 3),
+    "cov": lambda t, x: t.cov(x),
+    "corrcoef": lambda t, x: t.corrcoef(x),
+    "msort": lambda t, x: t.msort(x),
+    "trapezoid": lambda t, x: t.trapezoid(x),
+    "trapezoid dx": lambda t, x: t.trapezoid(x, dx=0.5, dim=0),
+    "trapezoid x": lambda t, x: t.trapezoid(x, t.tensor([0.0, 1, 3, 4, 6], dtype=t.float64)),
+    "trapezoid same": lambda t, x: t.trapezoid(x, x.cumsum(1)),
+    "cumulative_trapezoid": lambda t, x: t.cumulative_trapezoid(x, dim=0),
+    "renorm": lambda t, x: t.renorm(x, 2, 0, 1.5),
+    "renorm 1": lambda t, x: x.renorm(1, 1, 2.0),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_values_and_gradients(name: str, device: str) -> None:
+    data = np.random.default_rng(3).standard_normal((4, 5))
+    x, y = ours(data, True, device), theirs(data, True)
+    found, expected = listed(SMOOTH[name](minigrad, x)), listed(SMOOTH[name](torch, y))
+    for f, e in zip(found, expected, strict=True):
+        assert_close(f, e)
+    floats = [i for i, e in enumerate(expected) if e.requires_grad]
+    drawn = [np.asarray(np.random.default_rng(i).standard_normal(tuple(expected[i].shape))) for i in floats]
+    got = gradients([found[i] for i in floats], [x], [ours(d, device=device) for d in drawn])
+    wanted = gradients([expected[i] for i in floats], [y], [theirs(d) for d in drawn])
+    assert_close(got[0], wanted[0], rtol=1e-6 if name.startswith("renorm") else 1e-10)
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_float32_is_kept(name: str) -> None:
+    if "float64" in "".join(map(str, SMOOTH[name].__code__.co_names)):
+        pytest.skip("the other operand is of float64")
+    data = np.random.default_rng(3).standard_normal((4, 5)).astype(np.float32)
+    for f, e in zip(listed(SMOOTH[name](minigrad, ours(data))), listed(SMOOTH[name](torch, theirs(data))),
+                    strict=True):  # fmt: skip
+        assert f.dtype.name == str(e.dtype).removeprefix("torch.")
+
+
+COUNTS: dict[str, Call] = {
+    "bincount": lambda t, x: t.bincount(x.reshape(-1)),
+    "bincount minlength": lambda t, x: x[0].bincount(minlength=12),
+    "bincount weights": lambda t, x: t.bincount(x[0], weights=x[0].double() / 2),
+    "histc": lambda t, x: t.histc(x.double(), bins=4),
+    "histc range": lambda t, x: x.double().histc(5, min=1, max=6),
+    "histogram": lambda t, x: t.histogram(x.double().cpu(), 4),
+    "histogram range": lambda t, x: t.histogram(x.double().cpu(), 3, range=(0.0, 6.0), density=True),
+    "histogram ends": lambda t, x: x.double().cpu().histogram(t.tensor([0.0, 2, 8], dtype=t.float64)),
+    "searchsorted": lambda t, x: t.searchsorted(t.arange(0, 9, 2), x.cpu()),
+    "searchsorted right": lambda t, x: t.searchsorted(t.arange(0, 9, 2), x.cpu(), right=True),
+    "searchsorted rows": lambda t, x: t.searchsorted(t.arange(9).view(3, 3), x.cpu(), out_int32=True),
+    "bucketize": lambda t, x: t.bucketize(x.cpu(), t.tensor([1, 3, 5])),
+    "isin": lambda t, x: t.isin(x.cpu(), t.tensor([1, 4])),
+    "isin inverted": lambda t, x: t.isin(x.cpu(), t.tensor([1, 4]), invert=True),
+    "unique_consecutive": lambda t, x: t.unique_consecutive(x.reshape(-1), True, True),
+    "unique_consecutive dim": lambda t, x: t.unique_consecutive(x, dim=0),
+}
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_counts(name: str, device: str) -> None:
+    data = np.random.default_rng(1).integers(0, 8, (3, 6))
+    found, expected = COUNTS[name](minigrad, ours(data, device=device)), COUNTS[name](torch, theirs(data))
+    for f, e in zip(listed(found), listed(expected), strict=True):
+        assert_close(f, e)
+        assert f.dtype.name == str(e.dtype).removeprefix("torch.")
+
+
+@pytest.mark.parametrize("name", ["median", "nanmedian", "cummax", "cummin", "nansum", "nanmean"])
+def test_nan(name: str) -> None:
+    data = np.array([[1.0, np.nan, 3.0, 2.0], [4.0, 1.0, 0.0, -1.0]])
+    found, expected = getattr(minigrad, name)(ours(data), 1), getattr(torch, name)(theirs(data), 1)
+    for f, e in zip(listed(found), listed(expected), strict=True):
+        assert_close(f, e)
+
+
+def test_printing_of_named_tuples() -> None:
+    for t in (minigrad, torch):
+        text = repr(t.tensor([3.0, 1.0, 2.0]).median(0))
+        assert text == "torch.return_types.median(\nvalues=tensor(2.),\nindices=tensor(2))"
+
+
+def test_refusals() -> None:
+    x = minigrad.ones(2, 3)
+    with pytest.raises(RuntimeError, match="out of range"):
+        x.kthvalue(4)
+    with pytest.raises(RuntimeError, match="non-negative integral"):
+        minigrad.bincount(minigrad.tensor([-1]))
+    with pytest.raises(RuntimeError, match="interpolation must be one of"):
+        minigrad.quantile(x, 0.5, interpolation="cubic")
+    with pytest.raises(RuntimeError, match="scalar or 1D"):
+        minigrad.quantile(x, x)
+    with pytest.raises(NotImplementedError, match="weights"):
+        minigrad.cov(x, fweights=x)
