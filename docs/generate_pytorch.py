@@ -49,6 +49,10 @@ spellings is in [compat/names.py](../minigrad/compat/names.py).
 - `torch.cuda` without a GPU counts no devices and no bytes, as PyTorch without CUDA.
 - Dropout masks come from a faster stream than PyTorch's, unless that is asked for
   (`set_dropout_stream`); all other numbers are PyTorch's from the same seed.
+- `softmax` of a row that is all -inf gives zeros, as attention without a key to look at; PyTorch's gives NaN
+  outside of `scaled_dot_product_attention`.
+- What has a natural meaning is taken where PyTorch refuses it: `softmax` and `norm` of integers, class
+  indices of any integer dtype, dtypes by name, NumPy arrays with negative strides.
 - A name that is not here says so by PyTorch's full name, with the nearest that is or what to use
   instead.
 """

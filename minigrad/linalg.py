@@ -19,7 +19,7 @@ from .ops import linear as ops
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-LinAlgError = np.linalg.LinAlgError
+LinAlgError = ops.LinAlgError
 if not TYPE_CHECKING:  # checkers complain of a missing name themselves
     __getattr__ = names_of(__name__)
 matmul, matrix_power, tensordot = products.matmul, products.matrix_power, products.tensordot

@@ -9,7 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -37,6 +37,7 @@ from .functions import complex as complex_numbers
 from .functions.arguments import axis, operand, sizes
 from .functions.creation import empty, full, tensor, zeros
 from .functions.inplace import InPlace
+from .missing import MissingName
 from .ops import elementwise as e
 from .ops.device import moved as _moved
 from .ops.op import Op
@@ -180,7 +181,6 @@ class Tensor(InPlace):
     """
 
     __array_priority__ = 1000  # NumPy leaves ``ndarray * tensor`` to the tensor
-    _after: dict[int, Callable[..., Any]] | None = None  # hooks, called when .grad has grown
 
     def __new__(cls, *data: Any, **kwargs: Any) -> Tensor:
         return object.__new__(cls)
@@ -191,6 +191,13 @@ class Tensor(InPlace):
         else:
             made = zeros(*(data or (0,)), device=device)
         self.array, self._version = made.array, made._version
+
+    if not TYPE_CHECKING:  # for mypy a class with __getattr__ has every name
+
+        def __getattr__(self, name: str) -> Any:
+            if hasattr(type(self), name):  # a property that failed: its own error again
+                return object.__getattribute__(self, name)
+            raise MissingName("minigrad.Tensor", name)
 
     # What it is ---------------------------------------------------------------------------------------------
 
@@ -967,5 +974,14 @@ def _rebuilt(cls: type[Tensor], array: np.ndarray[Any, Any], device: str, needs:
     return made
 
 
+def _bare(cls: type[Tensor]) -> None:
+    """Let methods without options be the bare functions: ``spelled`` has nothing to do for them."""
+    for name, method in list(vars(cls).items()):
+        code = getattr(getattr(method, "__wrapped__", None), "__code__", None)
+        if code is not None and code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] == ("input",):
+            setattr(cls, name, method.__wrapped__)
+
+
+_bare(Tensor)
 tape.results_are(Tensor)
 states_are(wrap)

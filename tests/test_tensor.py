@@ -320,3 +320,60 @@ SAME: list[Any] = [
 def test_methods(index: int) -> None:
     values = np.random.default_rng(0).standard_normal((3, 4)).astype(np.float32)
     assert_close(SAME[index](ours(values)), SAME[index](theirs(values)), 1e-5)
+
+
+# Hooks that follow the gradient, and transposes -----------------------------------------------------------
+
+
+def test_hooks_after_the_gradient_has_grown() -> None:
+    leaf = minigrad.ones(2, requires_grad=True)
+    seen: list[Any] = []
+    handle = leaf.register_post_accumulate_grad_hook(lambda t: seen.append((t is leaf, t.grad.tolist())))
+    (leaf * 2).sum().backward()
+    (leaf * 2).sum().backward(inputs=[leaf])
+    assert seen == [(True, [2, 2]), (True, [4, 4])]
+    minigrad.autograd.grad((leaf * 2).sum(), leaf)
+    assert len(seen) == 2
+    assert copy.deepcopy(leaf)._after is None
+    pickle.dumps(leaf)
+    handle.remove()
+    (leaf * 2).sum().backward()
+    assert len(seen) == 2
+    with pytest.raises(RuntimeError, match="doesn't require gradient"):
+        minigrad.ones(1).register_post_accumulate_grad_hook(print)
+    with pytest.raises(RuntimeError, match="non-leaf"):
+        (leaf * 2).register_post_accumulate_grad_hook(print)
+
+
+def test_an_optimiser_in_the_backward_pass() -> None:
+    leaf = minigrad.ones(2, requires_grad=True)
+    optimiser = minigrad.optim.SGD([leaf], lr=0.5)
+
+    def step(t: minigrad.Tensor) -> None:
+        optimiser.step()
+        optimiser.zero_grad()
+
+    leaf.register_post_accumulate_grad_hook(step)
+    (leaf * leaf).sum().backward()
+    assert leaf.grad is None
+    assert leaf.tolist() == [0, 0]
+
+
+def test_retains_grad() -> None:
+    leaf = minigrad.ones(2, requires_grad=True)
+    made = leaf * 2
+    assert not made.retains_grad
+    made.retain_grad()
+    assert made.retains_grad
+    assert not leaf.retains_grad
+    leaf.retain_grad()
+    assert not leaf.retains_grad
+
+
+def test_conjugate_transposes() -> None:
+    x = minigrad.tensor([[1 + 2j, 3 - 1j]])
+    assert x.H.tolist() == x.mH.tolist() == x.adjoint().tolist() == [[1 - 2j], [3 + 1j]]
+    y = minigrad.arange(6).view(1, 2, 3)
+    assert y.mH.shape == (1, 3, 2)
+    with pytest.raises(RuntimeError, match="Got 3-D"):
+        y.H

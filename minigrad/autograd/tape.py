@@ -39,6 +39,7 @@ class Variable(Traced):
     _slot: int = 0  # which of the node's results this is
     _grad: Any = None
     _hooks: dict[int, Callable[..., Any]] | None = None
+    _after: dict[int, Callable[..., Any]] | None = None  # hooks that run when .grad has been added to
     _base: Variable | None = None  # of a view: what it is a view of,
     _view: tuple[Op, tuple[Any, ...], int] | None = None  # by which op, and which of its results it is,
     _seen: int = 0  # and the version at which its node was made
@@ -197,6 +198,8 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     try:
         out = op.forward(*arrays)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
+        if isinstance(error, OverflowError) and (fixed := _in_range(op, args, dtype)) != args:
+            return apply(op, fixed)
         raise _explained(op, arrays, error) from error
     result = record(op, args, mask, out) if mask else _results(out)
     if op.view:
@@ -452,6 +455,14 @@ def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, .
     return tuple(a.to(common) if isinstance(a, Variable) else a for a in args)
 
 
+def _in_range(op: Op, args: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
+    """Python integers that the dtype cannot hold, modulo 2ⁿ: in PyTorch they do not change the dtype."""
+    if not op.promote or dtype is None or dtype.kind not in "iu":
+        return args
+    low, count = int(np.iinfo(dtype).min), 1 << 8 * dtype.itemsize
+    return tuple((a - low) % count + low if a.__class__ is int else a for a in args)
+
+
 def _of_complex(op: Op, done: str = "computed") -> Op:
     """The op that does the same with complex numbers.
 
@@ -471,6 +482,9 @@ def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
     shapes = ", ".join(
         f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape")
     )
+    if isinstance(error, TypeError) and "not supported for the input types" in str(error):
+        kind = TypeError if op.name == "bitwise_not" else NotImplementedError
+        return kind(f"{op.name} is not implemented for these dtypes (given {shapes})")
     told = f"{op.name}: {error} (given {shapes})"
     if isinstance(error, IndexError):
         return IndexError(told)

@@ -233,7 +233,8 @@ class _Walk:
             g = sums[0][0] if node.results is None else _together(node, sums, create)
             gradients = _run(node, g, create, self.useful)
         else:
-            _check_kept(node)
+            _recovered(node)
+            _check_versions(node)
             gradients = backward(node, sums, create)
             if node.place:
                 check_gradients(node, gradients)
@@ -290,8 +291,11 @@ def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]
 
 def _run(node: Node, g: Any, create: bool, useful: dict[Any, bool] | None) -> list[Any]:
     """The gradient for each input of a node that wants one; None where the walk has no use for it."""
-    _check_kept(node)
-    saved: list[Any] = node.saved  # type: ignore[assignment]
+    saved: Any = node.saved
+    if saved.__class__ is not list:
+        saved = _recovered(node)
+    if node.versions:
+        _check_versions(node)
     if not create:
         saved = [a.array if isinstance(a, Variable) else a for a in saved]
     op, plan = node.op, node.plan
@@ -334,14 +338,13 @@ def _run_plain(node: Node, g: Any, create: bool) -> list[Any]:
     return list(found) if create else [None if f is None else f.array for f in found]
 
 
-def _check_kept(node: Node) -> None:
-    """Have what a node keeps at hand; refuse to go on where it is gone, or has changed."""
+def _recovered(node: Node) -> list[Any]:
+    """What a node keeps, computed again if it has to be; an error where the walk has freed it."""
     while isinstance(node.saved, Lost):
         node.saved.restore(node)
     if node.saved is None:
         raise _walked_twice(node)
-    if node.versions:
-        _check_versions(node)
+    return node.saved
 
 
 def _walked_twice(node: Node) -> RuntimeError:
@@ -421,7 +424,7 @@ def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None
         leaf._grad.array[...] += gradient
         leaf._grad._version[0] += 1
         leaf._grad._version[1] = ("the accumulation of gradients", "backward()")
-    if after := getattr(leaf, "_after", None):  # Tensor.register_post_accumulate_grad_hook
+    if after := leaf._after:  # Tensor.register_post_accumulate_grad_hook
         for hook in list(after.values()):
             hook(leaf)
 

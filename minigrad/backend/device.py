@@ -6,9 +6,10 @@ from typing import Any
 
 _TYPES: set[str] = {"cpu", "cuda"}
 # PyTorch's others: programs name them to ask whether a tensor is there; none can be
-_ELSEWHERE = frozenset(
-    "fpga hip hpu ipu lazy maia meta mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu".split()
-)
+_ELSEWHERE = frozenset((
+    "fpga", "hip", "hpu", "ipu", "lazy", "maia", "meta", "mkldnn", "mps", "mtia", "opencl", "opengl",
+    "privateuseone", "ve", "vulkan", "xla", "xpu",
+))  # fmt: skip
 
 
 class Device:

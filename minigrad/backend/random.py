@@ -44,8 +44,15 @@ class Generator:
         self.manual_seed(67280421310721)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start the stream again from ``seed`` (any integer; 32 bits of it count, as in PyTorch)."""
-        self._seed = int(seed)
+        """Start the stream again from ``seed`` (64 bits with or without a sign, of which 32 count, as in
+        PyTorch).
+
+        Raises:
+            ValueError: the seed has more bits.
+        """
+        if not -(1 << 63) <= int(seed) < 1 << 64:
+            raise ValueError(f"a seed has 64 bits, and {seed} has more")
+        self._seed = int(seed) % (1 << 64)
         self._spare: float | None = None
         vars(self).pop("_bits", None)
         vars(self).pop("_masks", None)

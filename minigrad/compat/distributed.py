@@ -79,8 +79,8 @@ class _World:
 
 
 def is_available() -> bool:
-    """True: there is a world of one."""
-    return True
+    """False: what asks wants several processes. What does not ask finds a world of one."""
+    return False
 
 
 def is_initialized() -> bool:

@@ -213,5 +213,3 @@ def _leads_elsewhere(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> boo
                 seen.add(id(before))
                 left.append(before)
     return False
-
-

@@ -33,7 +33,10 @@ def spelled(function: Function) -> Function:
     @wraps(function)
     def with_spellings(*args: Any, **kwargs: Any) -> Any:
         if not kwargs:
-            return function(*args)
+            try:
+                return function(*args)
+            except AttributeError as error:
+                raise _no_tensor(function, error) from error
         out = kwargs.pop("out", None)
         if not _SPELLINGS.keys().isdisjoint(kwargs):
             known = function.__code__.co_varnames
@@ -42,6 +45,13 @@ def spelled(function: Function) -> Function:
         return result if out is None else _written(result, out)
 
     return with_spellings  # type: ignore[return-value]
+
+
+def _no_tensor(function: Callable[..., Any], error: AttributeError) -> Exception:
+    """A TypeError where the error is that a list or number stands in a tensor's place; else the error."""
+    if error.name not in ("array", "detach", "abs") or isinstance(error.obj, Variable):
+        return error
+    return TypeError(f"{function.__name__}(): an argument must be Tensor, not {type(error.obj).__name__}")
 
 
 def factors_first(function: Function) -> Function:
@@ -116,6 +126,19 @@ def sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
     except AttributeError:
         bad = next(n for n in given if not hasattr(n, "__index__"))
         raise TypeError(f"a shape is made of ints, not {type(bad).__name__} ({bad!r})") from None
+
+
+def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that several broadcast to.
+
+    Raises:
+        RuntimeError: there is none.
+    """
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        told = " and ".join(str(list(shape)) for shape in shapes)
+        raise RuntimeError(f"tensors of shapes {told} cannot be broadcast to one shape") from None
 
 
 def raw(value: Any) -> Any:
@@ -212,9 +235,9 @@ def _wrapped(data: Any, kind: Any) -> Any:
     limits = np.iinfo(kind)
     array = np.array(data, dtype=object)
     for number in array.flat:
-        if not -limits.max <= number <= limits.max:
+        if not (-limits.max if limits.min == 0 else limits.min) <= number <= limits.max:
             raise RuntimeError(f"value {number} cannot be converted to type {kind} without overflow")
-    return (array % (int(limits.max) + 1)).astype(kind) if limits.min == 0 else array.astype(kind)
+    return (array % (int(limits.max) + 1)).astype(kind)
 
 
 def _plain(data: Any) -> Any:
@@ -235,12 +258,12 @@ def index_tensor(index: Any, like: Any, name: str) -> Any:
     """An index of integers as a Tensor on the device of ``like``.
 
     Raises:
-        TypeError: it is not of an integer dtype. RuntimeError: it lives on another device.
+        RuntimeError: it is not of an integer dtype; it lives on another device.
     """
     if not isinstance(index, Variable):
         index = wrap(index if is_array(index) else xp(like).asarray(np.asarray(index)))
     if index.array.dtype.kind not in "iu":
-        raise TypeError(f"{name}: expected an index tensor of an integer dtype, not {dt.of(index.array)}")
+        raise RuntimeError(f"{name}: expected an index tensor of an integer dtype, not {dt.of(index.array)}")
     same_device(index.array, like, name)
     return index
 

@@ -11,7 +11,17 @@ from ..autograd.tape import Variable, apply, bump, check_mutable, mutate, wrap
 from ..backend import is_array, of, xp
 from ..ops import indexing as i
 from . import return_types
-from .arguments import Scalar, as_tensor_like, axis, index_tensor, operand, raw, same_device, spelled
+from .arguments import (
+    Scalar,
+    as_tensor_like,
+    axis,
+    common_shape,
+    index_tensor,
+    operand,
+    raw,
+    same_device,
+    spelled,
+)
 from .reduction import argmax
 
 if TYPE_CHECKING:
@@ -171,7 +181,9 @@ def _to_store(source: Any, input: Tensor) -> Any:
 def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
     """An axis, and the index tensor along it, checked."""
     place, found = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
-    i.check_indices(found.array, input.array.shape[place] if input.array.ndim else 1, name)
+    length = input.array.shape[place] if input.array.ndim else 1
+    error = IndexError if name.startswith("index") else RuntimeError  # PyTorch's type in each case
+    i.check_indices(found.array, length, name, error)
     return place, found
 
 
@@ -191,7 +203,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
     """``gather`` whose index broadcasts to the input on the other axes."""
     place = axis(dim, input.array.ndim)
-    shape = list(np.broadcast_shapes(*(tuple(1 if d == place else n for d, n in enumerate(t.array.shape))
+    shape = list(common_shape(*(tuple(1 if d == place else n for d, n in enumerate(t.array.shape))
                                        for t in (input, indices))))  # fmt: skip
     shape[place] = indices.array.shape[place]
     return gather(input, place, indices.expand(shape))
@@ -286,7 +298,7 @@ def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the bool mask (broadcast) is True, as a vector."""
     _check_mask(mask, input, "masked_select")
-    shape = np.broadcast_shapes(input.array.shape, mask.array.shape)
+    shape = common_shape(input.array.shape, mask.array.shape)
     where = xp(mask.array).broadcast_to(mask.array, shape).copy()
     return apply(i.getitem, (input.expand(shape), (where,)))
 
@@ -377,7 +389,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy whose elements under the bool mask are the first of ``source``, in order."""
     _check_mask(mask, input, "masked_scatter")
-    where = mask.expand(np.broadcast_shapes(mask.array.shape, input.array.shape))
+    where = mask.expand(common_shape(mask.array.shape, input.array.shape))
     count = int(where.array.sum())
     if count > source.array.size:
         raise RuntimeError(

@@ -393,13 +393,13 @@ def logaddexp2(input: Tensor, other: Tensor) -> Tensor:
 @spelled
 def fmax(input: Tensor, other: Tensor) -> Tensor:
     """The larger of two; of a NaN and a number, the number."""
-    return where(isnan(input), other, where(isnan(other), input, maximum(input, other)))
+    return where((input >= other) | isnan(other), input, other)
 
 
 @spelled
 def fmin(input: Tensor, other: Tensor) -> Tensor:
     """The smaller of two; of a NaN and a number, the number."""
-    return where(isnan(input), other, where(isnan(other), input, minimum(input, other)))
+    return where((input <= other) | isnan(other), input, other)
 
 
 @spelled

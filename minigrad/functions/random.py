@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -12,7 +13,7 @@ from ..autograd.tape import Variable, bump, check_mutable
 from ..backend import dtype as dt
 from ..backend import of
 from ..backend.random import Generator, default_generator
-from .arguments import raw, spelled
+from .arguments import common_shape, raw, spelled
 from .creation import Maybe, empty, empty_like, float_dtype, made, shape_of, sized
 
 if TYPE_CHECKING:
@@ -162,7 +163,7 @@ def rand(*size: Any, generator: Generator | None = None, dtype: Maybe = None, de
     """Uniform numbers in [0, 1)."""
     if np.dtype(float_dtype(dtype)).kind not in "fc":
         raise NotImplementedError(f"rand: numbers in [0, 1) are floating point, not {dtype}")
-    draw = (generator or default_generator).uniform(sized(size, size_kw), float_dtype(dtype))
+    draw = _pairs((generator or default_generator).uniform, sized(size, size_kw), float_dtype(dtype))
     return made(draw, device, requires_grad)
 
 
@@ -172,8 +173,17 @@ def randn(*size: Any, generator: Generator | None = None, dtype: Maybe = None, d
     """Standard normal numbers."""
     if np.dtype(float_dtype(dtype)).kind not in "fc":
         raise NotImplementedError(f"randn: normal numbers are floating point, not {dtype}")
-    draw = (generator or default_generator).normal(sized(size, size_kw), float_dtype(dtype))
+    draw = _pairs((generator or default_generator).normal, sized(size, size_kw), float_dtype(dtype))
+    draw *= math.sqrt(0.5) if draw.dtype.kind == "c" else 1  # real and imaginary part share the variance
     return made(draw, device, requires_grad)
+
+
+def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], dtype: Any) -> Any:
+    """What ``draw`` gives; of a complex dtype two numbers for each element."""
+    kind = np.dtype(dtype)
+    if kind.kind != "c":
+        return draw(shape, dtype)
+    return draw((*shape, 2), np.float64 if kind == np.complex128 else np.float32).view(kind)[..., 0]
 
 
 @spelled
@@ -249,7 +259,7 @@ def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Gene
         raise TypeError("normal() takes a size where both mean and std are numbers")
     if np.any(of(raw(std)).to_numpy(raw(std)) < 0):
         raise RuntimeError("normal expects all elements of std >= 0.0")
-    shape = np.broadcast_shapes(*(getattr(v, "shape", ()) for v in (mean, std)))
+    shape = common_shape(*(getattr(v, "shape", ()) for v in (mean, std)))
     like: Any = mean if isinstance(mean, Variable) else std
     drawn = normal_(empty(shape, dtype=like.dtype, device=like.device), generator=generator)
     return drawn * std + mean

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.tape import apply
@@ -193,15 +194,16 @@ def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool 
     if p == 1:
         return sum(input.abs(), dim, keepdim)
     if p == 2:
-        return _euclidean(input, dim, keepdim)
-    return sum(input.abs() ** p, dim, keepdim) ** (1 / p)
+        return _at_zero_zero(lambda total: total.sqrt(), sum(input * input, dim, keepdim))
+    size = input.abs()
+    powers = _at_zero_zero(lambda x: x**p, size) if 0 < p < 1 else size**p
+    return _at_zero_zero(lambda total: total ** (1 / p), sum(powers, dim, keepdim))
 
 
-def _euclidean(input: Tensor, dim: Dims, keepdim: bool) -> Tensor:
-    """√Σx², whose gradient at 0 is 0 and not 0/0."""
-    total = sum(input * input, dim, keepdim)
-    zero = total == 0
-    return total.masked_fill(zero, 1.0).sqrt().masked_fill(zero, 0.0)
+def _at_zero_zero(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
+    """A root, whose gradient at 0 is 0 and not 0/0."""
+    zero = x == 0
+    return function(x.masked_fill(zero, 1.0)).masked_fill(zero, 0.0)
 
 
 # Areas and lengths ------------------------------------------------------------------------------------------

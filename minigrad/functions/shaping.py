@@ -12,7 +12,7 @@ import numpy as np
 from ..autograd.tape import apply, wrap
 from ..backend import xp
 from ..ops import shape as s
-from .arguments import axes, axis, raw, sizes, spelled
+from .arguments import axes, axis, common_shape, raw, sizes, spelled
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -180,7 +180,7 @@ def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
 
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape that they share."""
-    shape = np.broadcast_shapes(*(t.array.shape for t in tensors))
+    shape = common_shape(*(t.array.shape for t in tensors))
     return tuple(expand(t, shape) for t in tensors)
 
 
@@ -605,7 +605,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape that shapes broadcast to."""
-    found = np.broadcast_shapes(*((n,) if isinstance(n, int) else tuple(n) for n in shapes))
+    found = common_shape(*((n,) if isinstance(n, int) else tuple(n) for n in shapes))
     size: tuple[int, ...] = wrap(np.broadcast_to(np.float32(0), found)).shape  # a Size
     return size
 

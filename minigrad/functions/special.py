@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from ..autograd.tape import apply
 from ..ops import special as s
@@ -46,7 +46,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 def entr(input: Tensor) -> Tensor:
     """-x ln x, 0 at 0 and -inf below."""
     inside = where(input > 0, input, 1.0)
-    return where(input > 0, -inside * log(inside), where(input == 0, 0.0, where(isnan(input), input, -math.inf)))
+    outside = where(input == 0, 0.0, where(isnan(input), input, -math.inf))
+    return where(input > 0, -inside * log(inside), outside)
 
 
 @spelled

@@ -13,6 +13,7 @@ from ..ops import indexing as i
 from ..ops import reduction as r
 from . import return_types
 from .arguments import Dims, as_tensor_like, axis, raw, spelled
+from .creation import tensor
 from .indexing import gather, sort
 from .pointwise import isnan, where
 from .reduction import amax, amin, mean, norm, std, sum, var
@@ -104,7 +105,8 @@ def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = F
 
 
 def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, skip: bool) -> Tensor:
-    shares = as_tensor_like(q, input).to(input.dtype)
+    shares: Any = q if isinstance(q, Variable) else tensor(q, dtype=input.dtype, device=input.device)
+    shares = shares.to(input.dtype)
     if shares.array.ndim > 1:
         raise RuntimeError(f"quantile() q must be a scalar or 1D tensor, not of shape {list(shares.shape)}")
     place = 0 if dim is None else axis(dim, input.array.ndim)

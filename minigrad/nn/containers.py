@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
 from typing import Any, NoReturn, TypeVar, overload
 
 from ..tensor import Tensor
@@ -281,7 +281,7 @@ class ParameterList(Module):
         raise RuntimeError("ParameterList should not be called.")
 
     def extra_repr(self) -> str:
-        return _described(enumerate(self))
+        return _described(enumerate(self), lambda value: value.dtype)
 
 
 class ParameterDict(Module):
@@ -390,7 +390,7 @@ class ParameterDict(Module):
         raise RuntimeError("ParameterDict should not be called.")
 
     def extra_repr(self) -> str:
-        return _described(self.items())
+        return _described(self.items(), Tensor.type)
 
 
 def _pairs(values: Any, owner: Module) -> Iterable[tuple[str, Any]]:
@@ -409,8 +409,8 @@ def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _described(named: Iterable[tuple[Any, Any]]) -> str:
-    """A line for each value."""
+def _described(named: Iterable[tuple[Any, Any]], told_by: Callable[[Tensor], Any]) -> str:
+    """A line for each value; of a tensor with its dtype or type, as ``told_by`` says."""
     lines = []
     for name, value in named:
         told = f"Object of type: {type(value).__name__}"
@@ -418,6 +418,6 @@ def _described(named: Iterable[tuple[Any, Any]]) -> str:
             size = "x".join(map(str, value.array.shape))
             where = f" (GPU {value.get_device()})" if value.is_cuda else ""
             kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-            told = f"{kind} containing: [{value.dtype} of size {size}{where}]"
+            told = f"{kind} containing: [{told_by(value)} of size {size}{where}]"
         lines.append(f"  ({name}): {told}")
     return "\n".join(lines)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..backend import xp
+from ..backend import of, xp
 from ..backend.dtype import Array
 from ..backend.special import complementary_error_function, error_function, inverse_error_function
 from .op import op
@@ -49,15 +49,24 @@ def div(a: Array, b: Array) -> Array:
 div.gradient(a=lambda g, b: g / b, b=lambda g, a, b: -g * ((a / b) / b))  # b * b could underflow
 
 
+def _check_divisor(a: Array, b: Array) -> None:
+    """Refuse integers over 0 (on the CPU; a GPU would have to be waited for)."""
+    array = _array_of(a, b)
+    if array.dtype.kind in "iu" and of(array).device_type == "cpu" and not xp(array).all(b):
+        raise RuntimeError("ZeroDivisionError: an integer over 0")
+
+
 @op(promote="same")
 def floor_divide(a: Array, b: Array) -> Array:
     """⌊a / b⌋, constant almost everywhere"""
+    _check_divisor(a, b)
     return xp(_array_of(a, b)).floor_divide(a, b)
 
 
 @op(promote="same")
 def remainder(a: Array, b: Array) -> Array:
     """a - ⌊a / b⌋ b, with the sign of b"""
+    _check_divisor(a, b)
     return xp(_array_of(a, b)).remainder(a, b)
 
 
@@ -67,6 +76,7 @@ remainder.gradient(a=lambda g: g, b=lambda g, a, b: -g * floor(a / b))
 @op(promote="same")
 def fmod(a: Array, b: Array) -> Array:
     """a - trunc(a / b) b, with the sign of a"""
+    _check_divisor(a, b)
     return xp(_array_of(a, b)).fmod(a, b)
 
 

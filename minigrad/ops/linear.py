@@ -155,12 +155,23 @@ outer.gradient(a=lambda g, b: matmul(g, b), b=lambda g, a: matmul(a, g))
 # Equations and determinants, computed on the CPU by LAPACK --------------------------------------------------
 
 
+class LinAlgError(RuntimeError):
+    """LAPACK's: a matrix is singular, or not positive definite, or the algorithm did not converge."""
+
+
 def on_host(function: Any, *arrays: Array) -> Any:
-    """A function of NumPy's on arrays of any backend; float16 is computed in float32."""
+    """A function of NumPy's on arrays of any backend; float16 is computed in float32.
+
+    Raises:
+        LinAlgError: NumPy says so.
+    """
     backend = of(arrays[0])
     host = [backend.to_numpy(a) for a in arrays]
     kind = np.result_type(*host)
-    found = function(*(a.astype(np.float32) for a in host) if kind == np.float16 else host)
+    try:
+        found = function(*(a.astype(np.float32) for a in host) if kind == np.float16 else host)
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"linalg: {error}") from error
     parts = [np.asarray(p).astype(kind) for p in (found if isinstance(found, tuple) else (found,))]
     device = backend.device_of(arrays[0])
     moved = tuple(backend.asarray(p, device) for p in parts)

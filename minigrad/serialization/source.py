@@ -89,10 +89,12 @@ def replaced(path: Any) -> Iterator[str]:
     After a crash, or on a full disk, the old file is still there.
 
     Raises:
-        OSError: the file cannot be written.
+        RuntimeError: there is no such folder (PyTorch's type). OSError: the file cannot be written.
     """
     target = os.path.realpath(os.fspath(path))
     folder, name = os.path.split(target)
+    if not os.path.isdir(folder):
+        raise RuntimeError(f"Parent directory {folder} does not exist.")
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
         with open(temporary, "xb") as file:  # tells what is wrong with a folder, and takes the umask's mode

@@ -32,3 +32,19 @@ def test_guards_and_annotations() -> None:
         core.Graph()
     with pytest.raises(MissingName, match=r"no torch\._C\._nn: there is no C\+\+ library"):
         core._nn
+
+
+def test_paths_that_packages_import_from() -> None:
+    from minigrad.autograd.profiler import record_function
+    from minigrad.random import fork_rng
+    from minigrad.utils.hooks import RemovableHandle
+
+    assert record_function is minigrad.profiler.record_function
+    assert isinstance(minigrad.nn.Linear(1, 1).register_forward_hook(print), RemovableHandle)
+    minigrad.manual_seed(0)
+    with fork_rng(devices=[], enabled=True):
+        within = minigrad.rand(3)
+    assert minigrad.rand(3).tolist() == within.tolist()
+    called: list[int] = []
+    minigrad.cuda._lazy_call(lambda: called.append(1))
+    assert called == [1] * minigrad.cuda.is_available() and minigrad.cuda._initialized is False

@@ -263,11 +263,11 @@ def test_topk_of_nan_and_integers() -> None:
 
 def test_bad_input() -> None:
     x, i = minigrad.zeros(3, 4), minigrad.tensor([[0, 5]])
-    with pytest.raises(IndexError, match=r"gather: index 5 is out of range: indices must be in 0 \.\. 2"):
+    with pytest.raises(RuntimeError, match=r"gather: index 5 is out of range: indices must be in 0 \.\. 2"):
         x.gather(0, i)
-    with pytest.raises(IndexError, match="scatter: index 5"):
+    with pytest.raises(RuntimeError, match="scatter: index 5"):
         x.scatter(1, i, 1.0)
-    with pytest.raises(TypeError, match=r"index tensor of an integer dtype, not torch.float32"):
+    with pytest.raises(RuntimeError, match=r"index tensor of an integer dtype, not torch.float32"):
         x.gather(0, x)
     with pytest.raises(RuntimeError, match="same number of dimensions"):
         x.gather(0, minigrad.tensor([0]))
@@ -281,3 +281,27 @@ def test_bad_input() -> None:
         x.masked_fill(minigrad.tensor([True, False]), 1)
     with pytest.raises(IndexError, match="Dimension out of range"):
         x.index_select(2, minigrad.tensor([0]))
+
+
+# Whole slices reduced, and places ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("reduce", ["prod", "mean", "amax", "amin"])
+@pytest.mark.parametrize("include_self", [True, False])
+def test_index_reduce(reduce: str, include_self: bool, device: str) -> None:
+    x, source = np.arange(12.0).reshape(4, 3) - 3, np.arange(9.0).reshape(3, 3) / 2
+    index = np.array([0, 2, 0])
+    places, given = ours(index, device=device), ours(source, device=device)
+    found = ours(x, device=device).index_reduce_(0, places, given, reduce, include_self=include_self)
+    expected = theirs(x).index_reduce_(0, theirs(index), theirs(source), reduce, include_self=include_self)
+    assert_close(found, expected)
+    with pytest.raises(RuntimeError, match="Expected reduce to be one of"):
+        ours(x).index_reduce(0, ours(index), ours(source), "sum")
+
+
+@pytest.mark.parametrize("shape", [(2, 3), (4,), (2, 2, 3)])
+def test_unravel_index(shape: tuple[int, ...], device: str) -> None:
+    indices = np.arange(np.prod(shape)).reshape(-1, 1)[::-1]
+    found = minigrad.unravel_index(ours(indices, device=device), shape)
+    for f, e in zip(found, torch.unravel_index(theirs(indices), shape), strict=True):
+        assert_close(f, e)

@@ -186,3 +186,13 @@ def test_errors() -> None:
     for name in ("var", "std"):
         with pytest.raises(RuntimeError, match="floating-point"):
             getattr(minigrad.tensor([1, 2]), name)(0)
+
+
+@pytest.mark.parametrize("p", [0.5, 1, 1.5, 2, 3])
+def test_the_gradient_of_a_norm_where_there_are_zeros(p: float) -> None:
+    values = np.array([[1.0, 0.0, -2.0], [0.0, 0.0, 0.0]])
+    found = []
+    for t in (minigrad, torch):
+        x = t.tensor(values, requires_grad=True)
+        found.append(t.autograd.grad(t.norm(x, p, dim=1).sum(), x)[0])
+    assert_close(*found)

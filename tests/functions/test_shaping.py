@@ -174,7 +174,7 @@ def test_errors() -> None:
         match=r"cat: sizes of tensors must match.* in dimension 0: .*\(2, 3\), tensor 1 has shape \(2, 4\)",
     ):
         minigrad.cat([x, minigrad.zeros(2, 4)])
-    with pytest.raises(RuntimeError, match="non-empty"):
+    with pytest.raises(ValueError, match="non-empty"):
         minigrad.cat([])
     with pytest.raises(RuntimeError, match="equal size"):
         minigrad.stack([x, minigrad.zeros(3, 2)])

@@ -42,6 +42,10 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
         lambda n: n.ConvTranspose1d(4, 6, 3, 3, 2, output_padding=2, groups=2, dilation=2),
         (2, 4, 4),
     ),
+    "ConvTranspose2d with room for another place": (
+        lambda n: n.ConvTranspose2d(2, 4, 2, (1, 2), (0, 1), output_padding=(1, 2), dilation=(2, 4), groups=2),
+        (2, 2, 4, 3),
+    ),
     "ConvTranspose2d": (
         lambda n: n.ConvTranspose2d(4, 2, (2, 3), stride=2, padding=(0, 1), output_padding=(1, 0)),
         (2, 4, 3, 3),

@@ -63,7 +63,7 @@ def test_lengths_and_factors_one_by_one(mode: str) -> None:
     for length in range(1, 8):
         x, tx = pair(rng.standard_normal((1, 2, *plane, length)))
         hows: list[dict[str, Any]] = [{"size": (*plane, n)} for n in range(1, 12)]
-        hows += [{"scale_factor": f} for f in (0.7, 1.5, 2, 2.6, 3.0) if int(length * f)]
+        hows += [{"scale_factor": f} for f in (0.7, 1.3, 1.5, 2, 2.3, 2.6, 3.0) if int(length * f)]
         hows += [{"scale_factor": 1.5, "recompute_scale_factor": True}]
         if mode in ("linear", "bilinear", "bicubic"):
             hows += [{**how, "align_corners": True} for how in hows]
@@ -73,6 +73,8 @@ def test_lengths_and_factors_one_by_one(mode: str) -> None:
 
 
 FUNCTIONS: dict[str, Callable[[Any, Any], Any]] = {
+    "nearest in a plane, nearly as long": lambda f, x: f.interpolate(x[..., :3, :2], scale_factor=1.3),
+    "nearest in a plane, about twice": lambda f, x: f.interpolate(x[..., :3, :2], scale_factor=2.3),
     "area": lambda f, x: f.interpolate(x, (2, 3), mode="area"),
     "of a sample's own size": lambda f, x: f.interpolate(x, scale_factor=1),
 }

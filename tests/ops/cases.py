@@ -944,9 +944,9 @@ _complex("real", lambda t, z: z.real * z.imag, (3, 2))
 _complex("imag", lambda t, z: (z - z.sum()).imag, (3, 2))
 case("complex", lambda t, x, y: t.view_as_real(t.complex(x, y) * t.polar(x.exp(), y)), (3, 4), (3, 4))
 
-# The gamma function's family, and Bessel's --------------------------------------------------------------------
+# The gamma function's family, and Bessel's ------------------------------------------------------------------
 
-for _name in ("lgamma", "digamma"):  # near 0 PyTorch's trigamma has nine digits: tests/functions/test_special.py
+for _name in ("lgamma", "digamma"):  # near 0 PyTorch's trigamma has nine digits: see test_special.py
     case(_name, lambda t, x, f=_name: getattr(t, f)(x), between(15, 40, 3, 4))
     case(_name, lambda t, x, f=_name: getattr(x, f)(), between(20, 30, 2, 3))
 case("polygamma", lambda t, x: t.polygamma(2, x), between(0.3, 20, 2, 3))

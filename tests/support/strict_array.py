@@ -348,6 +348,10 @@ class Namespace:
             is_dtype = isinstance(value, type) and issubclass(value, kinds)
             if is_dtype or isinstance(value, float) or name == "newaxis":
                 setattr(self, name, value)
+        transform = ["a", "n", "axis", "norm"]  # the parameters of CuPy's
+        self.fft = SimpleNamespace(
+            fft=Function("fft", transform, np.fft), ifft=Function("ifft", transform, np.fft)
+        )
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in NAMES["functions"] or not hasattr(np, name):
@@ -371,9 +375,9 @@ class Namespace:
 class Function:
     """A function of the namespace: NumPy's, after CuPy's objections."""
 
-    def __init__(self, name: str, parameters: list[str]) -> None:
+    def __init__(self, name: str, parameters: list[str], source: Any = np) -> None:
         self.name, self.__name__, self.parameters = name, name, parameters
-        self.numpy = getattr(np, name)
+        self.numpy = getattr(source, name)
 
     def __repr__(self) -> str:
         return f"<strict {self.name}>"

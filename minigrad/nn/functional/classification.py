@@ -32,7 +32,8 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
         label_smoothing: ε: the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
     Raises:
-        ValueError: lengths that do not fit, an unknown reduction, ε outside [0, 1].
+        ValueError: another number of targets, an unknown reduction. RuntimeError: shapes that do not fit, ε
+            outside [0, 1].
         IndexError: a class outside 0 .. C - 1 (checked on the CPU).
         RuntimeError: dtypes or numbers of axes that do not fit. The mean over no target is NaN.
     """
@@ -95,7 +96,8 @@ def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tu
     expected = shape[:1] * batched + shape[2:]
     _check_integers(name, target)
     if not shape or tuple(target.array.shape) != expected:
-        kind = ValueError if target.array.ndim == len(expected) else RuntimeError  # as in PyTorch
+        same_rank, same_batch = target.array.ndim == len(expected), target.array.shape[:1] == expected[:1]
+        kind = ValueError if same_rank and not same_batch else RuntimeError  # as in PyTorch
         raise kind(
             f"{name}: input of shape {shape} has its classes in axis {int(batched)}, so the target must have "
             f"shape {expected}, not {tuple(target.array.shape)}"

@@ -11,6 +11,7 @@ from ...ops.convolution import Window
 from ...tensor import Tensor
 from ._checks import same_dtype
 from ._spatial import Each, batched, each
+from .padding import pad
 
 Ints = tuple[int, ...]
 
@@ -102,6 +103,10 @@ def _transposed(name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor |
                     f"output_padding {extra}, stride {window.stride}, dilation {window.dilation}"
                 )
         _check(name, x, weight, bias, groups, transposed=True)
+        if any(beyond := [more // step for more, step in zip(extra, window.stride, strict=True)]):
+            # so much longer that there is room for further places: they are zeros of the input
+            x = pad(x, [width for places in reversed(beyond) for width in (0, places)])
+            extra = tuple(more % step for more, step in zip(extra, window.stride, strict=True))
         lengths = _back_lengths(window, x.array.shape[2:], extra)
         if min(lengths) <= 0:
             raise RuntimeError(

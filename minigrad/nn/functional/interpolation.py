@@ -54,9 +54,16 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     out = input
     for axis, (new, factor) in enumerate(zip(sizes, factors, strict=True), 2):
         length = input.array.shape[axis]
-        if length != new or mode in _SMOOTH:
+        if _is_whole(mode, ndim, length, new):
+            factor = None
+        if length != new or factor is not None or mode == "bicubic":
             out = _along(out, axis, _taps(mode, length, new, factor, bool(align_corners)))
     return out.clone() if out is input else out.contiguous()
+
+
+def _is_whole(mode: str, ndim: int, length: int, new: int) -> bool:
+    """Whether coordinates follow from the lengths, whatever the factor: so it is in PyTorch for these."""
+    return new == length if mode in _LINEAR else mode == "nearest" and ndim == 4 and new in (length, 2 * length)
 
 
 def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:

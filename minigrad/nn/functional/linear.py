@@ -19,8 +19,10 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out).
 
     Raises:
-        RuntimeError: shapes or dtypes that do not go together.
+        RuntimeError: shapes or dtypes that do not go together. TypeError: the input is no tensor.
     """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"linear(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input.array.dtype != weight.array.dtype:
         same_dtype("linear", input, weight=weight)
     return apply(linear_ops.linear, (input, weight, bias))
@@ -55,6 +57,8 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         RuntimeError: indices that are no integers. IndexError: an index outside 0 .. V - 1 (checked on the
             CPU).
     """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"embedding(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input.array.dtype.kind not in "iu":
         raise RuntimeError(
             f"embedding: expected indices of an integer dtype, but got {input.dtype}: use .long()"
