@@ -446,7 +446,7 @@ class Tensor(InPlace):
     def retains_grad(self) -> bool:
         """Whether ``retain_grad`` was called on a tensor that ops made."""
         node, slot = self._source()
-        return node is not None and -1 in (node.hooks or {}).get(slot, {})
+        return node is not None and tape.RETAINED in (node.hooks or {}).get(slot, {})
 
     def retain_grad(self) -> None:
         """Keep the gradient of a tensor that ops made in its ``.grad``, too."""
@@ -464,7 +464,7 @@ class Tensor(InPlace):
 
         if node.hooks is None:
             node.hooks = {}
-        node.hooks.setdefault(slot, {})[-1] = keep
+        node.hooks.setdefault(slot, {})[tape.RETAINED] = keep
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Call ``hook(gradient)`` whenever this tensor's gradient is complete; a result replaces it."""

@@ -22,6 +22,7 @@ from .mode import state
 Array = dt.Array
 _new = object.__new__
 _FLOAT32 = np.dtype(np.float32)
+RETAINED = -1  # the number of retain_grad's hook: those of register_hook have positive ones
 _order = count()  # a node is younger than all that it was computed from
 
 
@@ -198,8 +199,8 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     try:
         out = op.forward(*arrays)
     except (ValueError, TypeError, IndexError, OverflowError) as error:
-        if isinstance(error, OverflowError) and (fixed := _in_range(op, args, dtype)) != args:
-            return apply(op, fixed)
+        if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
+            return apply(op, within)
         raise _explained(op, arrays, error) from error
     result = record(op, args, mask, out) if mask else _results(out)
     if op.view:
@@ -397,8 +398,11 @@ def bump(target: Variable, name: str) -> None:
 
 def rebase(target: Variable, result: Any) -> None:
     """Give ``target`` the history of ``result``; its base, if it is a view, that of a partial assignment."""
+    before, slot = target._node, target._slot
     target._node, target._slot, target._needs = result._node, result._slot, result._needs
     target._seen = target._version[0]
+    if before is not None and before.hooks:
+        _move_retained(before.hooks.get(slot, {}), target)
     base = target._base
     if base is None or not (result._needs or base._wanted()):
         return
@@ -407,6 +411,14 @@ def rebase(target: Variable, result: Any) -> None:
     view, args, slot = target._view  # type: ignore[misc]
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
     rebase(base, record(assign_view, (base, result, view, args, slot), mask, base.array))
+
+
+def _move_retained(hooks: dict[int, Callable[..., Any]], target: Variable) -> None:
+    """After a change in place, what ``retain_grad`` keeps is the gradient of the new value."""
+    keep, node = hooks.pop(RETAINED, None), target._node
+    if keep is not None and node is not None:
+        node.hooks = node.hooks or {}
+        node.hooks.setdefault(target._slot, {})[RETAINED] = keep
 
 
 # Operands that do not go together -------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from ..ops.op import op
 from ..ops.reduction import sum_to
 from .anomaly import check_gradients
 from .mode import enable_grad, no_grad
-from .tape import Lost, Node, Variable, apply, wrap
+from .tape import RETAINED, Lost, Node, Variable, apply, wrap
 
 Array = dt.Array
 Targets = tuple[Variable, ...]
@@ -433,7 +433,7 @@ def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:
     """Let the hooks on a node's results (or on a leaf) see the gradient, and replace it."""
     for slot, held in sums.items():
         registered = hooks.get(slot, {})
-        for key in sorted(registered, key=lambda k: k < 0):  # retain_grad's, numbered -1, comes last
+        for key in sorted(registered, key=lambda k: k == RETAINED):  # retain_grad's comes last
             hook, held[1] = registered[key], False  # it may keep what it is given
             given = held[0] if isinstance(held[0], Variable) else wrap(held[0])
             changed = hook(given)

@@ -9,15 +9,18 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from importlib import import_module
-from importlib.abc import Loader
 from importlib.machinery import ModuleSpec, PathFinder
 from types import ModuleType
+from typing import Any
 
 PACKAGE = "minigrad"
 
 
-class _Loader(Loader):
-    """Loads a module that is already there, or is made elsewhere, under one more name."""
+class _Loader:
+    """Loads a module that is already there, or is made elsewhere, under one more name.
+
+    It is no importlib.abc.Loader, as that import would take as long as a quarter of minigrad's.
+    """
 
     def __init__(self, target: str) -> None:
         self._target = target
@@ -56,7 +59,8 @@ class AliasFinder:
         if spec is not None and top == PACKAGE:
             return spec
         if spec is not None or own in sys.modules or rest in import_module(f"{PACKAGE}.compat.names").MODULES:
-            return ModuleSpec(fullname, _Loader(own))
+            loader: Any = _Loader(own)
+            return ModuleSpec(fullname, loader)
         if sys._getframe(2).f_code.co_name == "_find_and_load_unlocked":  # not importlib.util.find_spec
             parent, _, name = own.rpartition(".")
             advice = import_module(f"{PACKAGE}.compat.advice")

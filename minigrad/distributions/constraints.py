@@ -6,13 +6,14 @@ from collections.abc import Callable
 from typing import Any
 
 from ..functions.pointwise import logical_and
+from ..linalg import eigvalsh
 from ..tensor import Tensor
 
 __all__ = [
     "Constraint", "boolean", "dependent", "greater_than", "greater_than_eq", "half_open_interval",
-    "independent", "integer_interval", "interval", "less_than", "multinomial", "nonnegative",
-    "nonnegative_integer", "one_hot", "positive", "positive_integer", "real", "real_vector", "simplex",
-    "unit_interval",
+    "independent", "integer_interval", "interval", "less_than", "lower_cholesky", "multinomial",
+    "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer",
+    "real", "real_vector", "simplex", "unit_interval",
 ]  # fmt: skip
 
 
@@ -82,8 +83,9 @@ def independent(base: Constraint, reinterpreted_batch_ndims: int) -> Constraint:
 
     def check(v: Tensor) -> Tensor:
         holds = base.check(v)
-        kept = max(holds.dim() - reinterpreted_batch_ndims, 0)
-        return holds.reshape((*holds.shape[:kept], -1)).all(-1)
+        for _ in range(min(reinterpreted_batch_ndims, holds.dim())):
+            holds = holds.all(-1)
+        return holds
 
     name = f"IndependentConstraint({base}, {reinterpreted_batch_ndims})"
     return Constraint(name, check, event_dim, base.is_discrete)
@@ -106,10 +108,24 @@ def _is_one_hot(v: Tensor) -> Tensor:
     return logical_and((v == 0).logical_or(v == 1).all(-1), v.sum(-1) == 1)
 
 
+def _is_lower_cholesky(v: Tensor) -> Tensor:
+    lower = (v.tril() == v).all(-1).all(-1)
+    return logical_and(lower, (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1))
+
+
+def _is_positive_definite(v: Tensor) -> Tensor:
+    symmetric = ((v - v.mT).abs() <= 1e-6 + 1e-5 * v.mT.abs()).all(-1).all(-1)
+    if not bool(symmetric.all()):
+        return symmetric
+    return (eigvalsh(v.detach()) > 0).all(-1)
+
+
 real = Constraint("Real", lambda v: v == v)  # all but NaN
 real_vector = independent(real, 1)
 boolean = Constraint("Boolean", lambda v: (v == 0).logical_or(v == 1), is_discrete=True)
 one_hot = Constraint("OneHot", _is_one_hot, 1, True)
+lower_cholesky = Constraint("LowerCholesky", _is_lower_cholesky, 2)
+positive_definite = Constraint("PositiveDefinite", _is_positive_definite, 2)
 simplex = Constraint("Simplex", _is_simplex, 1)
 positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)

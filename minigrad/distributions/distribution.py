@@ -48,12 +48,15 @@ class Distribution:
         for name, constraint in self.arg_constraints.items():
             if name not in self.__dict__ or constraint.name == "Dependent":
                 continue  # it is made from another one when it is first asked for
-            value = getattr(self, name)
-            if not bool(constraint.check(value).all()):
-                raise ValueError(
-                    f"Expected parameter {name} ({_told(value)}) of distribution {self!r} to satisfy the "
-                    f"constraint {constraint!r}, but found invalid values:\n{value}"
-                )
+            self._validate_parameter(name)
+
+    def _validate_parameter(self, name: str) -> None:
+        value, constraint = getattr(self, name), self.arg_constraints[name]
+        if not bool(constraint.check(value).all()):
+            raise ValueError(
+                f"Expected parameter {name} ({_told(value)}) of distribution {self!r} to satisfy the "
+                f"constraint {constraint!r}, but found invalid values:\n{value}"
+            )
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:

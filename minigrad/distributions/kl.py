@@ -14,7 +14,11 @@ from .bernoulli import Bernoulli
 from .categorical import Categorical
 from .distribution import Distribution
 from .exponential import Exponential
+from .gumbel import EULER, Gumbel
 from .independent import Independent
+from .laplace import Laplace
+from .log_normal import LogNormal
+from .multivariate_normal import MultivariateNormal
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical
 from .uniform import Uniform
@@ -98,6 +102,36 @@ def _uniform(p: Uniform, q: Uniform) -> Tensor:
 def _exponential(p: Exponential, q: Exponential) -> Tensor:
     ratio = q.rate / p.rate
     return -ratio.log() + ratio - 1
+
+
+@register_kl(LogNormal, LogNormal)
+def _log_normal(p: LogNormal, q: LogNormal) -> Tensor:
+    return _normal(p.base_dist, q.base_dist)
+
+
+@register_kl(Gumbel, Gumbel)
+def _gumbel(p: Gumbel, q: Gumbel) -> Tensor:
+    ratio, distance = p.scale / q.scale, (q.loc - p.loc) / q.scale
+    power = (distance + (ratio + 1).lgamma()).exp()
+    return -ratio.log() - distance + ratio * EULER + power - (1 + EULER)
+
+
+@register_kl(Laplace, Laplace)
+def _laplace(p: Laplace, q: Laplace) -> Tensor:
+    ratio, distance = p.scale / q.scale, (p.loc - q.loc).abs()
+    return -ratio.log() + distance / q.scale + ratio * (-distance / p.scale).exp() - 1
+
+
+@register_kl(MultivariateNormal, MultivariateNormal)
+def _multivariate_normal(p: MultivariateNormal, q: MultivariateNormal) -> Tensor:
+    if p.event_shape != q.event_shape:
+        raise ValueError(
+            "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
+        )
+    inverse = q._whitening()
+    trace = (inverse @ p.scale_tril).pow(2).sum((-2, -1))
+    distance = (inverse @ (q.loc - p.loc).unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)
+    return q._half_log_det() - p._half_log_det() + 0.5 * (trace + distance - p.event_shape[0])
 
 
 @register_kl(Uniform, Normal)

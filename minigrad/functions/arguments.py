@@ -214,7 +214,8 @@ def _from_python(data: Any, dtype: Any) -> Any:
         if "cannot convert float" in str(error):
             raise RuntimeError(f"cannot make a tensor of {dtype}: {error}") from None
         raise ValueError(f"cannot make a tensor: nested lists must have equal lengths ({error})") from None
-    if array.dtype == np.uint64 or (array.dtype.kind == "O" and array.size and isinstance(array.flat[0], int)):
+    wide = array.dtype.kind == "O" and array.size and isinstance(array.flat[0], int)
+    if wide or array.dtype == np.uint64:
         raise ValueError(f"cannot make a tensor: an integer does not fit into 64 bits ({data!r:.80})")
     if data is None:
         raise RuntimeError("cannot make a tensor of None: could not infer dtype of NoneType")

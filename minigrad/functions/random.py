@@ -304,7 +304,7 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         )
     if num_samples < 1 or (not replacement and num_samples > weights.shape[-1]):
         raise RuntimeError(
-            f"multinomial: cannot draw {num_samples} samples without replacement from {weights.shape[-1]} weights"
+            f"multinomial: cannot draw {num_samples} samples without replacement from these weights"
         )
     source = generator or default_generator
     if replacement and num_samples > 1:

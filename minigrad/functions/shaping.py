@@ -236,8 +236,8 @@ def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
 
     listed = tuple(tensors)
     if not listed:
-        # PyTorch's type in each case
-        raise (ValueError if name == "cat" else RuntimeError)(f"{name}(): expected a non-empty list of Tensors")
+        kind = ValueError if name == "cat" else RuntimeError  # as in PyTorch
+        raise kind(f"{name}(): expected a non-empty list of Tensors")
     if any(t.array.dtype != listed[0].array.dtype for t in listed):
         common = result_type(*(t.array for t in listed))
         listed = tuple(t.to(common) for t in listed)

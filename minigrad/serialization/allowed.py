@@ -186,6 +186,8 @@ def _give_state(made: Any, state: Any) -> None:
 
 
 def _hashable(items: Any) -> list[Any]:
+    if isinstance(items, range):  # a few bytes of a file that would become a set of any size
+        raise TypeError("a set or dict of a range")
     listed = list(items)
     for item in listed:
         check_key(item)
@@ -228,6 +230,13 @@ def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
     if base is not object or state is not None or cls not in _NEW:
         raise TypeError(f"an object of {cls!r}")
     return _NEW[cls]()
+
+
+def _device(*given: Any) -> Device:
+    try:
+        return Device(*given)
+    except RuntimeError as error:
+        raise ValueError(str(error)) from None
 
 
 def _complex(real: Any, imag: Any = 0.0) -> complex:
@@ -337,7 +346,7 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     bytearray: _bytearray,
     SimpleNamespace: lambda: SimpleNamespace(),
     Size: _size,
-    Device: Device,
+    Device: _device,
     np.dtype: _dtype,
     **{f: f for f in (_reconstructor, _encode, named, _reconstruct, _scalar, _frombuffer)},
 }

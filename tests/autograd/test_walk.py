@@ -254,6 +254,18 @@ def test_bad_hooks() -> None:
         x.sum().backward()
 
 
+def test_retain_grad_follows_a_change_in_place() -> None:
+    x = minigrad.ones(2, requires_grad=True)
+    h, seen = x * 2, []
+    h.retain_grad()
+    h.register_hook(lambda g: seen.append(g.tolist()))  # a hook stays with the value it was registered on
+    h.mul_(3)
+    h[0] = h[1] * 5
+    h.sum().backward()
+    assert h.grad is not None and h.grad.tolist() == [1, 1]
+    assert seen == [[0, 18]]
+
+
 def test_retain_grad() -> None:
     x = leaf(1, 2)
     h = x * 2

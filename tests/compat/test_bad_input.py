@@ -1,4 +1,4 @@
-"""What is wrong in a program raises an exception of PyTorch's type, and what only looks wrong gives its result."""
+"""What is wrong raises an exception of PyTorch's type, and what only looks wrong gives PyTorch's result."""
 
 from __future__ import annotations
 
@@ -98,7 +98,9 @@ def test_taken(name: str) -> None:
 
 def test_missing_methods_say_the_nearest() -> None:
     x = minigrad.ones(2)
-    with pytest.raises(AttributeError, match=r"has no torch\.Tensor\.sofmax; nearest: torch\.Tensor\.softmax$"):
+    with pytest.raises(
+        AttributeError, match=r"has no torch\.Tensor\.sofmax; nearest: torch\.Tensor\.softmax$"
+    ):
         x.sofmax(0)
     with pytest.raises(AttributeError, match=r"torch\.Tensor\.to_sparse: there are no sparse tensors"):
         x.to_sparse()

@@ -65,7 +65,8 @@ def test_dtypes_and_text_are_pytorchs() -> None:
 
 @pytest.mark.parity
 @pytest.mark.parametrize("made", [
-    lambda a: (2 + 1j) * a, lambda a: a / (1 + 2j), lambda a: (1 + 2j) / a, lambda a: a - 1j, lambda a: 1j - a,
+    lambda a: (2 + 1j) * a, lambda a: a / (1 + 2j), lambda a: (1 + 2j) / a, lambda a: a - 1j,
+    lambda a: 1j - a,
 ])  # fmt: skip
 def test_python_complex_numbers_with_real_tensors(made: Any) -> None:
     torch = pytest.importorskip("torch")

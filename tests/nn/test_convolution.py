@@ -43,7 +43,7 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
         (2, 4, 4),
     ),
     "ConvTranspose2d with room for another place": (
-        lambda n: n.ConvTranspose2d(2, 4, 2, (1, 2), (0, 1), output_padding=(1, 2), dilation=(2, 4), groups=2),
+        lambda n: n.ConvTranspose2d(2, 4, 2, (1, 2), (0, 1), (1, 2), groups=2, dilation=(2, 4)),
         (2, 2, 4, 3),
     ),
     "ConvTranspose2d": (

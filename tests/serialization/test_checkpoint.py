@@ -231,6 +231,7 @@ def test_objects_of_pytorchs_and_of_programs(kind: str) -> None:
 
 
 @pytest.mark.parity
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")  # PyTorch's
 def test_formats_that_there_are_no_arrays_of() -> None:
     for made, message in (
         (torch.ones(2, dtype=torch.complex32), r"torch\.complex32"),

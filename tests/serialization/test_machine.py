@@ -129,6 +129,7 @@ def test_names(names: tuple[str, str]) -> None:
         name("numpy._core.multiarray", "scalar") + name("numpy", "dtype") + text("f8") + b"\x85RC\x01x\x86R.",
         name("minigrad.backend.dtype", "named") + text("x") + b"\x85R.",
         name("minigrad.tensor", "_rebuilt") + name("torch", "Tensor") + text("x") + text("cpu") + b"\x89tR.",
+        name("builtins", "set") + name("builtins", "range") + number(10**9) + b"\x85R\x85R.",  # 40 GB
         name("copyreg", "_reconstructor") + name("os", "system") + b"NN\x87R.",
         name("_codecs", "encode") + text("x") + text("rot13") + b"\x86R.",
         name("torch._tensor", "_rebuild_from_type_v2") + b"(" + name("builtins", "set") + name("torch",

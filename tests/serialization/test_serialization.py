@@ -484,9 +484,9 @@ def test_a_full_disk_leaves_the_old_file(path: Path) -> None:
 
 
 def test_where_nothing_can_be_written(tmp_path: Path) -> None:
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(RuntimeError, match=r"Parent directory .*missing does not exist"):
         save(1, tmp_path / "missing" / "x")
-    with pytest.raises(FileNotFoundError):
+    with pytest.raises(RuntimeError, match=r"Parent directory .*missing does not exist"):
         save(Config(1), tmp_path / "missing" / "x")
 
 

@@ -63,7 +63,9 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
 
 def _is_whole(mode: str, ndim: int, length: int, new: int) -> bool:
     """Whether coordinates follow from the lengths, whatever the factor: so it is in PyTorch for these."""
-    return new == length if mode in _LINEAR else mode == "nearest" and ndim == 4 and new in (length, 2 * length)
+    if mode in _LINEAR:
+        return new == length
+    return mode == "nearest" and ndim == 4 and new in (length, 2 * length)
 
 
 def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:

@@ -1,0 +1,125 @@
+"""MultivariateNormal: vectors of normal numbers that depend on each other."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import linalg
+from ..functions.creation import empty
+from ..functions.random import normal_
+from ..tensor import Tensor
+from . import constraints
+from .distribution import Distribution
+from .utils import lazy_property
+from .utils import size as size_of
+
+
+class MultivariateNormal(Distribution):
+    """Vectors of length n from their mean and a positive definite matrix, which is given in one of 3 ways.
+
+    Args:
+        loc: the mean, (..., n).
+        covariance_matrix: (..., n, n).
+        precision_matrix: its inverse.
+        scale_tril: the lower triangle L with a positive diagonal of which L Lᵀ is the covariance matrix.
+        validate_args: see Distribution.
+
+    Raises:
+        ValueError: not one matrix, or several; too few axes; see Distribution.
+    """
+
+    arg_constraints = {
+        "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
+    }  # fmt: skip
+    has_rsample = True
+
+    def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None,
+                 precision_matrix: Tensor | None = None, scale_tril: Tensor | None = None,
+                 validate_args: bool | None = None) -> None:  # fmt: skip
+        if loc.dim() < 1:
+            raise ValueError("loc must be at least one-dimensional.")
+        matrices = {"covariance_matrix": covariance_matrix, "scale_tril": scale_tril,
+                    "precision_matrix": precision_matrix}  # fmt: skip
+        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+        if len(given) != 1:
+            names = "covariance_matrix or precision_matrix or scale_tril"
+            raise ValueError(f"Exactly one of {names} may be specified.")
+        ((name, matrix),) = given
+        if matrix.dim() < 2:
+            what = "scale_tril matrix" if name == "scale_tril" else name
+            least = "at least two-dimensional, with optional leading batch dimensions"
+            raise ValueError(f"{what} must be {least}")
+        batch_shape = np.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
+        self.loc = loc.expand((*batch_shape, -1))
+        self.__dict__[name] = matrix.expand((*batch_shape, -1, -1))
+        super().__init__(batch_shape, loc.shape[-1:], validate_args=validate_args)
+
+    @lazy_property
+    def scale_tril(self) -> Tensor:
+        """The lower triangle L of which L Lᵀ is the covariance matrix."""
+        return linalg.cholesky(self.covariance_matrix)
+
+    @lazy_property
+    def covariance_matrix(self) -> Tensor:
+        """The mean of (x - loc) (x - loc)ᵀ."""
+        if "scale_tril" in self.__dict__:
+            return self.scale_tril @ self.scale_tril.mT
+        return linalg.inv(self.precision_matrix)
+
+    @lazy_property
+    def precision_matrix(self) -> Tensor:
+        """The inverse of the covariance matrix."""
+        return linalg.inv(self.covariance_matrix)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> MultivariateNormal:
+        """The same with its parameters repeated to a larger ``batch_shape``."""
+        shape, n = size_of(batch_shape), self._event_shape[0]
+        names = ("covariance_matrix", "precision_matrix", "scale_tril")
+        kept = {name: self.__dict__[name].expand((*shape, n, n)) for name in names if name in self.__dict__}
+        return self._renewed(shape, loc=self.loc.expand((*shape, n)), **kept)
+
+    @property
+    def support(self) -> constraints.Constraint:
+        """All vectors."""
+        return constraints.real_vector
+
+    @property
+    def mean(self) -> Tensor:
+        """``loc``."""
+        return self.loc
+
+    mode = mean
+
+    @property
+    def variance(self) -> Tensor:
+        """The diagonal of the covariance matrix."""
+        return self.scale_tril.pow(2).sum(-1)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """loc + L ε, ε from the standard normal distribution."""
+        drawn = empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
+        return self.loc + (self.scale_tril @ normal_(drawn).unsqueeze(-1)).squeeze(-1)
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the density."""
+        if self._validate_args:
+            self._validate_sample(value)
+        distance = self._whitening() @ (value - self.loc).unsqueeze(-1)
+        squared = distance.squeeze(-1).pow(2).sum(-1)
+        return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + squared) - self._half_log_det()
+
+    def entropy(self) -> Tensor:
+        """(n (1 + log 2π) + log det of the covariance matrix) / 2."""
+        return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+
+    def _whitening(self) -> Tensor:
+        """L⁻¹, whose gradient reaches the lower triangle alone."""
+        return linalg.inv(self.scale_tril.tril())
+
+    def _half_log_det(self) -> Tensor:
+        """log det of L, which is half that of the covariance matrix."""
+        return self.scale_tril.diagonal(dim1=-2, dim2=-1).log().sum(-1)
