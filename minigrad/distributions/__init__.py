@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from ..missing import names_of
 from . import constraints, utils
 from .bernoulli import Bernoulli
+from .beta import Beta
 from .categorical import Categorical
 from .cauchy import Cauchy
-from .dirichlet import Beta, Dirichlet
+from .dirichlet import Dirichlet
 from .distribution import Distribution
 from .exponential import Exponential
 from .gamma import Gamma
@@ -23,13 +24,16 @@ from .multivariate_normal import MultivariateNormal
 from .normal import Normal
 from .one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
 from .poisson import Poisson
+from .relaxed_bernoulli import RelaxedBernoulli
+from .relaxed_categorical import RelaxedOneHotCategorical
 from .uniform import Uniform
 
 __all__ = [
     "Bernoulli", "Beta", "Categorical", "Cauchy", "Dirichlet", "Distribution", "Exponential", "Gamma",
     "Geometric", "Gumbel", "HalfNormal", "Independent", "Laplace", "LogNormal", "Multinomial",
     "MultivariateNormal", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Poisson",
-    "Uniform", "constraints", "kl_divergence", "register_kl", "utils",
+    "RelaxedBernoulli", "RelaxedOneHotCategorical", "Uniform", "constraints", "kl_divergence",
+    "register_kl", "utils",
 ]  # fmt: skip
 
 if not TYPE_CHECKING:  # checkers complain of a missing name themselves

@@ -10,13 +10,10 @@ from ..functions import random
 from ..functions.creation import empty
 from ..functions.pointwise import erf, erfinv
 from ..tensor import Tensor
-from . import constraints
-from .distribution import Distribution
-from .utils import Value, broadcast_all
-from .utils import size as size_of
+from .location_scale import LocationScale
 
 
-class Normal(Distribution):
+class Normal(LocationScale):
     """The normal distribution of a mean and standard deviation.
 
     Args:
@@ -27,23 +24,6 @@ class Normal(Distribution):
     Raises:
         ValueError: a scale that is not positive; see Distribution.
     """
-
-    arg_constraints = {"loc": constraints.real, "scale": constraints.positive}
-    has_rsample = True
-
-    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
-        self.loc, self.scale = broadcast_all(loc, scale)
-        super().__init__(self.loc.shape, validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Normal:
-        """The same with its parameters repeated to a larger ``batch_shape``."""
-        shape = size_of(batch_shape)
-        return self._renewed(shape, loc=self.loc.expand(shape), scale=self.scale.expand(shape))
-
-    @property
-    def support(self) -> constraints.Constraint:
-        """All numbers."""
-        return constraints.real
 
     @property
     def mean(self) -> Tensor:

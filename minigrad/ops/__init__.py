@@ -8,6 +8,7 @@ from . import (
     device,
     dropout,
     elementwise,
+    fourier,
     indexing,
     linear,
     loss,
@@ -21,5 +22,5 @@ from . import (
 )
 
 __all__ = ["activation", "attention", "complex", "convolution", "device", "dropout", "elementwise",
-           "indexing", "linear", "loss", "normalization", "pooling", "recurrent", "reduction", "shape",
-           "softmax", "special"]  # fmt: skip
+           "fourier", "indexing", "linear", "loss", "normalization", "pooling", "recurrent", "reduction",
+           "shape", "softmax", "special"]  # fmt: skip

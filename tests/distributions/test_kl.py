@@ -29,6 +29,12 @@ PAIRS: dict[str, tuple[tuple[Any, Any], Callable[..., Any]]] = {
     "Gumbel": ((A, B), lambda D, a, b: (D.Gumbel(a, b), D.Gumbel(b, a))),
     "Laplace": ((A, B), lambda D, a, b: (D.Laplace(a, b), D.Laplace(b, a))),
     "LogNormal": ((A, B), lambda D, a, b: (D.LogNormal(a, b), D.LogNormal(b, a))),
+    "HalfNormal": ((A, B), lambda D, a, b: (D.HalfNormal(a), D.HalfNormal(b))),
+    "Poisson": ((A, B), lambda D, a, b: (D.Poisson(a), D.Poisson(b))),
+    "Geometric": (UNITS, lambda D, a, b: (D.Geometric(a), D.Geometric(b))),
+    "Gamma": ((A, B), lambda D, a, b: (D.Gamma(a, b), D.Gamma(b, a))),
+    "Dirichlet": ((A, B), lambda D, a, b: (D.Dirichlet(a), D.Dirichlet(b))),
+    "Beta": ((A, B), lambda D, a, b: (D.Beta(a, b), D.Beta(b, a))),
     "MultivariateNormal": ((A[0], B[:3].T @ B[:3] + np.eye(3)), lambda D, a, b: (
         D.MultivariateNormal(a, b), D.MultivariateNormal(2 * a, precision_matrix=b))),
 }  # fmt: skip

@@ -137,6 +137,7 @@ def repeats(key: list[Any], shape: tuple[int, ...]) -> bool:
         lambda t: [(0, 1), (1, 2)],
     ],
 )
+@pytest.mark.filterwarnings("ignore:indexing with dtype torch.uint8")  # PyTorch's, of masks of bytes
 def test_known_indices(key: Any) -> None:
     values = np.random.default_rng(0).standard_normal(SHAPE)
     mine, other = ours(values, True), theirs(values, True)
@@ -286,6 +287,7 @@ def test_bad_input() -> None:
 # Whole slices reduced, and places ---------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:index_reduce")  # PyTorch's, which calls it beta
 @pytest.mark.parametrize("reduce", ["prod", "mean", "amax", "amin"])
 @pytest.mark.parametrize("include_self", [True, False])
 def test_index_reduce(reduce: str, include_self: bool, device: str) -> None:

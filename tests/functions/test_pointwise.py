@@ -23,7 +23,7 @@ def made(t: Any, dtype: str, axes: bool) -> Any:
 
 
 @pytest.mark.parametrize("name", OPERATORS)
-@pytest.mark.parametrize("axes", itertools.product([True, False], repeat=2), ids=str)
+@pytest.mark.parametrize("axes", list(itertools.product([True, False], repeat=2)), ids=str)
 def test_promotion_of_two_tensors(name: str, axes: tuple[bool, bool], device: str) -> None:
     """The whole table: 9 x 9 dtypes, with and without axes."""
     for a, b in itertools.product(DTYPES, repeat=2):

@@ -916,7 +916,7 @@ case(
     theirs=lambda t, x, y: t.nn.functional.binary_cross_entropy(x, y, reduction="none"),
 )
 
-# Complex numbers: real in, real out, so that differences can be taken ----------------------------------------
+# Complex numbers: real in, real out, so that differences can be taken -------------------------------------
 
 
 def _complex(name: str, function: Function, *shapes: tuple[int, ...]) -> None:
