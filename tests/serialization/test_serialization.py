@@ -378,9 +378,9 @@ def test_a_flat_state_dict_is_a_file_for_everyone(path: Path) -> None:
 
 @pytest.mark.parity
 def test_pytorch_reads_our_state_dicts(path: Path) -> None:
+    ours, theirs = nn.TransformerEncoderLayer(8, 2, 16), torch.nn.TransformerEncoderLayer(8, 2, 16)
     from safetensors.torch import load_file as read
 
-    ours, theirs = nn.TransformerEncoderLayer(8, 2, 16), torch.nn.TransformerEncoderLayer(8, 2, 16)
     save(ours.state_dict(), path)
     theirs.load_state_dict(read(path))
     save({"model": ours.state_dict(), "step": 3}, path)
