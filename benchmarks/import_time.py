@@ -2,23 +2,25 @@
 
     python -m benchmarks.import_time [--runs 15]
 
-Each import is timed inside a Python process of its own. The two take turns, so that whatever else the machine
-does meets both. A first run of each, which compiles, is thrown away; what it compiled is kept until the end.
+Each import is timed inside a Python process of its own. The libraries take turns, so that whatever else the
+machine does meets all. A first run of each, which compiles, is thrown away; what it compiled is kept until
+the end. PyTorch is timed too, where it is installed.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import os
 import subprocess
 import sys
 import tempfile
-from pathlib import Path
 from statistics import median
 
 from .machine import describe
+from .process import ROOT, progress
+from .table import Table, ratio
 
-ROOT = Path(__file__).parent.parent
 GOAL = 1.5
 PROGRAM = """
 import time
@@ -36,22 +38,31 @@ def seconds(module: str, compiled: str) -> float:
     return float(ran.stdout)
 
 
+def table(runs: int) -> Table:
+    """The table, a row for each library."""
+    times: dict[str, list[float]] = {"numpy": [], "minigrad": []}
+    if importlib.util.find_spec("torch") is not None:
+        times["torch"] = []
+    with tempfile.TemporaryDirectory() as compiled:
+        for turn in range(runs + 1):
+            progress(f"import: turn {turn} of {runs}")
+            for module, found in times.items():
+                found.append(1000 * seconds(module, compiled))
+    result = Table("Time of an import", ("import", "ms", "to numpy's", "goal"), ("", ".1f", ".2f", ".1f"))
+    medians = {module: median(found[1:]) for module, found in times.items()}
+    for module, time in medians.items():
+        result.add(module, time, ratio(time, medians["numpy"]), GOAL if module == "minigrad" else None)
+    result.notes.append(f"each in a process of its own, median of {runs}")
+    return result
+
+
 def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--runs", type=int, default=15, help="measurements of each import (default: 15)")
     runs = parser.parse_args().runs
-    times: dict[str, list[float]] = {"numpy": [], "minigrad": []}
-    with tempfile.TemporaryDirectory() as compiled:
-        for _ in range(runs + 1):
-            for module, found in times.items():
-                found.append(seconds(module, compiled))
-    medians = {module: median(found[1:]) for module, found in times.items()}
-    ratio = medians["minigrad"] / medians["numpy"]
     print(describe("safetensors"))
-    for module, time in medians.items():
-        print(f"import {module:8} {time * 1e3:6.1f} ms (median of {runs})")
-    print(f"ratio {ratio:.2f}, the goal is at most {GOAL}")
+    print(table(runs).text())
 
 
 if __name__ == "__main__":

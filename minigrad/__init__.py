@@ -438,7 +438,7 @@ from .tensor import Size, Tensor
 from .version import __version__ as __version__
 
 if TYPE_CHECKING:  # imported by __getattr__, when first used
-    from . import cuda, nn, optim, utils
+    from . import cuda, nn, optim, profiler, utils
     from .serialization import load, save
 
 # As in PyTorch, log(0) is -inf and 1/0 is inf without a warning; NumPy's stay for the program's own arrays.
@@ -505,7 +505,7 @@ __all__ = [
     "zeros_like",
 ]  # fmt: skip
 
-_LAZY = {"nn", "optim", "cuda", "text", "utils", "distributions", "serialization"}
+_LAZY = {"nn", "optim", "cuda", "text", "utils", "distributions", "profiler", "serialization"}
 _LAZY_NAMES = {"save": "serialization", "load": "serialization"}
 _other_spelling = _names_of(__name__)
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterator
+from inspect import unwrap
 from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -16,7 +17,7 @@ import numpy as np
 from . import autograd
 from . import linalg as algebra
 from .autograd import tape
-from .autograd.tape import Node, Variable, apply, mutate, wrap
+from .autograd.tape import Node, Variable, apply, binary, mutate, unary, wrap
 from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
@@ -43,6 +44,7 @@ from .ops.device import moved as _moved
 from .ops.op import Op
 
 Operator = Callable[["Tensor", Any], "Tensor"]
+_product = unwrap(linalg.matmul)  # without a look at named arguments
 Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
 Float: TypeAlias = float
 Bool: TypeAlias = bool
@@ -134,12 +136,11 @@ def _operator(op: Op, in_order: bool = True) -> Operator:
     """The method behind ``a + b``; of ``b + a`` where ``a`` is no tensor, if not ``in_order``."""
 
     def method(self: Tensor, other: Any) -> Tensor:
-        kind = other.__class__
-        if kind is not Tensor and kind is not float and kind is not int:
+        if not isinstance(other, Tensor) and other.__class__ is not float:
             other = operand(other, self)
             if other is NotImplemented:
                 return NotImplemented
-        return apply(op, (self, other) if in_order else (other, self))
+        return binary(op, self, other) if in_order else apply(op, (other, self))
 
     method.__doc__ = op.__doc__
     return method
@@ -452,6 +453,7 @@ class Tensor(InPlace):
         """Keep the gradient of a tensor that ops made in its ``.grad``, too."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        self._close_bypasses()
         node, slot = self._source()
         if node is None:
             return
@@ -470,6 +472,7 @@ class Tensor(InPlace):
         """Call ``hook(gradient)`` whenever this tensor's gradient is complete; a result replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        self._close_bypasses()
         node, slot = self._source()
         if node is None:
             if self._hooks is None:
@@ -700,20 +703,21 @@ class Tensor(InPlace):
     __irshift__ = _inplace_operator(e.bitwise_right_shift)
 
     def __neg__(self) -> Tensor:
-        return pointwise.neg(self)
+        return pointwise.neg(self) if self.array.dtype.kind == "b" else unary(e.neg, self)
 
     def __pos__(self) -> Tensor:
         return self
 
     def __abs__(self) -> Tensor:
-        return apply(e.abs, (self,))
+        return unary(e.abs, self)
 
     def __invert__(self) -> Tensor:
         return apply(e.bitwise_not, (self,))
 
     def __matmul__(self, other: Any) -> Tensor:
-        other = operand(other, self)
-        return linalg.matmul(self, other) if isinstance(other, Tensor) else NotImplemented
+        if not isinstance(other, Tensor):
+            other = operand(other, self)
+        return _product(self, other) if isinstance(other, Tensor) else NotImplemented
 
     def __rmatmul__(self, other: Any) -> Tensor:
         other = operand(other, self)

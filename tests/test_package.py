@@ -36,7 +36,7 @@ LAYERS: list[set[str]] = [
     {"minigrad.nn"},
     {"minigrad.optim", "minigrad.distributions"},
     {"minigrad.serialization", "minigrad.utils", "minigrad.text", "minigrad.training", "minigrad.viz"},
-    {"minigrad.func"},
+    {"minigrad.func", "minigrad.profiler"},
     {"minigrad.compat"},
     {"models"},
     {"examples"},
@@ -88,7 +88,7 @@ def test_every_module_imports_with_numpy_and_safetensors_alone() -> None:
 def test_import_minigrad_leaves_out_what_not_every_program_needs() -> None:
     loaded = set(import_everything().stdout.split())
     assert {"minigrad.tensor", "minigrad.ops.elementwise"} <= loaded
-    lazy = ("text", "training", "viz", "backend.cuda", "backend.kernels.launch")
+    lazy = ("text", "training", "viz", "profiler", "backend.cuda", "backend.kernels.launch")
     early = [name for name in loaded if name.startswith(tuple(f"minigrad.{part}" for part in lazy))]
     assert not early, f"import minigrad loads {early}"
 

@@ -7,6 +7,7 @@ its inputs and arguments is infinite; in the backward, the first gradient rule t
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any
 
 from ..backend import dtype as dt
@@ -31,7 +32,7 @@ def note_place(node: Node, args: tuple[Any, ...], result: Any) -> None:
             )
 
 
-def check_gradients(node: Node, gradients: list[Any]) -> None:
+def check_gradients(node: Node, gradients: Sequence[Any]) -> None:
     """Stop at the first rule whose result is not finite.
 
     Raises:

@@ -110,9 +110,9 @@ class _UserOp(Op):
         return f"argument {i}"
 
     def plan(self, mask: int, arity: int) -> Plan:
-        plan = self.plans.get((mask, arity))
+        plan = self.plans.get(mask | 1 << arity)
         if plan is None:
-            plan = self.plans[mask, arity] = Plan(self, mask, arity)
+            plan = self.plans[mask | 1 << arity] = Plan(self, mask, arity)
         return plan
 
     def rule_place(self, name: str) -> str:

@@ -141,6 +141,11 @@ def _not_of_regions() -> tuple[Callable[..., None], ...]:
     return tuple(o for o in state.observers if not (_drops(o) or isinstance(o, _Note)))
 
 
+def in_region() -> bool:
+    """Whether a region is being run, for the first or the second time."""
+    return any(_drops(o) or isinstance(o, _Note) for o in state.observers)
+
+
 def is_dropping() -> bool:
     """Whether a region is in its first run: what is recorded now keeps nothing already."""
     return any(map(_drops, state.observers))

@@ -21,6 +21,8 @@ from .mode import state
 
 Array = dt.Array
 _new = object.__new__
+_NUMPY = np.ndarray
+_REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
 _FLOAT32 = np.dtype(np.float32)
 RETAINED = -1  # the number of retain_grad's hook: those of register_hook have positive ones
 _order = count()  # a node is younger than all that it was computed from
@@ -44,6 +46,7 @@ class Variable(Traced):
     _base: Variable | None = None  # of a view: what it is a view of,
     _view: tuple[Op, tuple[Any, ...], int] | None = None  # by which op, and which of its results it is,
     _seen: int = 0  # and the version at which its node was made
+    _bypasses: Any = None  # losses that were found without it (nn/functional/deferred.py)
 
     def __hash__(self) -> int:
         return id(self)
@@ -58,8 +61,15 @@ class Variable(Traced):
 
     def _wanted(self) -> bool:
         """Whether it wants a gradient, for a view after a look at its base."""
-        self._source()
+        if self._base is not None:
+            self._source()
         return self._needs
+
+    def _close_bypasses(self) -> None:
+        """Have losses that were found without this tensor led through it, as its gradient is wanted."""
+        for bypass in self._bypasses or ():
+            bypass.close()
+        self._bypasses = None
 
     def _source(self) -> tuple[Node | None, int]:
         """The node that made it, and which of its results it is. Of a view whose memory has changed since,
@@ -94,7 +104,7 @@ class Node:
     edges: list[tuple[Any, int, tuple[int, ...], Any]]
     saved: list[Any] | Lost | None
     versions: list[tuple[list[Any], int]]
-    out: tuple[Array, list[Any]] | None
+    out: Array | None  # the result, where a rule wants it; its version is then the last of those
     residual: Any  # what a kernel keeps for its own backward; the shapes of variadic inputs
     results: list[tuple[tuple[int, ...], Any, Any]] | None  # of an op with several results: shape, dtype, xp
     hooks: dict[int, dict[int, Callable[..., Any]]] | None
@@ -158,8 +168,10 @@ def results_are(cls: type[Variable]) -> None:
 def wrap(array: Array) -> Any:
     """A Variable without history around an array; a NumPy scalar becomes an array without axes."""
     made = _new(_result)
-    made.array = array if type(array) is np.ndarray or type(array) in ARRAY_TYPES else np.asarray(array)
+    made.array = array if array.__class__ is _NUMPY or type(array) in ARRAY_TYPES else np.asarray(array)
     made._version = [0, None]
+    made._node = made._base = None  # as the class has it, but read faster where each has its own
+    made._needs, made._slot = False, 0
     return made
 
 
@@ -174,7 +186,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
             array = a.array
             if a._needs or (a._base is not None and a._wanted()):
                 mask |= bit
-            if kind is None:
+            if dtype is None:
                 kind, dtype = type(array), array.dtype
             elif type(array) is not kind:
                 return apply(op, _one_device(op, args))
@@ -186,8 +198,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
                 mixed = True
             arrays.append(a)
         bit <<= 1
-    unlike = op.promote and (mixed or dtype is None or dtype.kind != "f")
-    if unlike:
+    if (mixed or dtype is not _FLOAT32) and op.promote and (mixed or dtype is None or dtype.kind != "f"):
         if (fixed := _one_dtype(op, args, arrays)) is not None:
             return apply(op, fixed)
         if dtype is not None and dtype.kind == "c" and op.complex is not op:
@@ -198,13 +209,90 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
         return _apply_fused(op, args, arrays, mask)
     try:
         out = op.forward(*arrays)
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
+    except _REFUSED as error:
         if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
             return apply(op, within)
         raise _explained(op, arrays, error) from error
     result = record(op, args, mask, out) if mask else _results(out)
     if op.view:
         _note_view(op, args, result)
+    return result
+
+
+def unary(op: Op, x: Any) -> Any:
+    """``apply(op, (x,))``, without the loops of ``apply`` and ``record`` where x is a float32 array in main
+    memory and the op neither has a kernel nor makes a view, as nearly always."""
+    if not (op.direct and isinstance(x, Variable)):
+        return apply(op, (x,))
+    if x._base is not None:
+        x._source()
+    array = x.array
+    if array.dtype is not _FLOAT32 or array.__class__ is not _NUMPY:
+        return apply(op, (x,))
+    try:
+        out = op.forward(array)
+    except _REFUSED as error:
+        raise _explained(op, [array], error) from error
+    result = wrap(out)
+    if x._needs and op.differentiable and state.grad:
+        result._node = node = _new_node(op, op.plans.get(0b11) or op.plan(1, 1))
+        result._needs = True
+        source = x._node
+        node.edges = [(x if source is None else source, x._slot, array.shape, _FLOAT32)]
+        if node.plan.keep:
+            version = x._version
+            node.saved, node.versions = [x], [(version, version[0])]
+        else:
+            node.saved, node.versions = [], []
+        if node.plan.keeps_out:
+            node.out = result.array
+            node.versions.append((result._version, 0))
+        if state.observers:
+            _show(node, (x,), result)
+    return result
+
+
+def binary(op: Op, a: Any, b: Any) -> Any:
+    """``apply(op, (a, b))``, likewise, where both are such arrays, or b a number of Python's."""
+    if not (op.direct and isinstance(a, Variable)):
+        return apply(op, (a, b))
+    if a._base is not None:
+        a._source()
+    x, y, mask = a.array, b, 1 if a._needs else 0
+    if isinstance(b, Variable):
+        if b._base is not None:
+            b._source()
+        y = b.array
+        if y.dtype is not _FLOAT32 or y.__class__ is not _NUMPY:
+            return apply(op, (a, b))
+        if b._needs:
+            mask |= 2
+    elif b.__class__ is not float and b.__class__ is not int:
+        return apply(op, (a, b))
+    if x.dtype is not _FLOAT32 or x.__class__ is not _NUMPY:
+        return apply(op, (a, b))
+    try:
+        out = op.forward(x, y)
+    except _REFUSED as error:
+        raise _explained(op, [x, y], error) from error
+    result = wrap(out)
+    mask &= op.differentiable
+    if mask and state.grad:
+        result._node = node = _new_node(op, op.plans.get(0b100 | mask) or op.plan(mask, 2))
+        result._needs = True
+        node.edges = edges = []
+        if mask & 1:
+            source = a._node
+            edges.append((a if source is None else source, a._slot, x.shape, _FLOAT32))
+        if mask & 2:
+            source = b._node
+            edges.append((b if source is None else source, b._slot, y.shape, _FLOAT32))
+        _keep(node, (a, b))
+        if node.plan.keeps_out:
+            node.out = result.array
+            node.versions.append((result._version, 0))
+        if state.observers:
+            _show(node, (a, b), result)
     return result
 
 
@@ -221,57 +309,77 @@ def _mask(op: Op, args: tuple[Any, ...]) -> int:
 
 
 def _results(out: Any) -> Any:
-    if type(out) is tuple:
-        return tuple(wrap(o) for o in out)
-    if type(out) is not np.ndarray:
-        return wrap(out)
-    made = _new(_result)
-    made.array = out
-    made._version = [0, None]
-    return made
+    """A Variable without history around an op's result, several for a tuple."""
+    return tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
 
 
 def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, residual: Any = None) -> Any:
     """A Variable for the result ``out`` (several for a tuple), with the node that leads back to ``args``."""
-    result = _results(out)
-    node = _new(Node)
-    node.op = op
-    plan = node.plan = op.plans.get((mask, len(args))) or op.plan(mask, len(args))
+    node = _new_node(op, op.plans.get(mask | 1 << len(args)) or op.plan(mask, len(args)))
     node.edges = edges = []
-    for i in plan.inputs:
+    for i in node.plan.inputs:
         a = args[i]
-        source, slot = (a._node, a._slot) if a._base is None else a._source()
-        dtype = a.array.dtype
+        if a._base is not None:
+            a._source()
+        source, array = a._node, a.array
+        dtype = array.dtype
         if dtype is not _FLOAT32 and dtype.kind == "c" and op.complex is not op:
             _of_complex(op, "differentiated")
-        edges.append((a if source is None else source, slot, a.array.shape, dtype))
+        edges.append((a if source is None else source, a._slot, array.shape, dtype))
+    _keep(node, args)
+    node.residual = [a.array.shape for a in args[op.arity :]] if op.variadic else residual
+    if out.__class__ is tuple:
+        result = _several(node, out)
+    else:
+        result = wrap(out)
+        result._node, result._needs = node, True
+        if node.plan.keeps_out:
+            node.out = result.array
+            node.versions.append((result._version, 0))
+        elif residual.__class__ is tuple and any(r is out for r in residual):
+            node.versions.append((result._version, 0))
+    if state.observers:
+        _show(node, args, result)
+    return result
+
+
+def _new_node(op: Op, plan: Plan) -> Node:
+    """A node without edges, that keeps nothing yet."""
+    node = _new(Node)
+    node.op, node.plan, node.order = op, plan, next(_order)
+    node.residual = node.out = node.results = node.hooks = node.place = None
+    return node
+
+
+def _keep(node: Node, args: tuple[Any, ...]) -> None:
+    """Let a node keep those of its op's arguments that the rules name."""
     node.saved = saved = []
     node.versions = versions = []
-    for i in plan.keep:
+    for i in node.plan.keep:
         a = args[i]
         saved.append(a)
         if isinstance(a, Variable):
-            versions.append((a._version, a._version[0]))
-    node.residual = [a.array.shape for a in args[op.arity :]] if op.variadic else residual
-    node.hooks = None
-    node.out = node.results = None
-    node.order = next(_order)
-    if type(result) is tuple:
-        for slot, r in enumerate(result):
-            if r.array.dtype.kind in "fc":
-                r._node, r._slot, r._needs = node, slot, True
-        node.results = [(r.array.shape, r.array.dtype, of(r.array).xp) for r in result]
-    else:
-        result._node, result._needs = node, True
-        if plan.keeps_out:
-            node.out = (result.array, result._version)
-        if plan.keeps_out or (type(residual) is tuple and any(r is out for r in residual)):
-            versions.append((result._version, 0))
-    node.place = None
-    if state.observers:
-        for observe in state.observers:
-            observe(node, args, result)
-    return result
+            version = a._version
+            versions.append((version, version[0]))
+
+
+def _show(node: Node, args: tuple[Any, ...], result: Any) -> None:
+    for observe in state.observers:
+        observe(node, args, result)
+
+
+def _several(node: Node, out: tuple[Array, ...]) -> tuple[Any, ...]:
+    """Variables for an op's several results, of which those of numbers with a gradient lead to the node."""
+    made = tuple(map(wrap, out))
+    module, results = of(made[0].array).xp if made else None, []
+    for slot, r in enumerate(made):
+        array = r.array
+        dtype = array.dtype
+        if dtype is _FLOAT32 or dtype.kind in "fc":
+            r._node, r._slot, r._needs = node, slot, True
+        results.append((array.shape, dtype, module))
+    node.results = results
+    return made
 
 
 def _apply_fused(op: Op, args: tuple[Any, ...], arrays: list[Any], mask: int) -> Any:
@@ -284,7 +392,7 @@ def _apply_fused(op: Op, args: tuple[Any, ...], arrays: list[Any], mask: int) ->
             out, residual = kernel.forward((False,) * len(args), *arrays)[0], None
         else:
             out, residual = kernel.forward(op.plan(mask, len(args)).needs, *arrays)
-    except (ValueError, TypeError, IndexError, OverflowError) as error:
+    except _REFUSED as error:
         raise _explained(op, arrays, error) from error
     return record(op, args, mask, out, residual) if mask else _results(out)
 
@@ -292,16 +400,18 @@ def _apply_fused(op: Op, args: tuple[Any, ...], arrays: list[Any], mask: int) ->
 # Views and changes in place -------------------------------------------------------------------------------
 
 
-def _note_view(op: Op, args: tuple[Any, ...], result: Any) -> None:
+def _note_view(op: Op, args: tuple[Any, ...], result: Any, slot: int = 0) -> None:
     """Tie results that share memory with their input to it: one version, history through the base."""
-    base = args[0]
-    owner = base.array.base
-    for slot, r in enumerate(result if type(result) is tuple else (result,)):
-        shared = r.array.base
-        if shared is base.array or (shared is not None and shared is owner):
-            r._version = base._version
-            if state.grad or not base._needs:  # a view made under no_grad is like ``detach()``
-                r._base, r._view, r._seen = base, (op, args[1:], slot), base._version[0]
+    if result.__class__ is tuple:
+        for slot, r in enumerate(result):
+            _note_view(op, args, r, slot)
+        return
+    base, shared = args[0], result.array.base
+    array = base.array
+    if shared is array or (shared is not None and shared is array.base):
+        result._version = version = base._version
+        if state.grad or not base._needs:  # a view made under no_grad is like ``detach()``
+            result._base, result._view, result._seen = base, (op, args[1:], slot), version[0]
 
 
 def mutate(target: Variable, op: Op, args: tuple[Any, ...], out: Array | None = None) -> Any:
@@ -338,16 +448,36 @@ def _keep_original(node: Node, target: Variable) -> None:
     if isinstance(saved, list) and any(a is target for a in saved):
         original: Variable = wrap(target.array.copy())
         (original._node, original._slot), original._needs = target._source(), target._needs
+        version_of_out = node.versions[-1]
         node.saved = saved = [original if a is target else a for a in saved]
         node.versions = [(a._version, a._version[0]) for a in saved if isinstance(a, Variable)]
         if node.out is not None:
-            node.versions.append((node.out[1], node.out[1][0]))
+            node.versions.append(version_of_out)
+
+
+_readers: dict[int, weakref.ref[Any]] = {}  # values still to be computed, from memory as it is now
+
+
+def read_later(reader: Any) -> None:
+    """Have ``reader.keep(array)`` called before an array's memory changes, as long as the reader lives."""
+    key, forget = id(reader), _readers.pop
+    _readers[key] = weakref.ref(reader, lambda _: forget(key, None))
+
+
+def before_change(array: Array) -> None:
+    """Tell those who have yet to read memory that it is about to change."""
+    for reference in list(_readers.values()):
+        reader = reference()
+        if reader is not None:
+            reader.keep(array)
 
 
 def check_mutable(target: Variable, name: str) -> None:
     """Refuse to change what cannot be written to, and, while gradients are recorded, a leaf that wants one
     or a view of such a leaf."""
     array = target.array
+    if _readers:
+        before_change(array)
     if not getattr(array.flags, "writeable", True) or (0 in array.strides and array.size):
         _check_own_memory(array, name)
     if not (state.grad and (target._needs or target._wanted())):

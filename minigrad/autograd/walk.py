@@ -19,8 +19,8 @@ from ..ops.complex import real
 from ..ops.op import op
 from ..ops.reduction import sum_to
 from .anomaly import check_gradients
-from .mode import enable_grad, no_grad
-from .tape import RETAINED, Lost, Node, Variable, apply, wrap
+from .mode import enable_grad, state
+from .tape import RETAINED, Lost, Node, Variable, apply, before_change, wrap
 
 Array = dt.Array
 Targets = tuple[Variable, ...]
@@ -111,6 +111,8 @@ def grad(
 
 def _starts(roots: tuple[Variable, ...], given: Any) -> list[Any]:
     """The gradient at each root: what was given, or 1 for a scalar."""
+    if len(roots) == 1 and (given is None or isinstance(given, Variable)):
+        return [_start(roots[0], given)]
     gradients = (
         (given,) * len(roots) if given is None else (given,) if isinstance(given, Variable) else tuple(given)
     )
@@ -163,8 +165,8 @@ class _Walk:
         self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None, create: bool
     ) -> None:
         self.targets, self.create = targets or (), create
-        self.heap: list[tuple[int, Node]] = []
-        self.pending: dict[Node, dict[int, Sum]] = {}  # what has arrived at a node, by result
+        self.heap: list[int] = []  # the numbers of the nodes below, negative: the youngest comes first
+        self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # what has arrived at a node, by result
         self.leaves: dict[int, tuple[Variable, Sum]] = {}
         self.found: list[Any] = [None] * len(self.targets)
         self.watched: dict[Node, list[tuple[int, int]]] = {}
@@ -180,11 +182,12 @@ class _Walk:
     def deliver(self, target: Any, slot: int, gradient: Any, ours: bool) -> None:
         """Add a gradient to what has arrived at a node or a leaf."""
         if target.__class__ is Node:
-            sums = self.pending.get(target)
-            if sums is None:
-                self.pending[target] = {slot: [gradient, ours]}
-                heappush(self.heap, (-target.order, target))
+            order = -target.order
+            if order not in self.pending:
+                self.pending[order] = target, {slot: [gradient, ours]}
+                heappush(self.heap, order)
                 return
+            sums = self.pending[order][1]
             held = sums.get(slot)
             if held is None:
                 sums[slot] = [gradient, ours]
@@ -201,19 +204,23 @@ class _Walk:
 
     def run(self, retain: bool) -> None:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
-        with enable_grad() if self.create else no_grad():
-            while self.heap:
-                node = heappop(self.heap)[1]
-                sums = self.pending.pop(node)
+        before, state.grad = state.grad, self.create
+        try:
+            heap, pending = self.heap, self.pending
+            while heap:
+                node, sums = pending.pop(heappop(heap))
                 if node.hooks:
                     _run_hooks(node.hooks, sums)
                 if self.useful is None or self.leads_on(node, sums):
                     self.pass_on(node, sums)
-                    if not retain:
-                        _free(node)
+                    if node.versions and not retain:  # one that keeps no tensor may be walked again
+                        node.saved = node.residual = node.out = None
+                        node.versions = []
             for leaf, held in self.leaves.values():
                 if leaf._hooks:
                     _run_hooks({0: leaf._hooks}, {0: held})
+        finally:
+            state.grad = before
         for position, target in enumerate(self.targets):
             if id(target) in self.leaves:
                 self.found[position] = self.leaves[id(target)][1][0]
@@ -227,24 +234,34 @@ class _Walk:
 
     def pass_on(self, node: Node, sums: dict[int, Sum]) -> None:
         """Run a node's rules, and deliver what they give to the node's inputs."""
-        create, backward = self.create, node.op.backward
-        g = None
-        if backward is None:
+        create, plan, own = self.create, node.plan, node.op.backward
+        g: Any = None
+        gradients: Sequence[Any]
+        if own is None:
             g = sums[0][0] if node.results is None else _together(node, sums, create)
-            gradients = _run(node, g, create, self.useful)
+            saved = node.saved
+            if saved.__class__ is not list:
+                saved = _recovered(node)
+            for version, at_save in node.versions:
+                if version[0] != at_save:
+                    raise _changed(node, version, at_save)
+            if plan.gradients is not None and not create and self.useful is None:  # the usual case
+                gradients = plan.gradients(g, node.out, node.edges, node.residual, saved)
+            else:
+                gradients = _run(node, g, saved, create, self.useful)
         else:
             _recovered(node)
             _check_versions(node)
-            gradients = backward(node, sums, create)
-            if node.place:
-                check_gradients(node, gradients)
+            gradients = own(node, sums, create)
+        if node.place:
+            check_gradients(node, gradients)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
             if gradient is not None:
                 array = gradient.array if create else gradient
                 if array.dtype is not dtype or array.shape != shape or not shape:
                     gradient = _fit(gradient, shape, dtype, create)
-                ours = not create and backward is None and gradient is not g and gradient.base is None
+                ours = not create and own is None and gradient is not g and gradient.base is None
                 self.deliver(target, slot, gradient, ours)
 
 
@@ -258,6 +275,7 @@ def _watch(
     watched: dict[Node, list[tuple[int, int]]] = {}
     useful: dict[Any, bool] = {}
     for position, target in enumerate(targets):
+        target._close_bypasses()
         source, slot = target._source()
         if not target._needs:
             raise RuntimeError(
@@ -289,30 +307,22 @@ def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]
     )
 
 
-def _run(node: Node, g: Any, create: bool, useful: dict[Any, bool] | None) -> list[Any]:
+def _run(node: Node, g: Any, saved: Any, create: bool, useful: dict[Any, bool] | None) -> list[Any]:
     """The gradient for each input of a node that wants one; None where the walk has no use for it."""
-    saved: Any = node.saved
-    if saved.__class__ is not list:
-        saved = _recovered(node)
-    if node.versions:
-        _check_versions(node)
     if not create:
         saved = [a.array if isinstance(a, Variable) else a for a in saved]
     op, plan = node.op, node.plan
     if op.kernel and not op.rules:
-        gradients = _run_kernel(node, g, saved, create)
-    else:
-        out = node.out and (_own_result(node) if create else node.out[0])
-        gradients = []
-        for i, (rule, pick) in enumerate(plan.rules):
-            edge = node.edges[i]
-            if useful is None or edge[0] in useful:
-                given = (g, out, edge[2], plan.inputs[i] - op.arity, node.residual, *saved)
-                gradients.append(rule(*pick(given)))
-            else:
-                gradients.append(None)
-    if node.place:
-        check_gradients(node, gradients)
+        return _run_kernel(node, g, saved, create)
+    out = _own_result(node) if create and node.out is not None else node.out
+    gradients = []
+    for i, (rule, pick) in enumerate(plan.rules):
+        edge = node.edges[i]
+        if useful is None or edge[0] in useful:
+            given = (g, out, edge[2], plan.inputs[i] - op.arity, node.residual, *saved)
+            gradients.append(rule(*pick(given)))
+        else:
+            gradients.append(None)
     return gradients
 
 
@@ -358,20 +368,24 @@ def _check_versions(node: Node) -> None:
     """Refuse to go on where a kept value is not what it was."""
     for version, at_save in node.versions:
         if version[0] != at_save:
-            name, place = version[1]
-            raise RuntimeError(
-                f"one of the variables needed for gradient computation has been modified by an inplace "
-                f"operation: {_described(node)} keeps a value of version {at_save}; {name} at {place} has "
-                f"changed it since, and it is at version {version[0]}. Use the op without underscore there, "
-                f"or clone() the value before"
-            )
+            raise _changed(node, version, at_save)
+
+
+def _changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
+    name, place = version[1]
+    return RuntimeError(
+        f"one of the variables needed for gradient computation has been modified by an inplace "
+        f"operation: {_described(node)} keeps a value of version {at_save}; {name} at {place} has "
+        f"changed it since, and it is at version {version[0]}. Use the op without underscore there, "
+        f"or clone() the value before"
+    )
 
 
 def _own_result(node: Node) -> Variable:
     """The result a rule names as ``out``, with its history (the node itself must not hold it: a cycle)."""
     assert node.out is not None
-    result: Variable = wrap(node.out[0])
-    result._version = node.out[1]
+    result: Variable = wrap(node.out)
+    result._version = node.versions[-1][0]
     result._node, result._needs = node, True
     return result
 
@@ -405,13 +419,6 @@ def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, create: bool) -> Any
     return np.asarray(gradient) if isinstance(gradient, np.generic) else gradient
 
 
-def _free(node: Node) -> None:
-    """Let go of what a node keeps; one that keeps no tensor may be walked again."""
-    if node.versions:
-        node.saved = node.residual = node.out = None
-        node.versions = []
-
-
 def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None:
     """Add to ``.grad``. An array that others may hold as well is copied first."""
     if create:
@@ -421,9 +428,11 @@ def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None
         array = gradient.array if isinstance(gradient, Variable) else gradient
         leaf._grad = wrap(array if ours else array.copy())
     else:
-        leaf._grad.array[...] += gradient
-        leaf._grad._version[0] += 1
-        leaf._grad._version[1] = ("the accumulation of gradients", "backward()")
+        total, version = leaf._grad.array, leaf._grad._version
+        before_change(total)
+        total += gradient
+        version[0] += 1
+        version[1] = ("the accumulation of gradients", "backward()")
     if after := leaf._after:  # Tensor.register_post_accumulate_grad_hook
         for hook in list(after.values()):
             hook(leaf)

@@ -8,12 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from . import random
+from . import memory, random
 from .device import Device
 
 _CPU = Device("cpu")
 _KERNELS = frozenset({
-    "adam", "cross_entropy", "dropout", "gelu", "gru", "layer_norm", "linear_cross_entropy", "log_softmax",
+    "adam", "cross_entropy", "dropout", "gelu", "gru", "layer_norm", "linear", "linear_cross_entropy", "log_softmax",
     "log_softmax_gradient", "lstm", "rms_norm", "rnn", "scaled_dot_product_attention", "scatter_add_rows",
     "softmax", "softmax_gradient",
 })  # fmt: skip
@@ -29,6 +29,7 @@ class NumpyBackend:
 
     def __init__(self) -> None:
         self._kernels: dict[str, ModuleType] = {}
+        memory.keep_freed()
 
     def device_of(self, array: Any) -> Device:
         return _CPU

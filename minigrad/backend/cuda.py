@@ -15,7 +15,7 @@ from .device import Device
 from .dtype import Array
 
 KERNELS = frozenset({
-    "adam", "cross_entropy", "dropout", "gelu", "gru", "layer_norm", "linear_cross_entropy", "log_softmax",
+    "adam", "cross_entropy", "dropout", "gelu", "gru", "layer_norm", "linear", "linear_cross_entropy", "log_softmax",
     "log_softmax_gradient", "lstm", "rms_norm", "rnn", "scaled_dot_product_attention", "scatter_add_rows",
     "softmax", "softmax_gradient",
 })  # fmt: skip

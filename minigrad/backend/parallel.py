@@ -1,27 +1,40 @@
-"""Work in cache-sized blocks of rows on all cores: NumPy releases the GIL inside large ufuncs.
+"""Work in blocks of rows on all cores: NumPy releases the GIL inside large ufuncs and products.
 
 A kernel that is bound by memory gains twice: a block stays in cache from its first pass to its last,
 and the cores work on different blocks. Blocks do not depend on the number of threads, and each block is
 computed by one thread alone, so results are equal to the bit whatever that number is.
+
+Two things decide the speed (docs/performance.md has the figures). Calls of NumPy must be long, or the threads
+wait for the GIL more than they work: so blocks are larger than a second-level cache. And each thread must have
+a core of its own: a thread that wakes is often put on the core of the one that woke it, and then both take
+turns; so the threads are bound to cores where the system can do that.
 """
 
 from __future__ import annotations
 
+import ctypes
 import os
 import threading
+from collections import deque
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from contextvars import copy_context
+from typing import Any
 
-if TYPE_CHECKING:
-    from concurrent.futures import Future, ThreadPoolExecutor
+import numpy as np
 
-BLOCK_BYTES = 1 << 18  # 256 KiB: half of a usual second-level cache
-SERIAL_BYTES = 1 << 17  # below this a thread costs more than it gives
+from . import blas
+
+BLOCK_BYTES = 4 << 20  # of all arrays that a block touches: a share of the third-level cache
+SERIAL_BYTES = 1 << 20  # below this a thread costs more than it gives
+WIDE = SERIAL_BYTES // 8  # elements of float32 from which on one pass over an array is worth sharing
+TINY_BYTES = 1 << 15  # below this OpenBLAS starts no threads
+
+Blocks = list[tuple[int, ...]]
+Work = Callable[..., object]
 
 _lock = threading.Lock()
-_pool: ThreadPoolExecutor | None = None
+_crew: _Crew | None = None
 _threads: int | None = None
-_inside = threading.local()
 
 
 def get_num_threads() -> int:
@@ -31,49 +44,185 @@ def get_num_threads() -> int:
         asked = os.environ.get("MINIGRAD_NUM_THREADS", "")
         if asked and not (asked.isdecimal() and int(asked) > 0):
             raise ValueError(f"MINIGRAD_NUM_THREADS must be a positive whole number, not {asked!r}")
-        _threads = int(asked) if asked else len(os.sched_getaffinity(0)) if hasattr(
-            os, "sched_getaffinity") else os.cpu_count() or 1  # fmt: skip
-    return _threads
+        if asked:
+            set_num_threads(int(asked))
+        else:
+            _threads = len(_cpus()) or os.cpu_count() or 1
+    return _threads or 1
 
 
 def set_num_threads(n: int) -> None:
-    """Use ``n`` threads (at least 1) in CPU kernels from now on."""
-    global _threads, _pool
+    """Use ``n`` threads (at least 1) in CPU kernels, and in the matrix products of NumPy's OpenBLAS."""
+    global _threads, _crew
     if n < 1:
         raise ValueError(f"set_num_threads expects a positive integer, not {n}")
     with _lock:
-        if _pool is not None:
-            _pool.shutdown(wait=True)
-        _threads, _pool = int(n), None
+        if _crew is not None:
+            _crew.dismiss()
+        _threads, _crew = int(n), None
+        if known := blas.calls():
+            known[1](int(n))
 
 
-def _executor() -> ThreadPoolExecutor:
-    from concurrent.futures import ThreadPoolExecutor  # here, as it brings `logging` with it
+def _cpus() -> list[int]:
+    """The CPUs that this process may use, where the system tells."""
+    return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
-    global _pool
+
+class _Job:
+    """Blocks to work on, and who is at them."""
+
+    def __init__(self, work: Work, blocks: Blocks) -> None:
+        self.work, self.todo = work, deque(blocks)
+        self.context = copy_context()  # NumPy's errstate is in it
+        self.taken_part: list[Any] = []  # for each thread that came, a lock that it holds until it is done
+        self.errors: list[BaseException] = []
+
+    def take(self) -> None:
+        """Work on blocks until none is left, or one has failed."""
+        work, take = self.work, self.todo.popleft
+        try:
+            while True:
+                try:
+                    block = take()
+                except IndexError:
+                    return
+                work(*block)
+        except BaseException as error:
+            self.todo.clear()
+            self.errors.append(error)
+
+    def help(self) -> None:
+        """``take`` in another thread than the one that waits for the job."""
+        busy = threading.Lock()
+        busy.acquire()
+        self.taken_part.append(busy)  # before a block is taken: who waits then knows of it
+        try:
+            self.context.copy().run(self.take)
+        finally:
+            busy.release()
+
+
+class _Crew:
+    """Threads that wait for blocks to work on, beside the thread that calls.
+
+    Each is bound to a CPU other than the one that the caller is on: a thread that wakes is often put on the
+    CPU of the one that woke it, where the two take turns while another CPU has nothing to do. A thread that
+    comes when all blocks are taken is not waited for.
+
+    Args:
+        count: how many.
+    """
+
+    def __init__(self, count: int) -> None:
+        self.free = threading.Lock()  # held while a call uses the crew
+        self.job: _Job | None = None
+        self.where = _sched_getcpu() if hasattr(os, "sched_setaffinity") else None
+        cpus = _cpus() if self.where and len(_cpus()) > count else []
+        here = self.where() if self.where else -1
+        self.spare = [cpu for cpu in cpus if cpu != here] + [here] * (here in cpus)
+        self.members = [_Member(self) for _ in range(count)]
+        for member in self.members:
+            self.place(member)
+
+    def place(self, member: _Member) -> None:
+        """Bind a thread to a CPU that no other one of the crew has."""
+        if self.spare:
+            try:
+                os.sched_setaffinity(member.id, {self.spare[0]})
+            except OSError:  # not allowed: the system places it
+                self.spare, self.where = [], None
+                return
+            before, member.cpu = member.cpu, self.spare.pop(0)
+            if before is not None:
+                self.spare.append(before)
+
+    def run(self, work: Work, blocks: Blocks) -> None:
+        """All blocks; each thread takes the next one when it is free."""
+        job = self.job = _Job(work, blocks)
+        here = self.where() if self.where else -1
+        for member in self.members[: len(blocks) - 1]:
+            if member.cpu == here:
+                self.place(member)
+            if member.go.locked():  # else it has been called before, and has not come yet
+                member.go.release()
+        job.take()
+        self.job = None
+        for busy in job.taken_part:
+            busy.acquire()
+        if job.errors:
+            raise job.errors[0]
+
+    def dismiss(self) -> None:
+        """Let the threads end."""
+        with self.free:
+            for member in self.members:
+                member.wanted = False
+                if member.go.locked():
+                    member.go.release()
+
+
+def _sched_getcpu() -> Callable[[], int] | None:
+    """What tells the CPU that the calling thread is on; None where the system does not."""
+    try:
+        found: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
+    except (AttributeError, OSError):
+        return None
+    return found
+
+
+class _Member:
+    """One thread of a crew. Its lock ``go`` is a signal: released by the caller, acquired by the thread."""
+
+    def __init__(self, crew: _Crew) -> None:
+        self.crew, self.wanted = crew, True
+        self.cpu: int | None = None
+        self.go = threading.Lock()
+        self.go.acquire()
+        thread = threading.Thread(target=self.serve, name="minigrad", daemon=True)
+        thread.start()
+        self.id = thread.native_id or 0
+
+    def serve(self) -> None:
+        while True:
+            self.go.acquire()
+            if not self.wanted:
+                return
+            job = self.crew.job
+            if job is not None:
+                job.help()
+            del job  # and with it the arrays
+
+
+def _helpers() -> _Crew:
+    global _crew
     with _lock:
-        if _pool is None:
-            _pool = ThreadPoolExecutor(get_num_threads() - 1, thread_name_prefix="minigrad")
-        return _pool
+        if _crew is None:
+            _crew = _Crew(get_num_threads() - 1)
+        return _crew
 
 
-def _forget_pool() -> None:
+def _forget_crew() -> None:
     """Threads do not survive a fork: a child process starts its own."""
-    global _pool
-    _pool = None
+    global _crew, _lock
+    _crew, _lock = None, threading.Lock()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_pool)
+    os.register_at_fork(after_in_child=_forget_crew)
 
 
-def row_blocks(rows: int, row_bytes: int) -> list[tuple[int, int]]:
-    """Cut ``rows`` rows into (start, stop) blocks of about BLOCK_BYTES."""
-    step = max(1, BLOCK_BYTES // max(1, row_bytes))
+def row_blocks(rows: int, row_bytes: int) -> Blocks:
+    """Cut ``rows`` rows into (start, stop) blocks of at most about BLOCK_BYTES: one, or an even number."""
+    if rows * row_bytes <= SERIAL_BYTES:
+        return [(0, rows)] if rows else []
+    count = -(-rows * row_bytes // BLOCK_BYTES)
+    count += count % 2
+    step = max(1, -(-rows // max(1, count)))
     return [(start, min(rows, start + step)) for start in range(0, rows, step)]
 
 
-def over_rows(work: Callable[[int, int], object], rows: int, row_bytes: int) -> None:
+def over_rows(work: Work, rows: int, row_bytes: int) -> None:
     """Call ``work(start, stop)`` for blocks that together cover ``rows`` rows, on all cores.
 
     Args:
@@ -81,39 +230,34 @@ def over_rows(work: Callable[[int, int], object], rows: int, row_bytes: int) -> 
         rows: how many rows there are; none is fine.
         row_bytes: bytes that one row touches; it decides the size of a block.
     """
-    if rows <= 0:
-        return
-    if rows * row_bytes <= SERIAL_BYTES:
+    if 0 < rows * row_bytes <= TINY_BYTES:
         work(0, rows)
-        return
-    each(work, row_blocks(rows, row_bytes))
+    elif rows > 0:
+        each(work, row_blocks(rows, row_bytes))
 
 
-def each(work: Callable[[int, int], object], blocks: list[tuple[int, int]]) -> None:
-    """Call ``work(*block)`` for every block, the threads taking blocks as they become free."""
-    threads = min(get_num_threads(), len(blocks))
-    if threads <= 1 or getattr(_inside, "busy", False):
-        for start, stop in blocks:
-            work(start, stop)
-        return
-    todo = iter(blocks)
-    take = threading.Lock()
+def each(work: Work, blocks: Blocks) -> None:
+    """Call ``work(*block)`` for every block, the threads taking blocks as they become free.
 
-    def worker() -> None:
-        _inside.busy = True
-        try:
-            while True:
-                with take:
-                    block = next(todo, None)
-                if block is None:
-                    return
+    Called from within ``work``, or while another thread of the program is in here, it does all by itself.
+    """
+    crew = _helpers() if len(blocks) > 1 and get_num_threads() > 1 else None
+    if crew is None or not crew.free.acquire(blocking=False):
+        with blas.one_thread():
+            for block in blocks:
                 work(*block)
-        finally:
-            _inside.busy = False
-
-    futures: list[Future[None]] = [_executor().submit(worker) for _ in range(threads - 1)]
+        return
     try:
-        worker()
+        with blas.one_thread():
+            crew.run(work, blocks)
     finally:
-        for future in futures:
-            future.result()
+        crew.free.release()
+
+
+def spread(work: Callable[..., object], *arrays: Any) -> Any:
+    """``work(*blocks, out=block)`` over blocks of arrays of one shape; returns what ``out`` is a block of, of
+    the first array's shape and dtype. For elementwise functions of large NumPy arrays."""
+    flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]
+    out = np.empty_like(flat[0])
+    over_rows(lambda i, j: work(*[a[i:j] for a in flat], out=out[i:j]), out.size, 2 * out.itemsize)
+    return out.reshape(arrays[0].shape)

@@ -1,35 +1,72 @@
-"""``torch.profiler`` and ``torch.autograd.profiler``: marks are harmless, profiles are absent."""
+"""``torch.autograd.profiler``: the older way to call ``minigrad.profiler``; marks of other tools refused."""
 
 from __future__ import annotations
 
-from contextlib import ContextDecorator
+from typing import Any
 
+from .. import profiler as _profiler
 from ..missing import names_of
+from ..profiler import ProfilerActivity, kineto_available, record_function
+from ..profiler.averages import EventList, FunctionEventAvg
+from ..profiler.recorder import Event as FunctionEvent
 from .refused import Refused
 
-__all__ = ["emit_nvtx", "profile", "record_function", "schedule", "tensorboard_trace_handler"]
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "kineto_available",
+           "load_nvprof", "profile", "record_function"]  # fmt: skip
 
-__getattr__ = names_of("minigrad.profiler")
-_ADVICE = "use cProfile, or time.perf_counter"
-profile, schedule, tensorboard_trace_handler, emit_nvtx = (
-    Refused(f"torch.profiler.{name}", _ADVICE)
-    for name in ("profile", "schedule", "tensorboard_trace_handler", "emit_nvtx")
+__getattr__ = names_of("minigrad.autograd.profiler")
+emit_itt, emit_nvtx, load_nvprof = (
+    Refused(f"torch.autograd.profiler.{name}", "use profiler.profile; on a GPU cupyx.profiler.time_range")
+    for name in ("emit_itt", "emit_nvtx", "load_nvprof")
 )
 
 
-class record_function(ContextDecorator):
-    """A name for a part of a program, in a ``with`` or before a function: without effect.
+class profile(_profiler.profile):
+    """``minigrad.profiler.profile`` in its older form, which is its own list of events.
 
     Args:
-        name: what a profile would call it.
-        args: what it would say beside.
+        enabled: False records nothing.
+        use_cuda: wait for the GPU at each event.
+        use_device: "cuda" for the same.
+        record_shapes, with_flops, profile_memory, with_stack, with_modules, acc_events: as there.
+        use_kineto, use_cpu, experimental_config, custom_trace_id_callback, post_processing_timeout_s,
+            activity_filters: of PyTorch's library, without effect.
     """
 
-    def __init__(self, name: str, args: str | None = None) -> None:
-        self.name, self.args = name, args
+    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None,
+                 record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False,
+                 with_stack: bool = False, with_modules: bool = True, use_kineto: bool = False,
+                 use_cpu: bool = True, experimental_config: Any = None, acc_events: bool = False,
+                 custom_trace_id_callback: Any = None, post_processing_timeout_s: Any = None,
+                 activity_filters: Any = None) -> None:  # fmt: skip
+        gpu = use_cuda or use_device == "cuda"
+        super().__init__(activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if gpu else [])],
+                         record_shapes=record_shapes, with_flops=with_flops, profile_memory=profile_memory,
+                         with_stack=with_stack, with_modules=with_modules, acc_events=acc_events)  # fmt: skip
+        self.enabled = enabled
 
-    def __enter__(self) -> record_function:
+    def __enter__(self) -> profile:
+        if self.enabled:
+            self.start()
         return self
 
-    def __exit__(self, *exception: object) -> None:
-        """Nothing happens."""
+    def __exit__(self, *raised: object) -> None:
+        if self.enabled:
+            self.stop()
+
+    def __str__(self) -> str:
+        return "<unfinished torch.autograd.profile>" if self._done is None else self.table()
+
+    @property
+    def function_events(self) -> EventList:
+        """All events."""
+        return self.events()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of all events, in µs."""
+        return self.events().self_cpu_time_total
+
+    def table(self, *args: Any, **kwargs: Any) -> str:
+        """``EventList.table`` of all events, each in a row of its own."""
+        return self.events().table(*args, **kwargs)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import wraps
 from inspect import unwrap
+from operator import index
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -37,7 +38,7 @@ def spelled(function: Function) -> Function:
                 return function(*args)
             except AttributeError as error:
                 raise _no_tensor(function, error) from error
-        out = kwargs.pop("out", None)
+        out = kwargs.pop("out", None) if "out" in kwargs else None
         if not _SPELLINGS.keys().isdisjoint(kwargs):
             known = function.__code__.co_varnames
             kwargs = {k if k in known else _SPELLINGS.get(k, k): v for k, v in kwargs.items()}
@@ -95,6 +96,8 @@ def axis(dim: int, ndim: int) -> int:
     Raises:
         IndexError: there is no such axis.
     """
+    if dim.__class__ is int and -ndim <= dim < ndim:
+        return dim if dim >= 0 else dim + ndim
     if not isinstance(dim, (int, np.integer)):
         raise TypeError(f"a dimension must be an int, not {type(dim).__name__} ({dim!r})")
     reach = max(ndim, 1)
@@ -122,10 +125,12 @@ def sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
     if len(given) == 1 and isinstance(given[0], (tuple, list)):
         given = tuple(given[0])
     try:
-        return tuple(n.__index__() for n in given)
-    except AttributeError:
-        bad = next(n for n in given if not hasattr(n, "__index__"))
-        raise TypeError(f"a shape is made of ints, not {type(bad).__name__} ({bad!r})") from None
+        return tuple(map(index, given))
+    except TypeError:
+        bad = [n for n in given if not hasattr(n, "__index__")]
+        if not bad:
+            raise
+        raise TypeError(f"a shape is made of ints, not {type(bad[0]).__name__} ({bad[0]!r})") from None
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:

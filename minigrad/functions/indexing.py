@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
     """What stands between the brackets, with tensors, lists and ranges as arrays of the tensor's backend."""
+    if key.__class__ in _PLAIN:
+        return (key,)
     parts = key if isinstance(key, tuple) or _stands_for_a_tuple(key) else (key,)
     return tuple(p if p.__class__ in _PLAIN else _part(p, input.array) for p in parts)
 
@@ -123,21 +125,23 @@ def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, .
 
 
 def _is_mask(part: Any) -> bool:
-    return is_array(part) and part.dtype.kind == "b"
+    return part.__class__ not in _PLAIN and is_array(part) and part.dtype.kind == "b"
 
 
 def getitem(input: Tensor, key: Any) -> Tensor:
     """input[key]: a view for numbers, slices, None and the ellipsis, a copy for index tensors and masks."""
     index = index_of(input, key)
     _check(input, index)
-    if (steps := _in_two_steps(index)) is not None:
-        input, index = apply(i.getitem, (input, steps[0])), steps[1]
-    return apply(i.getitem, (input, _kept(index, input)))
+    if not _PLAIN.issuperset(map(type, index)):
+        if (steps := _in_two_steps(index)) is not None:
+            input, index = apply(i.getitem, (input, steps[0])), steps[1]
+        index = _kept(index, input)
+    return apply(i.getitem, (input, index))
 
 
 def _kept(index: tuple[Any, ...], input: Tensor) -> tuple[Any, ...]:
     """The index for a gradient rule to keep: copies of index arrays, which the program may change later."""
-    if not input._needs or all(p.__class__ in _PLAIN for p in index):
+    if not input._needs:
         return index
     return tuple(p.copy() if is_array(p) else p for p in index)
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.tape import apply
+from ..autograd.tape import apply, binary
 from ..ops import linear as ops
 from .arguments import factors_first, spelled
 from .creation import arange, eye
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
     _check_floats_agree(input, other, "matmul")
-    return apply(ops.matmul, (input, other))
+    return binary(ops.matmul, input, other)
 
 
 def _check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
     """Products do not promote: a float32 and a float64 operand are a mistake more often than a wish."""
-    if a.array.dtype != b.array.dtype:
+    if a.array.dtype is not b.array.dtype and a.array.dtype != b.array.dtype:
         raise RuntimeError(
             f"{name}: expected both operands to have the same dtype, but got: {a.dtype} and {b.dtype}. "
             f"Convert one with .to(dtype)"

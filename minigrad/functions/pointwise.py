@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
+from ..autograd.tape import Variable, apply, binary, unary, wrap
 from ..backend import xp
 from ..backend.dtype import as_dtype, result_type
 from ..ops import elementwise as e
@@ -32,7 +32,7 @@ def _unary(op: Op, name: str = "") -> Unary:
 
     @spelled
     def function(input: Tensor) -> Tensor:
-        return apply(op, (input,))
+        return unary(op, input)
 
     function.__name__ = function.__qualname__ = name or op.name
     function.__doc__ = f"{op.__doc__}, elementwise."
@@ -44,7 +44,7 @@ def _binary(op: Op, name: str = "") -> Binary:
 
     @spelled
     def function(input: Tensor, other: Tensor | Scalar) -> Tensor:
-        return apply(op, pair(op, input, other))
+        return binary(op, *pair(op, input, other))
 
     function.__name__ = function.__qualname__ = name or op.name
     function.__doc__ = f"{op.__doc__}, elementwise; the operands broadcast."
@@ -53,6 +53,8 @@ def _binary(op: Op, name: str = "") -> Binary:
 
 def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
     """Both operands in the form that ops take."""
+    if isinstance(input, Variable) and isinstance(other, Variable):
+        return input, other
     if not hasattr(input, "array"):
         if not hasattr(other, "array") and op in _OF_NUMBERS:
             return wrap(np.asarray(input, as_dtype(type(input)).numpy)), other
@@ -81,7 +83,7 @@ def neg(input: Tensor) -> Tensor:
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
             "mask, use the `~` or `logical_not()` operator instead."
         )
-    return apply(e.neg, (input,))
+    return unary(e.neg, input)
 
 
 negative = neg

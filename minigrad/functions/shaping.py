@@ -11,6 +11,7 @@ import numpy as np
 
 from ..autograd.tape import apply, wrap
 from ..backend import xp
+from ..backend.dtype import DType, result_type
 from ..ops import shape as s
 from .arguments import axes, axis, common_shape, raw, sizes, spelled
 
@@ -26,6 +27,8 @@ def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
 def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     """A shape with its -1 worked out, after a check that the elements fit."""
     size, known = input.array.size, 1
+    if prod(shape) == size and -1 not in shape:
+        return shape
     for n in shape:
         known *= n if n != -1 else 1
     unknown = shape.count(-1)
@@ -44,8 +47,6 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     Raises:
         RuntimeError: the memory's order does not allow it; use ``reshape``.
     """
-    from ..backend.dtype import DType
-
     if size is not None or dtype is not None:
         shape = (dtype if size is None else size,)
     if len(shape) == 1 and isinstance(shape[0], DType):
@@ -232,8 +233,6 @@ def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
 
 def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
     """Tensors for cat and stack, brought to one dtype."""
-    from ..backend.dtype import result_type
-
     listed = tuple(tensors)
     if not listed:
         kind = ValueError if name == "cat" else RuntimeError  # as in PyTorch

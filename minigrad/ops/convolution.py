@@ -13,7 +13,7 @@ from itertools import product
 from math import prod
 from typing import NamedTuple
 
-from ..backend import xp
+from ..backend import products, xp
 from ..backend.dtype import Array
 from .op import op
 from .reduction import sum as sum_over
@@ -99,7 +99,7 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, groups: int =
     """Σ weight x over a window (LeCun et al. 1989): (N, C, *lengths) -> (N, O, *places)"""
     n, o, places = x.shape[0], weight.shape[0], window.places(x.shape[2:])
     a = weight.reshape(groups, o // groups, prod(weight.shape[1:]))
-    out = (a @ _columns(x, window, groups)).reshape(o, n, *places).swapaxes(0, 1)
+    out = products.matmul(a, _columns(x, window, groups)).reshape(o, n, *places).swapaxes(0, 1)
     if bias is None:
         return xp(x).ascontiguousarray(out)
     shift = bias.reshape(o, *(1,) * len(places))
@@ -111,14 +111,14 @@ def convolve_back(y: Array, weight: Array, window: Window, groups: int, lengths:
     """Each element of y times the kernel, laid over each other: (N, O, *places) -> (N, C, *lengths)"""
     o, c = weight.shape[0], weight.shape[1] * groups
     a = weight.reshape(groups, o // groups, prod(weight.shape[1:])).swapaxes(1, 2)
-    taken = (a @ _by_group(y, groups)).reshape(c, *window.kernel, y.shape[0], *y.shape[2:])
+    taken = products.matmul(a, _by_group(y, groups)).reshape(c, *window.kernel, y.shape[0], *y.shape[2:])
     return overlay(taken, window, lengths)
 
 
 @op
 def convolve_weight(x: Array, y: Array, window: Window, groups: int) -> Array:
     """Σ y x over all places: (N, C, *lengths), (N, O, *places) -> (O, C/groups, *kernel)"""
-    product_of = _by_group(y, groups) @ _columns(x, window, groups).swapaxes(1, 2)
+    product_of = products.matmul(_by_group(y, groups), _columns(x, window, groups).swapaxes(1, 2))
     return product_of.reshape(y.shape[1], x.shape[1] // groups, *window.kernel)
 
 

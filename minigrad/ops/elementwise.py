@@ -5,8 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+import numpy as np
+
 from ..backend import of, xp
 from ..backend.dtype import Array
+from ..backend.parallel import WIDE, spread
 from ..backend.special import complementary_error_function, error_function, inverse_error_function
 from .op import op
 
@@ -388,10 +391,20 @@ erfinv.gradient(x=lambda g, out: g * (exp(out * out) * (math.sqrt(math.pi) / 2))
 @op
 def relu(x: Array) -> Array:
     """max(x, 0); the gradient at 0 is 0"""
+    if x.size >= WIDE and type(x) is np.ndarray:
+        zero = x.dtype.type(0)
+        return spread(lambda block, out: np.maximum(block, zero, out=out), x)
     return xp(x).maximum(x, 0)
 
 
-relu.gradient(x=lambda g, out: g * (out > 0))
+relu.gradient(x=lambda g, out: _where_positive(g, out))
+
+
+def _where_positive(g: Array, out: Array) -> Array:
+    """g where out > 0, else 0."""
+    if type(g) is np.ndarray and g.size >= WIDE and g.shape == out.shape:
+        return spread(lambda g, o, out: np.multiply(g, o > 0, out=out), g, out)
+    return g * (out > 0)
 
 
 @op(promote="float")

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..backend import of, xp
+from ..backend import of, products, xp
 from ..backend.dtype import Array
 from .op import op
 from .reduction import sum as sum_over
@@ -29,9 +29,9 @@ def matmul(a: Array, b: Array) -> Array:
             f"the last axis of the first ({inner}) must equal the "
             f"{'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
         )
-    if b.ndim == 2 and a.ndim > 2 and a.size:  # one large product instead of many small ones
-        return (a.reshape(-1, inner) @ b).reshape(*a.shape[:-1], b.shape[1])
-    return a @ b
+    if b.ndim == 2 and a.ndim >= 2 and a.size:  # one large product instead of many small ones
+        return products.matmul(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[1])
+    return products.matmul(a, b)
 
 
 matmul.gradient(a=lambda g, a, b: _left(g, a, b), b=lambda g, a, b: _right(g, a, b))
@@ -61,26 +61,14 @@ def _right(g: Array, a: Array, b: Array) -> Array:
     return matmul(transpose(a, -1, -2), g)
 
 
-@op(promote="same")
+@op(promote="same", kernel="linear")
 def linear(x: Array, weight: Array, bias: Array = None) -> Array:
     """x Wᵀ + b: x (..., in), W (out, in), b (out)"""
-    if x.shape[-1:] != weight.shape[1:]:
-        raise RuntimeError(
-            f"linear: mat1 and mat2 shapes cannot be multiplied: the input's last axis is "
-            f"{x.shape[-1] if x.ndim else 'missing'} (shape {tuple(x.shape)}), the weight "
-            f"{tuple(weight.shape)} wants {weight.shape[-1]}"
-        )
-    out = x.reshape(prod(x.shape[:-1]), x.shape[-1]) @ weight.T
-    if bias is not None:
-        out += bias
-    return out.reshape(*x.shape[:-1], weight.shape[0])
+    out = matmul(x, transpose(weight, 0, 1))
+    return out if bias is None else out + bias
 
 
-linear.gradient(
-    x=lambda g, weight: matmul(g, weight),
-    weight=lambda g, x: matmul(transpose(_rows(g), 0, 1), _rows(x)),
-    bias=lambda g: sum_over(_rows(g), (0,), False),
-)
+linear.gradient(x=None, weight=None, bias=None)
 
 
 def _rows(x: Array) -> Array:
@@ -121,7 +109,7 @@ def _contract(a: Array, b: Array, left: str, right: str, result: str) -> Array:
         *shape, number(inner), number(columns)
     )
     found = batch + rows + columns
-    return (a @ b).reshape([size[c] for c in found]).transpose([found.index(c) for c in result])
+    return products.matmul(a, b).reshape([size[c] for c in found]).transpose([found.index(c) for c in result])
 
 
 def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:

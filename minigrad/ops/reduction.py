@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from ..backend import in_order, xp
+from ..backend import in_order, products, xp
 from ..backend.dtype import Array
 from .elementwise import exp, where
 from .op import op
@@ -61,9 +62,9 @@ def _leading(x: Array, dim: Axes) -> int:
 
 
 def _column_sums(x: Array, leading: int, keepdim: bool) -> Array:
-    """Sums over leading axes as 1ᵀx: BLAS adds columns several times faster than NumPy."""
+    """Sums over leading axes, as those of a matrix's columns."""
     rest = x.shape[leading:]
-    total = np.ones(x.size // max(1, int(np.prod(rest))), x.dtype) @ x.reshape(-1, int(np.prod(rest)))
+    total = products.column_sums(x.reshape(math.prod(x.shape[:leading]), math.prod(rest)))
     return total.reshape((1,) * leading + rest if keepdim else rest)
 
 

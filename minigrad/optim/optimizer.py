@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ..autograd import enable_grad
-from ..autograd.tape import wrap
+from ..autograd.tape import before_change, wrap
 from ..backend import dtype as dt
 from ..backend import xp
 from ..backend.dtype import Array
@@ -54,7 +54,7 @@ def _with_hooks(step: Step) -> Step:
                     raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but "
                                        f"got {changed}.")  # fmt: skip
                 args, kwargs = changed
-        result = step(*args, **kwargs)
+        result = wrapped.__wrapped__(*args, **kwargs)  # the step; while a profile is on, a timed one
         for hook in self._step_post.values():
             hook(self, args, kwargs)
         return result
@@ -176,6 +176,7 @@ class Optimizer:
         for group in self.param_groups:
             for p in group["params"]:
                 if p._grad is not None:
+                    before_change(p.array)
                     self._update(p, group)
                     self._changed(p)
         return loss
@@ -314,8 +315,10 @@ def scalar(value: float) -> Tensor:
 
 def advance(state: State) -> int:
     """Count a step, and return its number, from 1."""
-    state["step"].array += 1
-    return int(state["step"].array)
+    steps = state["step"].array
+    number = int(steps) + 1
+    steps.fill(number)
+    return number
 
 
 def check_number(name: str, value: Any, fits: Any) -> None:

@@ -1,4 +1,4 @@
-"""Layer norm over the last axis in blocks of rows."""
+"""Layer norm over the last axis in blocks of rows; sums along short rows and columns are left to BLAS."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dtype import Array
 from ..parallel import over_rows
-from .rows import as_rows, column_sums, row_dot, row_sum
+from .rows import as_rows, column_sum, column_sums, row_dot, row_sum
 
 
 def forward(
@@ -39,18 +39,22 @@ def backward(
     out, width = np.empty_like(rows), rows.shape[1]
 
     def work(a: int, b: int, sums: Array) -> None:
-        normal = (rows[a:b] - mean[a:b, None]) * scale[a:b, None]
-        block = g_rows[a:b]
+        slope, normal = g_rows[a:b], np.subtract(rows[a:b], mean[a:b, None])
+        normal *= scale[a:b, None]
+        product = slope * normal
         if needs[1]:
-            sums[0] = np.einsum("ij,ij->j", block, normal)
+            sums[0] = column_sum(product)
         if needs[2]:
-            sums[1] = block.sum(axis=0)
+            sums[1] = column_sum(slope)
         if needs[0]:
-            slope = np.multiply(block, weight, out=out[a:b]) if weight is not None else block
-            normal *= (row_dot(slope, normal) / width)[:, None]
-            normal += (row_sum(slope) / width)[:, None]
-            np.subtract(slope, normal, out=out[a:b])
-            out[a:b] *= scale[a:b, None]
+            # the sums over a row of slope · weight, and of slope · weight · normal
+            level = row_sum(slope) if weight is None else slope @ weight
+            tilt = row_sum(product) if weight is None else product @ weight
+            normal *= (tilt / width)[:, None]
+            normal += (level / width)[:, None]
+            block = out[a:b]
+            np.subtract(slope if weight is None else np.multiply(slope, weight, out=block), normal, out=block)
+            block *= scale[a:b, None]
 
     sums = column_sums(work, len(rows), 4 * rows.itemsize * width, (2, width), x.dtype)
     found = (out.reshape(x.shape), sums[0], sums[1])

@@ -1,7 +1,8 @@
 """Linear layer and cross-entropy together, in chunks of rows: the logits are never whole in memory.
 
 Where gradients are wanted they are made at once, chunk by chunk, for a loss gradient of 1, and scaled later:
-each chunk's logits turn into their own gradient in place. Rows that do not count are left out from the start.
+each chunk's logits turn into their own gradient in place, and so exp is computed once. Rows that do not count
+are left out from the start.
 """
 
 from __future__ import annotations
@@ -11,10 +12,11 @@ from typing import Any
 import numpy as np
 
 from ..dtype import Array
-from ..parallel import over_rows
-from .rows import row_max, row_sum
+from ..parallel import BLOCK_BYTES, each, get_num_threads
+from .rows import column_sum, exp_rows, row_sum
 
-CHUNK_BYTES = 1 << 24  # 16 MiB of logits at a time
+CHUNK_BYTES = 20 << 20  # of logits at a time: they fit into a third-level cache
+LEAST_ROWS = 256  # at a time, as each chunk goes once through the whole weight
 
 
 def forward(
@@ -29,47 +31,71 @@ def forward(
     dx = np.empty_like(rows, order="C") if needs[0] else None
     dweight = np.zeros_like(weight, order="C") if needs[1] else None
     dbias = np.zeros_like(bias) if needs[2] and bias is not None else None
-    step = max(1, CHUNK_BYTES // (weight.shape[0] * x.itemsize))
+    step = max(LEAST_ROWS, CHUNK_BYTES // max(1, weight.shape[0] * x.itemsize))
     buffer = np.empty((min(step, len(rows)), weight.shape[0]), x.dtype)
     for a in range(0, len(rows), step):
-        b = min(len(rows), a + step)
-        logits = np.matmul(rows[a:b], weight.T, out=buffer[: b - a])
-        losses[a:b] = _chunk(logits, bias, classes[a:b], label_smoothing, share, any(needs))
-        if dx is not None:
-            np.matmul(logits, weight, out=dx[a:b])
+        some = slice(a, min(len(rows), a + step))
+        logits = buffer[: some.stop - a]
+        _chunk(logits, (rows[some], weight, bias), classes[some], label_smoothing, share, losses[some],
+               None if dx is None else dx[some], any(needs))  # fmt: skip
         if dweight is not None:
-            dweight += logits.T @ rows[a:b]
+            _add_product(logits.T, rows[some], dweight)
         if dbias is not None:
-            dbias += logits.sum(axis=0)
+            dbias += column_sum(logits)
     if dx is not None and not whole:
         dx = _spread_rows(dx, counted, len(target))
     return np.asarray(losses.sum() * share, dtype=x.dtype), (dx, dweight, dbias)
 
 
 def _chunk(
-    logits: Array, bias: Array | None, target: Array, smoothing: float, share: float, slope: bool
-) -> Array:
-    """The loss of each row; the logits become their gradient (times ``share``) if ``slope`` asks for it."""
-    losses, classes = np.empty(len(logits), logits.dtype), logits.shape[1]
+    logits: Array, linear: tuple[Array, Array, Array | None], target: Array, smoothing: float, share: float,
+    losses: Array, dx: Array | None, slope: bool,
+) -> None:  # fmt: skip
+    """Fill in the loss of each row and, for ``slope``, turn the logits into their gradient times ``share``;
+    ``dx`` is that gradient times the weight."""
+    x, weight, bias = linear
+
+    def product(i: int, j: int) -> None:
+        np.matmul(x[i:j], weight.T, out=logits[i:j])
+        if bias is not None:
+            logits[i:j] += bias
 
     def work(a: int, b: int) -> None:
-        block, at = logits[a:b], (np.arange(b - a), target[a:b])
-        if bias is not None:
-            block += bias
-        block -= row_max(block)[:, None]
-        picked = block[at]
-        mean = row_sum(block) / classes if smoothing else 0
-        np.exp(block, out=block)
-        total = row_sum(block)
-        losses[a:b] = np.log(total) - (1 - smoothing) * picked - smoothing * mean
-        if slope:
-            block *= (share / total)[:, None]
-            block[at] -= share * (1 - smoothing)
-            if smoothing:
-                block -= block.dtype.type(share * smoothing / classes)
+        product(a, b)
+        few = max(1, BLOCK_BYTES // max(1, logits[:1].nbytes))
+        for i in range(a, b, few):
+            j = min(b, i + few)
+            losses[i:j] = _rows(logits[i:j], target[i:j], smoothing, share, slope, lambda: product(i, j))
+        if dx is not None:
+            np.matmul(logits[a:b], weight, out=dx[a:b])
 
-    over_rows(work, len(logits), logits.itemsize * classes)
-    return losses
+    part = max(1, -(-len(x) // get_num_threads()))
+    each(work, [(a, min(len(x), a + part)) for a in range(0, len(x), part)])
+
+
+def _rows(block: Array, target: Array, smoothing: float, share: float, slope: bool, again: Any) -> Array:
+    """The loss of each row; the logits become their gradient if ``slope``. ``again`` fills them once more."""
+    at, classes = (np.arange(len(block)), target), block.shape[1]
+    picked = block[at]
+    mean = row_sum(block) / classes if smoothing else 0
+    total, shift = exp_rows(block, again)
+    if slope:
+        block *= (share / total)[:, None]
+        block[at] -= share * (1 - smoothing)
+        if smoothing:
+            block -= block.dtype.type(share * smoothing / classes)
+    loss: Array = np.log(total) + shift - (1 - smoothing) * picked - smoothing * mean
+    return loss
+
+
+def _add_product(a: Array, b: Array, out: Array) -> None:
+    """out += a b, a part of the rows for each thread."""
+    part = max(1, -(-len(a) // get_num_threads()))
+
+    def work(i: int, j: int) -> None:
+        out[i:j] += a[i:j] @ b
+
+    each(work, [(i, min(len(a), i + part)) for i in range(0, len(a), part)])
 
 
 def _spread_rows(rows: Array, places: Array, count: int) -> Array:
@@ -80,4 +106,6 @@ def _spread_rows(rows: Array, places: Array, count: int) -> Array:
 
 
 def backward(needs: tuple[bool, ...], saved: Any, g: Array, *args: Any) -> tuple[Array | None, ...]:
+    if g == 1:  # nearly always; views, as what is kept must not be added to
+        return (*(None if s is None else s.view() for s in saved), None, None, None, None)
     return (*(None if s is None else s * g for s in saved), None, None, None, None)

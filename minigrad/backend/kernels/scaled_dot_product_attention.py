@@ -1,4 +1,10 @@
-"""Attention in blocks of heads: a block's scores stay in cache from the first product to the last."""
+"""Attention in blocks of sentences or heads: a block's scores stay in cache from the first product to the last.
+
+Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head. With a causal mask
+the queries are cut into parts of PART rows, each with the keys that it may see: nearly half of the work is
+never done. What is small, (T, D), is scaled or divided by sums, and not the (T, S) scores: the weights that
+are kept are exp(scores), and beside them the sum of each row.
+"""
 
 from __future__ import annotations
 
@@ -8,30 +14,46 @@ import numpy as np
 
 from ..dtype import Array
 from ..parallel import BLOCK_BYTES, each
-from .rows import row_dot, softmax_rows
+from .rows import exp_rows
+
+PART = 64  # queries
+Part = tuple[slice, slice]  # queries, and the keys that they see
 
 
-def _blocks(batch: int, bytes_each: int) -> list[tuple[int, int]]:
-    """The batch cut so that a block's scores fit into cache, and every core has work."""
-    step = max(1, min(BLOCK_BYTES // max(1, bytes_each), -(-batch // 8)))
-    return [(a, min(batch, a + step)) for a in range(0, batch, step)]
+def _parts(length: int, keys: int, is_causal: bool) -> list[Part]:
+    """What is computed together: all, or each PART queries; the last part sees the most keys."""
+    if not is_causal:
+        return [(slice(0, length), slice(0, keys))]
+    starts = range(0, length, PART)
+    return [(slice(t, min(t + PART, length)), slice(0, min(t + PART, length, keys))) for t in starts]
 
 
-def _additive(mask: Array | None, is_causal: bool, query: Array, key: Array) -> list[Array]:
-    """The masks as numbers to add to the scores, each with four axes."""
-    found = []
-    infinity = np.array(-np.inf, query.dtype)
-    if is_causal:
-        allowed = np.tri(query.shape[2], key.shape[2], dtype=bool)
-        found.append(np.where(allowed, query.dtype.type(0), infinity)[None, None])
-    if mask is not None:
-        numbers = np.where(mask, query.dtype.type(0), infinity) if mask.dtype.kind == "b" else mask
-        found.append(numbers.reshape((1,) * (4 - numbers.ndim) + numbers.shape))
-    return found
+def _blocks(batch: int, heads: int, bytes_each: int) -> list[tuple[int, ...]]:
+    """(first sentence, last, first head, last), each block's scores in cache, and at least two blocks."""
+    sentences = max(1, min(BLOCK_BYTES // max(1, heads * bytes_each), (batch + 1) // 2))
+    some = heads if batch > 1 else (heads + 1) // 2
+    return [
+        (b, min(batch, b + sentences), h, min(heads, h + some))
+        for b in range(0, batch, sentences)
+        for h in range(0, heads, some)
+    ]
 
 
-def _part(mask: Array, a: int, b: int) -> Array:
-    return mask if mask.shape[0] == 1 else mask[a:b]
+def _additive(mask: Array | None, dtype: Any) -> Array | None:
+    """The mask as numbers to add to the scores, with four axes."""
+    if mask is None:
+        return None
+    numbers = np.where(mask, dtype.type(0), dtype.type(-np.inf)) if mask.dtype.kind == "b" else mask
+    return numbers.reshape((1,) * (4 - numbers.ndim) + numbers.shape)
+
+
+def _piece(x: Array, *slices: slice) -> Array:
+    """x[slices], where axes of length 1 stand for any."""
+    return x[tuple(slice(None) if n == 1 else s for n, s in zip(x.shape, slices, strict=True))]
+
+
+def _factor(dropout_p: float, dtype: Any) -> Any:
+    return dtype.type(1 / (1 - dropout_p) if dropout_p < 1 else 0)
 
 
 def forward(
@@ -39,66 +61,89 @@ def forward(
     is_causal: bool, scale: float, dropout_p: float,
 ) -> tuple[Array, Any]:  # fmt: skip
     batch, heads, length, _ = query.shape
-    keys, width = key.shape[2], value.shape[3]
-    masks = _additive(mask, is_causal, query, key)
+    keys, width, dtype = key.shape[2], value.shape[3], query.dtype
+    added, parts = _additive(mask, dtype), _parts(length, keys, is_causal)
+    later = np.triu(np.full((min(length, PART),) * 2, -np.inf, dtype), 1)
     # (B, T, H, Dv) in memory, as the layer that follows wants it; the result shows it as (B, H, T, Dv)
-    out = np.empty((batch, length, heads, width), query.dtype).transpose(0, 2, 1, 3)
-    weights = np.empty((batch, heads, length, keys), query.dtype) if any(needs) else None
-    factor = query.dtype.type(1 / (1 - dropout_p) if dropout_p < 1 else 0)
+    out = np.empty((batch, length, heads, width), dtype).transpose(0, 2, 1, 3)
+    stores = [np.empty((batch, heads, t.stop - t.start, s.stop), dtype) for t, s in parts if any(needs)]
+    share = np.empty((batch, heads, length), dtype)  # 1 / sum of the row, and dropout's factor
+    rest = dtype.type(1) if keep is None else _factor(dropout_p, dtype)
 
-    def work(a: int, b: int) -> None:
-        scores = np.empty((b - a, heads, length, keys), query.dtype) if weights is None else weights[a:b]
-        np.matmul(query[a:b], key[a:b].swapaxes(-1, -2), out=scores)
-        scores *= query.dtype.type(scale)
-        for m in masks:
-            scores += _part(m, a, b)
-        rows = scores.reshape(-1, keys)  # (B·H·T, S)
-        softmax_rows(rows, rows)
-        if keep is not None:
-            scores = scores * keep[a:b]
-            scores *= factor
-        np.matmul(scores, value[a:b], out=out[a:b])
+    def work(a: int, b: int, c: int, d: int) -> None:
+        for i, (t, s) in enumerate(parts):
+            at = (slice(a, b), slice(c, d), t)
+            q, k = query[at] * dtype.type(scale), key[a:b, c:d, s].swapaxes(-1, -2)
+            scores = stores[i][a:b, c:d] if stores else np.empty((b - a, d - c, q.shape[2], s.stop), dtype)
+
+            def fill(q: Array = q, k: Array = k, scores: Array = scores, t: slice = t, s: slice = s) -> None:
+                np.matmul(q, k, out=scores)
+                if is_causal and s.stop > t.start:
+                    scores[..., t.start :] += later[: t.stop - t.start, : s.stop - t.start]
+                if added is not None:
+                    np.add(scores, _piece(added, slice(a, b), slice(c, d), t, s), out=scores)
+
+            fill()
+            share[at] = rest / exp_rows(scores, fill)[0]
+            if keep is not None:
+                scores = scores * keep[a:b, c:d, t, s]
+            np.matmul(scores, value[a:b, c:d, s], out=out[at])
+            out[at] *= share[at][..., None]
 
     if query.size and keys:
-        each(work, _blocks(batch, heads * length * keys * query.itemsize))
+        each(work, _blocks(batch, heads, length * keys * query.itemsize))
     else:
         out[...] = 0
-    return out, weights
+    return out, (stores, share, out)
 
 
 def backward(
-    needs: tuple[bool, ...], saved: Array, g: Array, query: Array, key: Array, value: Array,
+    needs: tuple[bool, ...], saved: Any, g: Array, query: Array, key: Array, value: Array,
     mask: Array | None, keep: Array | None, is_causal: bool, scale: float, dropout_p: float,
 ) -> tuple[Array | None, ...]:  # fmt: skip
-    batch, heads, length, keys = saved.shape
+    stores, share, out = saved
+    batch, heads, length, _ = query.shape
+    keys, dtype = key.shape[2], query.dtype
+    parts = _parts(length, keys, is_causal)
     dquery, dkey, dvalue = (_like(x) for x in (query, key, value))
-    dscores = np.zeros(saved.shape, saved.dtype) if needs[3] else None
-    factor = query.dtype.type(1 / (1 - dropout_p) if dropout_p < 1 else 0)
-    scale = query.dtype.type(scale)
+    dscores = np.zeros((batch, heads, length, keys), dtype) if needs[3] else None
+    rest = dtype.type(1) if keep is None else _factor(dropout_p, dtype)
 
-    def work(a: int, b: int) -> None:
-        weights = saved[a:b]
-        dropped = weights if keep is None else weights * keep[a:b] * factor
-        np.matmul(dropped.swapaxes(-1, -2), g[a:b], out=dvalue[a:b])
-        slope = g[a:b] @ value[a:b].swapaxes(-1, -2)
-        if keep is not None:
-            slope *= keep[a:b]
-            slope *= factor
-        rows, own = slope.reshape(-1, keys), weights.reshape(-1, keys)  # (B·H·T, S)
-        rows -= row_dot(rows, own)[:, None]
-        rows *= own
-        if dscores is not None:
-            dscores[a:b] = slope
-        slope *= scale
-        np.matmul(slope, key[a:b], out=dquery[a:b])
-        np.matmul(slope.swapaxes(-1, -2), query[a:b], out=dkey[a:b])
+    def work(a: int, b: int, c: int, d: int) -> None:
+        some = (slice(a, b), slice(c, d))
+        for i in reversed(range(len(parts))):
+            (t, s), weights = parts[i], stores[i][some]
+            at, last = (*some, t), i == len(parts) - 1
+            slopes = g[at] * share[at][..., None]
+            dots = np.einsum("bhtd,bhtd->bht", slopes, out[at]) / rest  # over the keys, weight · slope
+            dropped = weights if keep is None else weights * keep[(*some, t, s)]
+            _product(dropped.swapaxes(-1, -2), slopes, dvalue[(*some, s)], last)
+            slope = slopes @ value[(*some, s)].swapaxes(-1, -2)
+            if keep is not None:
+                slope *= keep[(*some, t, s)]
+            slope -= dots[..., None]
+            slope *= weights
+            if dscores is not None:
+                dscores[(*some, t, s)] = slope
+            np.matmul(slope, key[(*some, s)] * dtype.type(scale), out=dquery[at])
+            _product(slope.swapaxes(-1, -2), query[at] * dtype.type(scale), dkey[(*some, s)], last)
+            if last:
+                dkey[a:b, c:d, s.stop :], dvalue[a:b, c:d, s.stop :] = 0, 0  # seen by no query
 
-    if saved.size:
-        each(work, _blocks(batch, heads * length * keys * query.itemsize))
+    if query.size and keys:
+        each(work, _blocks(batch, heads, length * keys * query.itemsize))
     else:
         dquery[...], dkey[...], dvalue[...] = 0, 0, 0
     return (dquery if needs[0] else None, dkey if needs[1] else None, dvalue if needs[2] else None,
             _sum_to(dscores, mask), None, None, None, None)  # fmt: skip
+
+
+def _product(a: Array, b: Array, out: Array, first: bool) -> None:
+    """a b written to ``out``, or added to it."""
+    if first:
+        np.matmul(a, b, out=out)
+    else:
+        out += a @ b
 
 
 def _like(x: Array) -> Array:

@@ -8,13 +8,27 @@ import numpy as np
 
 from ..dtype import Array
 
+_ROUNDS = 16
+
 
 def forward(needs: tuple[bool, ...], x: Array, indices: Array, rows: int) -> tuple[Array, Any]:
-    """Sorted by index, each run of equal indices is one sum (``np.add.at`` goes element by element)."""
+    """Sorted by index, the rows of an index are a run. The first of all runs are copied, the second of all
+    are added, and so on; what long runs have left is summed run by run (``np.add.at`` goes by elements)."""
     out = np.zeros((rows, x.shape[1]), x.dtype)
-    if len(indices):
-        order = np.argsort(indices, kind="stable")
-        ordered = indices[order]
-        starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        out[ordered[starts]] = np.add.reduceat(x[order], starts, axis=0)
+    if not len(indices):
+        return out, None
+    order = np.argsort(indices, kind="stable")
+    ordered = indices[order]
+    starts = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
+    counts = np.diff(np.append(starts, len(order)))
+    out[ordered[starts]] = x[order[starts]]
+    for i in range(1, _ROUNDS):
+        longer = counts > i
+        starts, counts = starts[longer], counts[longer]
+        if not len(starts):
+            break
+        out[ordered[starts]] += x[order[starts + i]]
+    else:
+        for start, count in zip(starts, counts, strict=True):
+            out[ordered[start]] += x[order[start + _ROUNDS : start + count]].sum(axis=0)
     return out, None

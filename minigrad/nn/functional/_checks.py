@@ -13,7 +13,7 @@ def same_dtype(name: str, input: Tensor, **others: Tensor | None) -> None:
     """
     dtype = input.array.dtype
     for told, other in others.items():
-        if other is not None and other.array.dtype != dtype:
+        if other is not None and other.array.dtype is not dtype and other.array.dtype != dtype:
             raise RuntimeError(
                 f"{name}: expected input and {told} to have the same dtype, but got {input.dtype} and "
                 f"{other.dtype}: convert one with .to(dtype)"

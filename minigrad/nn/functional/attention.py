@@ -64,7 +64,7 @@ def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropo
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
     name = "scaled_dot_product_attention"
     same_dtype(name, query, key=key, value=value)
-    shapes = tuple(tuple(t.array.shape) for t in (query, key, value))
+    shapes = (query.array.shape, key.array.shape, value.array.shape)
     if min(map(len, shapes)) < 2:
         raise RuntimeError(
             f"{name}: query, key and value need at least 2 axes, (T, Dh), (S, Dh), (S, Dv); got {shapes}"
@@ -93,7 +93,7 @@ def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
 
 def _same_lead(*tensors: Tensor) -> tuple[Tensor, ...]:
     """The tensors with their axes but the last two broadcast to one shape."""
-    leads = {tuple(t.array.shape[:-2]) for t in tensors}
+    leads = {t.array.shape[:-2] for t in tensors}
     if len(leads) == 1:
         return tensors
     longest = max(map(len, leads))

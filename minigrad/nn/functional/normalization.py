@@ -21,19 +21,21 @@ def _flat(
     name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None
 ) -> tuple[Tensor | None, ...]:
     """The input and its weights with the normalised axes as one, after a check that they fit."""
-    wanted, n = tuple(shape), len(tuple(shape))
-    given = tuple(input.array.shape)
-    if not n or given[len(given) - n :] != wanted:
+    wanted, given = tuple(shape), input.array.shape
+    n = len(wanted)
+    if not n or given[-n:] != wanted:
         raise RuntimeError(
             f"{name}: given normalized_shape={list(wanted)}, expected input with shape [*, "
             f"{str(list(wanted))[1:-1]}], but got input of size {list(given)}"
         )
     for told, tensor in zip(("weight", "bias"), affine, strict=False):
-        if tensor is not None and tuple(tensor.array.shape) != wanted:
+        if tensor is not None and tensor.array.shape != wanted:
             raise RuntimeError(
                 f"{name}: expected {told} of shape {list(wanted)}, but got {list(tensor.array.shape)}"
             )
-    same_dtype(name, input, **dict(zip(("weight", "bias"), affine, strict=False)))
+    for told, tensor in zip(("weight", "bias"), affine, strict=False):
+        if tensor is not None and tensor.array.dtype is not input.array.dtype:
+            same_dtype(name, input, **{told: tensor})
     if n == 1:
         return (input, *affine)
     width = math.prod(wanted)

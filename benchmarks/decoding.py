@@ -1,0 +1,264 @@
+"""Greedy and beam decoding of the first workload's model: with the cache, without, and on PyTorch.
+
+minigrad decodes as models/transformer.py does. PyTorch has no cache: its ``nn.Transformer`` of the same
+weights is fed with all tokens so far at each step, the source being encoded once. The tokens must be equal.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from functools import partial
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from .kernels import agree as same_numbers
+from .kernels import fingerprint
+from .process import Answer, Differ, alternate, ask, library_module, progress
+from .steps import repeat
+from .table import Table, ratio
+from .workloads import SIZES, Work
+
+Array = np.ndarray[Any, Any]
+BEAM, BATCHES = 4, (1, 32)
+WAYS = ("greedy", "beam")
+LIBRARIES = ("minigrad", "without cache", "torch")
+PAD, BOS, EOS = 0, 1, 2  # as in models/transformer.py
+GOAL = 1.5
+PROJECTIONS = ("query", "key", "value")
+ATTENTIONS = {
+    "encoder": {"attention": "self_attn"},  # our names of attentions, and PyTorch's
+    "decoder": {"self_attention": "self_attn", "cross_attention": "multihead_attn"},
+}
+
+
+# What is decoded -----------------------------------------------------------------------------------------
+
+
+def weights(work: Work) -> dict[str, Array]:
+    """Fixed numbers by the names of models/transformer.py.
+
+    All logits of the end symbol are 0, far below the largest of the others: no sentence ends before its time.
+    """
+    d, hidden = work.width, work.hidden
+    shapes: dict[str, tuple[int, ...]] = {"embedding.weight": (work.vocabulary, d)}
+    for side, attentions in ATTENTIONS.items():
+        for i in range(work.layers):
+            parts = {f"{name}.{part}": (d, d) for name in attentions for part in (*PROJECTIONS, "output")}
+            parts |= {"feed_forward.inner": (hidden, d), "feed_forward.outer": (d, hidden)}
+            for name, shape in parts.items():
+                shapes |= {f"{side}.{i}.{name}.weight": shape, f"{side}.{i}.{name}.bias": shape[:1]}
+            for name in (*attentions, "feed_forward"):
+                norm = f"{side}.{i}.{name.removesuffix('_attention')}_residual.norm"
+                shapes |= {norm + ".weight": (d,), norm + ".bias": (d,)}
+    draw = np.random.default_rng(0)
+    found = {name: _values(draw, name, shape) for name, shape in shapes.items()}
+    found["embedding.weight"][[PAD, EOS]] = 0.0
+    return found
+
+
+def _values(draw: np.random.Generator, name: str, shape: tuple[int, ...]) -> Array:
+    sharp, table = name.split(".")[-2] in ("query", "key"), name == "embedding.weight"
+    spread = 0.02 if len(shape) == 1 else 0.2 if sharp else 0.05 if table else 0.1  # sentences differ
+    return (spread * draw.standard_normal(shape) + name.endswith("norm.weight")).astype(np.float32)
+
+
+def source(work: Work, batch: int, length: int) -> Array:
+    """Sentences without padding (B, length)."""
+    return np.random.default_rng(1).integers(EOS + 1, work.vocabulary, (batch, length))
+
+
+# minigrad ------------------------------------------------------------------------------------------------
+
+
+def ours(work: Work, batch: int, tokens: int, cached: bool) -> dict[str, Callable[[], Array]]:
+    """Functions that decode, and one that is told what to decode."""
+    import minigrad
+    from models.transformer import Config, Transformer
+
+    sizes = (work.vocabulary, work.width, work.heads, work.layers, work.hidden)
+    model = Transformer(Config(*sizes, positions=work.length + tokens))
+    model.load_state_dict({name: minigrad.from_numpy(value) for name, value in weights(work).items()})
+    model.eval()
+    given, fixed = (minigrad.from_numpy(source(work, batch, n)) for n in (work.length, tokens))
+
+    @minigrad.no_grad()
+    def forced() -> Array:
+        memory, mask = model.encode(given)
+        caches = model.new_caches() if cached else None
+        steps = [model.next_logits(fixed[:, : i + 1], memory, mask, caches) for i in range(tokens)]
+        return minigrad.stack(steps).numpy()
+
+    return {
+        "greedy": lambda: model.greedy(given, limit=tokens, cached=cached).numpy(),
+        "beam": lambda: model.beam(given, width=BEAM, limit=tokens, cached=cached).numpy(),
+        "forced": forced,
+    }
+
+
+# PyTorch -------------------------------------------------------------------------------------------------
+
+
+class Theirs:
+    """The model on PyTorch, and how it decodes."""
+
+    def __init__(self, torch: Any, work: Work, positions: int) -> None:
+        nn, sizes = torch.nn, (work.width, work.heads, work.hidden)
+        self.torch, self.work = torch, work
+        values = {name: torch.from_numpy(value) for name, value in weights(work).items()}
+        encoder = nn.TransformerEncoder(nn.TransformerEncoderLayer(*sizes, batch_first=True), work.layers)
+        decoder = nn.TransformerDecoder(nn.TransformerDecoderLayer(*sizes, batch_first=True), work.layers)
+        self.model = nn.Transformer(  # no norm at the end of either, as in the paper
+            work.width, work.heads, custom_encoder=encoder, custom_decoder=decoder, batch_first=True
+        )
+        self.model.load_state_dict(renamed(torch, work, values))
+        self.model.eval()
+        self.embedding = values["embedding.weight"]
+        self.positions = torch.from_numpy(positional_encoding(positions, work.width))
+
+    def embed(self, tokens: Any) -> Any:
+        """(B, T) -> (B, T, D)"""
+        x = self.torch.nn.functional.embedding(tokens, self.embedding) * math.sqrt(self.work.width)
+        return x + self.positions[: tokens.size(1)]
+
+    def next_logits(self, tokens: Any, memory: Any) -> Any:
+        """Logits (B, V) after all tokens so far (B, T)."""
+        mask = self.model.generate_square_subsequent_mask(tokens.size(1))
+        states = self.model.decoder(self.embed(tokens), memory, tgt_mask=mask, tgt_is_causal=True)
+        return self.torch.nn.functional.linear(states[:, -1], self.embedding)
+
+    def greedy(self, given: Any, limit: int) -> Any:
+        """(B, S) -> (B, limit)"""
+        torch = self.torch
+        memory = self.model.encoder(self.embed(given))
+        tokens = torch.full((given.size(0), 1), BOS)
+        for _ in range(limit):
+            chosen = self.next_logits(tokens, memory).argmax(-1, keepdim=True)
+            tokens = torch.cat((tokens, chosen), 1)
+        return tokens[:, 1:]
+
+    def beam(self, given: Any, limit: int) -> Any:
+        """(B, S) -> (B, limit); no sentence ends, and so all that is left of beam search is this."""
+        torch, batch = self.torch, given.size(0)
+        memory = self.model.encoder(self.embed(given)).repeat_interleave(BEAM, 0)
+        tokens = torch.full((batch * BEAM, 1), BOS)
+        scores = torch.full((batch, BEAM), -math.inf)
+        scores[:, 0] = 0.0
+        first = torch.arange(batch)[:, None] * BEAM
+        for _ in range(limit):
+            log_p = self.next_logits(tokens, memory).log_softmax(-1).view(batch, BEAM, -1)
+            log_p = log_p + scores[:, :, None]
+            scores, where = log_p.view(batch, -1).topk(BEAM)
+            rows = (first + where // self.work.vocabulary).view(-1)
+            tokens = torch.cat((tokens[rows], (where % self.work.vocabulary).view(-1, 1)), 1)
+        return tokens[::BEAM, 1:]
+
+    def forced(self, given: Any, limit: int) -> Any:
+        """Logits (limit, B, V) after fixed tokens."""
+        memory = self.model.encoder(self.embed(given))
+        fixed = self.torch.from_numpy(source(self.work, given.size(0), limit))
+        return self.torch.stack([self.next_logits(fixed[:, : i + 1], memory) for i in range(limit)])
+
+
+def theirs(torch: Any, work: Work, batch: int, tokens: int) -> dict[str, Callable[[], Array]]:
+    """Functions that decode, and one that is told what to decode."""
+    model = Theirs(torch, work, work.length + tokens)
+    given = torch.from_numpy(source(work, batch, work.length))
+
+    def without_gradients(decode: Callable[[Any, int], Any]) -> Callable[[], Array]:
+        return torch.inference_mode()(lambda: decode(given, tokens).numpy())
+
+    return {name: without_gradients(getattr(model, name)) for name in (*WAYS, "forced")}
+
+
+def renamed(torch: Any, work: Work, values: dict[str, Any]) -> dict[str, Any]:
+    """The weights by ``nn.Transformer``'s names; it keeps queries, keys and values in one matrix."""
+    found = {}
+    for side, names in ATTENTIONS.items():
+        for i in range(work.layers):
+            old, new = f"{side}.{i}.", f"{side}.layers.{i}."
+            for kind in ("weight", "bias"):
+                for number, (name, theirs) in enumerate(names.items(), 1):
+                    parts = [values[f"{old}{name}.{part}.{kind}"] for part in PROJECTIONS]
+                    found[f"{new}{theirs}.in_proj_{kind}"] = torch.cat(parts)
+                    found[f"{new}{theirs}.out_proj.{kind}"] = values[f"{old}{name}.output.{kind}"]
+                    norm = f"{old}{name.removesuffix('_attention')}_residual.norm.{kind}"
+                    found[f"{new}norm{number}.{kind}"] = values[norm]
+                found[f"{new}linear1.{kind}"] = values[f"{old}feed_forward.inner.{kind}"]
+                found[f"{new}linear2.{kind}"] = values[f"{old}feed_forward.outer.{kind}"]
+                found[f"{new}norm{len(names) + 1}.{kind}"] = values[f"{old}feed_forward_residual.norm.{kind}"]
+    return found
+
+
+def positional_encoding(positions: int, width: int) -> Array:
+    """Sine at even places, cosine at odd ones (positions, D)."""
+    angle = np.arange(positions)[:, None] * np.exp(np.arange(0, width, 2) * (-math.log(10000.0) / width))
+    return np.stack((np.sin(angle), np.cos(angle)), -1).reshape(positions, width).astype(np.float32)
+
+
+# The comparison ------------------------------------------------------------------------------------------
+
+
+def decoders(library: str, work: str, batch: int, tokens: int) -> dict[str, Callable[[], Array]]:
+    """Those of ``ours`` or ``theirs``."""
+    if library == "torch":
+        return theirs(library_module("torch"), SIZES[work], batch, tokens)
+    return ours(SIZES[work], batch, tokens, cached=library == "minigrad")
+
+
+def check(library: str, work: str, batch: int, tokens: int) -> Answer:
+    """What is decoded in each way (B, T), and some numbers of the logits after fixed tokens."""
+    decode = decoders(library, work, batch, tokens)
+    return {**{way: decode[way]().tolist() for way in WAYS}, "logits": fingerprint(decode["forced"]())}
+
+
+def measure(library: str, work: str, batch: int, tokens: int, seconds: float) -> Answer:
+    """For each way the median time of a batch in ms."""
+    decode = decoders(library, work, batch, tokens)
+    return {way: median(repeat(decode[way], seconds)) for way in WAYS}
+
+
+def agree(found: dict[str, Answer]) -> None:
+    """See to it that all have decoded the same tokens, and that all logits are equal in float32.
+
+    Raises:
+        Differ: they are not.
+    """
+    first = found["minigrad"]
+    for library, answer in found.items():
+        if "missing" in answer:
+            continue
+        for way in WAYS:
+            if answer[way] != first[way]:
+                raise Differ(f"decoding, {way}: other tokens on {library} than with minigrad's cache")
+        same_numbers(f"decoding: logits and those of {library}", first["logits"], answer["logits"], 1e-5)
+
+
+def table(rounds: int, seconds: float, work: str = "multi30k", tokens: int = 32) -> Table:
+    """The table, a row for each way and size of the batch."""
+    columns = ("decoding", "sentences", "tokens/s", "without cache", "PyTorch", "times PyTorch's", "goal")
+    result = Table(f"Decoding {tokens} tokens a sentence, {SIZES[work].title}", columns,
+                   ("", ".0f", ",.0f", ",.0f", ",.0f", ".2f", ".1f"))  # fmt: skip
+    for batch in BATCHES:
+        given: dict[str, Any] = {"work": work, "batch": batch, "tokens": tokens}
+        progress(f"decoding, {batch} sentences: tokens")
+        agree({name: ask("benchmarks.decoding:check", name, **given) for name in LIBRARIES})
+        found = alternate(
+            LIBRARIES,
+            rounds,
+            partial(ask, "benchmarks.decoding:measure", seconds=seconds, **given),
+            f"decoding, {batch} sentences",
+        )
+        for way in WAYS:
+            speeds = [_speed(found[name], way, batch * tokens) for name in LIBRARIES]
+            name = f"beam of {BEAM}" if way == "beam" else way
+            goal = GOAL if way == "greedy" else None
+            result.add(name, float(batch), *speeds, ratio(speeds[0], speeds[2]), goal)
+    result.notes.append("PyTorch is fed with all tokens so far at each step; all decode the same tokens")
+    return result
+
+
+def _speed(answers: list[Answer], way: str, tokens: int) -> float | None:
+    return None if "missing" in answers[0] else 1000 * tokens / median(a[way] for a in answers)

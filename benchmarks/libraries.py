@@ -1,0 +1,100 @@
+"""The training steps on other libraries: torch.compile on all, NumPy's on the small decoder-only model.
+
+Those have no error function, so that model has GPT-2's GELU here, on every library.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from . import steps
+from .process import Answer, alternate, ask, library_module, peak_mebibytes, progress
+from .steps import memory_of, time_of
+from .table import Cell, Table, ratio
+from .workloads import SIZES
+
+PEERS = {"MyGrad": "mygrad", "HIPS autograd": "hips_autograd", "PyDyNet": "pydynet"}  # files in peers/
+PACKAGES = {"hips_autograd": "autograd"}  # where the package has another name than the file
+NAMES = {"torch": "PyTorch eager"}
+STANDS_FOR = {"gpt-128": "gpt-128-tanh"}
+
+
+def model(library: str, work: str, dtype: Any) -> Any:
+    """A peer's model.
+
+    Raises:
+        Missing: the library is not installed.
+    """
+    module = PEERS[library]
+    library_module(PACKAGES.get(module, module))
+    return library_module(f"benchmarks.peers.{module}").Model(SIZES[work], dtype)
+
+
+def check(library: str, work: str) -> Answer:
+    """Loss and norm of all gradients at the first weights, in float64."""
+    loss, gradients = model(library, work, np.float64).loss_and_gradients()
+    return {"loss": loss, "norm": float(np.sqrt(sum(np.sum(g * g) for g in gradients)))}
+
+
+def train(library: str, work: str, seconds: float) -> Answer:
+    """As ``steps.train``."""
+    peer = model(library, work, np.float32)
+    first = peer.step()
+    return {"loss": first, "times": steps.repeat(peer.step, seconds), "memory": peak_mebibytes()}
+
+
+def measure(library: str, work: str, seconds: float) -> Answer:
+    """``train`` in a process of its own, whichever library it is."""
+    if library in PEERS:
+        return ask("benchmarks.libraries:train", library, work=work, seconds=seconds)
+    return steps.measure(library, work, seconds)
+
+
+def compare(work: str) -> None:
+    """Compare the peers' losses and gradients with minigrad's.
+
+    Raises:
+        Differ: they differ.
+    """
+    progress(f"peers {work}: losses and gradients in float64")
+    found = {"minigrad": ask("benchmarks.steps:check", "minigrad", work=work)}
+    found |= {name: ask("benchmarks.libraries:check", name, work=work) for name in PEERS}
+    for what in ("loss", "norm"):
+        steps.same(f"{work}, {what}", {name: a[what] for name, a in found.items() if "missing" not in a})
+
+
+def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
+    """The table, a row for each work and library."""
+    result = empty()
+    for work in (STANDS_FOR.get(w, w) for w in works):
+        steps.compare(work)
+        if SIZES[work].gelu == "tanh":
+            compare(work)
+        libraries = ["minigrad", "torch", "torch.compile", *(PEERS if SIZES[work].gelu == "tanh" else ())]
+        found = alternate(libraries, rounds, partial(measure, work=work, seconds=seconds), f"peers {work}")
+        steps.plausible(work, found)
+        add(result, SIZES[work].title, found)
+    result.notes.append(
+        "to: this library's time over PyTorch's and over minigrad's, in the same run; "
+        "those on NumPy have AdamW written as a loop"
+    )
+    return result
+
+
+def empty() -> Table:
+    """The table before its rows."""
+    columns = ("step", "library", "ms", "to PyTorch eager", "to minigrad", "MiB")
+    return Table("Other libraries on the same steps", columns, ("", "", ".1f", ".2f", ".1f", ".0f"))
+
+
+def add(result: Table, title: str, found: dict[str, list[Answer]]) -> None:
+    """A row for each library, or for what it lacks."""
+    ours, eager = time_of(found["minigrad"]), time_of(found["torch"])
+    for library, answers in found.items():
+        name, took = NAMES.get(library, library), time_of(answers)
+        missing: Cell = answers[0].get("missing")
+        result.add(title, name, missing or took, ratio(took, eager), ratio(took, ours), memory_of(answers))

@@ -1,0 +1,116 @@
+"""Each measurement in a Python process of its own: libraries do not share threads, caches or memory.
+
+A function anywhere in this package is called by name, with arguments and a result that JSON can hold:
+
+    ask("benchmarks.steps:train", "minigrad", work="small")
+
+Such a function raises ``Missing`` where the library is not installed or cannot do the work.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).parent.parent
+Answer = dict[str, Any]
+_shown = [-1e9]  # when the last line of progress was written
+
+
+class Missing(Exception):
+    """The library is not installed, or cannot do this; the message says which."""
+
+
+class Failed(Exception):
+    """A measurement's process ended in an error; the message holds what it wrote."""
+
+
+class Differ(Exception):
+    """Libraries have not computed the same, and so times would mean nothing."""
+
+
+def library_module(name: str) -> Any:
+    """Import a library.
+
+    Raises:
+        Missing: it is not installed.
+    """
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name != name:
+            raise
+        raise Missing("not installed") from None
+
+
+def ask(function: str, library: str, **arguments: Any) -> Answer:
+    """The answer of ``package.module:function`` for a library, in a new process.
+
+    It is {"missing": why} if the function raised ``Missing``.
+
+    Raises:
+        Failed: the process ended in any other error.
+    """
+    command = [sys.executable, "-m", "benchmarks.child", function, library, json.dumps(arguments)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    lines = done.stdout.splitlines()
+    if done.returncode or not lines:
+        what = f"{function} of {library} with {arguments}"
+        raise Failed(f"{what} ended with code {done.returncode}:\n{done.stderr[-3000:]}")
+    answer: Answer = json.loads(lines[-1])
+    return answer
+
+
+def alternate(
+    libraries: Iterable[str], rounds: int, measure: Callable[[str], Answer], what: str
+) -> dict[str, list[Answer]]:
+    """Answers of ``rounds`` turns of each library; every other round goes backwards.
+
+    A library that is missing is asked once.
+    """
+    found: dict[str, list[Answer]] = {library: [] for library in libraries}
+    for turn in range(rounds):
+        for library in list(found)[:: 1 if turn % 2 == 0 else -1]:
+            if turn and "missing" in found[library][0]:
+                continue
+            progress(f"{what}: {library}, round {turn + 1} of {rounds}")
+            found[library].append(measure(library))
+    return found
+
+
+def progress(line: str) -> None:
+    """A line on the standard error stream, at most one in two seconds."""
+    now = time.monotonic()
+    if now - _shown[0] >= 2:
+        _shown[0] = now
+        print(line, file=sys.stderr, flush=True)
+
+
+def peak_mebibytes() -> float:
+    """The most memory that this process has had resident so far; NaN where the system does not tell.
+
+    Linux's ``ru_maxrss`` begins at what the parent held when it started this process, VmHWM at nothing.
+    """
+    try:
+        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
+        return next(int(line.split()[1]) / 2**10 for line in lines if line.startswith("VmHWM"))
+    except (OSError, StopIteration):
+        pass
+    try:
+        import resource
+    except ImportError:  # Windows
+        return float("nan")
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most / 2**20 if sys.platform == "darwin" else most / 2**10
+
+
+def imported(library: str) -> Answer:
+    """What a process holds that has imported a library, and done nothing: {"memory": MiB}."""
+    library_module(library)
+    return {"memory": peak_mebibytes()}

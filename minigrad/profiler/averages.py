@@ -1,0 +1,206 @@
+"""The events of a profile, and their sums by name: PyTorch's ``EventList`` and ``FunctionEventAvg``."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from os import PathLike
+from typing import Any
+
+from . import trace
+from .recorder import Event
+from .table import cut, format_bytes, format_count, format_share, format_table, format_time
+
+_DEVICES = ("device_", "cuda_", "xpu_", "privateuse1_")
+SORT_KEYS = ("cpu_time_total", "self_cpu_time_total", "cpu_time", "cpu_memory_usage", "self_cpu_memory_usage",
+             "count", "bytes", "flops")  # fmt: skip
+
+
+class FunctionEventAvg:
+    """What several events of one name have together.
+
+    Attributes:
+        key: their name.
+        count: how many.
+        cpu_time_total, self_cpu_time_total: their times in µs, with and without what lies within. One that
+            lies within another of the same name is in the latter's time already.
+        bytes, flops, cpu_memory_usage, self_cpu_memory_usage: sums of the events'.
+        input_shapes, stack: of the first of them, where they were asked for.
+        phase: "forward", "backward" or "other", of the first.
+    """
+
+    def __init__(self, key: str) -> None:
+        self.key = key
+        self.count = self.bytes = self.flops = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
+        self.cpu_time_total = self.self_cpu_time_total = 0.0
+        self.input_shapes: Any = ""
+        self.stack: list[str] = []
+        self.phase = ""
+
+    def add(self, event: Event) -> None:
+        """One more event."""
+        if not self.count:
+            self.input_shapes, self.stack, self.phase = event.input_shapes, event.stack, event.phase
+        self.count += 1
+        self.bytes += event.bytes
+        self.flops += event.flops
+        self.self_cpu_time_total += event.self_cpu_time_total
+        self.self_cpu_memory_usage += event.self_cpu_memory_usage
+        if not _within_its_like(event):
+            self.cpu_time_total += event.cpu_time_total
+            self.cpu_memory_usage += event.cpu_memory_usage
+
+    @property
+    def cpu_time(self) -> float:
+        """The mean time of one, in µs."""
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+    def __getattr__(self, name: str) -> Any:
+        if name.endswith("_str"):  # cpu_time_total_str and the like
+            return format_time(getattr(self, name.removesuffix("_str")))
+        if (known := attribute(name)) != name:
+            return getattr(self, known)
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __repr__(self) -> str:
+        return (f"<FunctionEventAvg key={self.key} self_cpu_time={format_time(self.self_cpu_time_total)} "
+                f"cpu_time={format_time(self.cpu_time)} count={self.count}>")  # fmt: skip
+
+
+def attribute(name: str) -> str:
+    """Our name for one of PyTorch's: times on a device are times of the program, which has waited for it."""
+    for device in _DEVICES:
+        if device in name:
+            return name.replace(f"self_{device}", "self_cpu_").replace(device, "cpu_")
+    return name
+
+
+def _within_its_like(event: Event) -> bool:
+    around = event.cpu_parent
+    while around is not None:
+        if around.key == event.key:
+            return True
+        around = around.cpu_parent
+    return False
+
+
+class EventList(list[Any]):
+    """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``).
+
+    Args:
+        events: what it holds.
+        total: the time of all in µs, of which the table shows parts.
+        columns: of "memory", "shapes", "stack", "flops", those that were recorded.
+        recorder: of the profile, for the trace.
+    """
+
+    def __init__(self, events: Iterable[Any] = (), total: float = 0.0, columns: Iterable[str] = (),
+                 recorder: Any = None) -> None:  # fmt: skip
+        super().__init__(events)
+        self.total, self.columns, self.recorder = total, frozenset(columns), recorder
+
+    def __str__(self) -> str:
+        return self.table()
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of all events in µs, each moment of a thread counted once."""
+        return sum(event.self_cpu_time_total for event in self)
+
+    def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:  # fmt: skip
+        """Sums by name; of modules by class.
+
+        Args:
+            group_by_input_shapes: and by the shapes of the arguments.
+            group_by_stack_n: and by so many lines of the program, the innermost first.
+            group_by_overload_name: without effect: ops have no overloads here.
+        """
+        groups: dict[Any, FunctionEventAvg] = {}
+        for event in self:
+            shapes = str(event.input_shapes) if group_by_input_shapes else ""
+            group = (event.key, shapes, tuple(event.stack[:group_by_stack_n]))
+            groups.setdefault(group, FunctionEventAvg(event.key)).add(event)
+        for average in groups.values():
+            average.input_shapes = average.input_shapes if group_by_input_shapes else ""
+            average.stack = average.stack[:group_by_stack_n]
+        columns = {*self.columns} - {*(() if group_by_input_shapes else ("shapes",)),
+                                     *(() if group_by_stack_n else ("stack",))}  # fmt: skip
+        return EventList(groups.values(), self.total, columns, self.recorder)
+
+    def total_average(self) -> FunctionEventAvg:
+        """The sum of all: its ``self_cpu_time_total`` is the time of the profile's events, in µs."""
+        found = FunctionEventAvg("Total")
+        for event in self:
+            found.count += event.count
+            for name in ("self_cpu_time_total", "bytes", "flops", "self_cpu_memory_usage"):
+                setattr(found, name, getattr(found, name) + getattr(event, name))
+        found.cpu_time_total = found.self_cpu_time_total
+        found.cpu_memory_usage = found.self_cpu_memory_usage
+        return found
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int | None = 75,
+              max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80,
+              header: str | None = None, top_level_events_only: bool = False, time_unit: str | None = None
+              ) -> str:  # fmt: skip
+        """The events as a table of text.
+
+        Args:
+            sort_by: the largest first: "cpu_time_total", "self_cpu_time_total", "cpu_time", "count",
+                "bytes", "cpu_memory_usage", "self_cpu_memory_usage" or "flops"; None leaves the order.
+            row_limit: at most so many rows; -1 for all.
+            max_..._column_width: longer texts are cut; None for none.
+            header: a line above it.
+            top_level_events_only: only events that lie within no other.
+            time_unit: "s", "ms" or "us"; None chooses by the size.
+
+        Raises:
+            ValueError: an unknown ``sort_by`` or ``time_unit``.
+        """
+        if time_unit not in (None, "s", "ms", "us"):
+            raise ValueError(f"time_unit must be 's', 'ms', 'us' or None, not {time_unit!r}")
+        rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
+        if sort_by is not None:
+            rows.sort(key=_sorter(sort_by), reverse=True)
+        rows = rows if row_limit < 0 else rows[:row_limit]
+        head = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"]
+        cells = [[cut(e.key, max_name_column_width), format_share(e.self_cpu_time_total, self.total),
+                  format_time(e.self_cpu_time_total, time_unit), format_share(e.cpu_time_total, self.total),
+                  format_time(e.cpu_time_total, time_unit), format_time(e.cpu_time, time_unit)]
+                 for e in rows]  # fmt: skip
+        for title, width, text in self._optional(max_shapes_column_width, max_src_column_width):
+            head.append(title)
+            for row, event in zip(cells, rows, strict=True):
+                row.append(cut(text(event), width))
+        foot = [f"Self CPU time total: {format_time(self.total, time_unit)}"]
+        return format_table(head, cells, foot, header)
+
+    def _optional(self, shapes: int | None, source: int | None) -> list[tuple[str, int | None, Any]]:
+        """(head, width, text of an event) of the columns after those of time."""
+        found: list[tuple[str, int | None, Any]] = []
+        if "memory" in self.columns:
+            found.append(("CPU Mem", None, lambda e: format_bytes(e.cpu_memory_usage)))
+            found.append(("Self CPU Mem", None, lambda e: format_bytes(e.self_cpu_memory_usage)))
+        found.append(("Bytes", None, lambda e: format_bytes(e.bytes)))
+        if "flops" in self.columns:
+            found.append(("Total FLOPs", None, lambda e: format_count(e.flops)))
+        found.append(("# of Calls", None, lambda e: str(e.count)))
+        if "shapes" in self.columns:
+            found.append(("Input Shapes", shapes, lambda e: str(e.input_shapes or [])))
+        if "stack" in self.columns:
+            found.append(("Source Location", source, lambda e: " < ".join(e.stack)))
+        return found
+
+    def export_chrome_trace(self, path: str | PathLike[str]) -> None:
+        """``profile.export_chrome_trace``."""
+        trace.write_chrome_trace(path, self.recorder)
+
+    def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        """``profile.export_stacks``."""
+        trace.write_stacks(path, self, metric)
+
+
+def _sorter(sort_by: str) -> Any:
+    name = attribute(sort_by)
+    if name not in SORT_KEYS:
+        raise ValueError(f"no table is sorted by {sort_by!r}: sort_by is one of {', '.join(SORT_KEYS)}")
+    return lambda event: getattr(event, name)

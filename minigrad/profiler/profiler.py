@@ -1,0 +1,402 @@
+"""``profile`` and what belongs to it: schedules, marks of one's own, what to do with a finished trace."""
+
+from __future__ import annotations
+
+import enum
+import json
+import os
+import socket
+import time
+import tracemalloc
+import warnings
+from collections.abc import Callable, Iterable
+from contextlib import ContextDecorator
+from os import PathLike
+from time import perf_counter_ns
+from typing import Any
+
+from .. import cuda
+from . import memory, trace, watch
+from .averages import EventList, FunctionEventAvg
+from .breakdown import Breakdown, by_module, by_op
+from .recorder import USER, Event, Recorder
+
+
+class ProfilerActivity(enum.Enum):
+    """What is measured: the CPU's time, or (``CUDA``) the GPU's, for which each op is then waited."""
+
+    CPU = 0
+    XPU = 1
+    CUDA = 2
+    MTIA = 3
+    HPU = 4
+    PrivateUse1 = 5
+
+
+class DeviceType(enum.Enum):
+    """What an event ran on."""
+
+    CPU = 0
+    CUDA = 1
+
+
+class ProfilerAction(enum.Enum):
+    """What a profile does in one step of its schedule."""
+
+    NONE = 0
+    WARMUP = 1
+    RECORD = 2
+    RECORD_AND_SAVE = 3
+
+
+Schedule = Callable[[int], ProfilerAction]
+_RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
+
+
+def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
+             skip_first_wait: int = 0) -> Schedule:  # fmt: skip
+    """A schedule: ``wait`` steps nothing, ``warmup`` steps thrown away, ``active`` steps recorded, and again.
+
+    Args:
+        wait, warmup, active: the numbers of steps.
+        repeat: how often; 0 for as long as the program runs.
+        skip_first: steps before the first round.
+        skip_first_wait: 1 leaves out the ``wait`` of the first round.
+
+    Returns:
+        A function from the number of a step to what is done in it.
+
+    Raises:
+        ValueError: a negative number, or no active step.
+    """
+    if min(wait, warmup, repeat, skip_first) < 0 or active <= 0:
+        raise ValueError(
+            f"a schedule needs wait, warmup, repeat and skip_first of at least 0, and active of at least 1; "
+            f"got wait={wait}, warmup={warmup}, active={active}, repeat={repeat}, skip_first={skip_first}"
+        )
+    if warmup == 0:
+        warnings.warn("Profiler won't be using warmup, this can skew profiler results", stacklevel=2)
+    length = wait + warmup + active
+
+    def action(step: int) -> ProfilerAction:
+        if step < 0:
+            raise ValueError(f"a step's number is at least 0, not {step}")
+        if step < skip_first:
+            return ProfilerAction.NONE
+        step -= skip_first
+        if skip_first_wait:
+            step += wait
+        if repeat and step // length >= repeat:
+            return ProfilerAction.NONE
+        place = step % length
+        if place < wait:
+            return ProfilerAction.NONE
+        if place < wait + warmup:
+            return ProfilerAction.WARMUP
+        return ProfilerAction.RECORD if place < length - 1 else ProfilerAction.RECORD_AND_SAVE
+
+    return action
+
+
+def supported_activities() -> set[ProfilerActivity]:
+    """CPU, and CUDA where there is a GPU."""
+    return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if cuda.is_available() else set())
+
+
+def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False,
+                              use_python_export: bool = False) -> Callable[[profile], None]:  # fmt: skip
+    """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is made if need be.
+
+    Args:
+        dir_name: the folder.
+        worker_name: the beginning of the files' names; by default the host's name and the process's number.
+        use_gzip: compress them.
+        use_python_export: without effect: all is Python here.
+
+    Raises:
+        RuntimeError: the folder cannot be made.
+    """
+
+    def handler(finished: profile) -> None:
+        try:
+            os.makedirs(dir_name, exist_ok=True)
+        except OSError as error:
+            raise RuntimeError(f"Can't create directory: {dir_name} ({error.strerror})") from error
+        worker = worker_name or f"{socket.gethostname()}_{os.getpid()}"
+        name = f"{worker}.{time.time_ns()}.pt.trace.json{'.gz' if use_gzip else ''}"
+        finished.export_chrome_trace(os.path.join(dir_name, name))
+
+    return handler
+
+
+class record_function(ContextDecorator):
+    """A name for a part of a program, in a ``with`` or before a function, by which a profile knows it.
+
+    Args:
+        name: what the profile calls it.
+        args: kept, and not used.
+    """
+
+    def __init__(self, name: str, args: str | None = None) -> None:
+        self.name, self.args = name, args
+        self._open: list[tuple[Recorder, Event] | None] = []
+
+    def __enter__(self) -> record_function:
+        recorder = watch.recording()
+        self._open.append(None if recorder is None else (recorder, recorder.open(self.name, USER)))
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        opened = self._open.pop()
+        if opened is not None:
+            recorder, event = opened
+            recorder.close(event)
+
+
+class profile:
+    """Records every op, backward node and module call, and the steps around them, while it is on.
+
+        with profile() as p:
+            loss = model(x).sum()
+            loss.backward()
+        print(p.key_averages().table(sort_by="self_cpu_time_total", row_limit=10))
+        print(p.by_module().table())
+        p.export_chrome_trace("trace.json")
+
+    Args:
+        activities: CPU, CUDA or both; by default what there is. Ops on a GPU run beside the program: with
+            CUDA the profile waits for the GPU at the beginning and end of every event, so that times are the
+            GPU's; without it, they are those of the launches.
+        schedule: which steps to record, see ``schedule``; the program calls ``step()`` after each. By
+            default all is recorded from beginning to end.
+        on_trace_ready: called with the profile when a round of the schedule is complete, and at the end.
+        record_shapes: the shapes of arguments.
+        profile_memory: by how much the memory in use grew in each event: all arrays, temporary ones too. On
+            the CPU it is what the C library has given out (of small arrays NumPy keeps some to use again);
+            where that cannot be asked, what ``tracemalloc`` counts, with Python's objects and at a cost of
+            time (see ``memory.py``). With CUDA it is what CuPy's pool has given out.
+        with_stack: the lines of the program that called each op; a backward node has those of its forward.
+        with_flops: multiplications and additions of matrix products, convolutions, attention, add and mul.
+        with_modules: record calls of modules (PyTorch's default is False).
+        experimental_config, execution_trace_observer, custom_trace_id_callback, post_processing_timeout_s:
+            of PyTorch's library, without effect.
+        acc_events: keep the events of earlier rounds of the schedule.
+        use_cuda: PyTorch's older way to say ``activities``.
+
+    What is recorded costs some µs of Python an event, and is counted in the self time of what is around it.
+    While no profile is on, nothing is in place, and nothing is spent.
+    """
+
+    def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None,
+                 schedule: Schedule | None = None, on_trace_ready: Callable[[profile], Any] | None = None,
+                 record_shapes: bool = False, profile_memory: bool = False, with_stack: bool = False,
+                 with_flops: bool = False, with_modules: bool = True, experimental_config: Any = None,
+                 execution_trace_observer: Any = None, acc_events: bool = False, use_cuda: bool | None = None,
+                 custom_trace_id_callback: Any = None, post_processing_timeout_s: Any = None
+                 ) -> None:  # fmt: skip
+        wanted = set(activities) if activities is not None else supported_activities()
+        if use_cuda:
+            wanted.add(ProfilerActivity.CUDA)
+        if not wanted:
+            raise ValueError("activities is empty: name ProfilerActivity.CPU, CUDA or both, or leave it out")
+        if ProfilerActivity.CUDA in wanted and not cuda.is_available():
+            warnings.warn("CUDA is not available, disabling CUDA profiling", stacklevel=2)
+            wanted.discard(ProfilerActivity.CUDA)
+        self.activities, self.on_trace_ready, self.acc_events = wanted, on_trace_ready, acc_events
+        self.record_shapes, self.profile_memory = record_shapes, profile_memory
+        self.with_stack, self.with_flops, self.with_modules = with_stack, with_flops, with_modules
+        self.schedule, self.record_steps = schedule or _always, schedule is not None
+        self.step_num = 0
+        self.current_action: ProfilerAction | None = None  # None while it is not on
+        self._metadata: dict[str, Any] = {}
+        self._at_work: Recorder | None = None
+        self._done: Recorder | None = None
+        self._step: record_function | None = None
+        self._tracing = False  # whether tracemalloc was begun here
+
+    # On and off ------------------------------------------------------------------------------------------
+
+    def __enter__(self) -> profile:
+        self.start()
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.stop()
+
+    def start(self) -> None:
+        """Begin. Raises RuntimeError while this or another profile is on."""
+        if self.current_action is not None:
+            raise RuntimeError("this profile has been started already: stop() it first")
+        self._go_on_with(self.schedule(self.step_num))
+        self._begin_step()
+
+    def stop(self) -> None:
+        """End, and call ``on_trace_ready`` if a round was under way. Raises RuntimeError if it is not on."""
+        if self.current_action is None:
+            raise RuntimeError("this profile is not on: start() it, or use it in a with statement")
+        self._end_step()
+        self._go_on_with(None)
+
+    def step(self) -> None:
+        """The program's next step begins: go on with the schedule. Without one, the steps are counted.
+
+        Raises:
+            RuntimeError: the profile is not on.
+        """
+        if self.current_action is None:
+            raise RuntimeError("step() belongs between start() and stop(), or into the with block")
+        self._end_step()
+        self.step_num += 1
+        self._go_on_with(self.schedule(self.step_num))
+        self._begin_step()
+
+    def _begin_step(self) -> None:
+        if self.record_steps:
+            self._step = record_function(f"ProfilerStep#{self.step_num}")
+            self._step.__enter__()
+
+    def _end_step(self) -> None:
+        if self._step is not None:
+            self._step.__exit__()
+            self._step = None
+
+    def _go_on_with(self, action: ProfilerAction | None) -> None:
+        """From what was done so far to ``action``; None for the end."""
+        before, self.current_action = self.current_action, action
+        stays = before is not None and action not in (None, ProfilerAction.NONE)
+        if before in _RECORDS and (before is _RECORDS[1] or action not in _RECORDS):
+            if before is not _RECORDS[1] and action is not None:
+                warnings.warn(f"Incorrect schedule: RECORD followed by {action.name}", stacklevel=3)
+            self._finish(ready=before is _RECORDS[1] or action is None)
+        elif before is ProfilerAction.WARMUP:
+            self._discard(stays)
+        if action not in (None, ProfilerAction.NONE) and self._at_work is None:
+            try:
+                self._begin()
+            except BaseException:
+                self.current_action = None
+                raise
+
+    def _begin(self) -> None:
+        gpu = ProfilerActivity.CUDA in self.activities
+        read = None
+        if self.profile_memory:
+            read = cuda.memory_allocated if gpu else memory.malloc_reader() or memory.traced
+        recorder = Recorder(_gpu_clock if gpu else perf_counter_ns, read, self.record_shapes, self.with_stack,
+                            self.with_flops, self.with_modules)  # fmt: skip
+        watch.begin(recorder)
+        if read is memory.traced and not tracemalloc.is_tracing():
+            tracemalloc.start()
+            self._tracing = True
+        self._at_work = recorder
+        recorder.clear()
+
+    def _end(self) -> Recorder:
+        recorder = self._at_work
+        assert recorder is not None
+        recorder.finish()
+        watch.end()
+        if self._tracing:
+            tracemalloc.stop()
+            self._tracing = False
+        self._at_work = None
+        return recorder
+
+    def _discard(self, stays: bool) -> None:
+        """Forget the warm-up."""
+        if stays and self._at_work is not None:
+            self._at_work.finish()
+            self._at_work.clear()
+        else:
+            self._end()
+
+    def _finish(self, ready: bool) -> None:
+        """Keep what was recorded, and tell."""
+        recorder = self._end()
+        if self.acc_events and self._done is not None:
+            recorder.join(self._done)
+        self._done = recorder
+        if ready and self.on_trace_ready is not None:
+            self.on_trace_ready(self)
+
+    # What it found ---------------------------------------------------------------------------------------
+
+    def events(self) -> EventList:
+        """All events, in the order in which they began. Raises RuntimeError while the profile is on."""
+        recorder = self._finished()
+        asked = (("memory", self.profile_memory), ("shapes", self.record_shapes), ("stack", self.with_stack),
+                 ("flops", self.with_flops))  # fmt: skip
+        total = sum(event.self_duration for event in recorder.events) / 1000
+        return EventList(recorder.events, total, [name for name, wanted in asked if wanted], recorder)
+
+    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
+                     group_by_overload_name: bool = False) -> EventList:  # fmt: skip
+        """The events added up by name, and modules by class; see ``EventList.key_averages``."""
+        return self.events().key_averages(group_by_input_shape, group_by_stack_n)
+
+    def total_average(self) -> FunctionEventAvg:
+        """The sum of all events."""
+        return self.events().total_average()
+
+    def by_module(self, depth: int | None = None) -> Breakdown:
+        """Time and bytes of each module, forward and backward; all modules' self times and what lies outside
+        add up to the whole.
+
+        Args:
+            depth: show so many levels below the outermost module; None for all.
+        """
+        found = self._finished()
+        rows = by_module(found.events, depth)
+        return Breakdown("Module", rows, found.lasted / 1000, True, self.profile_memory)
+
+    def by_op(self) -> Breakdown:
+        """Time and bytes of each op, forward and backward in one row."""
+        found = self._finished()
+        return Breakdown("Op", by_op(found.events), found.lasted / 1000, False, self.profile_memory)
+
+    def _finished(self) -> Recorder:
+        if self._done is None:
+            state = "has recorded nothing yet" if self.current_action is None else "is still running"
+            raise RuntimeError(
+                f"the profile {state}: its tables and traces are there after the with block (or stop()), and "
+                f"in on_trace_ready"
+            )
+        return self._done
+
+    # Files -----------------------------------------------------------------------------------------------
+
+    def export_chrome_trace(self, path: str | PathLike[str]) -> None:
+        """Write all events as a Chrome trace, which ui.perfetto.dev and chrome://tracing show as a timeline:
+        arrows lead from each op to its backward. A path that ends in ".gz" is compressed.
+
+        Raises:
+            OSError: the file cannot be written.
+        """
+        trace.write_chrome_trace(path, self._finished(), self._metadata)
+
+    def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
+        """Write self times in µs by stack, "outer;inner time", as flamegraph.pl reads them; ``with_stack``.
+
+        Raises:
+            OSError: the file cannot be written. ValueError: there are no stacks.
+        """
+        trace.write_stacks(path, self.events(), metric)
+
+    def add_metadata(self, key: str, value: str) -> None:
+        """Write a text of one's own into the traces."""
+        self._metadata[key] = value
+
+    def add_metadata_json(self, key: str, value: str) -> None:
+        """Write a value into the traces. Raises ValueError if its text is no JSON."""
+        self._metadata[key] = json.loads(value)
+
+    preset_metadata_json = add_metadata_json
+
+
+def _always(step: int) -> ProfilerAction:
+    return ProfilerAction.RECORD
+
+
+def _gpu_clock() -> int:
+    cuda.synchronize()
+    return perf_counter_ns()

@@ -1,0 +1,125 @@
+"""Files for other programs: a Chrome trace, which ui.perfetto.dev and chrome://tracing open, and stacks.
+
+The format of the trace is the Trace Event Format of Chromium's catapult, with PyTorch's categories and names
+of arguments.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import os
+import sys
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from os import PathLike
+from time import perf_counter_ns
+from typing import Any
+
+from .recorder import CATEGORIES, MODULE, NODE, Event, Recorder
+from .table import format_bytes
+
+_STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
+
+
+def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: dict[str, Any] | None = None
+                       ) -> None:  # fmt: skip
+    """Write the events as a Chrome trace; gzipped if the path ends in ".gz".
+
+    Args:
+        path: the file.
+        recorder: of the profile, which has ended.
+        metadata: further entries, by name.
+
+    Raises:
+        OSError: the file cannot be written.
+    """
+    held = {
+        "schemaVersion": 1,
+        "displayTimeUnit": "ms",
+        "baseTimeNanoseconds": time.time_ns() - perf_counter_ns(),  # of a timestamp of 0
+        "record_shapes": int(recorder.shapes),
+        "profile_memory": int(recorder.memory is not None),
+        "with_stack": int(recorder.stack),
+        **(metadata or {}),
+        "traceEvents": list(_trace_events(recorder)),
+    }
+    data = json.dumps(held).encode()
+    _write(path, gzip.compress(data) if os.fspath(path).endswith(".gz") else data, "the trace")
+
+
+def write_stacks(path: str | PathLike[str], events: Iterable[Event], metric: str) -> None:
+    """Write a line for each stack of the program, outermost first, and its time in whole µs: the input of
+    flamegraph.pl.
+
+    Raises:
+        ValueError: no stacks were recorded, or an unknown metric.
+        OSError: the file cannot be written.
+    """
+    if metric not in _STACK_METRICS:
+        raise ValueError(f"metric is one of {', '.join(_STACK_METRICS)}, not {metric!r}")
+    times: Counter[str] = Counter()
+    for event in events:
+        if event.stack:
+            lines = [line.translate(str.maketrans(" ;\t\n", "____")) for line in reversed(event.stack)]
+            times[";".join(lines)] += event.self_duration
+    if not times:
+        raise ValueError("no stacks were recorded: profile(with_stack=True) does")
+    text = "".join(f"{stack} {time // 1000}\n" for stack, time in times.items() if time >= 1000)
+    _write(path, text.encode(), "the stacks")
+
+
+def _write(path: str | PathLike[str], data: bytes, what: str) -> None:
+    try:
+        with open(path, "wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise OSError(error.errno, f"cannot write {what}: {error.strerror}", os.fspath(path)) from None
+
+
+def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
+    pid = os.getpid()
+    names = {thread.native_id: thread.name for thread in threading.enumerate()}
+    yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0,
+           "args": {"name": os.path.basename(sys.argv[0]) or "python"}}  # fmt: skip
+    for thread in sorted({event.thread for event in recorder.events}):
+        name = f"thread {thread} ({names.get(thread, 'ended')})"
+        yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": thread, "ts": 0, "args": {"name": name}}
+    for event in recorder.events:
+        yield {"ph": "X", "cat": CATEGORIES[event.kind], "name": event.name, "pid": pid, "tid": event.thread,
+               "ts": event.start / 1000, "dur": event.duration / 1000, "args": _arguments(event)}  # fmt: skip
+        if event.kind == NODE and event.forward is not None:
+            yield from _arrow(event.forward, event, pid)
+
+
+def _arguments(event: Event) -> dict[str, Any]:
+    """What a viewer shows of an event that is selected."""
+    told: dict[str, Any] = {"External id": event.id, "Phase": event.phase}
+    if event.place:
+        told["Module"] = event.place
+    if event.sequence_nr >= 0:
+        told["Sequence number"] = event.sequence_nr
+    if event.forward is not None:
+        told["Fwd thread id"] = event.forward.thread
+    if event.input_shapes:
+        told["Input Dims"] = event.input_shapes
+    if event.kind == MODULE:
+        told["Class"] = event.op
+    else:
+        told["Bytes"] = event.bytes
+    if event.cpu_memory_usage:
+        told["Memory"] = format_bytes(event.cpu_memory_usage)
+    if event.flops:
+        told["FLOPs"] = event.flops
+    if event.stack:
+        told["Call stack"] = ";".join(event.stack)
+    return told
+
+
+def _arrow(forward: Event, backward: Event, pid: int) -> Iterator[dict[str, Any]]:
+    """From an op of the forward to its node's turn in the backward."""
+    both = {"cat": "fwdbwd", "name": "fwdbwd", "id": backward.id, "pid": pid}
+    yield {"ph": "s", **both, "tid": forward.thread, "ts": forward.start / 1000}
+    yield {"ph": "f", "bp": "e", **both, "tid": backward.thread, "ts": backward.start / 1000}

@@ -1,0 +1,193 @@
+"""The short ways of the tape do what the long ones do: ``unary`` and ``binary`` what ``apply`` does, the
+rules in one call what they do one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.autograd import grad
+from minigrad.autograd.mode import state
+from minigrad.autograd.tape import apply, binary, unary
+from minigrad.ops import activation, elementwise, linear, reduction, shape
+from minigrad.ops.op import Op
+
+Make = Callable[[str], Any]
+_VALUES = [0.5, 0.25, 2.0, 1.5]
+
+
+def _leaf(device: str, dtype: Any = mg.float32) -> Any:
+    return mg.tensor(_VALUES, dtype=dtype, device=device, requires_grad=True)
+
+
+def _changed_view(device: str) -> Any:
+    """A view whose memory was changed through its base after it was made."""
+    base = _leaf(device) * 1.0
+    view = base[:]
+    base.mul_(0.5)
+    return view
+
+
+MAKERS: dict[str, Make] = {
+    "leaf": _leaf,
+    "result": lambda device: _leaf(device) * 0.5,
+    "view": lambda device: _leaf(device)[:],
+    "changed view": _changed_view,
+    "constant": lambda device: mg.tensor(_VALUES, device=device),
+    "parameter": lambda device: mg.nn.Parameter(mg.tensor(_VALUES, device=device)),
+    "float64": lambda device: _leaf(device, mg.float64),
+    "float16": lambda device: _leaf(device, mg.float16),
+    "int64": lambda device: mg.tensor([1, 2, 3, 4], device=device),
+    "bool": lambda device: mg.tensor([True, False, True, True], device=device),
+    "no axes": lambda device: mg.tensor(0.5, device=device, requires_grad=True),
+    "column": lambda device: mg.tensor([[0.5], [2.0]], device=device, requires_grad=True),
+}
+
+
+def _told(compute: Callable[..., Any], makers: tuple[Make, ...], device: str) -> dict[str, Any]:
+    """What a function makes of new operands: the result, how it is recorded, and the leaves' gradients."""
+    operands = [make(device) for make in makers]
+    out = compute(*operands)
+    told: dict[str, Any] = {"array": out.detach().cpu().numpy(), "dtype": out.dtype}
+    if out.requires_grad:
+        node = out.grad_fn
+        told["node"] = repr(node), [(n.name(), slot) for n, slot in node.next_functions]
+        told["edges"] = [(slot, shape, dtype) for _, slot, shape, dtype in node.edges]
+        told["kept"] = len(node.saved), len(node.versions), node.out is None
+        wanted: list[Any] = [o for o in operands if isinstance(o, mg.Tensor) and o.requires_grad]
+        for o in wanted:
+            o.retain_grad()
+        out.backward(mg.full_like(out, 3.0))
+        told["grads"] = [o.grad.cpu().numpy() for o in wanted]
+    return told
+
+
+def _assert_same(one: dict[str, Any], other: dict[str, Any]) -> None:
+    assert one.keys() == other.keys()
+    for key in one.keys() - {"array", "grads"}:
+        assert one[key] == other[key], key
+    np.testing.assert_array_equal(one["array"], other["array"])
+    for a, b in zip(one.get("grads", []), other.get("grads", []), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+@pytest.mark.parametrize("name", ["exp", "tanh", "square", "sqrt", "relu", "floor", "isnan"])
+def test_unary_is_apply(name: str, maker: str, device: str) -> None:
+    of: Op = getattr(elementwise, name)
+    makers = (MAKERS[maker],)
+    short = _told(lambda x: unary(of, x), makers, device)
+    _assert_same(short, _told(lambda x: apply(of, (x,)), makers, device))
+
+
+@pytest.mark.parametrize("second", [*MAKERS, "float", "int"])
+@pytest.mark.parametrize("first", ["leaf", "changed view", "constant", "parameter", "float64", "column"])
+@pytest.mark.parametrize("name", ["add", "mul", "div", "maximum", "lt"])
+def test_binary_is_apply(name: str, first: str, second: str, device: str) -> None:
+    of: Op = getattr(elementwise, name)
+    numbers: dict[str, Make] = {"float": lambda device: 1.5, "int": lambda device: 2}
+    makers = (MAKERS[first], numbers.get(second) or MAKERS[second])
+    short = _told(lambda a, b: binary(of, a, b), makers, device)
+    _assert_same(short, _told(lambda a, b: apply(of, (a, b)), makers, device))
+
+
+def test_an_op_with_a_kernel_or_a_view_goes_the_long_way(device: str) -> None:
+    x = _leaf(device)
+    assert not activation.gelu.direct and not shape.unsqueeze.direct and elementwise.mul.direct
+    view = binary(shape.unsqueeze, x, 0)
+    assert view._base is x
+    np.testing.assert_array_equal(view.detach().cpu().numpy(), [_VALUES])
+
+
+def test_errors_of_the_short_way_name_the_op_and_what_it_was_given() -> None:
+    with pytest.raises(RuntimeError, match=r"mul: .*\(given \(4,\) float32, \(3,\) float32\)"):
+        binary(elementwise.mul, mg.ones(4), mg.ones(3))
+    with pytest.raises(TypeError, match=r"argument 'input' .* must be Tensor, not list"):
+        unary(elementwise.exp, [1.0])
+
+
+def test_nothing_is_recorded_without_grad_mode() -> None:
+    x = _leaf("cpu")
+    with mg.no_grad():
+        assert unary(elementwise.exp, x).grad_fn is None
+        assert binary(elementwise.mul, x, 2.0).grad_fn is None
+
+
+def test_observers_are_shown_what_the_short_way_records() -> None:
+    seen: list[tuple[Any, ...]] = []
+    x, y = _leaf("cpu"), _leaf("cpu")
+    state.observers = (lambda *told: seen.append(told),)
+    try:
+        one, two = unary(elementwise.exp, x), binary(elementwise.mul, x, y)
+    finally:
+        state.observers = ()
+    assert [told[0] for told in seen] == [one.grad_fn, two.grad_fn]
+    assert [told[1] for told in seen] == [(x,), (x, y)]
+    assert seen[0][2] is one and seen[1][2] is two
+
+
+_CASES: dict[str, tuple[Callable[..., Any], int]] = {  # a function of tensors, and of how many
+    "mul": (lambda a, b: a * b, 2),
+    "mul by a number": (lambda a: a * 2.0, 1),
+    "div": (lambda a, b: a / b, 2),
+    "pow": (lambda a, b: a**b, 2),
+    "tanh": (lambda a: a.tanh(), 1),
+    "sum": (lambda a: a.sum(0), 1),
+    "var": (lambda a: a.var(), 1),
+    "matmul": (lambda a, b: a @ b, 2),
+    "cat": (lambda a, b: mg.cat((a, b, a)), 2),
+    "where": (lambda a, b: mg.where(a > 1, a, b), 2),
+    "index": (lambda a: a[mg.tensor([1, 1, 3])], 1),
+    "split": (lambda a: a.split(3)[1], 1),
+    "linear": (lambda a, b: apply(linear.linear, (a.reshape(2, 2), b.reshape(2, 2), None)), 2),
+}
+
+
+@pytest.mark.parametrize("case", _CASES)
+def test_the_rules_in_one_call_are_the_rules_one_by_one(case: str) -> None:
+    """``backward`` runs ``Plan.gradients``; ``grad``, which may have to leave rules out, ``Plan.rules``."""
+    compute, count = _CASES[case]
+    inputs: list[Any] = [mg.tensor(_VALUES[i:] + _VALUES[:i], dtype=mg.float64) for i in range(count)]
+    for x in inputs:
+        x.requires_grad_()
+    out = compute(*inputs)
+    seed = mg.full_like(out, 1.5)
+    one_by_one = grad(out, inputs, seed, retain_graph=True)
+    with_a_graph = grad(out, inputs, seed, retain_graph=True, create_graph=True)
+    out.backward(seed)
+    for x, alone, traced in zip(inputs, one_by_one, with_a_graph, strict=True):
+        np.testing.assert_array_equal(x.grad.numpy(), alone.numpy())
+        np.testing.assert_array_equal(x.grad.numpy(), traced.detach().numpy())
+
+
+def test_every_name_that_a_rule_may_use_is_found() -> None:
+    seen: list[Any] = []
+
+    def forward(x: Any, scale: Any, *rest: Any) -> Any:
+        return x * scale + sum(rest)
+
+    def of_rest(g: Any, out: Any, which: Any, shapes: Any, scale: Any) -> Any:
+        seen.append((out.tolist(), which, shapes, scale))
+        return g
+
+    scaled = Op(forward)
+    scaled.gradient(x=lambda g, shape, scale: g.reshape(shape) * scale, rest=of_rest)
+    leaves: list[Any] = [mg.tensor([n], requires_grad=True) for n in (1.0, 2.0, 3.0)]
+    x, first, second = leaves
+    out = scaled(x, 2.0, first, second)
+    out.backward(mg.tensor([1.0]))
+    assert seen == [([7.0], 0, [(1,), (1,)], 2.0), ([7.0], 1, [(1,), (1,)], 2.0)]
+    assert x.grad.tolist() == [2.0] and second.grad.tolist() == [1.0]
+
+
+def test_a_plan_is_made_once_for_each_mask_and_number_of_arguments() -> None:
+    concatenate = shape.concatenate
+    assert concatenate.plan(0b110, 3) is concatenate.plan(0b110, 3)
+    assert concatenate.plan(0b110, 3) is not concatenate.plan(0b110, 4)
+    assert concatenate.plan(0b110, 4).inputs == concatenate.plan(0b110, 3).inputs == (1, 2)
+    assert reduction.sum.plan(1, 3).gradients is not None

@@ -1,0 +1,48 @@
+"""Decoding with the cache, without, and on PyTorch gives the same tokens; other tokens are noticed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks import decoding
+from benchmarks.process import Differ
+
+GIVEN = {"work": "tiny", "batch": 3, "tokens": 5}
+
+
+def test_the_cache_changes_nothing() -> None:
+    found = {name: decoding.check(name, **GIVEN) for name in ("minigrad", "without cache")}
+    decoding.agree(found)
+    tokens = found["minigrad"]["greedy"]
+    assert [len(row) for row in tokens] == [5, 5, 5]  # no sentence has ended
+    assert len({token for row in tokens for token in row}) > 1
+
+
+@pytest.mark.parity
+def test_pytorch_decodes_the_same() -> None:
+    pytest.importorskip("torch")
+    decoding.agree({name: decoding.check(name, **GIVEN) for name in decoding.LIBRARIES})
+
+
+@pytest.mark.parametrize("way", [*decoding.WAYS, "logits"])
+def test_other_tokens_are_noticed(way: str) -> None:
+    first: dict[str, Any] = {"greedy": [[1, 2]], "beam": [[1, 2]], "logits": [2.0, 1.0, 1.0]}
+    other = {**first, way: [2.0, 1.0, 1.001] if way == "logits" else [[1, 3]]}
+    decoding.agree({"minigrad": first, "without cache": first, "torch": {"missing": "not installed"}})
+    with pytest.raises(Differ, match=way):
+        decoding.agree({"minigrad": first, "without cache": first, "torch": other})
+
+
+def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
+        if function.endswith("check"):
+            return {"greedy": [[1]], "beam": [[1]], "logits": [1.0, 1.0, 1.0]}
+        return dict.fromkeys(decoding.WAYS, {"minigrad": 10.0, "without cache": 40.0, "torch": 20.0}[library])
+
+    monkeypatch.setattr(decoding, "ask", answer)
+    written = decoding.table(rounds=1, seconds=1.0, work="tiny", tokens=10).written()
+    assert written[0] == ["greedy", "1", "1,000", "250", "500", "2.00", "1.5"]
+    assert written[1] == ["beam of 4", "1", "1,000", "250", "500", "2.00", "–"]
+    assert [row[1:3] for row in written[2:]] == [["32", "32,000"]] * 2

@@ -1,0 +1,64 @@
+"""Peers compute what minigrad computes, and what they lack is said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from benchmarks import libraries, steps
+from benchmarks.peers import AdamW
+from benchmarks.process import Missing
+from minigrad import Tensor, from_numpy, optim
+
+Answers = dict[str, list[dict[str, Any]]]
+
+
+@pytest.mark.parametrize("library", libraries.PEERS)
+def test_loss_and_gradients_are_ours(library: str) -> None:
+    module = libraries.PEERS[library]
+    pytest.importorskip(libraries.PACKAGES.get(module, module))
+    ours, theirs = steps.check("minigrad", "tiny-gpt"), libraries.check(library, "tiny-gpt")
+    for what in ("loss", "norm"):
+        steps.same(what, {"minigrad": ours[what], library: theirs[what]})
+    trained = libraries.train(library, "tiny-gpt", 0.001)
+    assert trained["loss"] == pytest.approx(ours["loss"], rel=1e-5)
+    assert len(trained["times"]) >= steps.LEAST
+
+
+def test_adamw_is_ours() -> None:
+    draw = np.random.default_rng(0)
+    first = [draw.standard_normal(shape) for shape in ((3, 4), (5,))]
+    parameters: list[Tensor] = [from_numpy(a.copy()).requires_grad_() for a in first]
+    ours = optim.AdamW(parameters, lr=1e-4, weight_decay=0.1)
+    loop = AdamW(first, 0.1)
+    for _ in range(5):
+        gradients = [draw.standard_normal(a.shape) for a in first]
+        for parameter, gradient in zip(parameters, gradients, strict=True):
+            parameter.grad = from_numpy(gradient)
+        ours.step()
+        loop.step(gradients)
+    for parameter, array in zip(parameters, first, strict=True):
+        np.testing.assert_allclose(parameter.detach().numpy(), array, rtol=1e-12)
+
+
+def test_a_peer_that_is_not_there_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(libraries.PEERS, "Nothing", "no_such_library")
+    with pytest.raises(Missing, match="not installed"):
+        libraries.check("Nothing", "tiny-gpt")
+
+
+def test_rows_say_what_is_missing_and_how_much_slower_the_others_are() -> None:
+    found: Answers = {
+        "minigrad": [{"times": [2.0, 2.0], "memory": 10.0}],
+        "torch": [{"missing": "not installed"}],
+        "MyGrad": [{"times": [60.0], "memory": 30.0}],
+    }
+    table = libraries.empty()
+    libraries.add(table, "a step", found)
+    assert table.written() == [
+        ["a step", "minigrad", "2.0", "–", "1.0", "10"],
+        ["a step", "PyTorch eager", "not installed", "–", "–", "–"],
+        ["a step", "MyGrad", "60.0", "–", "30.0", "30"],
+    ]

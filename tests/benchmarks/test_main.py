@@ -1,0 +1,74 @@
+"""The command: its options, what it prints, and that one part's failure leaves the others."""
+
+from __future__ import annotations
+
+import importlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.process import Differ
+from benchmarks.table import Table
+
+main: Any = importlib.import_module("benchmarks.__main__")
+
+
+@pytest.fixture(autouse=True)
+def parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    def works(given: Any) -> Table:
+        table = Table("Works", ("what", "ms"), ("", ".1f"))
+        table.add("one", 1.0)
+        return table
+
+    def fails(given: Any) -> Table:
+        raise Differ("the losses differ")
+
+    monkeypatch.setattr(main, "PARTS", {"fails": fails, "works": works})
+
+
+def test_a_part_that_fails_leaves_the_others(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["--json", str(tmp_path / "found.json")]) == 1
+    printed = capsys.readouterr()
+    assert "numpy" in printed.out.splitlines()[0]
+    assert "one   1.0" in printed.out
+    assert "fails: the losses differ" in printed.err
+    written = json.loads((tmp_path / "found.json").read_text(encoding="utf-8"))
+    assert [table["rows"] for table in written["tables"]] == [[{"what": "one", "ms": 1.0}]]
+
+
+def test_markdown(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main.main(["--only", "works", "--markdown"]) == 0
+    assert "| one | 1.0 |" in capsys.readouterr().out
+
+
+def test_without_pytorch_it_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(main.importlib.util, "find_spec", lambda name: None)
+    assert main.main(["--only", "works"]) == 0
+    assert "pip install torch" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "nothing"], "no part 'nothing'"),
+        (["--work", "nothing"], "invalid choice: 'nothing'"),
+        (["--rounds", "0"], "at least 1"),
+        (["--seconds", "nan"], "more than 0"),
+        (["--json", "no/such/folder/file"], "there is no folder"),
+    ],
+)
+def test_bad_arguments(arguments: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as stopped:
+        main.main(arguments)
+    assert stopped.value.code == 2
+    assert message in capsys.readouterr().err
+
+
+def test_quick() -> None:
+    given = main.parse(["--quick", "--only", "works", "--work", "small"])
+    assert (given.rounds, given.only, given.work) == (1, ["works"], ["small"])
+    assert given.seconds < main.parse([]).seconds

@@ -1,0 +1,52 @@
+"""Ops on tiny tensors: the same on both libraries, alone and in a chain."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks import overhead, steps
+from benchmarks.process import Differ
+
+
+@pytest.mark.parity
+def test_chains_are_pytorchs() -> None:
+    pytest.importorskip("torch")
+    ours, theirs = (overhead.check(library)["found"] for library in overhead.BOTH)
+    for op in overhead.OPS:
+        for a, b in zip(ours[op.name], theirs[op.name], strict=True):
+            steps.same(op.name, {"minigrad": a, "torch": b})
+
+
+def test_chains_stay_where_float32_is_exact() -> None:
+    for name, numbers in overhead.check("minigrad")["found"].items():
+        assert all(1e-60 < abs(number) < 1e6 for number in numbers), name  # squares of gradients among them
+
+
+def test_every_op_is_timed() -> None:
+    found = overhead.measure("minigrad", 1e-6)["found"]
+    assert list(found) == [op.name for op in overhead.OPS]
+    assert all(0 < time < 1e6 for times in found.values() for time in times)
+
+
+def test_a_call_is_counted_as_its_ops(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter(range(1000))
+    monkeypatch.setattr(overhead.time, "perf_counter", lambda: float(next(clock)))
+    assert overhead.per_op(lambda: None, ops=4, seconds=1e-9) == 1e6 / 100
+
+
+@pytest.mark.parametrize("wrong", [False, True])
+def test_table(wrong: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
+        ours = library == "minigrad"
+        numbers = [1.0, 1.0 + (wrong and ours)] if function.endswith("check") else [1.0 if ours else 2.0] * 3
+        return {"found": {op.name: numbers for op in overhead.OPS}}
+
+    monkeypatch.setattr(overhead, "ask", answer)
+    if wrong:
+        with pytest.raises(Differ, match="add on 8 elements"):
+            overhead.table(rounds=1, seconds=1.0)
+    else:
+        rows = overhead.table(rounds=1, seconds=1.0).written()
+        assert [row[1:] for row in rows] == [["1.00", "2.00", "0.50"] * 3] * len(overhead.OPS)

@@ -1,0 +1,60 @@
+"""Measurements in processes of their own, and what happens when they fail."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from benchmarks import child
+from benchmarks.process import Answer, Failed, Missing, alternate, ask, library_module, peak_mebibytes
+
+
+def test_ask() -> None:
+    found = ask("benchmarks.process:imported", "minigrad")
+    assert 5 < found["memory"] < 1000
+
+
+def test_memory_is_that_of_the_process_alone() -> None:
+    held = bytearray(300 * 2**20)  # Linux hands a parent's peak down to its children in ru_maxrss
+    held[:: 2**12] = b"x" * len(held[:: 2**12])
+    assert peak_mebibytes() > 300
+    assert ask("benchmarks.process:imported", "json")["memory"] < 200
+
+
+def test_a_library_that_is_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "torch.py").write_text('raise ModuleNotFoundError("none", name="torch")')
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert ask("benchmarks.steps:check", "torch", work="tiny") == {"missing": "not installed"}
+
+
+def test_a_library_that_lacks_something_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "half_installed.py").write_text("import no_such_module_as_this")
+    monkeypatch.syspath_prepend(str(tmp_path))
+    with pytest.raises(ModuleNotFoundError, match="no_such_module_as_this"):
+        library_module("half_installed")
+    with pytest.raises(Missing):
+        library_module("no_such_library")
+
+
+def test_an_error_is_shown() -> None:
+    with pytest.raises(Failed, match=r"(?s)steps:check of minigrad with .*KeyError: 'huge'"):
+        ask("benchmarks.steps:check", "minigrad", work="huge")
+
+
+def test_child_prints_its_answer_last(capsys: pytest.CaptureFixture[str]) -> None:
+    child.main("benchmarks.process:imported", "json", "{}")
+    assert json.loads(capsys.readouterr().out.splitlines()[-1])["memory"] > 0
+
+
+def test_turns_alternate_and_the_missing_is_asked_once() -> None:
+    asked = []
+
+    def measure(library: str) -> Answer:
+        asked.append(library)
+        return {"missing": "not installed"} if library == "c" else {}
+
+    found = alternate("abc", 3, measure, "test")
+    assert "".join(asked) == "abcbaab"
+    assert [len(found[name]) for name in "abc"] == [3, 3, 1]

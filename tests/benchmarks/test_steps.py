@@ -1,0 +1,83 @@
+"""The table of training steps: its figures, and that it is not made of steps that differ."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from benchmarks import floor, steps
+from benchmarks.process import Differ
+
+
+def answer(function: str, library: str, **arguments: Any) -> dict[str, Any]:
+    """What the processes would have said."""
+    match function.split(":")[1]:
+        case "check":
+            return {"loss": 3.0, "norm": 1.0}
+        case "train":
+            time = {"minigrad": 5.0, "torch": 10.0}[library]
+            return {"loss": 3.0, "times": [time, time, 100 * time], "memory": 10 * time}
+        case "measure":
+            return {"time": 2.0}
+    return {"memory": 20.0}
+
+
+def test_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steps, "ask", answer)
+    table = steps.table(["small"], rounds=2, seconds=1.0)
+    (row,) = table.written()
+    assert row[1:] == ["5.0", "10.0", "0.50", "0.50–0.50", "0.70", "2.0", "2.50", "50", "100", "0.50"]
+    assert "importing minigrad takes 20 MiB, importing PyTorch 20" in table.text()
+
+
+def test_table_without_pytorch(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = []
+
+    def without(function: str, library: str, **arguments: Any) -> dict[str, Any]:
+        asked.append(library)
+        return {"missing": "not installed"} if library == "torch" else answer(function, library)
+
+    monkeypatch.setattr(steps, "ask", without)
+    table = steps.table(["small"], rounds=3, seconds=1.0)
+    (row,) = table.written()
+    assert row[1:] == ["5.0", "–", "–", "–", "0.70", "2.0", "2.50", "50", "–", "–"]
+    assert "PyTorch is not installed" in table.text()
+    assert asked.count("torch") == 3  # the check, one round, what importing takes
+
+
+@pytest.mark.parametrize(("function", "what"), [("check", "norm"), ("check", "loss"), ("train", "loss")])
+def test_steps_that_differ_make_no_table(function: str, what: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    def other(name: str, library: str, **arguments: Any) -> dict[str, Any]:
+        found = answer(name, library)
+        if name.endswith(function) and library == "torch":
+            found[what] *= 1.05
+        return found
+
+    monkeypatch.setattr(steps, "ask", other)
+    with pytest.raises(Differ, match=f"small, .*{what}"):
+        steps.table(["small"], rounds=1, seconds=1.0)
+
+
+def test_a_nan_is_never_the_same() -> None:
+    with pytest.raises(Differ):
+        steps.same("loss", {"minigrad": float("nan"), "torch": float("nan")})
+
+
+def test_training_is_timed_and_learns() -> None:
+    found = steps.train("minigrad", "tiny", seconds=0.001)
+    assert len(found["times"]) == steps.LEAST
+    assert min(found["times"]) > 0
+    assert found["memory"] > 1
+    again = steps.train("minigrad", "tiny-gpt", seconds=0.001)
+    assert again["loss"] == pytest.approx(steps.check("minigrad", "tiny-gpt")["loss"], rel=1e-5)
+
+
+def test_floor_sums_over_all_products(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(floor, "best", lambda product: 1.0)
+    layer = 4 + 2  # of a decoder-only block: queries to values, two of attention, output; feed-forward
+    assert floor.measure("numpy", "tiny-gpt") == {"time": 3.0 * (2 * layer + 1)}
+
+
+def test_best_time_of_a_product() -> None:
+    assert 0 < floor.best((2, 3, 4, 5), seconds=0.001) < 1000

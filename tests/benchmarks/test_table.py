@@ -1,0 +1,60 @@
+"""Tables as text, Markdown and values."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.table import Table, ratio
+
+
+@pytest.fixture
+def table() -> Table:
+    found = Table("Times", ("step", "ms", "ratio"), ("", ".1f", ".2f"), notes=["a note"])
+    found.add("small", 1.25, 0.5)
+    found.add("a larger one", "not installed", None)
+    return found
+
+
+def test_text(table: Table) -> None:
+    assert table.text().splitlines() == [
+        "Times",
+        "----------------------------------",
+        "step                     ms  ratio",
+        "----------------------------------",
+        "small                   1.2   0.50",
+        "a larger one  not installed      –",
+        "  a note",
+    ]
+
+
+def test_markdown(table: Table) -> None:
+    assert table.markdown().splitlines() == [
+        "### Times",
+        "",
+        "| step | ms | ratio |",
+        "| --- | ---: | ---: |",
+        "| small | 1.2 | 0.50 |",
+        "| a larger one | not installed | – |",
+        "",
+        "a note",
+    ]
+
+
+def test_values_are_not_rounded(table: Table) -> None:
+    assert table.values()["rows"][0] == {"step": "small", "ms": 1.25, "ratio": 0.5}
+
+
+def test_a_row_of_another_length(table: Table) -> None:
+    with pytest.raises(ValueError, match="2 cells in a table of 3"):
+        table.add("small", 1.0)
+
+
+def test_two_columns_of_one_name() -> None:
+    with pytest.raises(ValueError, match="one heading"):
+        Table("Times", ("ms", "ms"), ("", ""))
+
+
+def test_ratio_of_what_is_there() -> None:
+    assert ratio(1.0, 2.0) == 0.5
+    assert ratio(None, 2.0) is None
+    assert ratio(1.0, None) is None

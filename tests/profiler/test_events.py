@@ -1,0 +1,340 @@
+"""What a profile writes down: which events, how they lie within each other, and what each is told."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from minigrad import nn
+from minigrad.nn import functional as F
+from minigrad.profiler import memory as memory_module
+from minigrad.profiler import profile, record_function
+from minigrad.utils.checkpoint import checkpoint
+from minigrad.utils.data import DataLoader, TensorDataset
+
+
+class Net(nn.Module):
+    """Two layers, the second within a block."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.first = nn.Linear(4, 8)
+        self.block = nn.Sequential(nn.ReLU(), nn.Linear(8, 2))
+
+    def forward(self, x: mg.Tensor) -> mg.Tensor:
+        """The block of the first layer."""
+        return self.block(self.first(x))
+
+
+def train(net: nn.Module, optimizer: Any, x: mg.Tensor) -> None:
+    """One step."""
+    optimizer.zero_grad()
+    with record_function("loss"):
+        loss = (net(x) * 2).sum()
+    loss.backward()
+    optimizer.step()
+
+
+def profiled(device: str = "cpu", **options: Any) -> profile:
+    """A profile of two steps."""
+    net = Net().to(device)
+    optimizer = mg.optim.Adam(net.parameters())
+    x = mg.randn(3, 4, device=device)
+    train(net, optimizer, x)
+    with profile(**options) as p:
+        for _ in range(2):
+            with record_function("step"):
+                train(net, optimizer, x)
+    return p
+
+
+def named(p: profile, name: str) -> list[Any]:
+    """The events of one name."""
+    return [event for event in p.events() if event.name == name]
+
+
+def path(event: Any) -> list[str]:
+    """The names of the events around one, the innermost first."""
+    found = []
+    while (event := event.cpu_parent) is not None:
+        found.append(event.name)
+    return found
+
+
+def below(event: Any) -> list[Any]:
+    """An event and all within it."""
+    return [event, *(found for child in event.cpu_children for found in below(child))]
+
+
+def test_steps_modules_ops_and_their_backward_are_there(device: str) -> None:
+    p = profiled(device)
+    counts = Counter(event.name for event in p.events())
+    expected = {"step": 2, "loss": 2, "Net": 2, "Net.first": 2, "Net.block": 2, "Net.block.1": 2, "relu": 2,
+                "linear": 4, "LinearBackward0": 4, "ReluBackward0": 2, "SumBackward0": 2, "MulBackward0": 2,
+                "backward": 2, "AccumulateGrad": 8, "Optimizer.step#Adam.step": 2,
+                "Optimizer.zero_grad#Adam.zero_grad": 2}  # fmt: skip
+    assert {name: counts[name] for name in expected} == expected
+
+
+def test_events_lie_within_each_other() -> None:
+    p = profiled()
+    assert path(named(p, "relu")[0]) == ["Net.block.0", "Net.block", "Net", "loss", "step"]
+    assert path(named(p, "mul")[0]) == ["loss", "step"]
+    assert path(named(p, "ReluBackward0")[0])[-2:] == ["backward", "step"]
+    assert path(named(p, "Optimizer.step#Adam.step")[1]) == ["step"]
+    for event in p.events():
+        assert event.start <= event.end
+        for child in event.cpu_children:
+            assert child.cpu_parent is event
+            assert event.start <= child.start and child.end <= event.end
+
+
+def test_self_times_add_up_to_the_step() -> None:
+    """To the nanosecond; and the profile's own figure, of another clock reading, holds all of it."""
+    p = profiled()
+    for step in named(p, "step"):
+        assert sum(event.self_duration for event in below(step)) == step.duration
+    whole = sum(event.self_duration for event in p.events())
+    assert whole == sum(event.duration for event in p.events() if event.cpu_parent is None)
+    assert p.key_averages().self_cpu_time_total == pytest.approx(p.events().total, rel=1e-12)
+    assert p.events().total <= p.by_module().profiled
+
+
+def test_backward_time_belongs_to_the_module_that_made_the_node() -> None:
+    p = profiled()
+    places = {(event.name, event.place) for event in p.events() if event.kind == "node"}
+    assert ("ReluBackward0", "Net.block.0") in places
+    assert ("LinearBackward0", "Net.first") in places
+    assert ("LinearBackward0", "Net.block.1") in places
+    assert ("MulBackward0", "[loss]") in places
+    assert {event.phase for event in p.events() if event.kind == "node"} == {"backward"}
+    assert {event.phase for event in named(p, "Optimizer.step#Adam.step")} == {"other"}
+    nodes = [event for event in p.events() if event.kind == "node"]
+    for event in nodes:
+        assert event.forward.phase == "forward" and event.forward.end <= event.start
+        assert event.sequence_nr == event.forward.sequence_nr >= 0
+    assert len({event.sequence_nr for event in nodes}) == len(nodes)
+
+
+def test_a_graph_from_before_the_profile_has_no_module() -> None:
+    x = mg.ones(3, requires_grad=True)
+    y = (x * 2).sum()
+    with profile() as p:
+        y.backward()
+    (event,) = named(p, "MulBackward0")
+    assert event.forward is None and event.place == "" and event.label == "mul"
+
+
+def test_bytes_are_those_of_results_that_are_no_views() -> None:
+    x = mg.ones(5, 4, requires_grad=True)
+    with profile() as p:
+        y = x.t().reshape(2, 10)[0] * 2
+        y.sum().backward()
+    (mul,) = [event for event in named(p, "mul") if event.phase == "forward"]
+    assert mul.bytes == 40
+    assert named(p, "transpose")[0].bytes == 0
+    assert named(p, "reshape")[0].bytes == 80  # a copy, as the columns do not lie in order
+    assert named(p, "MulBackward0")[0].bytes == 40
+    assert named(p, "TransposeBackward0")[0].bytes == 80
+
+
+def test_shapes_are_recorded_if_asked_for() -> None:
+    with profile(record_shapes=True) as p:
+        x = mg.ones(2, 3, requires_grad=True)
+        (x * 2.0).sum().backward()
+    assert named(p, "mul")[0].input_shapes == [[2, 3], []]
+    assert named(p, "MulBackward0")[0].input_shapes == [[2, 3]]
+    assert all(event.input_shapes == [] for event in profiled().events())
+
+
+@pytest.mark.parametrize("reader", ["malloc", "tracemalloc"])
+def test_memory_that_arrays_take_and_give_back(reader: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if reader == "tracemalloc":
+        monkeypatch.setattr(memory_module, "malloc_reader", lambda: None)
+    size = 1 << 23
+    with profile(profile_memory=True) as p:
+        x = mg.zeros(size // 4)
+        with record_function("kept"):
+            y = x + 1
+        with record_function("given back"):
+            x + 1
+        with record_function("freed"):
+            del y
+    room = size // 8
+    assert abs(named(p, "kept")[0].cpu_memory_usage - size) < room
+    assert abs(named(p, "add")[0].self_cpu_memory_usage - size) < room
+    assert abs(named(p, "kept")[0].self_cpu_memory_usage) < room
+    assert abs(named(p, "given back")[0].cpu_memory_usage) < room
+    assert abs(named(p, "freed")[0].cpu_memory_usage + size) < room
+    assert all(event.cpu_memory_usage == 0 for event in profiled().events())
+
+
+def test_stacks_name_the_lines_of_the_program() -> None:
+    p = profiled(with_stack=True)
+    relu = named(p, "relu")[0]
+    assert relu.stack[0].startswith(__file__) and relu.stack[0].endswith("forward")
+    assert any(line.endswith("train") for line in relu.stack)
+    assert not any("minigrad/nn" in line for line in relu.stack)
+    assert named(p, "ReluBackward0")[0].stack == relu.stack
+
+
+def test_flops_of_products() -> None:
+    with profile(with_flops=True) as p:
+        F.linear(mg.ones(5, 4), mg.ones(3, 4))
+        mg.ones(2, 3, 4) @ mg.ones(2, 4, 6)
+        F.conv1d(mg.ones(1, 2, 9), mg.ones(5, 2, 3))
+        mg.ones(7) * mg.ones(7)
+        mg.ones(7).exp()
+    found = {event.name: event.flops for event in p.events()}
+    assert found["linear"] == 2 * 5 * 4 * 3
+    assert found["matmul"] == 2 * 2 * 3 * 4 * 6
+    assert found["convolve"] == 2 * (5 * 7) * (2 * 3)
+    assert found["mul"] == 7 and found["exp"] == 0
+
+
+def test_modules_are_left_out_if_wanted() -> None:
+    p = profiled(with_modules=False)
+    assert not [event for event in p.events() if event.kind == "module"]
+    assert named(p, "relu")[0].place == "[loss]"
+
+
+def test_modules_are_named_by_the_outermost_that_is_called() -> None:
+    net, other, loose = Net(), Net(), nn.ReLU()
+
+    class Holder(nn.Module):
+        """Calls a layer that it has not registered, and one that it has twice."""
+
+        def __init__(self) -> None:
+            super().__init__()
+            self.one = self.two = nn.Tanh()
+
+        def forward(self, x: mg.Tensor) -> mg.Tensor:
+            """All of them."""
+            return loose(self.two(self.one(x)))
+
+    with profile() as p:
+        net(mg.ones(1, 4))
+        net.block(mg.ones(1, 8))
+        other(mg.ones(1, 4))
+        Holder()(mg.ones(1))
+    counts = Counter(event.name for event in p.events() if event.kind == "module")
+    assert counts["Net.block"] == 2 and counts["Net#2.block"] == 1
+    assert counts["Holder.one"] == 2 and counts["Holder.ReLU"] == 1
+
+
+def test_second_order_and_recomputation_are_in_their_modules() -> None:
+    net = Net()
+    x = mg.ones(3, 4, requires_grad=True)
+    with profile() as p:
+        (g,) = mg.autograd.grad(net(x).pow(2).sum(), x, create_graph=True)
+        g.sum().backward()
+        checkpoint(net.first, x, use_reentrant=False).sum().backward()
+    first = [event for event in p.events() if event.place == "Net.first"]
+    assert {event.phase for event in first} == {"forward", "backward"}
+    again = [event for event in first if event.kind == "module" and event.phase == "backward"]
+    assert len(again) == 1 and path(again[0])[-1] == "backward"
+    assert len(named(p, "grad")) >= 1
+    for root in (event for event in p.events() if event.cpu_parent is None):
+        assert sum(event.self_duration for event in below(root)) == root.duration
+
+
+def test_changes_in_place_and_functions_of_ones_own() -> None:
+    class Cube(mg.autograd.Function):
+        """x ** 3"""
+
+        @staticmethod
+        def forward(ctx: Any, x: mg.Tensor) -> mg.Tensor:
+            """The cube."""
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, g: mg.Tensor) -> mg.Tensor:  # type: ignore[override]
+            """Its slope."""
+            return 3 * ctx.saved_tensors[0] ** 2 * g
+
+    x = mg.ones(3, requires_grad=True)
+    with profile() as p:
+        y = Cube.apply(x)
+        y.add_(1)
+        y[0] = 5.0
+        y.sum().backward()
+    counts = Counter(event.name for event in p.events())
+    assert counts["Cube"] == counts["CubeBackward"] == counts["add_"] == counts["copy_"] == 1
+    assert named(p, "CubeBackward")[0].forward is named(p, "Cube")[0]
+    assert named(p, "add_")[0].cpu_children[0].name == "add"
+
+
+def test_batches_of_a_loader_are_timed_with_and_without_workers() -> None:
+    data = TensorDataset(mg.arange(6.0))
+    with profile() as p:
+        seen = [batch[0].tolist() for batch in DataLoader(data, batch_size=3)]
+        seen += [batch[0].tolist() for batch in DataLoader(data, batch_size=3, num_workers=1)]
+    assert seen == [[0, 1, 2], [3, 4, 5]] * 2
+    counts = Counter(event.name for event in p.events())
+    for kind in ("SingleProcess", "MultiProcessing"):  # and the call that finds the end
+        assert counts[f"enumerate(DataLoader)#_{kind}DataLoaderIter.__next__"] == 3
+
+
+def test_each_thread_has_its_own_events() -> None:
+    x = mg.ones(3)
+    begun, go = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with record_function("in a thread"):
+            x + 1
+            begun.set()
+            go.wait(10)
+            x - 1
+
+    thread = threading.Thread(target=work)
+    with profile() as p, record_function("in the program"):
+        thread.start()
+        begun.wait(10)
+        x * 2
+    go.set()
+    thread.join()
+    (mine,), (other,) = named(p, "in the program"), named(p, "in a thread")
+    assert mine.thread == threading.get_native_id() != other.thread
+    assert other.cpu_parent is None and [child.name for child in other.cpu_children] == ["add"]
+    assert [child.name for child in mine.cpu_children] == ["mul"]
+    assert not named(p, "sub"), "the profile had ended"
+    assert other.end >= other.start
+
+
+def test_an_error_closes_the_events_it_leaves() -> None:
+    with profile() as p:
+        with pytest.raises(RuntimeError, match="matmul"), record_function("bad"):
+            mg.ones(2, 3) @ mg.ones(2, 3)
+        mg.ones(2) + 1
+    assert path(named(p, "matmul")[0]) == ["bad"]
+    assert named(p, "add")[0].cpu_parent is None
+
+
+def test_marks_may_be_left_open_and_closed_late() -> None:
+    before, late = record_function("before"), record_function("late")
+    before.__enter__()
+    with profile() as p:
+        before.__exit__()
+        late.__enter__()
+        mg.ones(2) + 1
+    late.__exit__()
+    assert [event.name for event in p.events() if event.cpu_parent is None] == ["late"]
+    assert named(p, "late")[0].end > 0
+
+
+def test_a_mark_on_a_function_that_calls_itself() -> None:
+    @record_function("down")
+    def down(n: int) -> int:
+        return n and down(n - 1)
+
+    with profile() as p:
+        down(2)
+    assert [path(event) for event in named(p, "down")] == [[], ["down"], ["down", "down"]]
+    (average,) = p.key_averages()
+    assert average.count == 3
+    assert average.cpu_time_total == named(p, "down")[0].cpu_time_total  # the inner ones are within

@@ -1,0 +1,106 @@
+"""The same program under ``torch.profiler`` and under ours."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections import Counter
+from typing import Any
+
+import pytest
+
+import minigrad
+from minigrad import profiler as ours
+from tests.support.parity import torch
+
+pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")]
+STEPS = 3
+# Ops that PyTorch's gradient rules call as well (mul, pow) are counted by their backward nodes.
+COUNTED = ("randn", "relu", "linear", "add", "mean", "layer_norm", "stack", "scaled_dot_product_attention",
+           "AddBackward0", "MulBackward0", "PowBackward0", "MeanBackward0", "ReluBackward0", "AccumulateGrad",
+           "step", "Optimizer.step#Adam.step", "Optimizer.zero_grad#Adam.zero_grad",
+           "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")  # fmt: skip
+COLUMNS = ("Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "CPU Mem", "Self CPU Mem",
+           "# of Calls", "Total FLOPs", "Input Shapes")  # fmt: skip
+
+
+def program(lib: Any, **options: Any) -> Any:
+    """A few steps of training with the names of PyTorch, under the library's own profile."""
+    nn, data = lib.nn, lib.utils.data
+    net = nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.ReLU(), nn.Linear(8, 3))
+    optimizer = lib.optim.Adam(net.parameters())
+    loader = data.DataLoader(data.TensorDataset(lib.zeros(2 * STEPS, 4)), batch_size=2)
+    with lib.profiler.profile(activities=[lib.profiler.ProfilerActivity.CPU], **options) as p:
+        for (x,) in loader:
+            with lib.profiler.record_function("step"):
+                optimizer.zero_grad()
+                found = net(x + lib.randn(2, 4))
+                loss = nn.functional.cross_entropy(found, lib.tensor([0, 1])) + (found * found).pow(2).mean()
+                q = found.reshape(1, 1, 2, 3)
+                nn.functional.scaled_dot_product_attention(q, q, q)
+                loss.backward()
+                optimizer.step()
+    return p
+
+
+def counts(p: Any) -> Counter[str]:
+    """How often each op was called; PyTorch's names without the namespace."""
+    return Counter({average.key.rpartition("::")[2]: average.count for average in p.key_averages()})
+
+
+def head(p: Any, **groups: Any) -> list[str]:
+    """The columns of the table."""
+    line = p.key_averages(**groups).table().splitlines()[1]
+    return [text for text in re.split(r"\s{2,}", line.strip()) if text]
+
+
+def test_as_many_calls_as_in_pytorch() -> None:
+    found, expected = counts(program(minigrad)), counts(program(torch))
+    assert min(expected[name] for name in COUNTED) > 0
+    assert {name: found[name] for name in COUNTED} == {name: expected[name] for name in COUNTED}
+
+
+def test_columns_are_called_as_in_pytorch() -> None:
+    options = {"profile_memory": True, "record_shapes": True, "with_flops": True}
+    found = head(program(minigrad, **options), group_by_input_shape=True)
+    expected = head(program(torch, **options), group_by_input_shape=True)
+    assert set(COLUMNS) <= set(expected)
+    assert set(found) == {*expected, "Bytes"}
+
+
+@pytest.mark.parametrize("options", [
+    {"wait": 1, "warmup": 1, "active": 2},
+    {"wait": 1, "warmup": 1, "active": 1, "repeat": 2, "skip_first": 2},
+    {"wait": 2, "warmup": 1, "active": 1, "skip_first_wait": 1},
+])  # fmt: skip
+def test_schedules_do_the_same_in_each_step(options: dict[str, int]) -> None:
+    def rounds(lib: Any) -> tuple[list[str], list[dict[str, int]]]:
+        action = lib.profiler.schedule(**options)
+        traces: list[dict[str, int]] = []
+
+        def ready(p: Any) -> None:
+            found = counts(p)
+            traces.append({name: found[name] for name in ("ProfilerStep*", "add")})
+
+        x = lib.ones(2)
+        with lib.profiler.profile(activities=[lib.profiler.ProfilerActivity.CPU], schedule=action,
+                                  on_trace_ready=ready) as p:  # fmt: skip
+            for _ in range(10):
+                x + 1
+                p.step()
+        return [action(step).name for step in range(12)], traces
+
+    assert rounds(minigrad) == rounds(torch)
+
+
+def test_signatures_have_pytorchs_keywords() -> None:
+    pairs = [(ours.profile, torch.profiler.profile), (ours.schedule, torch.profiler.schedule),
+             (ours.tensorboard_trace_handler, torch.profiler.tensorboard_trace_handler),
+             (ours.profile.key_averages, torch.profiler.profile.key_averages),
+             (ours.averages.EventList.table, torch.autograd.profiler_util.EventList.table),
+             (minigrad.autograd.profiler.profile, torch.autograd.profiler.profile)]  # fmt: skip
+    for mine, theirs in pairs:
+        missing = set(inspect.signature(theirs).parameters) - set(inspect.signature(mine).parameters)
+        assert not missing, f"{theirs.__qualname__} takes {missing}"
+    assert {a.name for a in ours.ProfilerAction} <= {a.name for a in torch.profiler.ProfilerAction}
+    assert {a.name for a in ours.ProfilerActivity} <= set(dir(torch.profiler.ProfilerActivity))

@@ -1,0 +1,226 @@
+"""When a profile records: schedules, steps, what is called with a finished trace, and misuse."""
+
+from __future__ import annotations
+
+import gzip
+import json
+import re
+import warnings
+from pathlib import Path
+
+import pytest
+
+import minigrad as mg
+from minigrad import cuda
+from minigrad.profiler import (
+    ProfilerAction,
+    ProfilerActivity,
+    kineto_available,
+    profile,
+    schedule,
+    supported_activities,
+    tensorboard_trace_handler,
+)
+
+NONE, WARMUP, RECORD, SAVE = ProfilerAction
+
+
+@pytest.mark.parametrize(("options", "expected"), [
+    ({"wait": 1, "warmup": 1, "active": 2}, "NWRS" * 3),
+    ({"wait": 1, "warmup": 1, "active": 1, "repeat": 2}, "NWS" * 2 + "N" * 6),
+    ({"wait": 0, "warmup": 1, "active": 1, "skip_first": 3}, "NNN" + "WS" * 4),
+    ({"wait": 2, "warmup": 1, "active": 1, "skip_first_wait": 1}, "WS" + "NNWS" * 2),
+])  # fmt: skip
+def test_a_schedule_tells_what_to_do_in_each_step(options: dict[str, int], expected: str) -> None:
+    letters = {NONE: "N", WARMUP: "W", RECORD: "R", SAVE: "S"}
+    action = schedule(**options)
+    assert "".join(letters[action(step)] for step in range(len(expected))) == expected
+
+
+def test_a_schedule_that_makes_no_sense_is_refused() -> None:
+    for options in ({"wait": -1, "warmup": 1, "active": 1}, {"wait": 1, "warmup": 1, "active": 0}):
+        with pytest.raises(ValueError, match="active of at least 1; got wait="):
+            schedule(**options)
+    with pytest.warns(UserWarning, match="won't be using warmup"):
+        schedule(wait=1, warmup=0, active=1)
+    with pytest.raises(ValueError, match="a step's number"):
+        schedule(wait=1, warmup=1, active=1)(-1)
+
+
+def run(steps: int, **options: object) -> tuple[profile, list[list[str]]]:
+    """A profile of a program whose step i adds up i times; the names of each finished trace."""
+    traces: list[list[str]] = []
+
+    def ready(p: profile) -> None:
+        traces.append([event.name for event in p.events()])
+
+    x = mg.ones(3)
+    with profile(on_trace_ready=ready, **options) as p:  # type: ignore[arg-type]
+        for step in range(steps):
+            for _ in range(step):
+                x + 1
+            p.step()
+    return p, traces
+
+
+def test_a_schedule_is_followed() -> None:
+    _, traces = run(8, schedule=schedule(wait=1, warmup=1, active=2))
+    assert traces == [
+        ["ProfilerStep#2", "add", "add", "ProfilerStep#3", "add", "add", "add"],
+        ["ProfilerStep#6", *["add"] * 6, "ProfilerStep#7", *["add"] * 7],
+    ]
+
+
+def test_steps_are_one_row_of_the_table() -> None:
+    p, _ = run(4, schedule=schedule(wait=1, warmup=1, active=2))
+    counts = {average.key: average.count for average in p.key_averages()}
+    assert counts == {"ProfilerStep*": 2, "add": 5}
+
+
+def test_a_round_that_the_program_leaves_early_is_told_as_well() -> None:
+    p, traces = run(3, schedule=schedule(wait=0, warmup=2, active=5))
+    assert traces == [["ProfilerStep#2", "add", "add", "ProfilerStep#3"]]
+    assert p.step_num == 3
+    _, traces = run(1, schedule=schedule(wait=0, warmup=5, active=5))
+    assert traces == [], "a warm-up is nothing to tell of"
+
+
+def test_rounds_follow_each_other_without_a_gap() -> None:
+    _, traces = run(3, schedule=lambda step: SAVE)
+    assert traces == [["ProfilerStep#0"], ["ProfilerStep#1", "add"], ["ProfilerStep#2", "add", "add"],
+                      ["ProfilerStep#3"]]  # fmt: skip
+
+
+def test_earlier_rounds_are_kept_if_wanted() -> None:
+    _, traces = run(3, schedule=schedule(wait=0, warmup=1, active=1), acc_events=True)
+    assert traces[-1] == ["ProfilerStep#1", "add", "ProfilerStep#3"]
+    p, _ = run(3, schedule=schedule(wait=0, warmup=1, active=1), acc_events=True)
+    assert [event.id for event in p.events()] == [0, 1, 2]
+
+
+def test_without_a_schedule_all_is_one_trace_and_steps_are_counted() -> None:
+    p, traces = run(3)
+    assert traces == [["add"] * 3]
+    assert p.step_num == 3
+
+
+def test_a_schedule_that_forgets_to_save_is_told_of() -> None:
+    actions = [RECORD, NONE, NONE]
+    with pytest.warns(UserWarning, match="RECORD followed by NONE"):
+        _, traces = run(1, schedule=actions.__getitem__)
+    assert traces == []
+
+
+def test_a_handler_that_fails_ends_the_profile_in_order() -> None:
+    def ready(p: profile) -> None:
+        raise OSError("disk full")
+
+    with pytest.raises(OSError, match="disk full"), profile(on_trace_ready=ready) as p:
+        mg.ones(2) + 1
+    assert [average.key for average in p.key_averages()] == ["ones", "add"]
+    with profile():
+        pass
+
+
+def test_start_and_stop_by_hand_and_again() -> None:
+    p = profile()
+    p.start()
+    mg.ones(2) + 1
+    p.stop()
+    assert [event.name for event in p.events()] == ["ones", "add"]
+    with p:
+        mg.ones(2) * 2
+    assert [event.name for event in p.events()] == ["ones", "mul"]
+
+
+def test_questions_before_there_is_an_answer() -> None:
+    p = profile()
+    for ask in (p.events, p.key_averages, p.by_module, p.by_op, p.total_average):
+        with pytest.raises(RuntimeError, match="the profile has recorded nothing yet"):
+            ask()
+    with pytest.raises(RuntimeError, match="nothing yet"):
+        p.export_chrome_trace("trace.json")
+    with p, pytest.raises(RuntimeError, match=r"is still running: .*after the with block"):
+        p.key_averages()
+
+
+def test_misuse_is_told() -> None:
+    p = profile()
+    with pytest.raises(RuntimeError, match=r"this profile is not on: start\(\) it"):
+        p.stop()
+    with pytest.raises(RuntimeError, match=r"step\(\) belongs between start\(\) and stop\(\)"):
+        p.step()
+    with p, pytest.raises(RuntimeError, match="started already"):
+        p.start()
+    with pytest.raises(ValueError, match="activities is empty"):
+        profile(activities=[])
+
+
+def test_activities() -> None:
+    assert ProfilerActivity.CPU in supported_activities()
+    assert (ProfilerActivity.CUDA in supported_activities()) is cuda.is_available()
+    assert profile().activities == supported_activities()
+    assert kineto_available() is False
+    if not cuda.is_available():
+        for options in ({"activities": [ProfilerActivity.CPU, ProfilerActivity.CUDA]}, {"use_cuda": True}):
+            with pytest.warns(UserWarning, match="CUDA is not available, disabling CUDA profiling"):
+                assert profile(**options).activities == {ProfilerActivity.CPU}  # type: ignore[arg-type]
+
+
+def test_a_gpu_is_waited_for_at_each_event(monkeypatch: pytest.MonkeyPatch) -> None:
+    waits: list[int] = []
+    monkeypatch.setattr(cuda, "is_available", lambda: True)
+    monkeypatch.setattr(cuda, "synchronize", lambda: waits.append(1))
+    monkeypatch.setattr(cuda, "memory_allocated", lambda: 100 * len(waits))
+    x = mg.ones(2)
+    with profile(activities=[ProfilerActivity.CUDA], profile_memory=True) as p:
+        x + 1
+    assert len(waits) == 3  # around the op, and at the end
+    assert p.events()[0].cpu_memory_usage == 200
+    with profile(activities=[ProfilerActivity.CPU]) as p:
+        x + 1
+    assert len(waits) == 3
+
+
+@pytest.mark.cuda
+@pytest.mark.skipif(not cuda.is_available(), reason="no GPU")
+def test_times_on_a_gpu_are_those_of_the_work() -> None:
+    x = mg.randn(4096, 4096, device="cuda")
+    x @ x
+    with profile(profile_memory=True) as waited:
+        x @ x
+    with profile(activities=[ProfilerActivity.CPU]) as launched:
+        x @ x
+    cuda.synchronize()
+    assert waited.events()[0].cpu_time_total > launched.events()[0].cpu_time_total
+    assert waited.events()[0].cpu_memory_usage >= 4096 * 4096 * 4
+
+
+@pytest.mark.parametrize("zipped", [False, True])
+def test_traces_for_tensorboard(tmp_path: Path, zipped: bool) -> None:
+    folder = tmp_path / "runs" / "one"
+    handler = tensorboard_trace_handler(str(folder), "worker", use_gzip=zipped)
+    run_options = {"schedule": schedule(wait=0, warmup=1, active=1), "on_trace_ready": handler}
+    with profile(**run_options) as p:  # type: ignore[arg-type]
+        for _ in range(4):
+            mg.ones(2) + 1
+            p.step()
+    files = sorted(folder.iterdir())
+    pattern = rf"worker\.\d+\.pt\.trace\.json{re.escape('.gz') if zipped else ''}"
+    assert len(files) == 2 and all(re.fullmatch(pattern, file.name) for file in files)
+    data = gzip.decompress(files[0].read_bytes()) if zipped else files[0].read_bytes()
+    assert {event["name"] for event in json.loads(data)["traceEvents"]} >= {"add", "ProfilerStep#1"}
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(RuntimeError, match=r"Can't create directory: .*file"), profile(
+        on_trace_ready=tensorboard_trace_handler(str(tmp_path / "file" / "below"))
+    ):
+        pass
+
+
+def test_no_warning_without_a_reason() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        run(4, schedule=schedule(wait=1, warmup=1, active=1, repeat=1))

@@ -1,0 +1,230 @@
+"""The tables: by name, by module, by op."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from minigrad import nn
+from minigrad.profiler import profile, record_function
+from minigrad.profiler.averages import SORT_KEYS, EventList
+from minigrad.profiler.breakdown import Breakdown, Row
+from minigrad.profiler.table import format_bytes, format_count, format_share, format_table, format_time
+
+
+@pytest.fixture(scope="module")
+def finished() -> profile:
+    """A profile of a model of two levels, with everything recorded."""
+    inner = nn.Sequential(nn.ReLU(), nn.Linear(8, 8), nn.ReLU())
+    net = nn.Sequential(nn.Linear(4, 8), inner, nn.Linear(8, 2))
+    optimizer = mg.optim.SGD(net.parameters(), lr=0.1)
+    with profile(record_shapes=True, profile_memory=True, with_stack=True, with_flops=True) as p:
+        for size in (3, 5):
+            loss = net(mg.randn(size, 4)).pow(2).mean()
+            loss.backward()
+            optimizer.step()
+    return p
+
+
+def test_averages_add_up_what_has_one_name(finished: profile) -> None:
+    averages = {average.key: average for average in finished.key_averages()}
+    linear = [event for event in finished.events() if event.name == "linear"]
+    found = averages["linear"]
+    assert found.count == len(linear) == 6
+    assert found.cpu_time_total == pytest.approx(sum(event.cpu_time_total for event in linear), rel=1e-12)
+    assert found.self_cpu_time_total == pytest.approx(sum(e.self_cpu_time_total for e in linear), rel=1e-12)
+    assert found.cpu_time == found.cpu_time_total / 6
+    assert found.bytes == 4 * (3 + 5) * (8 + 8 + 2)
+    assert found.flops == 2 * (3 + 5) * (4 * 8 + 8 * 8 + 8 * 2)
+    assert averages["LinearBackward0"].phase == "backward"
+    assert averages["nn.Module: Sequential"].count == 4 and averages["nn.Module: Linear"].count == 6
+    assert sum(a.self_cpu_time_total for a in averages.values()) == pytest.approx(
+        finished.events().self_cpu_time_total, rel=1e-12
+    )
+
+
+def test_averages_by_shape_and_by_stack(finished: profile) -> None:
+    by_shape = [a for a in finished.key_averages(group_by_input_shape=True) if a.key == "linear"]
+    assert len(by_shape) == 6
+    assert [[3, 4], [8, 4], [8]] in [average.input_shapes for average in by_shape]
+    by_line = [a for a in finished.key_averages(group_by_stack_n=1) if a.key == "linear"]
+    assert len(by_line) == 1 and by_line[0].count == 6
+    assert len(by_line[0].stack) == 1 and by_line[0].stack[0].startswith(__file__)
+
+
+def test_the_total_is_the_sum_of_all_self_times(finished: profile) -> None:
+    total = finished.total_average()
+    assert total.count == len(finished.events())
+    assert total.self_cpu_time_total == pytest.approx(finished.events().self_cpu_time_total, rel=1e-12)
+    assert total.bytes == sum(event.bytes for event in finished.events())
+
+
+@pytest.mark.parametrize("key", SORT_KEYS)
+def test_a_table_is_sorted_by_what_is_wanted(finished: profile, key: str) -> None:
+    averages = finished.key_averages()
+    lines = averages.table(sort_by=key, row_limit=4).splitlines()[3:-2]
+    found = [next(a for a in averages if a.key == line.split("  ")[0]) for line in lines]
+    values = [getattr(average, key) for average in found]
+    assert len(values) == 4
+    assert values == sorted((getattr(average, key) for average in averages), reverse=True)[:4]
+
+
+def test_pytorchs_names_of_times_on_a_device_sort_by_the_time(finished: profile) -> None:
+    averages = finished.key_averages()
+    expected = averages.table(sort_by="self_cpu_time_total")
+    for name in ("self_cuda_time_total", "self_device_time_total"):
+        assert averages.table(sort_by=name) == expected
+    assert averages[0].device_time_total == averages[0].cpu_time_total
+    assert averages[0].cpu_time_total_str == format_time(averages[0].cpu_time_total)
+
+
+def test_columns_are_those_that_were_recorded(finished: profile) -> None:
+    head = finished.key_averages().table().splitlines()[1].split("  ")
+    head = [text.strip() for text in head if text.strip()]
+    assert head == ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "CPU Mem",
+                    "Self CPU Mem", "Bytes", "Total FLOPs", "# of Calls"]  # fmt: skip
+    every = finished.key_averages(group_by_input_shape=True, group_by_stack_n=2).table().splitlines()[1]
+    assert "Input Shapes" in every and "Source Location" in every
+    with profile() as p:
+        mg.ones(2)
+    assert "Mem" not in p.key_averages().table() and "FLOPs" not in p.key_averages().table()
+
+
+def test_a_table_takes_what_pytorchs_takes(finished: profile) -> None:
+    averages = finished.key_averages()
+    text = averages.table(row_limit=2, max_name_column_width=8, header="mine", time_unit="s")
+    lines = text.splitlines()
+    assert lines[0] == "mine" and len(lines) == 4 + 2 + 2
+    assert all(len(line.split("  ")[0]) <= 8 for line in lines[4:6])
+    assert "ms" not in text and "us" not in text
+    assert str(averages) == averages.table()
+    outer = finished.events().table(top_level_events_only=True, row_limit=-1).splitlines()[3:-2]
+    assert len(outer) == sum(event.cpu_parent is None for event in finished.events())
+
+
+def test_modules_add_up(finished: profile) -> None:
+    rows = {row.key: row for row in finished.by_module()}
+    top, inner = rows["Sequential"], rows["Sequential.1"]
+    assert top.calls == inner.calls == rows["Sequential.1.0"].calls == 2
+    assert [key.removeprefix("Sequential") for key in rows][:6] == ["", ".0", ".1", ".1.0", ".1.1", ".1.2"]
+    for column in ("forward", "backward", "total"):
+        own = [getattr(row, f"self_{column}") for key, row in rows.items() if key.startswith("Sequential")]
+        assert getattr(top, column) == pytest.approx(sum(own), rel=1e-12)
+        lower = sum(getattr(rows[f"Sequential.1.{i}"], column) for i in range(3))
+        assert getattr(inner, column) == pytest.approx(lower + getattr(inner, f"self_{column}"), rel=1e-12)
+    assert top.bytes > inner.bytes > rows["Sequential.1.0"].bytes > 0
+    whole = sum(row.self_total for row in rows.values())
+    assert whole == pytest.approx(finished.events().self_cpu_time_total, rel=1e-12)
+    step = rows["[Optimizer.step#SGD.step]"]
+    assert step.total > 0 and step.forward == step.backward == 0
+    assert rows["[no module]"].forward > 0 and rows["[no module]"].backward > 0
+
+
+def test_forward_time_of_a_module_is_that_of_its_calls(finished: profile) -> None:
+    calls = [e for e in finished.events() if e.name == "Sequential"]
+    top = next(row for row in finished.by_module() if row.key == "Sequential")
+    assert top.forward == pytest.approx(sum(call.cpu_time_total for call in calls), rel=1e-12)
+
+
+def test_modules_to_a_depth(finished: profile) -> None:
+    rows = {row.key: row for row in finished.by_module(depth=1)}
+    assert [key.removeprefix("Sequential") for key in rows if "[" not in key] == ["", ".0", ".1", ".2"]
+    assert rows["Sequential.1"].self_backward > 0
+    full = next(row for row in finished.by_module() if row.key == "Sequential.1")
+    assert rows["Sequential.1"].total == pytest.approx(full.total, rel=1e-12)
+    assert rows["Sequential.1"].calls == 2
+
+
+def test_a_module_that_is_called_after_what_it_holds() -> None:
+    """The sums do not depend on who comes first."""
+    net = nn.Sequential(nn.Sequential(nn.Linear(2, 2)))
+    seen: list[profile] = []
+
+    def step(number: int) -> Any:
+        return mg.profiler.ProfilerAction.RECORD_AND_SAVE
+
+    with profile(schedule=step, on_trace_ready=seen.append):
+        net(mg.ones(1, 2))
+    with profile() as p:
+        net(mg.ones(1, 2))
+        net[0](mg.ones(1, 2))
+    rows = {row.key: row for row in p.by_module()}
+    assert rows["Sequential.0"].calls == 2 and rows["Sequential"].calls == 1
+    assert rows["Sequential"].forward > rows["Sequential.0"].forward > rows["Sequential.0.0"].forward
+
+
+def test_ops_add_up_forward_and_backward(finished: profile) -> None:
+    rows = {row.key: row for row in finished.by_op()}
+    linear = rows["linear"]
+    events = [e for e in finished.events() if e.name in ("linear", "LinearBackward0")]
+    assert linear.calls == 6
+    assert linear.total == pytest.approx(sum(e.cpu_time_total for e in events), rel=1e-12)
+    assert linear.forward + linear.backward == pytest.approx(linear.total, rel=1e-12)
+    assert linear.bytes == sum(event.bytes for event in events)
+    assert [row.total for row in finished.by_op()] == sorted((r.total for r in rows.values()), reverse=True)
+    whole = sum(row.total for row in rows.values())
+    assert whole == pytest.approx(finished.events().self_cpu_time_total, rel=1e-12)
+
+
+def test_tables_of_modules_and_ops_are_sorted_and_cut(finished: profile) -> None:
+    modules = finished.by_module()
+    lines = modules.table(sort_by="self_backward", row_limit=2).splitlines()
+    best = sorted(modules, key=lambda row: row.self_backward, reverse=True)[:2]
+    assert [line.split("  ")[0] for line in lines[3:5]] == [row.key for row in best] and len(lines) == 7
+    assert "Kept" in lines[1] and "Self forward" in lines[1]
+    assert "Self forward" not in str(finished.by_op()).splitlines()[1]
+    assert str(modules) == modules.table()
+
+
+def test_the_text_of_a_breakdown() -> None:
+    rows = [Row("Net", 1, 3000.0, 1000.0, 0.0, 0.0, 3000.0, 1000.0, 4096), Row("Net.a", 2, self_total=2000.0)]
+    text = Breakdown("Module", rows, 4000.0, True, False).table(time_unit="ms", header="A net")
+    assert text == (
+        "A net\n"
+        "------  -----  -------  ------------  --------  -------------  -------  -------  -------\n"
+        "Module  Calls  Forward  Self forward  Backward  Self backward    Total  Total %    Bytes\n"
+        "------  -----  -------  ------------  --------  -------------  -------  -------  -------\n"
+        "Net         1  3.000ms       1.000ms        --             --  3.000ms  100.00%  4.00 KB\n"
+        "Net.a       2       --            --        --             --       --    0.00%      0 B\n"
+        "------  -----  -------  ------------  --------  -------------  -------  -------  -------\n"
+        "Time of all events: 3.000ms of the 4.000ms that the profile was on\n"
+    )
+
+
+def test_numbers_as_text() -> None:
+    assert [format_time(us) for us in (0.5, 1500, 2.5e6)] == ["0.500us", "1.500ms", "2.500s"]
+    assert format_time(1500, "us") == "1500.000us"
+    assert [format_bytes(n) for n in (0, -20, 1536)] == ["0 B", "-20 B", "1.50 KB"]
+    assert [format_bytes(n) for n in (3 << 20, -(1 << 30))] == ["3.00 MB", "-1.00 GB"]
+    assert [format_count(n) for n in (0, 12, 1_500_000)] == ["--", "12.000", "1.500 M"]
+    assert [format_share(1, 3), format_share(1, 0)] == ["33.33%", "--"]
+    assert format_table(["a"], []) == "-\na\n-\n-\n"
+
+
+def test_wrong_arguments_are_told(finished: profile) -> None:
+    for table in (finished.key_averages().table, finished.by_module().table, finished.by_op().table):
+        with pytest.raises(ValueError, match=r"sorted by 'speed': sort_by is one of .*total"):
+            table(sort_by="speed")
+        with pytest.raises(ValueError, match="time_unit must be 's', 'ms', 'us' or None, not 'h'"):
+            table(time_unit="h")
+    with pytest.raises(AttributeError, match="no attribute 'speed'"):
+        _ = finished.key_averages()[0].speed
+
+
+def test_a_profile_of_nothing() -> None:
+    with profile() as p:
+        pass
+    assert p.events() == [] and p.key_averages() == [] and p.by_module() == []
+    assert "Self CPU time total: 0.000us" in p.key_averages().table()
+    assert p.by_op().table().endswith("that the profile was on\n")
+    assert EventList().total_average().count == 0
+
+
+def test_what_lies_outside_of_modules_is_with_its_mark() -> None:
+    with profile() as p, record_function("data"):
+        mg.ones(3) + 1
+    (row,) = p.by_module()
+    assert row.key == "[data]" and row.forward == row.total > 0
+    assert {row.key for row in p.by_op()} == {"ones", "add", "[data]"}

@@ -1,0 +1,228 @@
+"""While no profile is on, nothing is in place; while one is, results are what they are without."""
+
+from __future__ import annotations
+
+import os
+import sys
+import warnings
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import nn
+from minigrad.autograd import function, tape, walk
+from minigrad.nn import functional as F
+from minigrad.nn.module import Module
+from minigrad.ops.op import Op
+from minigrad.optim.optimizer import Optimizer
+from minigrad.profiler import profile, record_function, watch
+from minigrad.utils.data.dataloader import _BaseDataLoaderIter
+
+
+def in_place() -> dict[str, Any]:
+    """Everything in the library that could be replaced: attributes of its modules and classes."""
+    found: dict[str, Any] = {}
+    for path, module in list(sys.modules.items()):
+        if path.partition(".")[0] == "minigrad":
+            found |= {f"{path}.{name}": value for name, value in vars(module).items() if callable(value)}
+    for owner in (Op, Module, walk._Walk, function.Function, Optimizer, _BaseDataLoaderIter):
+        found |= {f"{owner.__name__}.{name}": value for name, value in vars(owner).items()}
+    for kind in (Optimizer, *Optimizer.__subclasses__()):
+        if "step" in vars(kind):
+            found[f"{kind.__name__}.step.__wrapped__"] = vars(kind)["step"].__wrapped__
+    return found
+
+
+def changed(before: dict[str, Any]) -> list[str]:
+    """What is not as it was."""
+    now = in_place()
+    return [name for name, value in before.items() if now[name] is not value]
+
+
+@pytest.fixture
+def before() -> dict[str, Any]:
+    """What is in place without a profile, everything that one needs imported."""
+    with profile():
+        pass
+    return in_place()
+
+
+def test_all_is_put_back(before: dict[str, Any]) -> None:
+    with profile():
+        replaced = changed(before)
+        assert {"minigrad.autograd.tape.apply", "minigrad.tensor.apply", "minigrad.tensor.binary",
+                "Module.__call__", "Op.__call__", "_Walk.pass_on", "Function.apply", "minigrad.randn",
+                "Optimizer.step.__wrapped__", "Optimizer.zero_grad", "_BaseDataLoaderIter.__next__",
+                } <= set(replaced)  # fmt: skip
+    assert not changed(before)
+    assert watch.recording() is None
+
+
+def test_all_is_put_back_after_an_error(before: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match="mine"), profile():
+        raise ValueError("mine")
+    assert not changed(before)
+
+
+def test_all_is_put_back_where_it_cannot_begin(
+    before: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    p = profile()
+    with monkeypatch.context() as patch:
+        patch.delattr(walk._Walk, "pass_on")
+        with pytest.raises(KeyError, match="pass_on"):
+            p.start()
+        assert set(changed({k: v for k, v in before.items() if k != "_Walk.pass_on"})) == set()
+    with p:
+        mg.ones(2) + 1
+    assert [average.key for average in p.key_averages()] == ["ones", "add"]
+
+
+CALLS: dict[str, Any] = {
+    "add": [lambda x: x + x, lambda x: x + 1, lambda x: 1 + x, lambda x: mg.add(x, x), lambda x: x.add(2.0)],
+    "sub": [lambda x: x - 1, lambda x: 1 - x],
+    "mul": [lambda x: x * x, lambda x: 2 * x, lambda x: x.mul(x), lambda x: mg.mul(x, 3)],
+    "div": [lambda x: x / 2, lambda x: 1 / x, lambda x: x.double() / 2],
+    "pow": [lambda x: x**2, lambda x: 2.0**x, lambda x: mg.pow(x, 3)],
+    "neg": [lambda x: -x, lambda x: x.neg()],
+    "exp": [lambda x: x.exp(), mg.exp, lambda x: x.double().exp()],
+    "relu": [F.relu, nn.ReLU(), lambda x: x.relu()],
+    "matmul": [lambda x: x @ x, lambda x: mg.mm(x, x), lambda x: mg.matmul(x, x)],
+    "sum": [lambda x: x.sum(), lambda x: mg.sum(x, dim=0)],
+    "reshape": [lambda x: x.view(-1), lambda x: x.reshape(1, 4)],
+    "getitem": [lambda x: x[0]],
+    "softmax": [lambda x: x.softmax(-1), nn.Softmax(dim=1)],
+    "layer_norm": [nn.LayerNorm(2), lambda x: F.layer_norm(x, (2,), mg.ones(2))],
+    "linear": [nn.Linear(2, 3), lambda x: F.linear(x, x)],
+}
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+@pytest.mark.parametrize("name", CALLS)
+def test_no_way_leads_past_the_profile(name: str, wanted: bool) -> None:
+    """However an op is called, it has an event; and so has its turn in the backward."""
+    for call in CALLS[name]:
+        x = mg.full((2, 2), 0.5, requires_grad=wanted)
+        with profile() as p:
+            y = call(x)
+            if y.requires_grad:
+                y.sum().backward()
+        made = [event for event in p.events() if event.name == name and event.phase == "forward"]
+        assert made, f"{name} is not among {[event.name for event in p.events()]}"
+        nodes = [event for event in p.events() if event.kind == "node"]
+        assert bool(nodes) is y.requires_grad
+        assert all(event.forward.kind == "op" for event in nodes)
+        assert not nodes or any(event.forward is made[0] for event in nodes)
+
+
+def test_a_module_that_is_imported_meanwhile_keeps_nothing() -> None:
+    late = ModuleType("minigrad.late")
+    original = tape.apply
+    sys.modules["minigrad.late"] = late
+    try:
+        with profile():
+            late.apply = tape.apply  # type: ignore[attr-defined]  # from .autograd.tape import apply
+            assert late.apply is not original
+        assert late.apply is original
+    finally:
+        del sys.modules["minigrad.late"]
+
+
+def test_a_second_profile_is_refused_and_leaves_the_first_alone(before: dict[str, Any]) -> None:
+    second = profile()
+    with profile() as first:
+        with pytest.raises(RuntimeError, match="a profile is running already"):
+            second.start()
+        mg.ones(2) + 1
+    assert [average.key for average in first.key_averages()] == ["ones", "add"]
+    with second:
+        mg.ones(2) * 2
+    assert [average.key for average in second.key_averages()] == ["ones", "mul"]
+    assert not changed(before)
+
+
+def test_results_are_the_same_to_the_bit(device: str) -> None:
+    def train() -> list[Any]:
+        mg.manual_seed(3)
+        layers = [nn.Linear(4, 8), nn.LayerNorm(8), nn.Dropout(0.5), nn.GELU(), nn.Linear(8, 3)]
+        net = nn.Sequential(*layers).to(device)
+        optimizer = mg.optim.AdamW(net.parameters(), lr=0.1)
+        x, y = mg.randn(5, 4, device=device), mg.tensor([0, 1, 2, 0, 1], device=device)
+        for _ in range(3):
+            optimizer.zero_grad()
+            loss = F.cross_entropy(net(x), y)
+            loss.backward()
+            optimizer.step()
+        return [p.numpy(force=True) for p in (loss, *net.parameters())]
+
+    expected = train()
+    with profile(record_shapes=True, with_stack=True, with_flops=True, profile_memory=True):
+        found = train()
+    for a, b in zip(found, expected, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_hooks_and_schedules_of_an_optimizer_go_on() -> None:
+    w = nn.Parameter(mg.ones(2))
+
+    class Own(mg.optim.SGD):
+        """A step of its own, which calls that of its base."""
+
+        def step(self, closure: Any = None) -> Any:
+            """The base's."""
+            return super().step(closure)
+
+    for kind in (mg.optim.SGD, Own):
+        optimizer = kind([w], lr=0.1)
+        schedule = mg.optim.lr_scheduler.StepLR(optimizer, 1)
+        called: list[str] = []
+        optimizer.register_step_pre_hook(lambda *_, called=called: called.append("before"))
+        optimizer.register_step_post_hook(lambda *_, called=called: called.append("after"))
+        with profile() as p, warnings.catch_warnings():
+            warnings.simplefilter("error")
+            w.sum().backward()
+            optimizer.step()
+            schedule.step()
+        assert called == ["before", "after"]
+        assert sum(event.name == f"Optimizer.step#{kind.__name__}.step" for event in p.events()) == 1
+
+
+def test_a_look_does_not_compute_what_is_put_off() -> None:
+    """Large logits are computed when somebody looks at them (nn/functional/deferred.py): not the profile."""
+    x = mg.randn(1024, 8, requires_grad=True)
+    head = nn.Linear(8, 2048)
+
+    def logits() -> Any:
+        return head(x).reshape(4, 256, 2048)
+
+    without = type(logits())
+    with profile(record_shapes=True, with_flops=True, profile_memory=True) as p:
+        made = logits()
+        assert type(made) is without
+        mg.zeros_like(made)
+        loss = F.cross_entropy(made.reshape(1024, 2048), mg.zeros(1024, dtype=mg.int64))
+        loss.backward()
+    backward = [event for event in p.events() if event.kind == "node"]
+    assert backward and all(event.forward is not None for event in backward)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork")
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")
+def test_a_forked_child_is_not_watched() -> None:
+    original = tape.apply
+    with profile():
+        assert tape.apply is not original
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if tape.apply is original and watch.recording() is None else 1)
+        assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+        assert tape.apply is not original
+
+
+def test_marks_cost_no_event_without_a_profile() -> None:
+    with record_function("alone") as mark:
+        mg.ones(2) + 1
+    assert mark.name == "alone" and mark._open == []
