@@ -1,13 +1,15 @@
 """How many threads the BLAS under NumPy may use.
 
-Beside our own threads it must use one: OpenBLAS's threads go on looking for work for a tenth of a second after
-a product, and take the cores from ours. NumPy's wheels bring OpenBLAS, whose functions are found in the
+Beside our own threads it must use one: OpenBLAS's threads go on looking for work for a tenth of a second
+after a product, and take the cores from ours. NumPy's wheels bring OpenBLAS, whose functions are found in the
 libraries that NumPy has loaded. Under another BLAS nothing is found, and nothing is changed.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
+import threading
 from collections.abc import Callable
 
 import numpy as np
@@ -16,6 +18,9 @@ _NAMES = ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads",
           "openblas_{}_num_threads64_", "openblas_{}_num_threads")  # fmt: skip
 Calls = tuple[Callable[[], int], Callable[[int], object]]
 _found: Calls | tuple[()] | None = None
+_gate = threading.RLock()
+_inside = 0  # how many are in ``one_thread``, in all threads of the program
+_outside = 1  # OpenBLAS's number of threads when nobody is
 
 
 def calls() -> Calls | tuple[()]:
@@ -40,19 +45,49 @@ def _find() -> Calls | tuple[()]:
     return ()
 
 
-class one_thread:
-    """``with one_thread():`` products are computed by the thread that asks for them."""
+def set_num_threads(n: int) -> None:
+    """OpenBLAS's number of threads, from when nobody is in ``one_thread``."""
+    global _outside
+    with _gate:
+        if _inside:
+            _outside = n
+        elif known := calls():
+            known[1](n)
 
-    __slots__ = ("before", "put")
+
+class one_thread:
+    """``with one_thread():`` products are computed by the thread that asks for them.
+
+    OpenBLAS has one number for the whole program: it is put back when the last thread leaves.
+    """
+
+    __slots__ = ()
 
     def __enter__(self) -> None:
-        known = calls()
-        self.before = 1
-        if known:
-            self.before, self.put = known[0](), known[1]
-            if self.before != 1:
-                self.put(1)
+        global _inside, _outside
+        with _gate:
+            _inside += 1
+            if _inside == 1 and (known := calls()):
+                _outside = known[0]()
+                if _outside != 1:
+                    known[1](1)
 
     def __exit__(self, *exception: object) -> None:
-        if self.before != 1:
-            self.put(self.before)
+        global _inside
+        with _gate:
+            if _inside == 1 and _outside != 1 and (known := calls()):
+                known[1](_outside)
+            _inside = max(0, _inside - 1)  # 0 already after a fork in there
+
+
+def _alone() -> None:
+    """In a child process the threads that were in ``one_thread`` do not exist."""
+    global _gate, _inside
+    _gate = threading.RLock()
+    if _inside and _outside != 1 and (known := calls()):
+        known[1](_outside)
+    _inside = 0
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_alone)

@@ -5,14 +5,15 @@ and the cores work on different blocks. Blocks do not depend on the number of th
 computed by one thread alone, so results are equal to the bit whatever that number is.
 
 Two things decide the speed (docs/performance.md has the figures). Calls of NumPy must be long, or the threads
-wait for the GIL more than they work: so blocks are larger than a second-level cache. And each thread must have
-a core of its own: a thread that wakes is often put on the core of the one that woke it, and then both take
-turns; so the threads are bound to cores where the system can do that.
+wait for the GIL more than they work: so blocks are larger than a second-level cache. And each thread must
+have a core of its own: a thread that wakes is often put on the core of the one that woke it, and then both
+take turns; so the threads are bound to cores where the system can do that.
 """
 
 from __future__ import annotations
 
 import ctypes
+import math
 import os
 import threading
 from collections import deque
@@ -26,6 +27,8 @@ from . import blas
 
 BLOCK_BYTES = 4 << 20  # of all arrays that a block touches: a share of the third-level cache
 SERIAL_BYTES = 1 << 20  # below this a thread costs more than it gives
+HEAD_START = 6e-5  # seconds from calling a thread until it has begun, and a little more
+BYTES_A_SECOND, PRODUCTS_A_SECOND = 8e9, 5e10  # of one core, roughly
 WIDE = SERIAL_BYTES // 8  # elements of float32 from which on one pass over an array is worth sharing
 TINY_BYTES = 1 << 15  # below this OpenBLAS starts no threads
 
@@ -57,11 +60,10 @@ def set_num_threads(n: int) -> None:
     if n < 1:
         raise ValueError(f"set_num_threads expects a positive integer, not {n}")
     with _lock:
-        if _crew is not None:
-            _crew.dismiss()
-        _threads, _crew = int(n), None
-        if known := blas.calls():
-            known[1](int(n))
+        former, _threads, _crew = _crew, int(n), None
+    if former is not None:  # without the lock: who works in it may ask for helpers once more
+        former.dismiss()
+    blas.set_num_threads(int(n))
 
 
 def _cpus() -> list[int]:
@@ -90,7 +92,8 @@ class _Job:
                 work(*block)
         except BaseException as error:
             self.todo.clear()
-            self.errors.append(error)
+            if not self.errors:
+                self.errors.append(error)
 
     def help(self) -> None:
         """``take`` in another thread than the one that waits for the job."""
@@ -121,9 +124,13 @@ class _Crew:
         cpus = _cpus() if self.where and len(_cpus()) > count else []
         here = self.where() if self.where else -1
         self.spare = [cpu for cpu in cpus if cpu != here] + [here] * (here in cpus)
-        self.members = [_Member(self) for _ in range(count)]
-        for member in self.members:
-            self.place(member)
+        self.members: list[_Member] = []
+        while len(self.members) < count:
+            try:
+                self.members.append(_Member(self))
+            except RuntimeError:  # the system gives no more threads
+                break
+            self.place(self.members[-1])
 
     def place(self, member: _Member) -> None:
         """Bind a thread to a CPU that no other one of the crew has."""
@@ -141,17 +148,19 @@ class _Crew:
         """All blocks; each thread takes the next one when it is free."""
         job = self.job = _Job(work, blocks)
         here = self.where() if self.where else -1
-        for member in self.members[: len(blocks) - 1]:
-            if member.cpu == here:
-                self.place(member)
-            if member.go.locked():  # else it has been called before, and has not come yet
-                member.go.release()
-        job.take()
-        self.job = None
+        try:
+            for member in self.members[: len(blocks) - 1]:
+                if member.cpu == here:
+                    self.place(member)
+                if member.go.locked():  # else it has been called before, and has not come yet
+                    member.go.release()
+            job.take()
+        finally:
+            self.job = None
         for busy in job.taken_part:
             busy.acquire()
         if job.errors:
-            raise job.errors[0]
+            raise job.errors.pop()  # the job must not hold it: its traceback holds the job
 
     def dismiss(self) -> None:
         """Let the threads end."""
@@ -196,10 +205,10 @@ class _Member:
 
 def _helpers() -> _Crew:
     global _crew
-    with _lock:
-        if _crew is None:
-            _crew = _Crew(get_num_threads() - 1)
-        return _crew
+    if (crew := _crew) is None:
+        with _lock:
+            crew = _crew = _crew or _Crew(get_num_threads() - 1)
+    return crew
 
 
 def _forget_crew() -> None:
@@ -212,13 +221,32 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_crew)
 
 
+def shares(length: int, seconds: float) -> Blocks:
+    """Cut ``length`` into a (start, stop) for each thread.
+
+    The first is for the thread that calls, and longer than the others by what it does before they begin: it is
+    then the last to end. To wait for a thread costs it as much time as calling one.
+
+    Args:
+        seconds: what one thread would take for all, roughly.
+    """
+    threads = get_num_threads()
+    even = length / threads
+    first = min(length, math.ceil(even + min(even, length * HEAD_START / max(seconds, 1e-9) / threads)))
+    step = max(1, -(-(length - first) // max(1, threads - 1)))
+    return [(0, first), *((i, min(length, i + step)) for i in range(first, length, step))]
+
+
 def row_blocks(rows: int, row_bytes: int) -> Blocks:
     """Cut ``rows`` rows into (start, stop) blocks of at most about BLOCK_BYTES: one, or an even number."""
     if rows * row_bytes <= SERIAL_BYTES:
         return [(0, rows)] if rows else []
     count = -(-rows * row_bytes // BLOCK_BYTES)
     count += count % 2
-    step = max(1, -(-rows // max(1, count)))
+    step = max(1, -(-rows // count))
+    if count == 2 and step < rows:  # the calling thread begins sooner
+        first = step + min(rows - step - 1, int(HEAD_START * BYTES_A_SECOND / 2 / row_bytes))
+        return [(0, first), (first, rows)]
     return [(start, min(rows, start + step)) for start in range(0, rows, step)]
 
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from . import blas
 from .dtype import Array
-from .parallel import SERIAL_BYTES, each, get_num_threads
+from .parallel import BYTES_A_SECOND, PRODUCTS_A_SECOND, SERIAL_BYTES, each, get_num_threads, shares
 
 LARGE = 2_000_000  # multiplications: below this waking a thread takes longer than it saves
 SMALL = 1 << 18  # below this OpenBLAS wakes no threads
@@ -49,11 +49,6 @@ def _can_cut(a: Array, b: Array) -> bool:
     return fits and get_num_threads() > 1 and bool(blas.calls())
 
 
-def _parts(length: int) -> list[tuple[int, ...]]:
-    step = -(-length // get_num_threads())
-    return [(i, min(length, i + step)) for i in range(0, length, step)]
-
-
 def _cut(a: Array, b: Array, then: Callable[[Array], object] | None) -> Array:
     """A part of the longer side of the result for each thread."""
     out: Any = np.empty((a.shape[0], b.shape[1]), a.dtype)
@@ -67,7 +62,7 @@ def _cut(a: Array, b: Array, then: Callable[[Array], object] | None) -> Array:
         else:
             np.matmul(a, b[:, i:j], out=out[:, i:j])
 
-    each(work, _parts(out.shape[0 if by_rows else 1]))
+    each(work, shares(out.shape[0 if by_rows else 1], a.size * b.shape[1] / PRODUCTS_A_SECOND))
     return out
 
 
@@ -75,7 +70,8 @@ def _cut_batch(a: Array, b: Array) -> Array:
     """Some of a batch's products for each thread."""
     lead = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
     out: Any = np.empty((*lead, a.shape[-2], b.shape[-1]), a.dtype)
-    each(lambda i, j: np.matmul(a[i:j], b[i:j], out=out[i:j]), _parts(len(a)))
+    seconds = a.size * b.shape[-1] / PRODUCTS_A_SECOND
+    each(lambda i, j: np.matmul(a[i:j], b[i:j], out=out[i:j]), shares(len(a), seconds))
     return out
 
 
@@ -86,5 +82,6 @@ def column_sums(x: Array) -> Array:
         with blas.one_thread():
             return ones @ x
     out = np.empty(x.shape[1], x.dtype)
-    each(lambda i, j: np.matmul(ones, x[:, i:j], out=out[i:j]), _parts(x.shape[1]))
+    seconds = x.nbytes / BYTES_A_SECOND
+    each(lambda i, j: np.matmul(ones, x[:, i:j], out=out[i:j]), shares(x.shape[1], seconds))
     return out

@@ -10,7 +10,6 @@ import numpy as np
 from ..backend import of, products, xp
 from ..backend.dtype import Array
 from .op import op
-from .reduction import sum as sum_over
 from .reduction import sum_to
 from .shape import broadcast_to, reshape, transpose, tril, unsqueeze
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -190,7 +191,7 @@ def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
     return tuple(pieces)
 
 
-split.gradient(x=lambda g, dim: concatenate(dim, *g))
+split.gradient(x=lambda g, dim: _rejoined(g, dim, False))
 
 
 @op(view=True)
@@ -200,7 +201,37 @@ def unbind(x: Array, dim: int) -> tuple[Array, ...]:
     return tuple(x[(*lead, i, ...)] for i in range(x.shape[dim]))
 
 
-unbind.gradient(x=lambda g, dim: stack(dim, *g))
+unbind.gradient(x=lambda g, dim: _rejoined(g, dim, True))
+
+
+def _rejoined(pieces: tuple[Array, ...], dim: int, new_axis: bool) -> Array:
+    """Pieces as one array: ``stack`` along a new axis, or ``concatenate``. Where they lie side by side in one
+    memory already (attention makes its three gradients so), it is a view of that."""
+    first = pieces[0]
+    if type(first) is np.ndarray and len(pieces) > 1 and _alike(pieces):
+        at = dim % (first.ndim + new_axis)
+        places = [p.__array_interface__["data"][0] for p in pieces]
+        step = places[1] - places[0]
+        shape = list(first.shape)
+        strides = list(first.strides)
+        if new_axis:
+            shape.insert(at, len(pieces))
+            strides.insert(at, step)
+        else:
+            shape[at] *= len(pieces)
+        if all(b - a == step for a, b in pairwise(places)) and (new_axis or step == first.shape[at] * first.strides[at]):
+            whole = np.lib.stride_tricks.as_strided(first, shape, strides)
+            if whole.flags.c_contiguous:
+                return whole
+    return stack(dim, *pieces) if new_axis else concatenate(dim, *pieces)
+
+
+def _alike(pieces: tuple[Array, ...]) -> bool:
+    """Whether NumPy arrays are views of one memory, with the same shape and strides."""
+    a = pieces[0]
+    return a.base is not None and all(
+        p.base is a.base and p.shape == a.shape and p.strides == a.strides for p in pieces
+    )
 
 
 @op

@@ -14,6 +14,7 @@ from minigrad.ops.op import REGISTRY
 
 RTOL = {np.float64: 1e-11, np.float32: 2e-5}
 Arrays = Sequence[Any]
+CUT_BY_THREADS = ("linear", "linear_cross_entropy")  # their products: a part for each thread
 
 
 def normal(*shape: int, seed: int = 0) -> Any:
@@ -108,7 +109,7 @@ def _strided(a: Any) -> Any:
 
 
 def _check_threads(name: str, args: Arrays, differentiable: Sequence[int]) -> None:
-    """The same bits from one thread and from three."""
+    """The same bits from one thread and from three; the same but for rounding where products are cut."""
     needs = tuple(i in differentiable for i in range(len(args)))
     g = plain(name, args, differentiable)[2]
     before = parallel.get_num_threads()
@@ -121,4 +122,9 @@ def _check_threads(name: str, args: Arrays, differentiable: Sequence[int]) -> No
     finally:
         parallel.set_num_threads(before)
     for a, b in zip(*results, strict=True):
-        np.testing.assert_array_equal(a, b, err_msg="another number of threads gave other bits")
+        if name in CUT_BY_THREADS:
+            ulp = np.finfo(np.float64).eps
+            size = float(np.abs(a[np.isfinite(a)]).max(initial=0.1))
+            np.testing.assert_allclose(a, b, rtol=8 * ulp, atol=8 * ulp * size, err_msg="more than rounding")
+        else:
+            np.testing.assert_array_equal(a, b, err_msg="another number of threads gave other bits")

@@ -1,13 +1,12 @@
 """GELU in blocks, with products in place (``x ** 3`` would cost thirty times as much).
 
-Where a gradient is wanted the slope is made together with the result, while what both need is in cache, and kept
-for the backward pass, which is then one product.
+Where a gradient is wanted the slope is made together with the result, while what both need is in cache, and
+kept for the backward pass, which is then one product.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 
@@ -20,6 +19,9 @@ _BELL = 1 / math.sqrt(2 * math.pi)  # φ(0)
 
 
 def forward(needs: tuple[bool, ...], x: Array, approximate: str) -> tuple[Array, Array | None]:
+    if x.dtype == np.float16:  # its squares end at 255²
+        out, slope = forward(needs, x.astype(np.float32), approximate)
+        return out.astype(np.float16), None if slope is None else slope.astype(np.float16)
     flat = np.ascontiguousarray(x).reshape(-1)
     out, slope = np.empty_like(flat), np.empty_like(flat) if needs[0] else None
     run = _tanh if approximate == "tanh" else _exact

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtype import Array
-from ..parallel import over_rows
+from ..parallel import TINY_BYTES, over_rows
 from .rows import as_rows, column_sum, column_sums, row_dot, row_sum
 
 
@@ -13,21 +13,36 @@ def forward(
     needs: tuple[bool, ...], x: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, tuple[Array, Array]]:
     rows = as_rows(x, -1)
-    out, width = np.empty_like(rows), rows.shape[1]
+    out = np.empty_like(rows)
+    if 0 < rows.nbytes <= TINY_BYTES:
+        return out.reshape(x.shape), _normalise(rows, out, weight, bias, eps)
     mean, scale = np.empty(len(rows), x.dtype), np.empty(len(rows), x.dtype)
 
     def work(a: int, b: int) -> None:
-        mean[a:b] = row_sum(rows[a:b]) / width
-        block = np.subtract(rows[a:b], mean[a:b, None], out=out[a:b])
-        scale[a:b] = 1 / np.sqrt(row_dot(block, block) / width + eps)
-        block *= scale[a:b, None]
-        if weight is not None:
-            block *= weight
-        if bias is not None:
-            block += bias
+        mean[a:b], scale[a:b] = _normalise(rows[a:b], out[a:b], weight, bias, eps)
 
-    over_rows(work, len(rows), 2 * rows.itemsize * width)
+    over_rows(work, len(rows), 2 * rows.itemsize * rows.shape[1])
     return out.reshape(x.shape), (mean, scale)
+
+
+def _normalise(
+    rows: Array, out: Array, weight: Array | None, bias: Array | None, eps: float
+) -> tuple[Array, Array]:
+    """Write the result for these rows to ``out``; return the mean of each, and 1 / √(variance + eps)."""
+    width = rows.shape[1]
+    mean = row_sum(rows)
+    mean /= width
+    np.subtract(rows, mean[:, None], out=out)
+    scale = row_dot(out, out)
+    scale /= width
+    scale += eps
+    np.reciprocal(np.sqrt(scale, out=scale), out=scale)
+    out *= scale[:, None]
+    if weight is not None:
+        out *= weight
+    if bias is not None:
+        out += bias
+    return mean, scale
 
 
 def backward(

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from math import prod
-from operator import iadd
 
 import numpy as np
 
+from .. import blas
 from ..dtype import Array
-from ..parallel import each, get_num_threads
+from ..parallel import PRODUCTS_A_SECOND, Blocks, each, get_num_threads, shares
 from ..products import LARGE, matmul
 
 
@@ -30,7 +30,7 @@ def forward(
     needs: tuple[bool, ...], x: Array, weight: Array, bias: Array | None
 ) -> tuple[Array, None]:
     check(x, weight)
-    add = None if bias is None else lambda rows: iadd(rows, bias)
+    add = None if bias is None else lambda rows: np.add(rows, bias, out=rows)
     out = matmul(_rows(x), weight.T, add)
     return out.reshape(*x.shape[:-1], weight.shape[0]), None
 
@@ -63,12 +63,17 @@ def backward(
             else:
                 dbias[...] = slopes.sum(axis=0)
 
-    parts = get_num_threads() if rows.size * len(weight) >= LARGE else 1
-    sides = (len(rows), max(weight.shape), 1)
-    cuts = [(which, *part) for which in range(3) if needs[which] for part in _parts(sides[which], parts)]
+    size = rows.size * len(weight)
+    parts = get_num_threads() if size >= LARGE else 1
+    cuts: Blocks = [(which, *part) for which, length in enumerate((len(rows), max(weight.shape), 1))
+                    if needs[which] for part in _parts(length, parts)]  # fmt: skip
+    if not needs[2] and needs[1] and parts > 1:
+        ends = shares(max(weight.shape), size / PRODUCTS_A_SECOND)
+        cuts = [*(cut for cut in cuts if cut[0] != 1), *((1, *part) for part in ends)]
     if parts == 1:
-        for cut in cuts:
-            work(*cut)
+        with blas.one_thread():
+            for cut in cuts:
+                work(*cut)
     else:
         each(work, cuts)
     return None if dx is None else dx.reshape(x.shape), dweight, dbias

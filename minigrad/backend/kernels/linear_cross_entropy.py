@@ -7,13 +7,16 @@ are left out from the start.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..dtype import Array
-from ..parallel import BLOCK_BYTES, each, get_num_threads
-from .rows import column_sum, exp_rows, row_sum
+from ..parallel import BLOCK_BYTES, PRODUCTS_A_SECOND, each, shares
+from ..products import column_sums
+from .rows import exp_rows, row_sum
 
 CHUNK_BYTES = 20 << 20  # of logits at a time: they fit into a third-level cache
 LEAST_ROWS = 256  # at a time, as each chunk goes once through the whole weight
@@ -41,7 +44,7 @@ def forward(
         if dweight is not None:
             _add_product(logits.T, rows[some], dweight)
         if dbias is not None:
-            dbias += column_sum(logits)
+            dbias += column_sums(logits)
     if dx is not None and not whole:
         dx = _spread_rows(dx, counted, len(target))
     return np.asarray(losses.sum() * share, dtype=x.dtype), (dx, dweight, dbias)
@@ -65,15 +68,16 @@ def _chunk(
         few = max(1, BLOCK_BYTES // max(1, logits[:1].nbytes))
         for i in range(a, b, few):
             j = min(b, i + few)
-            losses[i:j] = _rows(logits[i:j], target[i:j], smoothing, share, slope, lambda: product(i, j))
+            losses[i:j] = _rows(logits[i:j], target[i:j], smoothing, share, slope,
+                                partial(product, i, j))  # fmt: skip
         if dx is not None:
             np.matmul(logits[a:b], weight, out=dx[a:b])
 
-    part = max(1, -(-len(x) // get_num_threads()))
-    each(work, [(a, min(len(x), a + part)) for a in range(0, len(x), part)])
+    each(work, shares(len(x), 3 * x.size * len(weight) / PRODUCTS_A_SECOND))
 
 
-def _rows(block: Array, target: Array, smoothing: float, share: float, slope: bool, again: Any) -> Array:
+def _rows(block: Array, target: Array, smoothing: float, share: float, slope: bool,
+          again: Callable[[], object]) -> Array:  # fmt: skip
     """The loss of each row; the logits become their gradient if ``slope``. ``again`` fills them once more."""
     at, classes = (np.arange(len(block)), target), block.shape[1]
     picked = block[at]
@@ -90,12 +94,11 @@ def _rows(block: Array, target: Array, smoothing: float, share: float, slope: bo
 
 def _add_product(a: Array, b: Array, out: Array) -> None:
     """out += a b, a part of the rows for each thread."""
-    part = max(1, -(-len(a) // get_num_threads()))
 
     def work(i: int, j: int) -> None:
         out[i:j] += a[i:j] @ b
 
-    each(work, [(i, min(len(a), i + part)) for i in range(0, len(a), part)])
+    each(work, shares(len(a), a.size * b.shape[1] / PRODUCTS_A_SECOND))
 
 
 def _spread_rows(rows: Array, places: Array, count: int) -> Array:

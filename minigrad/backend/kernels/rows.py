@@ -11,7 +11,7 @@ from ..dtype import Array
 from ..parallel import each, row_blocks
 
 _SHORT = 64  # below this a transposed copy is reduced faster than the rows themselves
-_LARGE = 80.0  # exp of this is still finite in float32, also summed over 10¹³ numbers
+_LARGE = 40.0  # exp of this leaves float32 room, upwards for sums, downwards for a gradient over them
 _SMALL = 1e-20  # a sum from which on what counts is far above float32's smallest numbers
 
 

@@ -1,19 +1,21 @@
-"""Attention in blocks of sentences or heads: a block's scores stay in cache from the first product to the last.
+"""Attention in blocks of sentences or heads: a block's scores stay in cache from first product to last.
 
-Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head. With a causal mask
-the queries are cut into parts of PART rows, each with the keys that it may see: nearly half of the work is
-never done. What is small, (T, D), is scaled or divided by sums, and not the (T, S) scores: the weights that
-are kept are exp(scores), and beside them the sum of each row.
+Shape letters: B batch, H heads, T and S target and source length, D and Dv width of a head. With a causal
+mask the queries are cut into parts of PART rows, each with the keys that it may see: nearly half of the work
+is never done. What is small, (T, D), is scaled or divided by sums, and not the (T, S) scores: the weights
+that are kept are exp(scores), and beside them the sum of each row.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from ..dtype import Array
 from ..parallel import BLOCK_BYTES, each
+from . import few_scores
 from .rows import exp_rows
 
 PART = 64  # queries
@@ -62,6 +64,9 @@ def forward(
 ) -> tuple[Array, Any]:  # fmt: skip
     batch, heads, length, _ = query.shape
     keys, width, dtype = key.shape[2], value.shape[3], query.dtype
+    few = 0 < batch * heads * length * keys <= few_scores.MOST
+    if few and keep is None and not is_causal and not any(needs):
+        return few_scores.forward(query, key, value, mask, scale), None
     added, parts = _additive(mask, dtype), _parts(length, keys, is_causal)
     later = np.triu(np.full((min(length, PART),) * 2, -np.inf, dtype), 1)
     # (B, T, H, Dv) in memory, as the layer that follows wants it; the result shows it as (B, H, T, Dv)
@@ -105,7 +110,7 @@ def backward(
     batch, heads, length, _ = query.shape
     keys, dtype = key.shape[2], query.dtype
     parts = _parts(length, keys, is_causal)
-    dquery, dkey, dvalue = (_like(x) for x in (query, key, value))
+    dquery, dkey, dvalue = _laid_like(query, key, value)
     dscores = np.zeros((batch, heads, length, keys), dtype) if needs[3] else None
     rest = dtype.type(1) if keep is None else _factor(dropout_p, dtype)
 
@@ -146,10 +151,37 @@ def _product(a: Array, b: Array, out: Array, first: bool) -> None:
         out += a @ b
 
 
-def _like(x: Array) -> Array:
-    """An empty (B, H, T, D) that lies in memory as (B, T, H, D): the way back is then a view."""
-    batch, heads, length, width = x.shape
-    return np.empty((batch, length, heads, width), x.dtype).transpose(0, 2, 1, 3)
+def _laid_like(query: Array, key: Array, value: Array) -> list[Array]:
+    """Empty arrays of the shapes of the three, side by side in one memory where these are (slices of one
+    projection): the way back through the slices is then a view."""
+    for together in ((query, key, value), (key, value)):
+        if _side_by_side(together):
+            found = _packed(together)
+            return found if len(found) == 3 else [*_packed((query,)), *found]
+    return [_packed((x,))[0] for x in (query, key, value)]
+
+
+def _side_by_side(xs: tuple[Array, ...]) -> bool:
+    """Whether (B, H, T, D) arrays are neighbouring slices of one (B, T, n, H, D), or (T, B, n, H, D)."""
+    first = xs[0]
+    _, heads, _, width = first.shape
+    size = first.itemsize
+    if first.base is None or (first.strides[1], first.strides[3]) != (width * size, size):
+        return False
+    if any(x.base is not first.base or x.shape != first.shape or x.strides != first.strides for x in xs):
+        return False
+    places = [x.__array_interface__["data"][0] for x in xs]
+    return all(b - a == heads * width * size for a, b in pairwise(places))
+
+
+def _packed(xs: tuple[Array, ...]) -> list[Array]:
+    """Empty arrays like (B, H, T, D) ones, in one memory of (B, T, n, H, D), or (T, B, n, H, D)."""
+    batch, heads, length, width = xs[0].shape
+    by_batch = xs[0].strides[0] >= xs[0].strides[2]
+    lead = (batch, length) if by_batch else (length, batch)
+    memory = np.empty((*lead, len(xs), heads, width), xs[0].dtype)
+    axes = (0, 2, 1, 3) if by_batch else (1, 2, 0, 3)
+    return [memory[:, :, i].transpose(axes) for i in range(len(xs))]
 
 
 def _sum_to(slope: Array | None, mask: Array | None) -> Array | None:

@@ -1,0 +1,114 @@
+"""Products of matrices on all cores: the same as NumPy's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.backend import blas, parallel, products
+
+SHAPES: list[tuple[tuple[int, ...], tuple[int, ...]]] = [
+    ((1, 1), (1, 1)),
+    ((5, 3), (3, 7)),
+    ((64, 9), (9, 2)),
+    ((2, 9), (9, 64)),
+    ((0, 3), (3, 4)),
+    ((4, 0), (0, 3)),
+    ((4, 3), (3,)),
+    ((3,), (3, 4)),
+    ((3,), (3,)),
+    ((5, 2, 3), (5, 3, 4)),
+    ((1, 2, 3), (5, 3, 4)),
+    ((5, 1, 2, 3), (5, 4, 3, 2)),
+    ((5, 2, 3), (3, 4)),
+    ((2, 3), (5, 3, 4)),
+]
+
+
+@pytest.fixture(autouse=True)
+def three_threads(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Three threads, and no product too small to be shared."""
+    before = parallel.get_num_threads()
+    parallel.set_num_threads(3)
+    monkeypatch.setattr(products, "SMALL", 0)
+    monkeypatch.setattr(products, "LARGE", 0)
+    monkeypatch.setattr(products, "SERIAL_BYTES", 0)
+    monkeypatch.setattr(parallel, "SERIAL_BYTES", 0)
+    yield
+    parallel.set_num_threads(before)
+
+
+def numbers(shape: tuple[int, ...], dtype: Any = np.float64, seed: int = 0) -> Any:
+    return (8 * np.random.default_rng(seed).standard_normal(shape)).astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16, np.int64, np.complex128])
+@pytest.mark.parametrize(("left", "right"), SHAPES, ids=str)
+def test_matmul(left: tuple[int, ...], right: tuple[int, ...], dtype: Any) -> None:
+    a, b = numbers(left, dtype), numbers(right, dtype, seed=1)
+    found, expected = products.matmul(a, b), a @ b
+    assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
+    np.testing.assert_allclose(found, expected, rtol=np.finfo(dtype).eps * 16 if dtype != np.int64 else 0,
+                               atol=np.finfo(dtype).eps * 1e4 if dtype != np.int64 else 0)  # fmt: skip
+
+
+@pytest.mark.parametrize("shapes", [((6, 5), (5, 9)), ((9, 5), (5, 6)), ((4, 6, 5), (4, 5, 9))], ids=str)
+def test_any_layout(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
+    def layouts(x: Any) -> list[Any]:
+        wide = np.repeat(x, 2, axis=-1)[..., ::2]
+        return [x, np.array(x.T, order="C").T, wide, x[..., ::-1, :], np.broadcast_to(x[:1], x.shape)]
+
+    for a in layouts(numbers(shapes[0])):
+        for b in layouts(numbers(shapes[1], seed=1)):
+            np.testing.assert_allclose(products.matmul(a, b), np.array(a) @ np.array(b), rtol=1e-12, atol=1e-12)
+
+
+def test_two_dtypes() -> None:
+    a, b = numbers((6, 5), np.float32), numbers((5, 7), np.float64)
+    found = products.matmul(a, b)
+    assert found.dtype == np.float64
+    np.testing.assert_allclose(found, a.astype(np.float64) @ b, rtol=1e-12)
+
+
+@pytest.mark.parametrize("large", [0, 1 << 60])
+@pytest.mark.parametrize("shape", [(1, 3), (2, 3), (5, 3), (100, 3)], ids=str)
+def test_then_is_done_once_with_each_row(shape: tuple[int, int], large: int, monkeypatch: Any) -> None:
+    monkeypatch.setattr(products, "LARGE", large)
+    a, b = numbers(shape), numbers((3, 40), seed=1)
+    found = products.matmul(a, b, lambda rows: np.add(rows, 1.0, out=rows))
+    np.testing.assert_allclose(found, a @ b + 1, rtol=1e-12)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("shape", [(1, 1), (2, 5), (100, 9), (3, 64), (5, 1)], ids=str)
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
+def test_column_sums(shape: tuple[int, int], dtype: Any, threads: int) -> None:
+    parallel.set_num_threads(threads)
+    for x in (numbers(shape, dtype), numbers(shape[::-1], dtype).T, numbers((2 * shape[0], shape[1]), dtype)[::2]):
+        found = products.column_sums(x)
+        assert (found.dtype, found.shape) == (dtype, shape[1:])
+        scale = np.abs(x.astype(np.float64)).sum()
+        eps = float(np.finfo(dtype).eps)
+        np.testing.assert_allclose(found, x.astype(np.float64).sum(axis=0), rtol=0, atol=2 * eps * scale)
+
+
+@pytest.mark.parametrize("shape", [(0, 4), (4, 0), (0, 0)], ids=str)
+def test_sums_over_nothing(shape: tuple[int, int]) -> None:
+    np.testing.assert_array_equal(products.column_sums(np.ones(shape)), np.zeros(shape[1]))
+
+
+def test_the_same_bits_each_time() -> None:
+    a, b = numbers((300, 70), np.float32), numbers((70, 90), np.float32, seed=1)
+    first = products.matmul(a, b).tobytes()
+    assert all(products.matmul(a, b).tobytes() == first for _ in range(20))
+
+
+def test_without_openblas_numpy_does_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another BLAS has threads that cannot be told to rest: cutting would only add to them."""
+    monkeypatch.setattr(blas, "_found", ())
+    monkeypatch.setattr(products, "each", None)  # not to be called
+    a, b = numbers((6, 5)), numbers((5, 7), seed=1)
+    np.testing.assert_array_equal(products.matmul(a, b), a @ b)
