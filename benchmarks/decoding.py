@@ -86,9 +86,8 @@ def ours(work: Work, batch: int, tokens: int, cached: bool) -> dict[str, Callabl
 
     @minigrad.no_grad()
     def forced() -> Array:
-        memory, mask = model.encode(given)
-        caches = model.new_caches() if cached else None
-        steps = [model.next_logits(fixed[:, : i + 1], memory, mask, caches) for i in range(tokens)]
+        decoder = model.begin(given, cached)
+        steps = [decoder.next_logits(fixed[:, : i + 1]) for i in range(tokens)]
         return minigrad.stack(steps).numpy()
 
     return {

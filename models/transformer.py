@@ -6,7 +6,6 @@ D model width (d_model), H heads, V vocabulary. A token mask is True at tokens a
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +13,8 @@ from typing import Any
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
+
+from .decoding import Cached, Plain
 
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3  # the first four entries of every vocabulary
 
@@ -64,19 +65,13 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(config.d_model, config.d_model)
         self.output = nn.Linear(config.d_model, config.d_model)
 
-    def forward(
-        self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False, cache: Cache | None = None
-    ) -> Tensor:
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         """Queries from ``x`` (B, T, D), keys and values from ``memory`` (B, S, D) -> (B, T, D).
 
-        The mask (B, 1, 1, S) is True where attention is allowed. A cache holds keys and values of tokens
-        that were decoded before; those of ``memory`` are then added to it.
+        The mask (B, 1, 1, S) is True where attention is allowed.
         """
         q = self.split(self.query(x))  # (B, H, T, D/H)
-        if cache is None:
-            k, v = self.split(self.key(memory)), self.split(self.value(memory))  # (B, H, S, D/H)
-        else:
-            k, v = cache.extend(lambda: (self.split(self.key(memory)), self.split(self.value(memory))))
+        k, v = self.split(self.key(memory)), self.split(self.value(memory))  # (B, H, S, D/H)
         heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)  # equation 1
         b, _, t, _ = heads.shape
         return self.output(heads.transpose(1, 2).reshape(b, t, -1))  # (B, H, T, D/H) -> (B, T, D)
@@ -140,38 +135,11 @@ class DecoderLayer(nn.Module):
         self.self_residual, self.cross_residual = Residual(config), Residual(config)
         self.feed_forward_residual = Residual(config)
 
-    def forward(self, x: Tensor, memory: Tensor, mask: Tensor, cache: LayerCache | None = None) -> Tensor:
-        """x (B, T, D), memory (B, S, D) -> (B, T, D); with a cache, x holds the new tokens alone."""
-        own, cross = cache if cache else (None, None)
-        # a single new token may see everything before it: only whole targets need the causal mask
-        x = self.self_residual(x, lambda y: self.self_attention(y, y, None, causal=cache is None, cache=own))
-        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, mask, cache=cross))
+    def forward(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """x (B, T, D), memory (B, S, D) -> (B, T, D)"""
+        x = self.self_residual(x, lambda y: self.self_attention(y, y, None, causal=True))
+        x = self.cross_residual(x, lambda y: self.cross_attention(y, memory, mask))
         return self.feed_forward_residual(x, self.feed_forward)
-
-
-class Cache:
-    """The keys and values of one attention, (B, H, S, D/H) each, so that no token is projected twice."""
-
-    def __init__(self, grows: bool) -> None:
-        self.grows = grows  # self-attention's memory grows with each token, cross-attention's is the source
-        self.held: tuple[Tensor, Tensor] | None = None
-
-    def extend(self, project: Callable[[], tuple[Tensor, Tensor]]) -> tuple[Tensor, Tensor]:
-        """What is held, with the new tokens' keys and values added."""
-        if self.held is None:
-            self.held = project()
-        elif self.grows:
-            k, v = project()
-            self.held = mg.cat((self.held[0], k), 2), mg.cat((self.held[1], v), 2)
-        return self.held
-
-    def reorder(self, rows: Tensor) -> None:
-        """Keep the rows of the batch that ``rows`` names, in that order (beam search)."""
-        if self.held is not None:
-            self.held = self.held[0][rows], self.held[1][rows]
-
-
-LayerCache = tuple[Cache, Cache]
 
 
 class Transformer(nn.Module):
@@ -214,18 +182,11 @@ class Transformer(nn.Module):
             x = layer(x, mask)
         return self.encoder_norm(x), mask
 
-    def decode(
-        self,
-        target: Tensor,
-        memory: Tensor,
-        mask: Tensor,
-        caches: list[LayerCache] | None = None,
-        start: int = 0,
-    ) -> Tensor:
-        """Target tokens (B, T) that begin at position ``start`` -> states (B, T, D)."""
-        x = self.embed(target, start)
-        for i, layer in enumerate(self.decoder):
-            x = layer(x, memory, mask, caches[i] if caches else None)
+    def decode(self, target: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """Target tokens (B, T) -> states (B, T, D)."""
+        x = self.embed(target)
+        for layer in self.decoder:
+            x = layer(x, memory, mask)
         return self.decoder_norm(x)
 
     def forward(self, source: Tensor, target: Tensor) -> Tensor:
@@ -245,28 +206,23 @@ class Transformer(nn.Module):
 
     # Decoding -----------------------------------------------------------------------------------------------
 
-    def new_caches(self) -> list[LayerCache]:
-        """Empty caches: for each decoder layer, those of its self- and its cross-attention."""
-        return [(Cache(grows=True), Cache(grows=False)) for _ in self.decoder]
+    def begin(self, source: Tensor, cached: bool, width: int = 1) -> Plain | Cached:
+        """What gives the logits after ``width`` beginnings of each sentence's translation, step by step.
 
-    def next_logits(
-        self, tokens: Tensor, memory: Tensor, mask: Tensor, caches: list[LayerCache] | None
-    ) -> Tensor:
-        """Logits (B, V) after the tokens so far (B, T); with caches, only the last token is computed."""
-        start = tokens.shape[1] - 1 if caches else 0
-        states = self.decode(tokens[:, start:], memory, mask, caches, start)
-        return F.linear(states[:, -1], self.embedding.weight)
+        In training dropout is drawn for whole sentences, and so nothing is cached.
+        """
+        way = Cached if cached and not self.training else Plain
+        return way(self, *self.encode(source), width)
 
     def generate(
         self, source: Tensor, limit: int, choose: Callable[[Tensor], Tensor], cached: bool
     ) -> Tensor:
         """Add the token that ``choose`` takes from the logits (B, V), until all sentences have ended."""
-        memory, mask = self.encode(source)
-        caches = self.new_caches() if cached else None
+        decoder = self.begin(source, cached)
         tokens = mg.full((source.shape[0], 1), BOS, device=source.device)
         ended = tokens[:, 0] == EOS
         for _ in range(min(limit, self.config.positions - 1)):
-            chosen = choose(self.next_logits(tokens, memory, mask, caches)).masked_fill(ended, PAD)
+            chosen = choose(decoder.next_logits(tokens)).masked_fill(ended, PAD)
             tokens = mg.cat((tokens, chosen[:, None]), 1)
             ended = ended | (chosen == EOS)
             if bool(ended.all()):
@@ -314,16 +270,13 @@ class Transformer(nn.Module):
         source (B, S) -> the best tokens of each sentence (B, T), padded after EOS.
         """
         batch = source.shape[0]
-        memory, mask = self.encode(source)
-        each = mg.arange(batch, device=source.device).repeat_interleave(width)  # W rows a sentence: (B·W,)
-        memory, mask = memory[each], mask[each]
-        caches = self.new_caches() if cached else None
+        decoder = self.begin(source, cached, width)
         tokens = mg.full((batch * width, 1), BOS, device=source.device)
         scores = mg.full((batch, width), float("-inf"), device=source.device)
         scores[:, 0] = 0.0  # all rows of a sentence are equal at first: only one may be followed
         finished: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
         for length in range(1, min(limit, self.config.positions - 1) + 1):
-            logits = self.next_logits(tokens, memory, mask, caches)
+            logits = decoder.next_logits(tokens)
             log_p = logits.log_softmax(-1).view(batch, width, -1) + scores[:, :, None]  # (B, W, V)
             vocabulary = log_p.shape[-1]
             # 2W candidates: even if W of them end here, W remain to be followed
@@ -335,8 +288,7 @@ class Transformer(nn.Module):
             scores = mg.tensor(kept, device=source.device)
             order = mg.tensor(rows, device=source.device)
             tokens = mg.cat((tokens[order], mg.tensor(chosen, device=source.device)[:, None]), 1)
-            for cache in itertools.chain.from_iterable(caches or []):
-                cache.reorder(order)
+            decoder.reorder(order)
             if all(len(f) >= width for f in finished):
                 break
         for sentence, row in enumerate(tokens[::width].tolist()):

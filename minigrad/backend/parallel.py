@@ -224,8 +224,8 @@ if hasattr(os, "register_at_fork"):
 def shares(length: int, seconds: float) -> Blocks:
     """Cut ``length`` into a (start, stop) for each thread.
 
-    The first is for the thread that calls, and longer than the others by what it does before they begin: it is
-    then the last to end. To wait for a thread costs it as much time as calling one.
+    The first is for the thread that calls, and longer than the others by what it does before they begin: it
+    is then the last to end. To wait for a thread costs it as much time as calling one.
 
     Args:
         seconds: what one thread would take for all, roughly.

@@ -7,7 +7,6 @@ large products are cut here, a part for each of our threads.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -17,27 +16,26 @@ from . import blas
 from .dtype import Array
 from .parallel import BYTES_A_SECOND, PRODUCTS_A_SECOND, SERIAL_BYTES, each, get_num_threads, shares
 
-LARGE = 2_000_000  # multiplications: below this waking a thread takes longer than it saves
+LARGE = 8_000_000  # multiplications: below this waking a thread takes longer than it saves
 SMALL = 1 << 18  # below this OpenBLAS wakes no threads
 
 
-def matmul(a: Array, b: Array, then: Callable[[Array], object] | None = None) -> Array:
-    """a b, matrices in the last two axes.
+def matmul(a: Array, b: Array, bias: Array | None = None) -> Array:
+    """a b (+ bias), matrices in the last two axes.
 
     Args:
-        then: of two matrices: done with rows of the result (in place) as soon as they are there, while they
-            are in cache.
+        bias: of two matrices: added to each row of the result while that is in cache.
     """
     size = a.size * b.shape[-1]
     if size < SMALL or type(a) is not np.ndarray:
         out = a @ b
     elif size >= LARGE and _can_cut(a, b):
-        return _cut(a, b, then) if a.ndim == 2 else _cut_batch(a, b)
+        return _cut(a, b, bias) if a.ndim == 2 else _cut_batch(a, b)
     else:
         with blas.one_thread():
             out = a @ b
-    if then is not None:
-        then(out)
+    if bias is not None:
+        out += bias
     return out
 
 
@@ -49,20 +47,21 @@ def _can_cut(a: Array, b: Array) -> bool:
     return fits and get_num_threads() > 1 and bool(blas.calls())
 
 
-def _cut(a: Array, b: Array, then: Callable[[Array], object] | None) -> Array:
-    """A part of the longer side of the result for each thread."""
+def _cut(a: Array, b: Array, bias: Array | None) -> Array:
+    """A part of the longer side of the result for each thread: the operand that all of them read, and that
+    BLAS puts in order for each, is then the smaller one."""
     out: Any = np.empty((a.shape[0], b.shape[1]), a.dtype)
-    by_rows = then is not None or a.shape[0] >= b.shape[1]
+    by_rows = a.shape[0] >= b.shape[1]
+    if bias is not None:  # of length 1 too
+        bias = np.broadcast_to(bias, (1, b.shape[1]))[0]
 
     def work(i: int, j: int) -> None:
-        if by_rows:
-            np.matmul(a[i:j], b, out=out[i:j])
-            if then is not None:
-                then(out[i:j])
-        else:
-            np.matmul(a, b[:, i:j], out=out[:, i:j])
+        part = out[i:j] if by_rows else out[:, i:j]
+        np.matmul(a[i:j] if by_rows else a, b if by_rows else b[:, i:j], out=part)
+        if bias is not None:
+            part += bias if by_rows else bias[i:j]
 
-    each(work, shares(out.shape[0 if by_rows else 1], a.size * b.shape[1] / PRODUCTS_A_SECOND))
+    each(work, shares(max(out.shape), a.size * b.shape[1] / PRODUCTS_A_SECOND))
     return out
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -292,7 +293,7 @@ def tanh(x: Array) -> Array:
     return xp(x).tanh(x)
 
 
-tanh.gradient(x=lambda g, out: g * (1 - out * out))
+tanh.gradient(x=lambda g, out: g - g * out * out)
 
 
 @op(promote="float")
@@ -391,20 +392,31 @@ erfinv.gradient(x=lambda g, out: g * (exp(out * out) * (math.sqrt(math.pi) / 2))
 @op
 def relu(x: Array) -> Array:
     """max(x, 0); the gradient at 0 is 0"""
-    if x.size >= WIDE and type(x) is np.ndarray:
-        zero = x.dtype.type(0)
-        return spread(lambda block, out: np.maximum(block, zero, out=out), x)
-    return xp(x).maximum(x, 0)
+    if type(x) is not np.ndarray:
+        return xp(x).maximum(x, 0)
+    zero = _ZEROS.get(x.dtype, 0)
+    return spread(partial(_maximum, zero), x) if x.size >= WIDE else np.maximum(x, zero)
 
 
 relu.gradient(x=lambda g, out: _where_positive(g, out))
+_ZEROS = {np.dtype(kind): np.zeros((), kind) for kind in ("f4", "f8")}  # as operands cheaper than a Python 0
+
+
+def _maximum(zero: Array, block: Array, out: Array) -> None:
+    np.maximum(block, zero, out=out)
 
 
 def _where_positive(g: Array, out: Array) -> Array:
     """g where out > 0, else 0."""
-    if type(g) is np.ndarray and g.size >= WIDE and g.shape == out.shape:
-        return spread(lambda g, o, out: np.multiply(g, o > 0, out=out), g, out)
-    return g * (out > 0)
+    if type(g) is not np.ndarray:
+        return g * (out > 0)
+    if g.size >= WIDE and g.shape == out.shape:
+        return spread(_times_positive, g, out)
+    return g * (out > _ZEROS.get(out.dtype, 0))
+
+
+def _times_positive(g: Array, block: Array, out: Array) -> None:
+    np.multiply(g, block > 0, out=out)
 
 
 @op(promote="float")

@@ -28,7 +28,7 @@ def matmul(a: Array, b: Array) -> Array:
             f"the last axis of the first ({inner}) must equal the "
             f"{'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
         )
-    if b.ndim == 2 and a.ndim >= 2 and a.size:  # one large product instead of many small ones
+    if b.ndim == 2 and a.ndim > 2 and a.size:  # one large product instead of many small ones
         return products.matmul(a.reshape(-1, inner), b).reshape(*a.shape[:-1], b.shape[1])
     return products.matmul(a, b)
 

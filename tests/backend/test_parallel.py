@@ -2,17 +2,27 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+import time
+import weakref
+from collections.abc import Callable, Iterator
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
 import minigrad
 from minigrad.backend import parallel
+from tests.support import training
+
+ROOT = Path(__file__).parents[2]
+TWO = [(0,), (1,)]  # blocks
 
 
 @pytest.fixture(autouse=True)
@@ -21,6 +31,30 @@ def threads() -> Iterator[None]:
     minigrad.set_num_threads(4)
     yield
     parallel.set_num_threads(before)
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait, not for long, for what other threads will do soon."""
+    for _ in range(1000):
+        if condition():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it has not come to that")
+
+
+def members() -> list[threading.Thread]:
+    return [t for t in threading.enumerate() if t.name == "minigrad"]
+
+
+def in_two_threads(work: Callable[[int], object]) -> None:
+    """``work(0)`` and ``work(1)``, in two threads: neither goes on before the other is there."""
+    both = threading.Barrier(2)
+
+    def wait_and_work(i: int) -> None:
+        both.wait(10)
+        work(i)
+
+    parallel.each(wait_and_work, TWO)
 
 
 @pytest.mark.parametrize(
@@ -104,3 +138,359 @@ def test_a_forked_child_starts_threads_of_its_own() -> None:
         "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0\n"
     )
     subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 4, 7])
+@pytest.mark.parametrize("length", [0, 1, 2, 3, 5, 8, 100, 1001])
+@pytest.mark.parametrize("seconds", [0.0, 1e-9, 1e-4, 1.0])
+def test_shares_cover_a_length(length: int, threads: int, seconds: float) -> None:
+    parallel.set_num_threads(threads)
+    blocks = parallel.shares(length, seconds)
+    assert blocks[0][0] == 0
+    assert blocks[-1][1] == length
+    assert all(a[1] == b[0] for a, b in pairwise(blocks))
+    assert len(blocks) <= threads
+    assert all(i < j for i, j in blocks) or not length
+
+
+@pytest.mark.parametrize("rows", [1, 2, 3, 5, 100, 1001])
+@pytest.mark.parametrize("row_bytes", [1, 1 << 10, 1 << 19, 3 << 20, 1 << 30])
+def test_blocks_cover_the_rows(rows: int, row_bytes: int) -> None:
+    blocks = parallel.row_blocks(rows, row_bytes)
+    assert blocks[0][0] == 0
+    assert blocks[-1][1] == rows
+    assert all(a[1] == b[0] and a[0] < a[1] for a, b in pairwise(blocks))
+    several = {j - i for i, j in blocks[:-1]}
+    assert len(several) <= 1, "rows.column_sums finds a block's number by dividing by the first one's length"
+
+
+def test_a_thread_that_comes_late_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system may be busy: the thread that calls then does all the work, and the late one does nothing."""
+    help_out, may_come = parallel._Job.help, threading.Event()
+    called, came, done = [], [], []
+
+    def late(job: Any) -> None:
+        called.append(job)
+        may_come.wait(20)
+        help_out(job)
+        came.append(job)
+
+    def work(i: int) -> None:
+        if i == 0:
+            until(lambda: bool(called))
+        done.append((i, threading.current_thread().name))
+
+    monkeypatch.setattr(parallel._Job, "help", late)
+    parallel.each(work, [(i,) for i in range(20)])
+    assert not came
+    may_come.set()
+    until(lambda: len(came) == len(called))
+    assert done == [(i, threading.current_thread().name) for i in range(20)]
+
+
+def test_numpys_error_state_is_the_callers() -> None:
+    seen: dict[int, str] = {}
+    for asked in ("raise", "ignore"):
+        with np.errstate(divide=asked):  # type: ignore[call-overload]
+            in_two_threads(lambda i: seen.update({i: np.geterr()["divide"]}))
+        assert seen == {0: asked, 1: asked}
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError):
+        parallel.over_rows(lambda a, b: np.ones(b - a) / np.zeros(b - a), 1000, 1 << 14)
+
+
+@pytest.mark.parametrize("error", [ZeroDivisionError, KeyboardInterrupt, SystemExit])
+@pytest.mark.parametrize("where", ["the thread that calls", "the other thread", "both"])
+def test_an_error_in_either_thread(error: type[BaseException], where: str) -> None:
+    caller, finished = threading.current_thread(), []
+
+    def work(i: int) -> None:
+        if where == "both" or (threading.current_thread() is caller) == (where == "the thread that calls"):
+            raise error
+        time.sleep(0.05)
+        finished.append(i)
+
+    with pytest.raises(error):
+        in_two_threads(work)
+    assert len(finished) == (where != "both"), "who is at work is waited for"
+    seen: list[int] = []
+    in_two_threads(seen.append)
+    assert sorted(seen) == [0, 1]
+
+
+def test_blocks_after_an_error_are_left_alone() -> None:
+    done: list[int] = []
+
+    def work(i: int) -> None:
+        done.append(i)
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        parallel.each(work, [(i,) for i in range(1000)])
+    assert len(done) <= 4
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_nobody_holds_the_arrays_afterwards(fails: bool) -> None:
+    """Neither threads that wait for more, nor an error that has been dealt with; nothing is left to the
+    garbage collector."""
+
+    def use(array: Any) -> None:
+        def work(i: int) -> None:
+            array[i] += 1
+            if fails:
+                raise ZeroDivisionError
+
+        if not fails:
+            in_two_threads(work)
+            return
+        with pytest.raises(ZeroDivisionError):
+            in_two_threads(work)
+
+    gc.collect()
+    gc.disable()
+    try:
+        array = np.zeros(4)
+        alive = weakref.ref(array)
+        use(array)
+        assert (array[:2] == 1).all()
+        del array
+        until(lambda: alive() is None)
+    finally:
+        gc.enable()
+
+
+def test_several_threads_of_the_program_at_once() -> None:
+    """One has the crew, the others do their work themselves; all of it is right."""
+    wrong: list[int] = []
+
+    def run(number: int) -> None:
+        for _ in range(30):
+            out = np.zeros(1000)
+            parallel.over_rows(lambda a, b, out=out: np.add(out[a:b], number, out=out[a:b]), 1000, 1 << 14)
+            if not (out == number).all():
+                wrong.append(number)
+
+    callers = [threading.Thread(target=run, args=(i,)) for i in range(1, 6)]
+    for t in callers:
+        t.start()
+    for t in callers:
+        t.join(30)
+    assert not any(t.is_alive() for t in callers)
+    assert not wrong
+
+
+def test_another_number_of_threads_while_a_block_asks_for_more() -> None:
+    """It waits for the job to end, and holds up nothing that the job does meanwhile."""
+    crew, done = parallel._helpers(), []
+    setter = threading.Thread(target=minigrad.set_num_threads, args=(2,))
+
+    def work(i: int) -> None:
+        if i == 0:
+            setter.start()
+            until(lambda: parallel._crew is not crew)
+        parallel.each(done.append, TWO)
+
+    in_two_threads(work)
+    setter.join(10)
+    assert not setter.is_alive()
+    assert sorted(done) == [0, 0, 1, 1]
+    assert minigrad.get_num_threads() == 2
+
+
+def test_another_number_of_threads_while_idle() -> None:
+    for n in (3, 5, 2, 1, 4):
+        minigrad.set_num_threads(n)
+        done: list[int] = []
+        parallel.each(done.append, [(i,) for i in range(50)])
+        assert sorted(done) == list(range(50))
+        until(lambda n=n: len(members()) == n - 1)  # type: ignore[misc]
+
+
+def test_threads_that_sleep_are_called_again_and_again() -> None:
+    for pause in (0, 0, 0.001, 0.05, 0):
+        seen: list[int] = []
+        in_two_threads(seen.append)
+        assert sorted(seen) == [0, 1]
+        time.sleep(pause)
+
+
+# Where the system does less ---------------------------------------------------------------------------------
+
+
+def _works() -> None:
+    """A new crew does all blocks."""
+    minigrad.set_num_threads(4)
+    total = np.zeros(1000)
+    parallel.over_rows(lambda a, b: np.add(total[a:b], 1, out=total[a:b]), 1000, 1 << 14)
+    assert (total == 1).all()
+
+
+def test_where_threads_cannot_be_bound(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on Windows and macOS."""
+    for name in ("sched_setaffinity", "sched_getaffinity"):
+        monkeypatch.delattr(os, name, raising=False)
+    _works()
+    in_two_threads(lambda i: None)
+    monkeypatch.setattr(parallel, "_threads", None)
+    monkeypatch.delenv("MINIGRAD_NUM_THREADS", raising=False)
+    assert parallel.get_num_threads() == (os.cpu_count() or 1)
+
+
+@pytest.mark.parametrize("error", [OSError, AttributeError])
+def test_where_the_cpu_is_not_told(error: type[Exception], monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(name: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(parallel.ctypes, "CDLL", refuse)
+    assert parallel._sched_getcpu() is None
+    _works()
+    in_two_threads(lambda i: None)
+
+
+def test_where_binding_is_forbidden(monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(thread: int, cpus: set[int]) -> None:
+        raise PermissionError
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: set(range(8)), raising=False)
+    monkeypatch.setattr(parallel, "_sched_getcpu", lambda: lambda: 2)
+    _works()
+    in_two_threads(lambda i: None)
+
+
+def test_threads_are_bound_to_cpus_of_their_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also after the thread that calls has been moved to the CPU of one of them."""
+    here, bound = [2], {}
+
+    def bind(thread: int, cpus: set[int]) -> None:
+        bound[thread] = cpus
+
+    monkeypatch.setattr(os, "sched_setaffinity", bind, raising=False)
+    monkeypatch.setattr(os, "sched_getaffinity", lambda pid: {1, 2, 3, 5, 7}, raising=False)
+    monkeypatch.setattr(parallel, "_sched_getcpu", lambda: lambda: here[0])
+    _works()
+    for cpu in (2, 1, 7, 5, 3, 3, 2):
+        here[0] = cpu
+        parallel.each(lambda i: None, [(i,) for i in range(9)])
+        own = [next(iter(cpus)) for cpus in bound.values()]
+        assert len(set(own)) == len(own) == 3
+        assert cpu not in own
+
+
+def test_where_no_more_threads_can_be_had(monkeypatch: pytest.MonkeyPatch) -> None:
+    start, left = threading.Thread.start, [1]
+
+    def few(thread: threading.Thread) -> None:
+        if not left[0]:
+            raise RuntimeError("can't start new thread")
+        left[0] -= 1
+        start(thread)
+
+    monkeypatch.setattr(threading.Thread, "start", few)
+    _works()
+    in_two_threads(lambda i: None)  # the one that there is
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+def test_a_fork_while_another_thread_is_at_work() -> None:
+    """The child has not that thread: it must not wait for it."""
+    program = (
+        "import os, threading, minigrad\n"
+        "from minigrad.backend import parallel\n"
+        "minigrad.set_num_threads(3)\n"
+        "inside, leave = threading.Barrier(3), threading.Event()\n"
+        "def work(i):\n"
+        "    inside.wait(20)\n"
+        "    leave.wait(20)\n"
+        "other = threading.Thread(target=parallel.each, args=(work, [(0,), (1,)]))\n"
+        "other.start()\n"
+        "inside.wait(20)\n"
+        "def total():\n"
+        "    done = []\n"
+        "    parallel.over_rows(lambda a, b: done.append(b - a), 1000, 1 << 14)\n"
+        "    return sum(done)\n"
+        "child = os.fork()\n"
+        "if child == 0:\n"
+        "    right = total() == 1000\n"
+        "    minigrad.set_num_threads(2)\n"
+        "    os._exit(0 if right and total() == 1000 else 1)\n"
+        "assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0\n"
+        "assert total() == 1000\n"
+        "leave.set()\n"
+        "other.join()\n"
+        "assert total() == 1000\n"
+    )
+    subprocess.run([sys.executable, "-W", "ignore", "-c", program], check=True, timeout=60, cwd=ROOT)
+
+
+def test_a_program_ends_while_threads_wait_or_work() -> None:
+    program = (
+        "import atexit, threading, time, minigrad\n"
+        "from minigrad.backend import parallel\n"
+        "minigrad.set_num_threads(3)\n"
+        "def total():\n"
+        "    done = []\n"
+        "    parallel.over_rows(lambda a, b: done.append(b - a), 1000, 1 << 14)\n"
+        "    return sum(done)\n"
+        "atexit.register(lambda: print(total()))\n"
+        "def forever():\n"
+        "    while True: total()\n"
+        "threading.Thread(target=forever, daemon=True).start()\n"
+        "print(total())\n"
+        "time.sleep(0.2)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, timeout=60, check=True, cwd=ROOT
+    )
+    assert done.stdout.split() == ["1000", "1000"]
+    assert not done.stderr
+
+
+# What the number of threads changes -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def cut_small(monkeypatch: pytest.MonkeyPatch) -> None:
+    training.cut_small(monkeypatch)
+
+
+@pytest.mark.usefixtures("cut_small")
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_training_is_the_same_to_the_bit_each_time(threads: int) -> None:
+    first = training.digest(training.train(threads))
+    assert training.digest(training.train(threads)) == first
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_training_is_the_same_to_the_bit_in_another_process() -> None:
+    here = training.digest(training.train(3))
+    there = subprocess.run(
+        [sys.executable, "-m", "tests.support.training"],
+        capture_output=True, text=True, check=True, timeout=60, cwd=ROOT,
+    )  # fmt: skip
+    assert there.stdout.strip() == here
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_gradients_with_other_numbers_of_threads_differ_by_rounding() -> None:
+    """Of one step: Adam would make a step of full length even of a gradient that is nothing but rounding."""
+    alone, _ = training.train(1, minigrad.float64, steps=1)
+    for threads in (2, 3):
+        several, _ = training.train(threads, minigrad.float64, steps=1)
+        for a, b in zip(several, alone, strict=True):
+            np.testing.assert_allclose(a, b, rtol=1e-11, atol=1e-13 * max(1e-3, float(np.abs(b).max())))
+
+
+@pytest.mark.usefixtures("cut_small")
+def test_training_is_shared_among_threads_here(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else the tests above would say nothing."""
+    run, shared = parallel._Crew.run, set()
+
+    def note(crew: Any, work: Any, blocks: Any) -> None:
+        shared.add(work.__module__.rpartition(".")[2])
+        run(crew, work, blocks)
+
+    monkeypatch.setattr(parallel._Crew, "run", note)
+    training.train(3, steps=1)
+    assert shared >= {"adam", "dropout", "gelu", "layer_norm", "linear", "linear_cross_entropy", "products",
+                      "rows", "scaled_dot_product_attention"}  # fmt: skip

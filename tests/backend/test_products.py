@@ -63,7 +63,8 @@ def test_any_layout(shapes: tuple[tuple[int, ...], tuple[int, ...]]) -> None:
 
     for a in layouts(numbers(shapes[0])):
         for b in layouts(numbers(shapes[1], seed=1)):
-            np.testing.assert_allclose(products.matmul(a, b), np.array(a) @ np.array(b), rtol=1e-12, atol=1e-12)
+            expected = np.array(a) @ np.array(b)
+            np.testing.assert_allclose(products.matmul(a, b), expected, rtol=1e-12, atol=1e-12)
 
 
 def test_two_dtypes() -> None:
@@ -74,12 +75,14 @@ def test_two_dtypes() -> None:
 
 
 @pytest.mark.parametrize("large", [0, 1 << 60])
-@pytest.mark.parametrize("shape", [(1, 3), (2, 3), (5, 3), (100, 3)], ids=str)
-def test_then_is_done_once_with_each_row(shape: tuple[int, int], large: int, monkeypatch: Any) -> None:
+@pytest.mark.parametrize("form", [(), (1,), (40,), (1, 40), (1, 1)], ids=str)
+@pytest.mark.parametrize("shape", [(1, 3), (2, 3), (5, 3), (100, 3), (0, 3)], ids=str)
+def test_a_bias_is_added_once_to_each_row(
+    shape: tuple[int, int], form: tuple[int, ...], large: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(products, "LARGE", large)
-    a, b = numbers(shape), numbers((3, 40), seed=1)
-    found = products.matmul(a, b, lambda rows: np.add(rows, 1.0, out=rows))
-    np.testing.assert_allclose(found, a @ b + 1, rtol=1e-12)
+    a, b, bias = numbers(shape), numbers((3, 40), seed=1), np.asarray(numbers(form, seed=2))
+    np.testing.assert_allclose(products.matmul(a, b, bias), a @ b + bias, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("threads", [1, 2, 3, 4, 7])
@@ -87,7 +90,8 @@ def test_then_is_done_once_with_each_row(shape: tuple[int, int], large: int, mon
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.float16])
 def test_column_sums(shape: tuple[int, int], dtype: Any, threads: int) -> None:
     parallel.set_num_threads(threads)
-    for x in (numbers(shape, dtype), numbers(shape[::-1], dtype).T, numbers((2 * shape[0], shape[1]), dtype)[::2]):
+    every_second = numbers((2 * shape[0], shape[1]), dtype)[::2]
+    for x in (numbers(shape, dtype), numbers(shape[::-1], dtype).T, every_second):
         found = products.column_sums(x)
         assert (found.dtype, found.shape) == (dtype, shape[1:])
         scale = np.abs(x.astype(np.float64)).sum()

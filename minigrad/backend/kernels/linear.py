@@ -8,8 +8,9 @@ import numpy as np
 
 from .. import blas
 from ..dtype import Array
-from ..parallel import PRODUCTS_A_SECOND, Blocks, each, get_num_threads, shares
+from ..parallel import Blocks, each, get_num_threads
 from ..products import LARGE, matmul
+from .rows import column_sum
 
 
 def check(x: Array, weight: Array) -> None:
@@ -30,8 +31,7 @@ def forward(
     needs: tuple[bool, ...], x: Array, weight: Array, bias: Array | None
 ) -> tuple[Array, None]:
     check(x, weight)
-    add = None if bias is None else lambda rows: np.add(rows, bias, out=rows)
-    out = matmul(_rows(x), weight.T, add)
+    out = matmul(_rows(x), weight.T, bias)
     return out.reshape(*x.shape[:-1], weight.shape[0]), None
 
 
@@ -58,27 +58,22 @@ def backward(
             else:
                 np.matmul(slopes.T, rows[:, i:j], out=dweight[:, i:j])
         elif dbias is not None:
-            if dbias.dtype.char in "fd":
-                np.matmul(np.ones(len(slopes), slopes.dtype), slopes, out=dbias)
-            else:
-                dbias[...] = slopes.sum(axis=0)
+            dbias[i:j] = column_sum(slopes[:, i:j])
 
-    size = rows.size * len(weight)
-    parts = get_num_threads() if size >= LARGE else 1
-    cuts: Blocks = [(which, *part) for which, length in enumerate((len(rows), max(weight.shape), 1))
-                    if needs[which] for part in _parts(length, parts)]  # fmt: skip
-    if not needs[2] and needs[1] and parts > 1:
-        ends = shares(max(weight.shape), size / PRODUCTS_A_SECOND)
-        cuts = [*(cut for cut in cuts if cut[0] != 1), *((1, *part) for part in ends)]
-    if parts == 1:
+    if rows.size * len(weight) < LARGE or get_num_threads() == 1:
         with blas.one_thread():
-            for cut in cuts:
-                work(*cut)
+            for which, length in enumerate((len(rows), max(weight.shape), len(weight))):
+                work(which, 0, length)
     else:
-        each(work, cuts)
+        each(work, _cuts(needs, len(rows), weight.shape))
     return None if dx is None else dx.reshape(x.shape), dweight, dbias
 
 
-def _parts(length: int, count: int) -> list[tuple[int, int]]:
-    step = max(1, -(-length // count))
-    return [(i, min(length, i + step)) for i in range(0, max(1, length), step)]
+def _cuts(needs: tuple[bool, ...], rows: int, weight: tuple[int, ...]) -> Blocks:
+    """(which result, start, stop). The two products are equally large: where both are wanted, half of the threads
+    make one and half the other, so that BLAS puts each operand in order for as few threads as can be."""
+    threads = get_num_threads()
+    parts = (threads + 1) // 2 if needs[0] and needs[1] else threads
+    plan = ((rows, parts), (max(weight), parts), (weight[0], threads))
+    return [(which, i, min(length, i + step)) for which, (length, count) in enumerate(plan) if needs[which]
+            for step in [max(1, -(-length // count))] for i in range(0, max(1, length), step)]  # fmt: skip

@@ -11,8 +11,8 @@ from ..dtype import Array
 from ..parallel import each, row_blocks
 
 _SHORT = 64  # below this a transposed copy is reduced faster than the rows themselves
-_LARGE = 40.0  # exp of this leaves float32 room, upwards for sums, downwards for a gradient over them
-_SMALL = 1e-20  # a sum from which on what counts is far above float32's smallest numbers
+LARGE = 40.0  # exp of this leaves float32 room, upwards for sums, downwards for a gradient over them
+SMALL = 1e-20  # a sum from which on what counts is far above float32's smallest numbers
 
 
 def as_rows(x: Array, dim: int) -> Array:
@@ -72,10 +72,10 @@ def exp_rows(block: Array, again: Callable[[], object] | None = None) -> tuple[A
     Returns:
         The sum of each row (...), 1 for a row of -inf alone; and c (...), or 0 for all.
     """
-    if again and block.dtype.char in "fd" and block.max(initial=0) <= _LARGE:
+    if again and block.dtype.char in "fd" and block.max(initial=0) <= LARGE:
         np.exp(block, out=block)
         total = row_sum(block)
-        if total.min(initial=1) >= _SMALL:
+        if total.min(initial=1) >= SMALL:
             return total, 0
         again()
     rows = block.reshape(-1, block.shape[-1])  # a view

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import blas
 from ..dtype import Array
 from ..parallel import BLOCK_BYTES, each
 from . import few_scores
@@ -66,7 +67,8 @@ def forward(
     keys, width, dtype = key.shape[2], value.shape[3], query.dtype
     few = 0 < batch * heads * length * keys <= few_scores.MOST
     if few and keep is None and not is_causal and not any(needs):
-        return few_scores.forward(query, key, value, mask, scale), None
+        with blas.one_thread():
+            return few_scores.forward(query, key, value, mask, scale), None
     added, parts = _additive(mask, dtype), _parts(length, keys, is_causal)
     later = np.triu(np.full((min(length, PART),) * 2, -np.inf, dtype), 1)
     # (B, T, H, Dv) in memory, as the layer that follows wants it; the result shows it as (B, H, T, Dv)
@@ -95,7 +97,7 @@ def forward(
             np.matmul(scores, value[a:b, c:d, s], out=out[at])
             out[at] *= share[at][..., None]
 
-    if query.size and keys:
+    if share.size and keys:
         each(work, _blocks(batch, heads, length * keys * query.itemsize))
     else:
         out[...] = 0
@@ -120,7 +122,7 @@ def backward(
             (t, s), weights = parts[i], stores[i][some]
             at, last = (*some, t), i == len(parts) - 1
             slopes = g[at] * share[at][..., None]
-            dots = np.einsum("bhtd,bhtd->bht", slopes, out[at]) / rest  # over the keys, weight · slope
+            dots = np.einsum("bhtd,bhtd->bht", slopes, out[at]) / (rest or 1)  # over the keys, weight · slope
             dropped = weights if keep is None else weights * keep[(*some, t, s)]
             _product(dropped.swapaxes(-1, -2), slopes, dvalue[(*some, s)], last)
             slope = slopes @ value[(*some, s)].swapaxes(-1, -2)
@@ -135,7 +137,7 @@ def backward(
             if last:
                 dkey[a:b, c:d, s.stop :], dvalue[a:b, c:d, s.stop :] = 0, 0  # seen by no query
 
-    if query.size and keys:
+    if share.size and keys:
         each(work, _blocks(batch, heads, length * keys * query.itemsize))
     else:
         dquery[...], dkey[...], dvalue[...] = 0, 0, 0

@@ -83,8 +83,9 @@ def test_whole_numbers() -> None:
 
 @pytest.mark.usefixtures("cut")
 @pytest.mark.parametrize("shape", [(), (1,), (1, 4)], ids=str)
-def test_a_bias_that_broadcasts(shape: tuple[int, ...]) -> None:
-    x, weight = minigrad.tensor(normal(6, 3)), minigrad.tensor(normal(4, 3, seed=2))
+@pytest.mark.parametrize("rows", [2, 6])
+def test_a_bias_that_broadcasts(rows: int, shape: tuple[int, ...]) -> None:
+    x, weight = minigrad.tensor(normal(rows, 3)), minigrad.tensor(normal(4, 3, seed=2))
     bias = minigrad.tensor(normal(*shape, seed=3), requires_grad=True)
     minigrad.nn.functional.linear(x, weight, bias).square().sum().backward()
     found, bias.grad = bias.grad, None

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from typing import Any
+
 import numpy as np
 import pytest
 
+import minigrad
+from minigrad.backend import parallel
 from minigrad.backend.kernels import linear_cross_entropy
-from tests.support.plain_checks import check, normal
+from minigrad.nn import functional as F
+from tests.support.plain_checks import RTOL, check, normal, plain, run
 
 pytestmark = pytest.mark.usefixtures("small_blocks")
 
@@ -32,3 +38,215 @@ def test_values_and_gradients(
     bias = normal(classes, seed=3) if biased else None
     args = [normal(rows, width), normal(classes, width, seed=2), bias, target, -100, smoothing, reduction]
     check("linear_cross_entropy", args, [0, 1, 2] if biased else [0, 1])
+
+
+NAME = "linear_cross_entropy"
+
+
+@pytest.fixture(params=[1, 3, 4])
+def threads(request: pytest.FixtureRequest) -> Iterator[None]:
+    before = parallel.get_num_threads()
+    parallel.set_num_threads(request.param)
+    yield
+    parallel.set_num_threads(before)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("least", [1, 2, 7, 64])
+def test_chunks_of_any_length(least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also a last one that is shorter, and of a single row."""
+    monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 0)
+    monkeypatch.setattr(linear_cross_entropy, "LEAST_ROWS", least)
+    target = np.arange(29) % 5
+    target[[3, 4, 28]] = 2
+    for ignored in (-100, 2):
+        args = [normal(29, 6), normal(5, 6, seed=2), normal(5, seed=3), target, ignored, 0.1, "mean"]
+        check(NAME, args, [0, 1, 2], layouts=False)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("size", [50.0, 79.0, 300.0, 1e4])
+@pytest.mark.parametrize("sign", [1, -1])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_large_logits(size: float, sign: int, dtype: Any) -> None:
+    """All of one size, far from 0, where exp of them, or of their sum, is not finite."""
+    classes = 9000
+    x, weight = np.eye(4), normal(classes, 4, seed=2)
+    bias, target = np.full(classes, sign * size), np.array([3, 0, 8999, 5])
+    args: list[Any] = [x, weight, bias, target, -100, 0.0, "mean"]
+    given = [a.astype(dtype) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in args]
+    wide = [a.astype(np.float64) if isinstance(a, np.ndarray) and a.dtype.kind == "f" else a for a in given]
+    expected, slopes, _ = plain(NAME, wide, [0, 1, 2])
+    out, found = run(NAME, given, (True,) * 3 + (False,) * 4, np.array(0.7, dtype))
+    ulps = 4 * size * np.finfo(dtype).eps  # a logit of that size has that much rounding
+    np.testing.assert_allclose(out, expected, atol=max(ulps, 1e-5 if dtype is np.float32 else 1e-12), rtol=0)
+    for i in range(3):
+        tolerance = (RTOL[dtype] + 4 * ulps) * np.abs(slopes[i]).max()
+        np.testing.assert_allclose(found[i], slopes[i], rtol=0, atol=tolerance)
+
+
+@pytest.mark.usefixtures("threads")
+@pytest.mark.parametrize("smoothing", [0.0, 0.2])
+def test_a_row_with_a_logit_that_overshadows_all(smoothing: float) -> None:
+    x = np.array([[0.0], [1.0], [200.0], [-200.0], [1e5]])
+    args = [x, normal(7, 1, seed=2), None, np.array([1, 2, 0, 4, 6]), -100, smoothing, "sum"]
+    check(NAME, args, [0, 1], layouts=False)
+
+
+@pytest.mark.parametrize("reduction", ["mean", "sum"])
+def test_ignored_rows_do_not_matter(reduction: str) -> None:
+    """Whatever they hold; their gradient is 0."""
+    x, weight, bias = normal(9, 4), normal(5, 4, seed=2), normal(5, seed=3)
+    target = np.array([0, 7, 1, 7, 7, 2, 3, 4, 7])  # 7 is no class
+    x[target == 7] = np.nan
+    rest = [7, 0.1, reduction]
+    needs, g = (True,) * 3 + (False,) * 4, np.array(0.7)
+    out, found = run(NAME, [x, weight, bias, target, *rest], needs, g)
+    counts = target != 7
+    expected, slopes = run(NAME, [x[counts], weight, bias, target[counts], *rest], needs, g)
+    np.testing.assert_allclose(out, expected, rtol=1e-13)
+    np.testing.assert_allclose(found[0][counts], slopes[0], rtol=1e-12)
+    assert not found[0][~counts].any()
+    for i in (1, 2):
+        np.testing.assert_allclose(found[i], slopes[i], rtol=1e-12, atol=1e-15)
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 5])
+@pytest.mark.parametrize("level", [0.0, -300.0, 300.0])
+def test_classes_that_cannot_be(level: float, threads: int) -> None:
+    """Their bias is -inf: also where all of a thread's classes are such, and the other logits far from 0."""
+    before = parallel.get_num_threads()
+    parallel.set_num_threads(threads)
+    bias = np.full(5, -np.inf)
+    bias[[1, 3]] = level
+    args = [normal(7, 4), normal(5, 4, seed=2), bias, np.array([1, 3, 3, 1, 1, 3, 1]), -100, 0.0, "mean"]
+    try:
+        check(NAME, args, [0, 1, 2], layouts=False)
+    finally:
+        parallel.set_num_threads(before)
+
+
+def test_where_no_row_counts() -> None:
+    x, weight, target = normal(3, 4), normal(5, 4, seed=2), np.full(3, -100)
+    needs, g = (True, True) + (False,) * 5, np.array(1.0)
+    out, found = run(NAME, [x, weight, None, target, -100, 0.0, "sum"], needs, g)
+    assert out == 0
+    assert not found[0].any()
+    assert not found[1].any()
+    assert np.isnan(run(NAME, [x, weight, None, target, -100, 0.0, "mean"], needs, g)[0])
+
+
+def test_a_class_that_there_is_not_is_told_from_any_thread() -> None:
+    before = parallel.get_num_threads()
+    parallel.set_num_threads(3)
+    target = np.zeros(60, int)
+    target[-1] = 5
+    try:
+        with pytest.raises(IndexError):
+            args: list[Any] = [normal(60, 4), normal(5, 4), None, target, -100, 0.0, "sum"]
+            linear_cross_entropy.forward((True, True) + (False,) * 5, *args)
+    finally:
+        parallel.set_num_threads(before)
+
+
+def test_what_is_not_finite() -> None:
+    x = normal(6, 4)
+    x[2, 1] = np.nan
+    args = [x, normal(5, 4, seed=2), None, np.arange(6) % 5, -100, 0.0, "sum"]
+    out, found = run(NAME, args, (True, True) + (False,) * 5, np.array(1.0))
+    assert np.isnan(out)
+    assert np.isnan(found[0][2]).all()
+    assert np.isfinite(np.delete(found[0], 2, axis=0)).all()
+
+
+@pytest.mark.parametrize("smoothing", [0.0, 0.1])
+@pytest.mark.parametrize("level", [-30.0, 0.0, 30.0])
+def test_float16_is_as_good_as_its_numbers(level: float, smoothing: float) -> None:
+    wide = (normal(9, 5), normal(4, 5, seed=2), level + normal(4, seed=3))
+    half: list[Any] = [a.astype(np.float16) for a in wide]
+    rest: list[Any] = [np.arange(9) % 4, -100, smoothing, "mean"]
+    needs = (True,) * 3 + (False,) * 4
+    out, found = run(NAME, [*half, *rest], needs, np.array(1, np.float16))
+    expected, slopes = run(NAME, [*(a.astype(np.float64) for a in half), *rest], needs, np.array(1.0))
+    assert out.dtype == np.float16
+    np.testing.assert_allclose(out, expected, rtol=2e-2)
+    for f, s in zip(found[:3], slopes[:3], strict=True):
+        assert f.dtype == np.float16
+        np.testing.assert_allclose(f, s, rtol=2e-2, atol=1e-2 * np.abs(s).max())
+
+
+# Through autograd: gradients that were made in the forward pass are handed out more than once -------------
+
+
+def _inputs() -> tuple[list[minigrad.Tensor], minigrad.Tensor]:
+    arrays = (normal(12, 6), normal(5, 6, seed=2), normal(5, seed=3))
+    target = minigrad.tensor(np.arange(12) % 5)
+    return [minigrad.tensor(a, requires_grad=True) for a in arrays], target
+
+
+def _loss(inputs: list[minigrad.Tensor], target: minigrad.Tensor) -> minigrad.Tensor:
+    return F.linear_cross_entropy(inputs[0], inputs[1], target, linear_bias=inputs[2])
+
+
+def _slopes() -> list[Any]:
+    """The gradients of the loss, by the composition."""
+    inputs, target = _inputs()
+    log_p = F.log_softmax(inputs[0] @ inputs[1].T + inputs[2], -1)
+    F.nll_loss(log_p, target).backward()
+    return [t.grad.numpy() for t in inputs]
+
+
+def test_a_second_backward_adds_the_same_once_more() -> None:
+    inputs, target = _inputs()
+    loss = _loss(inputs, target)
+    for times in (1, 2, 3):
+        loss.backward(retain_graph=True)
+        for t, s in zip(inputs, _slopes(), strict=True):
+            np.testing.assert_allclose(t.grad.numpy(), times * s, rtol=1e-11, atol=1e-14)
+
+
+def test_changing_a_gradient_leaves_the_graph_as_it_is() -> None:
+    inputs, target = _inputs()
+    loss = _loss(inputs, target)
+    loss.backward(retain_graph=True)
+    for t in inputs:
+        t.grad.zero_()
+    for found in minigrad.autograd.grad(loss, inputs, retain_graph=True):
+        found.zero_()
+    for found, s in zip(minigrad.autograd.grad(loss, inputs), _slopes(), strict=True):
+        np.testing.assert_allclose(found.numpy(), s, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("factor", [1.0, 0.5])
+def test_a_leaf_that_another_path_leads_to_as_well(factor: float) -> None:
+    """The sum of both paths' gradients, in either order, twice."""
+    for first in (True, False):
+        inputs, target = _inputs()
+        loss = _loss(inputs, target) * factor
+        others = sum((t * t).sum() for t in inputs)
+        total = loss + others if first else others + loss
+        total.backward(retain_graph=True)
+        total.backward()
+        for t, s in zip(inputs, _slopes(), strict=True):
+            expected = 2 * (factor * s + 2 * t.detach().numpy())
+            np.testing.assert_allclose(t.grad.numpy(), expected, rtol=1e-11, atol=1e-14)
+
+
+def test_the_same_weight_below_as_in_the_loss() -> None:
+    """A tied embedding: its table is the last layer's weight."""
+    table = minigrad.tensor(normal(5, 6, seed=2), requires_grad=True)
+    tokens, target = minigrad.tensor(np.arange(12) % 5), minigrad.tensor(np.arange(12) * 3 % 5)
+    loss = F.linear_cross_entropy(F.embedding(tokens, table), table, target)
+    loss.backward(retain_graph=True)
+    loss.backward()
+    found, table.grad = table.grad.numpy(), None
+    F.cross_entropy(table[tokens] @ table.T, target).backward()
+    np.testing.assert_allclose(found, 2 * table.grad.numpy(), rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.parametrize("g", [1.0, 2.0, -0.5, 0.0])
+def test_any_gradient_of_the_loss(g: float) -> None:
+    inputs, target = _inputs()
+    _loss(inputs, target).backward(minigrad.tensor(g, dtype=minigrad.float64))
+    for t, s in zip(inputs, _slopes(), strict=True):
+        np.testing.assert_allclose(t.grad.numpy(), g * s, rtol=1e-11, atol=1e-14)

@@ -1,0 +1,140 @@
+"""Decoding token by token: the plain way, which computes everything again, and with what can be kept.
+
+A decoder layer treats all positions alike but for self-attention, where a token sees the keys and values of
+those before it. They do not change when a token is added. So ``Cached`` keeps them, and a step computes one
+token alone; the source's keys and values, which cross-attention wants, are computed once for all. Nothing is
+to be differentiated here: the steps call minigrad's ops on bare arrays, which records nothing.
+
+Shapes: N rows, that is B sentences times W beginnings of each (beam search; otherwise W is 1), T tokens so
+far, S source length, D model width, H heads, V vocabulary.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from minigrad import Tensor, nn
+from minigrad.autograd.tape import wrap
+from minigrad.backend import xp
+from minigrad.backend.dtype import Array
+from minigrad.nn import functional as F
+from minigrad.ops.attention import scaled_dot_product_attention
+from minigrad.ops.linear import linear
+from minigrad.ops.normalization import layer_norm
+
+if TYPE_CHECKING:
+    from .transformer import DecoderLayer, Transformer
+
+FIRST_ROOM = 32  # tokens that there is room for at first
+
+
+class Plain:
+    """The definition: all tokens so far go through the decoder at each step.
+
+    Args:
+        model: the transformer.
+        memory: (B, S, D), and its mask (B, 1, 1, S), from ``model.encode``.
+        width: W.
+    """
+
+    def __init__(self, model: Transformer, memory: Tensor, mask: Tensor, width: int = 1) -> None:
+        self.model = model
+        self.memory, self.mask = (x.repeat_interleave(width, 0) for x in (memory, mask))
+
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Logits (N, V) of the token after those so far (N, T)."""
+        states = self.model.decode(tokens, self.memory, self.mask)
+        return F.linear(states[:, -1], self.model.embedding.weight)
+
+    def reorder(self, rows: Tensor) -> None:
+        """Row n goes on from what was row rows[n], one of the same sentence (beam search)."""
+
+
+class Cached:
+    """The same logits, one token at a time: each call of ``next_logits`` is to bring one more token."""
+
+    def __init__(self, model: Transformer, memory: Tensor, mask: Tensor, width: int = 1) -> None:
+        self.model, self.length = model, 0  # tokens seen so far
+        seen = None if bool(mask.all()) else mask.array  # without padding, attention needs no mask
+        self.layers = [CachedLayer(layer, memory, seen, width) for layer in model.decoder]
+
+    def next_logits(self, tokens: Tensor) -> Tensor:
+        """Logits (N, V) of the token after those so far (N, T), of which all but the last were here before."""
+        x = self.model.embed(tokens[:, -1:], self.length).array[:, 0]  # (N, D)
+        for layer in self.layers:
+            x = layer.step(x, self.length)
+        self.length += 1
+        return F.linear(self.model.decoder_norm(wrap(x)), self.model.embedding.weight)
+
+    def reorder(self, rows: Tensor) -> None:
+        """Row n goes on from what was row rows[n], one of the same sentence (beam search)."""
+        for layer in self.layers:
+            layer.held = layer.held[rows.array]
+
+
+class CachedLayer:
+    """A decoder layer, and the keys and values that its attentions have computed.
+
+    Attributes:
+        held: keys and values of the tokens so far (N, 2, H, room, D/H).
+        keys, values: those of the source (B, H, S, D/H), which the W beginnings of a sentence share.
+    """
+
+    def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None, width: int) -> None:
+        own, cross, network = layer.self_attention, layer.cross_attention, layer.feed_forward
+        batch, _, d = memory.shape
+        module = xp(memory.array)
+        projections = [_parameters(part) for part in (own.query, own.key, own.value)]
+        self.joint = [module.concatenate(parts) for parts in zip(*projections, strict=True)]  # (3D, D), (3D)
+        self.own_output, self.cross_output = _parameters(own.output), _parameters(cross.output)
+        self.cross_query = _parameters(cross.query)
+        self.inner, self.outer = _parameters(network.inner), _parameters(network.outer)
+        residuals = (layer.self_residual, layer.cross_residual, layer.feed_forward_residual)
+        self.norms = [(*_parameters(r.norm), r.norm.eps) for r in residuals]
+        self.norm_first, self.mask = layer.self_residual.norm_first, mask
+        self.keys, self.values = (cross.split(part(memory)).array for part in (cross.key, cross.value))
+        self.heads, self.width = own.heads, width
+        self.scale = 1 / math.sqrt(d // self.heads)
+        self.held = module.empty((batch * width, 2, self.heads, FIRST_ROOM, d // self.heads), self.keys.dtype)
+
+    def step(self, x: Array, position: int) -> Array:
+        """The new token's state after this layer, (N, D) -> (N, D)."""
+        parts = ((self.see_tokens, (position,)), (self.see_source, ()), (self.feed_forward, ()))
+        for (sublayer, more), norm in zip(parts, self.norms, strict=True):
+            if self.norm_first:
+                x = x + sublayer(layer_norm(x, *norm), *more)
+            else:
+                x = layer_norm(x + sublayer(x, *more), *norm)
+        return x
+
+    def see_tokens(self, x: Array, position: int) -> Array:
+        """Self-attention: the new token's keys and values join those held, and it may see them all."""
+        n, d = x.shape
+        qkv = linear(x, *self.joint).reshape(n, 3, self.heads, d // self.heads)
+        if position == self.held.shape[3]:  # twice the room
+            self.held = xp(x).concatenate((self.held, xp(x).empty_like(self.held)), 3)
+        self.held[:, :, :, position] = qkv[:, 1:]
+        keys, values = (self.held[:, i, :, : position + 1] for i in (0, 1))
+        seen = self.attend(qkv[:, 0, :, None], keys, values, None)  # (N, H, 1, D/H)
+        return linear(seen.reshape(n, d), *self.own_output)
+
+    def see_source(self, x: Array) -> Array:
+        """Cross-attention: the W beginnings of a sentence are so many queries to the same keys."""
+        n, d = x.shape
+        q = linear(x, *self.cross_query).reshape(-1, self.width, self.heads, d // self.heads)
+        seen = self.attend(q.swapaxes(1, 2), self.keys, self.values, self.mask)  # (B, H, W, D/H)
+        return linear(seen.swapaxes(1, 2).reshape(n, d), *self.cross_output)
+
+    def feed_forward(self, x: Array) -> Array:
+        inner = linear(x, *self.inner)
+        return linear(xp(x).maximum(inner, 0, out=inner), *self.outer)
+
+    def attend(self, q: Array, k: Array, v: Array, mask: Array | None) -> Array:
+        found: Array = scaled_dot_product_attention(q, k, v, mask, None, False, self.scale, 0.0)
+        return found
+
+
+def _parameters(module: nn.Linear | nn.LayerNorm) -> tuple[Any, Any]:
+    """The arrays of weight and bias."""
+    return module.weight.array, module.bias.array

@@ -1,0 +1,88 @@
+"""Steps of training whose result can be compared to the bit; as a program it prints a digest of them."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import Tensor, nn, optim
+from minigrad.backend import parallel, products
+from minigrad.backend.kernels import linear, linear_cross_entropy
+from minigrad.nn import functional as F
+from minigrad.nn.functional import deferred
+
+
+class Model(nn.Module):
+    """An encoder and a decoder of one layer, with dropout, a table of vectors, and a large last layer."""
+
+    def __init__(self, words: int = 400) -> None:
+        super().__init__()
+        self.embed = nn.Embedding(words, 16)
+        self.transformer = nn.Transformer(16, 2, 1, 1, 32, dropout=0.1, activation="gelu", batch_first=True)
+        self.head = nn.Linear(16, words)
+
+    def forward(self, source: Tensor, target: Tensor) -> Tensor:
+        mask = nn.Transformer.generate_square_subsequent_mask(target.shape[1])
+        out = self.transformer(self.embed(source), self.embed(target), tgt_mask=mask, tgt_is_causal=True)
+        return self.head(out)
+
+
+def cut_small(patch: pytest.MonkeyPatch) -> None:
+    """Have small arrays and products shared among threads."""
+    patch.setattr(parallel, "BLOCK_BYTES", 1 << 12)
+    for module in (parallel, products):
+        patch.setattr(module, "SERIAL_BYTES", 1 << 9)
+    patch.setattr(parallel, "TINY_BYTES", 1 << 8)
+    patch.setattr(parallel, "HEAD_START", 0.0)
+    for module in (products, linear):
+        patch.setattr(module, "LARGE", 1 << 10)
+    patch.setattr(products, "SMALL", 1 << 9)
+    for module in (deferred, importlib.import_module("minigrad.nn.functional.linear")):
+        patch.setattr(module, "FEWEST_CLASSES", 100)
+    patch.setattr(deferred, "SMALLEST", 0)
+    patch.setattr(linear_cross_entropy, "LEAST_ROWS", 16)
+    patch.setattr(linear_cross_entropy, "CHUNK_BYTES", 1 << 12)
+
+
+def train(threads: int, dtype: Any = minigrad.float32, steps: int = 3) -> tuple[list[Any], list[Any]]:
+    """The loss of each step and the gradients of the last; the parameters; all as NumPy's arrays."""
+    before = parallel.get_num_threads()
+    parallel.set_num_threads(threads)
+    try:
+        minigrad.manual_seed(1)
+        model = Model().to(dtype)
+        optimizer = optim.AdamW(model.parameters(), lr=1e-3)
+        found: list[Any] = []
+        for _ in range(steps):
+            source, target = minigrad.randint(0, 400, (4, 9)), minigrad.randint(0, 400, (4, 8))
+            optimizer.zero_grad()
+            logits = model(source, target[:, :-1])
+            loss = F.cross_entropy(logits.reshape(-1, 400), target[:, 1:].reshape(-1))
+            loss.backward()
+            nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+            optimizer.step()
+            found.append(loss.detach().numpy())
+        parameters = list(model.parameters())
+        return [*found, *(p.grad.numpy() for p in parameters)], [p.detach().numpy() for p in parameters]
+    finally:
+        parallel.set_num_threads(before)
+
+
+def digest(results: tuple[list[Any], list[Any]]) -> str:
+    """A text that is another one if a single bit of ``train``'s results is."""
+    total = hashlib.sha256()
+    for arrays in results:
+        for array in arrays:
+            total.update(np.ascontiguousarray(array).tobytes())
+    return total.hexdigest()
+
+
+if __name__ == "__main__":
+    with pytest.MonkeyPatch.context() as context:
+        cut_small(context)
+        print(digest(train(3)))
