@@ -12,9 +12,10 @@ far, S source length, D model width, H heads, V vocabulary.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from minigrad import Tensor, nn
+from minigrad import Tensor, nn, no_grad
 from minigrad.autograd.tape import wrap
 from minigrad.backend import xp
 from minigrad.backend.dtype import Array
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from .transformer import DecoderLayer, Transformer
 
 FIRST_ROOM = 32  # tokens that there is room for at first
+Norm = tuple[Array, Array, float]  # weight, bias, ε
 
 
 class Plain:
@@ -54,13 +56,15 @@ class Plain:
 class Cached:
     """The same logits, one token at a time: each call of ``next_logits`` is to bring one more token."""
 
+    @no_grad()
     def __init__(self, model: Transformer, memory: Tensor, mask: Tensor, width: int = 1) -> None:
         self.model, self.length = model, 0  # tokens seen so far
         seen = None if bool(mask.all()) else mask.array  # without padding, attention needs no mask
         self.layers = [CachedLayer(layer, memory, seen, width) for layer in model.decoder]
 
+    @no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
-        """Logits (N, V) of the token after those so far (N, T), of which all but the last were here before."""
+        """Logits (N, V) of the token after those so far (N, T); all but the last were given before."""
         x = self.model.embed(tokens[:, -1:], self.length).array[:, 0]  # (N, D)
         for layer in self.layers:
             x = layer.step(x, self.length)
@@ -100,13 +104,16 @@ class CachedLayer:
 
     def step(self, x: Array, position: int) -> Array:
         """The new token's state after this layer, (N, D) -> (N, D)."""
-        parts = ((self.see_tokens, (position,)), (self.see_source, ()), (self.feed_forward, ()))
-        for (sublayer, more), norm in zip(parts, self.norms, strict=True):
-            if self.norm_first:
-                x = x + sublayer(layer_norm(x, *norm), *more)
-            else:
-                x = layer_norm(x + sublayer(x, *more), *norm)
-        return x
+        x = self.residual(x, lambda y: self.see_tokens(y, position), self.norms[0])
+        x = self.residual(x, self.see_source, self.norms[1])
+        return self.residual(x, self.feed_forward, self.norms[2])
+
+    def residual(self, x: Array, sublayer: Callable[[Array], Array], norm: Norm) -> Array:
+        """LayerNorm(x + sublayer(x)), or the norm first."""
+        if self.norm_first:
+            return x + sublayer(layer_norm(x, *norm))
+        found: Array = layer_norm(x + sublayer(x), *norm)
+        return found
 
     def see_tokens(self, x: Array, position: int) -> Array:
         """Self-attention: the new token's keys and values join those held, and it may see them all."""
@@ -117,20 +124,25 @@ class CachedLayer:
         self.held[:, :, :, position] = qkv[:, 1:]
         keys, values = (self.held[:, i, :, : position + 1] for i in (0, 1))
         seen = self.attend(qkv[:, 0, :, None], keys, values, None)  # (N, H, 1, D/H)
-        return linear(seen.reshape(n, d), *self.own_output)
+        found: Array = linear(seen.reshape(n, d), *self.own_output)
+        return found
 
     def see_source(self, x: Array) -> Array:
         """Cross-attention: the W beginnings of a sentence are so many queries to the same keys."""
         n, d = x.shape
         q = linear(x, *self.cross_query).reshape(-1, self.width, self.heads, d // self.heads)
         seen = self.attend(q.swapaxes(1, 2), self.keys, self.values, self.mask)  # (B, H, W, D/H)
-        return linear(seen.swapaxes(1, 2).reshape(n, d), *self.cross_output)
+        found: Array = linear(seen.swapaxes(1, 2).reshape(n, d), *self.cross_output)
+        return found
 
     def feed_forward(self, x: Array) -> Array:
+        """Two linear layers with a ReLU between them."""
         inner = linear(x, *self.inner)
-        return linear(xp(x).maximum(inner, 0, out=inner), *self.outer)
+        found: Array = linear(xp(x).maximum(inner, 0, out=inner), *self.outer)
+        return found
 
     def attend(self, q: Array, k: Array, v: Array, mask: Array | None) -> Array:
+        """Equation 1, without dropout."""
         found: Array = scaled_dot_product_attention(q, k, v, mask, None, False, self.scale, 0.0)
         return found
 

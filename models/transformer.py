@@ -277,13 +277,14 @@ class Transformer(nn.Module):
         finished: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
         for length in range(1, min(limit, self.config.positions - 1) + 1):
             logits = decoder.next_logits(tokens)
-            log_p = logits.log_softmax(-1).view(batch, width, -1) + scores[:, :, None]  # (B, W, V)
-            vocabulary = log_p.shape[-1]
-            # 2W candidates: even if W of them end here, W remain to be followed
-            best, where = log_p.view(batch, -1).topk(min(2 * width, width * vocabulary))
+            # 2W candidates: even if W of them end here, W remain to be followed; none is below 2W of its row
+            likeliest, ids = logits.topk(min(2 * width, logits.shape[-1]))
+            log_p = (likeliest - logits.logsumexp(-1, keepdim=True)).view(batch, width, -1)
+            log_p = (log_p + scores[:, :, None]).flatten(1)
+            best, where = log_p.topk(min(2 * width, log_p.shape[1]))
             norm = ((5 + length) / 6) ** length_penalty
             rows, chosen, kept = _follow(
-                best.tolist(), where.tolist(), tokens.tolist(), width, vocabulary, norm, finished
+                best.tolist(), where.tolist(), ids.tolist(), tokens.tolist(), norm, finished
             )
             scores = mg.tensor(kept, device=source.device)
             order = mg.tensor(rows, device=source.device)
@@ -300,21 +301,26 @@ class Transformer(nn.Module):
 def _follow(
     best: list[list[float]],
     where: list[list[int]],
+    ids: list[list[int]],
     tokens: list[list[int]],
-    width: int,
-    vocabulary: int,
     norm: float,
     finished: list[list[tuple[float, list[int]]]],
 ) -> tuple[list[int], list[int], list[list[float]]]:
     """Share each sentence's candidates out: those that end are finished, the best others are followed.
 
+    Args:
+        best, where: each sentence's candidates: their scores, and where in its rows of ``ids`` they are.
+        ids: the likeliest next tokens of each row. tokens: those before.
+
     Returns the row that each followed candidate continues, its new token, and the scores (B, W).
     """
+    width, count = len(ids) // len(best), len(ids[0])
     rows, chosen, kept = [], [], []
     for sentence, (scores, places) in enumerate(zip(best, where, strict=True)):
         followed = []
         for rank, (score, place) in enumerate(zip(scores, places, strict=True)):
-            row, token = sentence * width + place // vocabulary, place % vocabulary
+            row = sentence * width + place // count
+            token = ids[row][place % count]
             if token != EOS:
                 followed.append((row, token, score))
             elif rank < width and len(finished[sentence]) < width:

@@ -466,7 +466,7 @@ def read_later(reader: Any) -> None:
 
 def before_change(array: Array) -> None:
     """Tell those who have yet to read memory that it is about to change."""
-    for reference in list(_readers.values()):
+    for reference in list(_readers.values()) if _readers else ():
         reader = reference()
         if reader is not None:
             reader.keep(array)

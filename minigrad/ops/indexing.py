@@ -268,13 +268,32 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     if largest and rows.dtype.kind != "f":
         key = ~rows
     if 0 < 8 * k < n:
-        near = m.argpartition(key, k - 1, axis=-1)[..., :k]
+        near = _smallest(key, k)
         near = m.sort(near, axis=-1)  # so that the first of equal elements comes first
         order = m.argsort(m.take_along_axis(key, near, -1), axis=-1, kind="stable")
         found = m.take_along_axis(near, order, -1)
     else:
         found = m.argsort(key, axis=-1, kind="stable")[..., :k]
     return m.moveaxis(found, -1, dim)
+
+
+def _smallest(key: Array, k: int, parts: int = 32) -> Array:
+    """Indices of the k smallest along the last axis, in any order.
+
+    A long axis is read once for the least of each group of ``parts``: the k smallest are in the k groups that
+    have the smallest least (or are equal to what is found there).
+    """
+    m, groups = xp(key), key.shape[-1] // parts
+    if k * parts > groups:
+        return m.argpartition(key, k - 1, axis=-1)[..., :k]
+    lead, even = key.shape[:-1], groups * parts
+    least = key[..., :even].reshape(*lead, parts, groups).min(-2)  # a group's elements are ``groups`` apart
+    first = m.argpartition(least, k - 1, axis=-1)[..., :k]
+    places = (first[..., None] + groups * m.arange(parts)).reshape(*lead, k * parts)
+    rest = m.broadcast_to(m.arange(even, key.shape[-1]), (*lead, key.shape[-1] - even))
+    places = m.concatenate((places, rest), -1)
+    found = m.argpartition(m.take_along_axis(key, places, -1), k - 1, axis=-1)[..., :k]
+    return m.take_along_axis(places, found, -1)
 
 
 def _unsorted(g: Array, shape: Shape, order: Array, dim: int) -> Array:

@@ -207,22 +207,10 @@ unbind.gradient(x=lambda g, dim: _rejoined(g, dim, True))
 def _rejoined(pieces: tuple[Array, ...], dim: int, new_axis: bool) -> Array:
     """Pieces as one array: ``stack`` along a new axis, or ``concatenate``. Where they lie side by side in one
     memory already (attention makes its three gradients so), it is a view of that."""
-    first = pieces[0]
-    if type(first) is np.ndarray and len(pieces) > 1 and _alike(pieces):
-        at = dim % (first.ndim + new_axis)
-        places = [p.__array_interface__["data"][0] for p in pieces]
-        step = places[1] - places[0]
-        shape = list(first.shape)
-        strides = list(first.strides)
-        if new_axis:
-            shape.insert(at, len(pieces))
-            strides.insert(at, step)
-        else:
-            shape[at] *= len(pieces)
-        if all(b - a == step for a, b in pairwise(places)) and (new_axis or step == first.shape[at] * first.strides[at]):
-            whole = np.lib.stride_tricks.as_strided(first, shape, strides)
-            if whole.flags.c_contiguous:
-                return whole
+    if type(pieces[0]) is np.ndarray and len(pieces) > 1 and _alike(pieces):
+        whole = _as_view(pieces, dim % (pieces[0].ndim + new_axis), new_axis)
+        if whole is not None:
+            return whole
     return stack(dim, *pieces) if new_axis else concatenate(dim, *pieces)
 
 
@@ -232,6 +220,23 @@ def _alike(pieces: tuple[Array, ...]) -> bool:
     return a.base is not None and all(
         p.base is a.base and p.shape == a.shape and p.strides == a.strides for p in pieces
     )
+
+
+def _as_view(pieces: tuple[Array, ...], at: int, new_axis: bool) -> Array | None:
+    """The contiguous array of which the pieces are the slices along axis ``at``; None if they are not."""
+    first, places = pieces[0], [p.__array_interface__["data"][0] for p in pieces]
+    shape, strides, step = list(first.shape), list(first.strides), places[1] - places[0]
+    if any(b - a != step for a, b in pairwise(places)):
+        return None
+    if new_axis:
+        shape.insert(at, len(pieces))
+        strides.insert(at, step)
+    elif step != shape[at] * strides[at]:
+        return None
+    else:
+        shape[at] *= len(pieces)
+    whole = np.lib.stride_tricks.as_strided(first, shape, strides)
+    return whole if whole.flags.c_contiguous else None
 
 
 @op

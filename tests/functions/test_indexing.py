@@ -262,6 +262,19 @@ def test_topk_of_nan_and_integers() -> None:
         minigrad.ones(3).topk(4)
 
 
+@pytest.mark.parametrize("largest", [True, False])
+@pytest.mark.parametrize(("length", "k"), [(2048, 2), (2079, 2), (10_000, 8), (9_000, 1), (5_000, 7)])
+def test_topk_of_a_long_axis(length: int, k: int, largest: bool) -> None:
+    draw = np.random.default_rng(length)
+    for values in (draw.standard_normal((3, length, 2)), draw.integers(0, 99, (3, length, 2)) / 7):
+        values[0, -k:] += 1000 if largest else -1000  # at the end, in no group
+        found = ours(values).topk(k, dim=1, largest=largest)
+        assert_close(found.values, theirs(values).topk(k, dim=1, largest=largest).values)
+        places = host(found.indices)
+        assert_close(np.take_along_axis(values, places, 1), host(found.values))
+        assert all(len(set(row)) == k for row in np.moveaxis(places, 1, -1).reshape(-1, k).tolist())
+
+
 def test_bad_input() -> None:
     x, i = minigrad.zeros(3, 4), minigrad.tensor([[0, 5]])
     with pytest.raises(RuntimeError, match=r"gather: index 5 is out of range: indices must be in 0 \.\. 2"):

@@ -11,10 +11,11 @@ import pytest
 
 import minigrad
 from minigrad import Tensor, nn, optim
-from minigrad.backend import parallel, products
-from minigrad.backend.kernels import linear, linear_cross_entropy
+from minigrad.backend import cpu, parallel, products
+from minigrad.backend.kernels import linear_cross_entropy
 from minigrad.nn import functional as F
 from minigrad.nn.functional import deferred
+from minigrad.ops import elementwise
 
 
 class Model(nn.Module):
@@ -32,21 +33,23 @@ class Model(nn.Module):
         return self.head(out)
 
 
+SMALL = {  # of numbers that decide what is shared among threads, wherever a module has one
+    "BLOCK_BYTES": 1 << 12, "SERIAL_BYTES": 1 << 9, "TINY_BYTES": 1 << 8, "HEAD_START": 0.0, "WIDE": 1 << 7,
+    "SMALL": 1 << 9, "LARGE": 1 << 10, "LEAST_ROWS": 16, "CHUNK_BYTES": 1 << 12, "FEWEST_CLASSES": 100,
+    "SMALLEST": 0,
+}  # fmt: skip
+MODULES = [
+    parallel, products, elementwise, deferred, importlib.import_module("minigrad.nn.functional.linear"),
+    *(importlib.import_module(f"minigrad.backend.kernels.{name}") for name in sorted(cpu._KERNELS)),
+]  # fmt: skip
+
+
 def cut_small(patch: pytest.MonkeyPatch) -> None:
     """Have small arrays and products shared among threads."""
-    patch.setattr(parallel, "BLOCK_BYTES", 1 << 12)
-    for module in (parallel, products):
-        patch.setattr(module, "SERIAL_BYTES", 1 << 9)
-    patch.setattr(parallel, "TINY_BYTES", 1 << 8)
-    patch.setattr(parallel, "HEAD_START", 0.0)
-    for module in (products, linear):
-        patch.setattr(module, "LARGE", 1 << 10)
-    patch.setattr(products, "SMALL", 1 << 9)
-    for module in (deferred, importlib.import_module("minigrad.nn.functional.linear")):
-        patch.setattr(module, "FEWEST_CLASSES", 100)
-    patch.setattr(deferred, "SMALLEST", 0)
-    patch.setattr(linear_cross_entropy, "LEAST_ROWS", 16)
-    patch.setattr(linear_cross_entropy, "CHUNK_BYTES", 1 << 12)
+    for module in MODULES:
+        for name, value in SMALL.items():
+            if hasattr(module, name) and not (module is linear_cross_entropy and name in ("LARGE", "SMALL")):
+                patch.setattr(module, name, value)  # there these are of exponents
 
 
 def train(threads: int, dtype: Any = minigrad.float32, steps: int = 3) -> tuple[list[Any], list[Any]]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+from functools import lru_cache
+
 import numpy as np
 
 from ..dtype import Array
@@ -29,20 +32,26 @@ def _normalise(
     rows: Array, out: Array, weight: Array | None, bias: Array | None, eps: float
 ) -> tuple[Array, Array]:
     """Write the result for these rows to ``out``; return the mean of each, and 1 / √(variance + eps)."""
-    width = rows.shape[1]
-    mean = row_sum(rows)
-    mean /= width
+    width, dtype = rows.shape[1], rows.dtype
+    mean = rows @ _shares(width, dtype) if dtype.char in "fd" else rows.mean(axis=1)
     np.subtract(rows, mean[:, None], out=out)
     scale = row_dot(out, out)
-    scale /= width
-    scale += eps
-    np.reciprocal(np.sqrt(scale, out=scale), out=scale)
+    scale += width * eps
+    np.divide(math.sqrt(width), np.sqrt(scale, out=scale), out=scale)
     out *= scale[:, None]
     if weight is not None:
         out *= weight
     if bias is not None:
         out += bias
     return mean, scale
+
+
+@lru_cache(16)
+def _shares(width: int, dtype: np.dtype[np.float64]) -> Array:
+    """1 / width, ``width`` times: the product with it is the mean of a row."""
+    shares = np.full(width, 1 / max(1, width), dtype)
+    shares.flags.writeable = False
+    return shares
 
 
 def backward(

@@ -57,7 +57,7 @@ def backward(
                 np.matmul(slopes[:, i:j].T, rows, out=dweight[i:j])
             else:
                 np.matmul(slopes.T, rows[:, i:j], out=dweight[:, i:j])
-        elif dbias is not None:
+        elif which == 2 and dbias is not None:
             dbias[i:j] = column_sum(slopes[:, i:j])
 
     if rows.size * len(weight) < LARGE or get_num_threads() == 1:
@@ -70,8 +70,8 @@ def backward(
 
 
 def _cuts(needs: tuple[bool, ...], rows: int, weight: tuple[int, ...]) -> Blocks:
-    """(which result, start, stop). The two products are equally large: where both are wanted, half of the threads
-    make one and half the other, so that BLAS puts each operand in order for as few threads as can be."""
+    """(which result, start, stop). The two products are equally large: where both are wanted, half of the
+    threads make one and half the other, so that BLAS puts each operand in order for as few as can be."""
     threads = get_num_threads()
     parts = (threads + 1) // 2 if needs[0] and needs[1] else threads
     plan = ((rows, parts), (max(weight), parts), (weight[0], threads))

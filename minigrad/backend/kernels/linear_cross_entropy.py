@@ -23,7 +23,7 @@ from ..dtype import Array
 from ..parallel import PRODUCTS_A_SECOND, each, shares, spread
 from ..products import column_sums
 from . import scatter_add_rows
-from .rows import LARGE, SMALL, row_dot, row_sum
+from .rows import LARGE, SMALL, row_sum
 
 CHUNK_BYTES = 20 << 20  # of logits at a time: they fit into a third-level cache
 LEAST_ROWS = 256  # at a time, as each chunk goes once through the whole weight
@@ -84,8 +84,8 @@ def _all_chunks(loss: _Loss) -> None:
         some = slice(a, min(len(loss.x), a + step))
         logits = [buffer[: some.stop - a] for buffer in buffers]
         dx = None if loss.dx is None else loss.dx[some]
-        total, shift = _exponentials(loss, loss.x[some], logits, parts, dx)
-        loss.losses[some] = np.log(total) + shift
+        total, shift, picked = _exponentials(loss, some, logits, parts, dx)
+        loss.losses[some] = np.log(total) + shift - loss.x.dtype.type(1 - loss.smoothing) * picked
         rate = loss.x.dtype.type(loss.share) / total
         if dx is not None:
             dx *= rate[:, None]
@@ -93,15 +93,17 @@ def _all_chunks(loss: _Loss) -> None:
 
 
 def _exponentials(
-    loss: _Loss, x: Array, logits: list[Array], parts: Any, dx: Array | None
-) -> tuple[Array, Any]:
-    """Fill ``logits`` with e^(logit - c), ``dx`` with their product with the weight.
+    loss: _Loss, some: slice, logits: list[Array], parts: Any, dx: Array | None
+) -> tuple[Array, Any, Array]:
+    """Fill ``logits`` with e^(logit - c) of some rows, ``dx`` with their product with the weight.
 
     c is 0 where no logit is too large for that and no sum too small to tell, else the row's largest logit.
 
     Returns:
-        The sum of each row, and c.
+        The sum of each row, c, and the logit of each row's target.
     """
+    x, target = loss.x[some], loss.target[some]
+    picked = np.empty(len(x), x.dtype)
     totals = np.empty((len(parts), len(x)), x.dtype)
     sides = np.empty((len(parts), *x.shape), x.dtype) if dx is not None else None
     tops = np.full((len(parts), len(x)), np.inf, x.dtype)
@@ -111,6 +113,8 @@ def _exponentials(
         np.matmul(x, loss.weight[i:j].T, out=logits[k])
         if loss.bias is not None:
             logits[k] += loss.bias[i:j]
+        own = np.flatnonzero((target >= i) & (target < j))
+        picked[own] = logits[k][own, target[own] - i]
         return logits[k]
 
     def finish(k: int) -> None:
@@ -143,7 +147,7 @@ def _exponentials(
     if dx is not None and sides is not None:
         np.sum(sides, axis=0, out=dx)
     total = totals.sum(axis=0)
-    return np.where(total == 0, total.dtype.type(1), total), shift
+    return np.where(total == 0, total.dtype.type(1), total), shift, picked
 
 
 def _add_slopes(loss: _Loss, x: Array, rate: Array, logits: list[Array], parts: Any) -> None:
@@ -162,17 +166,12 @@ def _add_slopes(loss: _Loss, x: Array, rate: Array, logits: list[Array], parts: 
 
 
 def _take_targets_off(loss: _Loss) -> None:
-    """What the targets and the smoothing add to the losses, and take from the gradients."""
+    """What the targets take from the gradients, and the smoothing from the losses as well."""
     x, weight, target, share, smoothing = loss.x, loss.weight, loss.target, loss.share, loss.smoothing
     count, dtype = len(weight), x.dtype.type
     own, even = dtype(share * (1 - smoothing)), dtype(share * smoothing / count)
-    chosen = weight[target]
-    loss.losses -= dtype(1 - smoothing) * row_dot(x, chosen)
-    if loss.bias is not None:
-        loss.losses -= dtype(1 - smoothing) * loss.bias[target]
     if loss.dx is not None:
-        chosen *= own
-        loss.dx -= chosen
+        loss.dx -= weight[target] * own
     if smoothing:  # else a class with a bias of -inf would make all NaN
         total = column_sums(weight)
         loss.losses -= dtype(smoothing / count) * (x @ total)

@@ -1,0 +1,1 @@
+"""Single ideas for speed, measured with and without: `python -m benchmarks.ideas`."""

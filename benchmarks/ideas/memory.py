@@ -1,0 +1,80 @@
+"""Memory that is kept, and what is not computed."""
+
+from __future__ import annotations
+
+import os
+from functools import partial
+from statistics import median
+from unittest.mock import patch
+
+from minigrad.backend.kernels import scaled_dot_product_attention as attention
+
+from ..process import Answer, Missing, alternate, ask
+from ..steps import WARM_UP, memory_of, repeat, time_of
+from .idea import PAID, Given, Row, idea
+from .training import trainer
+from .ways import Way
+
+
+def train(library: str, work: str, seconds: float) -> Answer:
+    """Times of training steps in ms, and page faults of each."""
+    try:
+        import resource
+    except ImportError:  # Windows
+        raise Missing("the system does not count page faults") from None
+    step = trainer(work)
+    step()
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    times = repeat(step, seconds)
+    faults = resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before
+    return {"times": times, "faults": faults / (len(times) + WARM_UP)}
+
+
+def asked(function: str, work: str, seconds: float, without: dict[str, str]) -> list[list[Answer]]:
+    """Answers of processes with the idea, and with the environment that switches it off."""
+
+    def measure(which: str) -> Answer:
+        with patch.dict(os.environ, without if which == "without" else {}):
+            return ask(function, "minigrad", work=work, seconds=seconds)
+
+    found = alternate(("with", "without"), 2, measure, work)
+    if "missing" in found["with"][0]:
+        raise Missing(found["with"][0]["missing"])
+    return list(found.values())
+
+
+@idea(PAID, "freed memory kept", "backend/memory.py")
+def kept(given: Given) -> list[Row]:
+    """The C library gives large blocks back to the system at once, and each step then faults in all its pages
+    again."""
+    found = asked("benchmarks.ideas.memory:train", given.work("gpt-384"), given.seconds, {"GLIBC_TUNABLES": ""})
+    what = "step of decoder-only 6 × 384, T 256"
+    times = [time_of(answers) or 0.0 for answers in found]
+    faults = [median(answer["faults"] for answer in answers) for answers in found]
+    return [Row(what, times), Row(f"{what}: page faults", faults, "")]
+
+
+@idea(PAID, "logits that nobody looks at are not computed", "nn/functional/deferred.py")
+def deferred(given: Given) -> list[Row]:
+    """Of logits and their gradient, 164 MB each here, a step needs only the loss and two products; in chunks
+    that fit into cache they are never whole in memory."""
+    off = {"MINIGRAD_DEFERRED_LOGITS": "0"}
+    found = asked("benchmarks.steps:train", given.work("multi30k"), given.seconds, off)
+    what = "step of encoder-decoder 4+4 × 128, V 10,000"
+    times, memory = ([of(answers) or 0.0 for answers in found] for of in (time_of, memory_of))
+    return [Row(what, times), Row(f"{what}: peak memory", memory, "MiB")]
+
+
+@idea(PAID, "causal attention in parts of 64 queries", "kernels/scaled_dot_product_attention.py, PART")
+def parts(given: Given) -> list[Row]:
+    """Each part is multiplied only with the keys that it may see: at T 256 three eighths of the scores are
+    never made."""
+    q, k, v, g = (given.random(8, 6, given.part(256), 64) for _ in range(4))
+    needs, rest = (True, True, True, *(False,) * 5), (None, None, True, 0.125, 0.0)
+
+    def both() -> None:
+        _, saved = attention.forward(needs, q, k, v, *rest)
+        attention.backward(needs, saved, g, q, k, v, *rest)
+
+    whole = Way(both, switches=[(attention, "PART", 10**9)])
+    return [given.compare("(8, 6, 256, 64), forward and backward", Way(both), whole)]
