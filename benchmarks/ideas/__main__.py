@@ -14,7 +14,6 @@ import sys
 from ..machine import describe
 from ..process import Answer, ask, progress
 from ..table import Table, ratio
-from . import limits, memory, not_taken, passes, threads
 from .idea import HEADINGS, IDEAS, Given, Row
 
 
@@ -34,7 +33,7 @@ def amount(value: float, unit: str) -> str:
 
 
 def tables(names: list[str], given: Given) -> list[Table]:
-    """A table for each kind of the ideas named."""
+    """A table for each kind of the ideas named; what paid comes first."""
     found: dict[str, Table] = {}
     for name in names:
         kind, title, where, function = IDEAS[name]
@@ -49,7 +48,7 @@ def tables(names: list[str], given: Given) -> list[Table]:
             cells = (amount(figure, row.unit) for figure in row.figures)
             table.add(title, row.what, *cells, ratio(*row.figures), where)
         table.notes.append(f"{title}: {' '.join((function.__doc__ or '').split())}")
-    return list(found.values())
+    return [found[kind] for kind in HEADINGS if kind in found]
 
 
 def _names(text: str) -> list[str]:

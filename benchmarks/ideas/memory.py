@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from functools import partial
 from statistics import median
 from unittest.mock import patch
 
@@ -47,7 +46,8 @@ def asked(function: str, work: str, seconds: float, without: dict[str, str]) -> 
 def kept(given: Given) -> list[Row]:
     """The C library gives large blocks back to the system at once, and each step then faults in all its pages
     again."""
-    found = asked("benchmarks.ideas.memory:train", given.work("gpt-384"), given.seconds, {"GLIBC_TUNABLES": ""})
+    off = {"GLIBC_TUNABLES": ""}
+    found = asked("benchmarks.ideas.memory:train", given.work("gpt-384"), given.seconds, off)
     what = "step of decoder-only 6 × 384, T 256"
     times = [time_of(answers) or 0.0 for answers in found]
     faults = [median(answer["faults"] for answer in answers) for answers in found]

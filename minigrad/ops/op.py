@@ -205,7 +205,10 @@ class Op:
 
     def find_kernel(self, arrays: tuple[Any, ...] | list[Any]) -> Any:
         """The kernel of the arguments' backend, or None."""
-        return of(next(a for a in arrays if hasattr(a, "dtype"))).kernel(self.kernel)
+        first = arrays[0]
+        if not hasattr(first, "dtype"):
+            first = next(a for a in arrays if hasattr(a, "dtype"))
+        return of(first).kernel(self.kernel)
 
     def _run_kernel(self, *args: Any) -> Any:
         kernel = self.find_kernel(args)
