@@ -7,12 +7,13 @@ from statistics import median
 from unittest.mock import patch
 
 from minigrad.backend.kernels import scaled_dot_product_attention as attention
+from minigrad.nn.functional import deferred as logits
 
 from ..process import Answer, Missing, alternate, ask
 from ..steps import WARM_UP, memory_of, repeat, time_of
-from .idea import PAID, Given, Row, idea
+from .idea import PAID, Given, Row, idea, medians
 from .training import trainer
-from .ways import Way
+from .ways import Way, take
 
 
 def train(library: str, work: str, seconds: float) -> Answer:
@@ -29,14 +30,15 @@ def train(library: str, work: str, seconds: float) -> Answer:
     return {"times": times, "faults": faults / (len(times) + WARM_UP)}
 
 
-def asked(function: str, work: str, seconds: float, without: dict[str, str]) -> list[list[Answer]]:
+def asked(function: str, work: str, seconds: float, without: dict[str, str], rounds: int
+          ) -> list[list[Answer]]:  # fmt: skip
     """Answers of processes with the idea, and with the environment that switches it off."""
 
     def measure(which: str) -> Answer:
         with patch.dict(os.environ, without if which == "without" else {}):
             return ask(function, "minigrad", work=work, seconds=seconds)
 
-    found = alternate(("with", "without"), 2, measure, work)
+    found = alternate(("with", "without"), rounds, measure, work)
     if "missing" in found["with"][0]:
         raise Missing(found["with"][0]["missing"])
     return list(found.values())
@@ -47,7 +49,7 @@ def kept(given: Given) -> list[Row]:
     """The C library gives large blocks back to the system at once, and each step then faults in all its pages
     again."""
     off = {"GLIBC_TUNABLES": ""}
-    found = asked("benchmarks.ideas.memory:train", given.work("gpt-384"), given.seconds, off)
+    found = asked("benchmarks.ideas.memory:train", given.work("gpt-384"), 5 * given.seconds, off, 2)
     what = "step of decoder-only 6 × 384, T 256"
     times = [time_of(answers) or 0.0 for answers in found]
     faults = [median(answer["faults"] for answer in answers) for answers in found]
@@ -59,9 +61,11 @@ def deferred(given: Given) -> list[Row]:
     """Of logits and their gradient, 164 MB each here, a step needs only the loss and two products; in chunks
     that fit into cache they are never whole in memory."""
     off = {"MINIGRAD_DEFERRED_LOGITS": "0"}
-    found = asked("benchmarks.steps:train", given.work("multi30k"), given.seconds, off)
+    found = asked("benchmarks.steps:train", given.work("multi30k"), 0.0, off, 1)
     what = "step of encoder-decoder 4+4 × 128, V 10,000"
-    times, memory = ([of(answers) or 0.0 for answers in found] for of in (time_of, memory_of))
+    step = trainer(given.work("multi30k"))
+    ways = [Way(step), Way(step, switches=[(logits, "ENABLED", False)])]
+    times, memory = medians(take(ways, 10 * given.seconds)), [memory_of(answers) or 0.0 for answers in found]
     return [Row(what, times), Row(f"{what}: peak memory", memory, "MiB")]
 
 

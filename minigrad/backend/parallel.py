@@ -6,7 +6,7 @@ computed by one thread alone, so results are equal to the bit whatever that numb
 
 Two things decide the speed (docs/performance.md has the figures). Calls of NumPy must be long, or the threads
 wait for the GIL more than they work: so blocks are larger than a second-level cache. And each thread must
-have a core of its own: a thread that wakes is often put on the core of the one that woke it, and then both
+have a core of its own: a thread that wakes may be put on the core of the one that woke it, and then both
 take turns; so the threads are bound to cores where the system can do that.
 """
 
@@ -109,7 +109,7 @@ class _Job:
 class _Crew:
     """Threads that wait for blocks to work on, beside the thread that calls.
 
-    Each is bound to a CPU other than the one that the caller is on: a thread that wakes is often put on the
+    Each is bound to a CPU other than the one that the caller is on: a thread that wakes may be put on the
     CPU of the one that woke it, where the two take turns while another CPU has nothing to do. A thread that
     comes when all blocks are taken is not waited for.
 
