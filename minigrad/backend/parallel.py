@@ -1,8 +1,8 @@
 """Work in blocks of rows on all cores: NumPy releases the GIL inside large ufuncs and products.
 
 A kernel that is bound by memory gains twice: a block stays in cache from its first pass to its last,
-and the cores work on different blocks. Each block is computed by one thread alone, and ``row_blocks`` does not
-ask for the number of threads, so results are equal to the bit whatever that number is. ``shares``, for matrix
+and the cores work on different blocks. Each block is computed by one thread alone, and ``row_blocks`` does
+not ask for the number of threads, so results are equal to the bit whatever it is. ``shares``, for matrix
 products, does ask: another number then changes the rounding.
 
 Two things decide the speed (docs/performance.md has the figures). Calls of NumPy must be long, or the threads
