@@ -16,7 +16,7 @@ from .ways import Way, switched, take
 
 @idea(PAID, "products on our own threads, OpenBLAS's asleep", "backend/products.py")
 def asleep(given: Given) -> list[Row]:
-    """OpenBLAS's threads look for more work for a tenth of a second after a product, and so take a core from
+    """OpenBLAS's threads look for more work for a while after a product, and so take a core from
     the pass that follows it."""
     side = given.part(1024)
     a, x = given.random(side, side), given.random(given.part(500_000))

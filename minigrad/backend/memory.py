@@ -1,7 +1,7 @@
 """What becomes of memory that arrays let go of.
 
-The C library of Linux gives large blocks back to the system at once, and a training step then spends a tenth
-of its time on page faults, for the same memory again and again. So it is told to keep some: up to KEEP_BYTES
+The C library of Linux gives large blocks back to the system at once, and each training step then has page
+faults for the same memory again. So it is told to keep some: up to KEEP_BYTES
 at the end of the heap, and blocks of up to 32 MiB (the most it takes) in the heap.
 """
 

@@ -1,6 +1,6 @@
 """Products of matrices on all cores.
 
-OpenBLAS has threads of its own, but after a product they go on looking for work for a tenth of a second, and
+OpenBLAS has threads of its own, but after a product they go on looking for work for a while, and
 take the cores from the threads that do the rest of a step (``parallel.py``). So its threads are never woken:
 large products are cut here, a part for each of our threads.
 """
