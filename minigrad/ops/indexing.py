@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import prod
+from math import isqrt, prod
 from typing import Any
 
 import numpy as np
@@ -277,14 +277,16 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
     return m.moveaxis(found, -1, dim)
 
 
-def _smallest(key: Array, k: int, parts: int = 32) -> Array:
+def _smallest(key: Array, k: int) -> Array:
     """Indices of the k smallest along the last axis, in any order.
 
     A long axis is read once for the least of each group of ``parts``: the k smallest are in the k groups that
-    have the smallest least (or are equal to what is found there).
+    have the smallest least (or are equal to what is found there). There are about as many groups as elements
+    in k groups.
     """
-    m, groups = xp(key), key.shape[-1] // parts
-    if k * parts > groups:
+    m, parts = xp(key), isqrt(key.shape[-1] // k)
+    groups = key.shape[-1] // parts
+    if parts < 4:
         return m.argpartition(key, k - 1, axis=-1)[..., :k]
     lead, even = key.shape[:-1], groups * parts
     least = key[..., :even].reshape(*lead, parts, groups).min(-2)  # a group's elements are ``groups`` apart

@@ -1,8 +1,14 @@
 """Text: corpora of sentence pairs, tokenizers, batches of tokens."""
 
-from .batching import batches
+from .batching import TokenBatches
 from .corpus import Pairs, read_pairs
-from .tokenizer import SubwordTokenizer, Tokenizer, WordTokenizer, tokenizer_from_dict
+from .encoded import EncodedPairs
+from .lines import Lines
+from .pair import TokenizerPair, tokenizer_pair_from_dict
+from .subword_dropout import SubwordSampler
+from .subwords import SubwordTokenizer
+from .tokenizer import Tokenizer, WordTokenizer, tokenizer_from_dict
 
-__all__ = ["Pairs", "SubwordTokenizer", "Tokenizer", "WordTokenizer", "batches", "read_pairs",
-           "tokenizer_from_dict"]  # fmt: skip
+__all__ = ["EncodedPairs", "Lines", "Pairs", "SubwordSampler", "SubwordTokenizer", "TokenBatches",
+           "Tokenizer", "TokenizerPair", "WordTokenizer", "read_pairs", "tokenizer_from_dict",
+           "tokenizer_pair_from_dict"]  # fmt: skip

@@ -2,36 +2,148 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from typing import Any, NamedTuple
 
-Encoded = tuple[list[int], list[int]]
+import numpy as np
+
+from ..utils.data import Sampler
+
+IntArray = np.ndarray[Any, np.dtype[Any]]
+
+POOL = 1 << 17
+"""Pairs that are sorted together: enough of them for little padding, and for a memory of their order."""
+
+NOISE = 3
+"""How many source lengths count as one. On Multi30k 3 brings half as many pairs together again in the next
+epoch as 1 does (29 % against 58 %), for 3 % more tokens of padding."""
 
 
-def batches(pairs: Sequence[Encoded], tokens: int, seed: int | None = None) -> Iterator[list[int]]:
-    """Indices of pairs, batch by batch: each pair once.
+class Plan(NamedTuple):
+    """An epoch: batch k holds the pairs ``order[first[k] : last[k]]``."""
+
+    order: IntArray
+    first: IntArray
+    last: IntArray
+
+
+class TokenBatches(Sampler[list[int]]):
+    """Numbers of pairs, batch by batch: each pair once an epoch, a batch full when it holds enough tokens.
+
+    Pairs are dealt into random pools; a pool is sorted by length of target and, nearly, of source, cut into
+    batches, and the batches of all pools are shuffled. The order of an epoch is a function of seed and epoch
+    alone, so a place in it is two numbers. It is a ``batch_sampler`` for a DataLoader (whose workers ask for
+    batches ahead of time: with workers, count batches yourself and use ``epoch``).
 
     Args:
-        pairs: (source ids, target ids).
-        tokens: no side of a batch holds more tokens than this, padding included (a longer pair goes alone).
-        seed: the order of batches, and of pairs of equal length; None goes from short to long.
+        lengths: (N, 2) int, tokens of source and target.
+        tokens: no side of a batch holds more than this, padding included (a longer pair goes alone).
+        seed: of all orders, 0 or more.
+        shuffle: False goes from short to long, in every epoch.
+        pool: pairs that are sorted together.
+
+    Raises:
+        ValueError: lengths of another shape, or no room for a token.
     """
-    order = list(range(len(pairs)))
-    if seed is not None:
-        random.Random(seed).shuffle(order)
-    order.sort(key=lambda i: (len(pairs[i][1]), len(pairs[i][0])))
-    found: list[list[int]] = []
-    batch: list[int] = []
-    longest = 0
-    for i in order:
-        longest_with = max(longest, len(pairs[i][0]), len(pairs[i][1]))
-        if batch and longest_with * (len(batch) + 1) > tokens:
-            found.append(batch)
-            batch, longest_with = [], max(len(pairs[i][0]), len(pairs[i][1]))
-        batch.append(i)
-        longest = longest_with
-    if batch:
-        found.append(batch)
-    if seed is not None:
-        random.Random(seed + 1).shuffle(found)
-    yield from found
+
+    def __init__(
+        self, lengths: Any, tokens: int = 4096, *, seed: int = 0, shuffle: bool = True, pool: int = POOL
+    ) -> None:
+        self.lengths: IntArray = np.asarray(lengths)
+        if self.lengths.ndim != 2 or self.lengths.shape[1] != 2:
+            raise ValueError(f"lengths should be (N, 2), source and target, not {self.lengths.shape}")
+        if tokens < 1 or pool < 1 or seed < 0:
+            raise ValueError(f"tokens={tokens} and pool={pool} should be 1 or more, seed={seed} 0 or more")
+        self.tokens, self.seed, self.shuffle, self.pool = tokens, seed, shuffle, pool
+        self.number, self.position = 0, 0  # of the epoch, and of the next batch in it
+        self._plan: tuple[int, Plan] | None = None
+
+    def __len__(self) -> int:
+        """Batches of the present epoch; others may have one more or less."""
+        return len(self._planned(self.number).first)
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
+        """The batches of an epoch, from the ``start``-th on."""
+        plan = self._planned(number)
+        for first, last in zip(plan.first[start:].tolist(), plan.last[start:].tolist(), strict=True):
+            yield plan.order[first:last].tolist()
+
+    def __iter__(self) -> Iterator[list[int]]:
+        """What is left of the present epoch; at its end the next one begins."""
+        for batch in self.epoch(self.number, self.position):
+            self.position += 1
+            yield batch
+        self.set_epoch(self.number + 1)
+
+    def set_epoch(self, epoch: int) -> None:
+        """Go to the beginning of an epoch; nothing changes if it is the present one."""
+        if epoch != self.number:
+            self.number, self.position = epoch, 0
+
+    def state_dict(self) -> dict[str, int]:
+        """The place: epoch, and batches of it that were handed out; and what decides the order."""
+        return {"epoch": self.number, "position": self.position, **self._decides()}
+
+    def load_state_dict(self, state: dict[str, int]) -> None:
+        """Go to a place.
+
+        Raises:
+            ValueError: it is one of other batches.
+        """
+        for name, value in self._decides().items():
+            if state[name] != value:
+                raise ValueError(f"this is a place in other batches: {name} was {state[name]}, it is {value}")
+        self.number, self.position = state["epoch"], state["position"]
+
+    def _decides(self) -> dict[str, int]:
+        return {
+            "pairs": len(self.lengths), "tokens": self.tokens, "seed": self.seed,
+            "shuffle": int(self.shuffle), "pool": self.pool,
+        }  # fmt: skip
+
+    def _planned(self, number: int) -> Plan:
+        if self._plan is None or self._plan[0] != number:
+            self._plan = None  # before the new one takes memory
+            self._plan = number, (self._shuffled(number) if self.shuffle else self._sorted())
+        return self._plan[1]
+
+    def _sorted(self) -> Plan:
+        source, target = self.lengths.T.astype(np.int64)
+        order = np.argsort(target << 32 | source, kind="stable")
+        edges = self._cut(order)
+        return Plan(order, edges[:-1], edges[1:])
+
+    def _shuffled(self, number: int) -> Plan:
+        # Raw words are the same in every version of NumPy; its permutations need not be.
+        bits = np.random.SFC64(np.random.SeedSequence([self.seed, number]))
+        random = bits.random_raw(len(self.lengths))
+        order = np.argsort(random, kind="stable")
+        edges, end = [np.zeros(1, np.int64)], 0
+        for pool in np.array_split(order, max(1, round(len(order) / self.pool))):
+            pool[:] = pool[self._by_length(pool, random[pool])]  # a view: order itself is sorted
+            edges.append(self._cut(pool)[1:] + end)
+            end += len(pool)
+        bounds = np.concatenate(edges)
+        turns = np.argsort(bits.random_raw(len(bounds) - 1), kind="stable")
+        return Plan(order, bounds[:-1][turns], bounds[1:][turns])
+
+    def _by_length(self, pool: IntArray, random: IntArray) -> IntArray:
+        """The order of a pool by length of target, and then of source, up and down by turns.
+
+        Where the target gets longer by one, the source would else fall from the longest to the shortest, and
+        the batch in which it does would be half padding.
+        """
+        source, target = self.lengths[pool].T.astype(np.int64)
+        source += (random % np.uint64(NOISE)).astype(np.int64)
+        return np.argsort((target << 32) + np.where(target % 2, -source, source), kind="stable")
+
+    def _cut(self, order: IntArray) -> IntArray:
+        """Where batches begin in an order, and its end, (batches + 1,) int64."""
+        longest = self.lengths[order].max(axis=1, initial=1)
+        edges = [0]
+        while edges[-1] < len(order):
+            start = edges[-1]
+            running = np.maximum.accumulate(longest[start : start + self.tokens // longest[start]])
+            fits = np.searchsorted(running * np.arange(1, len(running) + 1), self.tokens, side="right")
+            edges.append(start + max(1, int(fits)))
+        return np.array(edges, np.int64)

@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
-import gzip
+import hashlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .lines import Lines, Texts
 
 SPLITS = {
     "train": ("train", "training"),
@@ -16,13 +22,13 @@ SPLITS = {
 class Pairs(NamedTuple):
     """Sentences of two languages, line by line, and how many pairs were left out because a side was empty."""
 
-    source: list[str]
-    target: list[str]
+    source: Sequence[str]
+    target: Sequence[str]
     skipped: int = 0
 
 
 def read_pairs(paths: list[Path], source: str, target: str) -> dict[str, Pairs]:
-    """Read a corpus.
+    """Read a corpus. Its sentences stay on disk, in files that must not change meanwhile; see ``Lines``.
 
     Args:
         paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
@@ -76,56 +82,78 @@ def _find(folder: Path, names: tuple[str, ...], language: str) -> Path | None:
     return None
 
 
-def read_lines(path: Path) -> list[str]:
-    """The lines of a UTF-8 file, gzipped or not, without their ends.
-
-    Raises:
-        ValueError: bytes that are not UTF-8, or a damaged archive; it names the line.
-    """
-    opened = gzip.open(path, "rb") if path.suffix == ".gz" else path.open("rb")  # noqa: SIM115 (just below)
-    lines = []
-    try:
-        with opened as file:
-            for number, raw in enumerate(file, 1):
-                try:
-                    lines.append(raw.decode("utf-8-sig" if number == 1 else "utf-8").rstrip("\r\n"))
-                except UnicodeDecodeError as error:
-                    raise ValueError(
-                        f"{path}, line {number}: not UTF-8 (byte {raw[error.start]:#04x} at {error.start}). "
-                        f"Convert it first, for instance: iconv -f LATIN1 -t UTF-8"
-                    ) from None
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise ValueError(f"{path}: not a whole gzip file ({error})") from None
-    return lines
-
-
 def _aligned(source: Path, target: Path) -> Pairs:
-    left, right = read_lines(source), read_lines(target)
+    left, right = Lines(source), Lines(target)
     if len(left) != len(right):
         raise ValueError(
             f"{source} has {len(left)} lines and {target} {len(right)}: line n of one must translate line n "
             f"of the other"
         )
-    return _kept(left, right, f"{source} and {target}")
+    full = (bool(a.strip() and b.strip()) for a, b in zip(left, right, strict=True))
+    return _kept(left, right, None, full, f"{source} and {target}")
 
 
 def _table(path: Path) -> Pairs:
-    left, right = [], []
-    for number, line in enumerate(read_lines(path), 1):
-        columns = line.split("\t")
-        if len(columns) < 2 and line.strip():
+    lines = Lines(path)
+    return _kept(lines, lines, (0, 1), _full_rows(lines, path), str(path))
+
+
+def _full_rows(lines: Lines, path: Path) -> Iterator[bool]:
+    """Of each line of a table, whether both columns hold something."""
+    for number, line in enumerate(lines, 1):
+        source, tab, rest = line.partition("\t")
+        if not tab and line.strip():
             raise ValueError(
                 f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation"
             )
-        left.append(columns[0])
-        right.append(columns[1] if len(columns) > 1 else "")
-    return _kept(left, right, str(path))
+        yield bool(source.strip() and rest.partition("\t")[0].strip())
 
 
-def _kept(left: list[str], right: list[str], where: str) -> Pairs:
+def _kept(
+    left: Lines, right: Lines, columns: tuple[int, int] | None, full: Iterable[bool], where: str
+) -> Pairs:
     """The pairs of which both sides hold something."""
-    pairs = [(a.strip(), b.strip()) for a, b in zip(left, right, strict=True)]
-    full = [(a, b) for a, b in pairs if a and b]
-    if not full:
-        raise ValueError(f"{where}: no sentence pairs ({len(pairs)} lines, all with an empty side)")
-    return Pairs([a for a, _ in full], [b for _, b in full], len(pairs) - len(full))
+    mask = np.fromiter(full, np.bool_, len(left))
+    places = np.flatnonzero(mask).astype(np.uint32)
+    if not len(places):
+        raise ValueError(f"{where}: no sentence pairs ({len(mask)} lines, all with an empty side)")
+    kept = None if len(places) == len(mask) else places
+    source, target = columns or (None, None)
+    return Pairs(Side(left, kept, source), Side(right, kept, target), len(mask) - len(places))
+
+
+class Side(Texts):
+    """One language of a corpus on disk: lines, or a column of them, without spaces around.
+
+    Args:
+        lines: the file's.
+        kept: (n,) uint32, which of them belong to it, from the first to the last; None: all.
+        column: which column, if tabs separate them; None: the whole line.
+    """
+
+    def __init__(
+        self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None, column: int | None
+    ) -> None:
+        self._lines, self._kept, self._column = lines, kept, column
+
+    def __len__(self) -> int:
+        return len(self._lines if self._kept is None else self._kept)
+
+    def at(self, index: int) -> str:
+        return self._text(self._lines.at(index if self._kept is None else int(self._kept[index])))
+
+    def __iter__(self) -> Iterator[str]:
+        if self._kept is None:
+            return map(self._text, self._lines)
+        mask = np.zeros(len(self._lines), np.bool_)
+        mask[self._kept] = True
+        return map(self._text, compress(self._lines, mask))
+
+    @property
+    def digest(self) -> str:
+        kept = b"" if self._kept is None else self._kept.tobytes()
+        own = f"{self._lines.digest} {self._column} ".encode()
+        return hashlib.blake2b(own + kept, digest_size=16).hexdigest()
+
+    def _text(self, line: str) -> str:
+        return (line if self._column is None else line.split("\t", self._column + 1)[self._column]).strip()

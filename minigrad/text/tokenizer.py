@@ -22,6 +22,9 @@ class Tokenizer(Protocol):
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without BOS and EOS."""
 
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        """The ids of each text, in less time than one by one."""
+
     def decode(self, ids: Iterable[int]) -> str:
         """The text of ids, up to the first EOS; padding is left out."""
 
@@ -35,7 +38,8 @@ class Tokenizer(Protocol):
         """All that ``tokenizer_from_dict`` needs to make it again."""
 
 
-def _until_end(ids: Iterable[int]) -> list[int]:
+def until_end(ids: Iterable[int]) -> list[int]:
+    """The ids before the first EOS, without padding and BOS."""
     kept = []
     for i in ids:
         if i == EOS:
@@ -60,7 +64,7 @@ class WordTokenizer:
         scheme: str = "spaces",
     ) -> None:  # fmt: skip
         self.words = [*SPECIAL, *words]
-        self.ids = {word: i for i, word in enumerate(self.words)}
+        self.ids = {word: i for i, word in enumerate(words, len(SPECIAL))}  # "</s>" in a text is not EOS
         self.split, self.join, self.normalize, self.scheme = split, join, normalize, scheme
 
     @classmethod
@@ -75,6 +79,12 @@ class WordTokenizer:
             words = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
         return cls(words, corpus.tokenize, corpus.detokenize, corpus.normalize, "english_italian")
 
+    @classmethod
+    def train(cls, texts: Iterable[str]) -> WordTokenizer:
+        """All words of texts that stand between spaces, the most frequent first."""
+        counts = Counter(word for text in texts for word in text.split())
+        return cls([word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))])
+
     def __len__(self) -> int:
         return len(self.words)
 
@@ -84,8 +94,11 @@ class WordTokenizer:
     def encode(self, text: str) -> list[int]:
         return [self.ids.get(word, UNKNOWN) for word in self.split(text)]
 
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        return [self.encode(text) for text in texts]
+
     def decode(self, ids: Iterable[int]) -> str:
-        return self.join([self.words[i] for i in _until_end(ids)])
+        return self.join([self.words[i] for i in until_end(ids)])
 
     def token(self, i: int) -> str:
         return self.words[i]
@@ -97,63 +110,6 @@ class WordTokenizer:
         return {"kind": "words", "scheme": self.scheme, "words": self.words[len(SPECIAL) :]}
 
 
-class SubwordTokenizer:
-    """Byte-pair encoding (Sennrich et al. 2016), one vocabulary for both sides, by the tokenizers library.
-
-    Args:
-        model: a ``tokenizers.Tokenizer``; ``train`` makes one.
-    """
-
-    def __init__(self, model: Any) -> None:
-        self.model = model
-
-    @classmethod
-    def train(cls, texts: Iterable[str], vocabulary: int, progress: bool = False) -> SubwordTokenizer:
-        """Learn ``vocabulary`` subwords from texts; word ends are marked, so that spaces come back."""
-        tokenizers = _tokenizers()
-        model = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))
-        model.normalizer = tokenizers.normalizers.NFC()
-        model.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
-        model.decoder = tokenizers.decoders.Metaspace()
-        trainer = tokenizers.trainers.BpeTrainer(
-            vocab_size=vocabulary, special_tokens=list(SPECIAL), show_progress=progress, min_frequency=2
-        )
-        model.train_from_iterator(texts, trainer)
-        return cls(model)
-
-    def __len__(self) -> int:
-        return int(self.model.get_vocab_size())
-
-    def prepare(self, text: str) -> str:
-        return text.strip()
-
-    def encode(self, text: str) -> list[int]:
-        return list(self.model.encode(text).ids)
-
-    def decode(self, ids: Iterable[int]) -> str:
-        return str(self.model.decode(_until_end(ids)))
-
-    def token(self, i: int) -> str:
-        return str(self.model.id_to_token(i)).replace("▁", " ")
-
-    def unknown(self, text: str) -> list[str]:
-        found = self.model.encode(text)
-        return [text[a:b] for i, (a, b) in zip(found.ids, found.offsets, strict=True) if i == UNKNOWN]
-
-    def as_dict(self) -> dict[str, Any]:
-        return {"kind": "subwords", "json": self.model.to_str()}
-
-
-def _tokenizers() -> Any:
-    try:
-        import tokenizers
-    except ImportError:
-        raise ImportError(
-            "subwords need the tokenizers library: pip install 'minigrad[translate]', or tokenizers alone"
-        ) from None
-    return tokenizers
-
-
 def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
     """The tokenizer that ``as_dict`` described.
 
@@ -161,7 +117,9 @@ def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
         ValueError: it describes none that this version knows.
     """
     if state.get("kind") == "subwords":
-        return SubwordTokenizer(_tokenizers().Tokenizer.from_str(state["json"]))
+        from .subwords import SubwordTokenizer
+
+        return SubwordTokenizer.from_dict(state)
     if state.get("kind") == "words" and state.get("scheme") == "english_italian":
         return WordTokenizer.english_italian(words=state["words"])
     if state.get("kind") == "words":

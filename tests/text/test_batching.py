@@ -1,39 +1,200 @@
-"""Batches: every pair once, no batch too large, little padding, an order that the seed alone decides."""
+"""Batches by tokens: every pair once, none too large, little padding, a place that can be gone back to."""
 
 from __future__ import annotations
 
-import random
+import tracemalloc
+from collections.abc import Iterable
+from itertools import islice, pairwise
+from typing import Any
 
+import numpy as np
 import pytest
 
-from minigrad.text import batches
+from minigrad.text.batching import TokenBatches
+from minigrad.utils.data import DataLoader
+
+Batches = list[list[int]]
 
 
 @pytest.fixture
-def pairs() -> list[tuple[list[int], list[int]]]:
-    draw = random.Random(0)
-    return [([0] * draw.randint(1, 30), [0] * draw.randint(1, 30)) for _ in range(500)]
+def lengths() -> Any:
+    """500 pairs whose sides are of about equal length, as of translations."""
+    draw = np.random.default_rng(0)
+    source = draw.integers(1, 30, 500)
+    return np.stack([source, np.maximum(1, source + draw.integers(-4, 5, 500))], axis=1).astype(np.int32)
 
 
-def test_every_pair_once_and_no_batch_too_large(pairs: list[tuple[list[int], list[int]]]) -> None:
-    found = list(batches(pairs, tokens=200, seed=1))
-    assert sorted(i for batch in found for i in batch) == list(range(500))
-    for batch in found:
-        assert len(batch) * max(max(len(pairs[i][0]), len(pairs[i][1])) for i in batch) <= 200
+def numbers(batches: Iterable[list[int]]) -> list[int]:
+    return sorted(i for batch in batches for i in batch)
 
 
-def test_targets_of_a_batch_are_of_about_equal_length(pairs: list[tuple[list[int], list[int]]]) -> None:
-    for batch in batches(pairs, tokens=200, seed=1):
-        lengths = [len(pairs[i][1]) for i in batch]
-        assert max(lengths) - min(lengths) <= 3
+def padding(batches: Batches, lengths: Any) -> float:
+    """Tokens of padding for each token of text."""
+    padded = sum(len(batch) * int(lengths[batch].max(axis=0).sum()) for batch in batches)
+    return padded / int(lengths.sum()) - 1
 
 
-def test_the_seed_decides_the_order(pairs: list[tuple[list[int], list[int]]]) -> None:
-    first, again, other = (list(batches(pairs, 200, seed)) for seed in (1, 1, 2))
-    assert first == again != other
+@pytest.mark.parametrize("pool", [1, 7, 100, 10_000])
+@pytest.mark.parametrize("shuffle", [True, False])
+def test_every_pair_once_and_no_batch_too_large(lengths: Any, shuffle: bool, pool: int) -> None:
+    batches = TokenBatches(lengths, 200, seed=1, shuffle=shuffle, pool=pool)
+    for epoch in range(3):
+        found = list(batches.epoch(epoch))
+        assert numbers(found) == list(range(500))
+        assert all(len(batch) * lengths[batch].max() <= 200 for batch in found)
+        batches.set_epoch(epoch)
+        assert len(batches) == len(found)
+
+
+def test_batches_are_full(lengths: Any) -> None:
+    """No batch has room for the pair that comes next, except where a pool ends."""
+    found = list(TokenBatches(lengths, 200, shuffle=False).epoch(0))
+    for batch, following in pairwise(found):
+        together = [*batch, following[0]]
+        assert len(together) * lengths[together].max() > 200
+
+
+def test_sorted(lengths: Any) -> None:
+    batches = TokenBatches(lengths, 200, shuffle=False)
+    found = list(batches.epoch(0))
+    order = [(lengths[i, 1], lengths[i, 0], i) for batch in found for i in batch]
+    assert order == sorted(order)
+    assert list(batches.epoch(5)) == found
+
+
+def test_lengths_of_a_batch_are_about_equal(lengths: Any) -> None:
+    many = np.tile(lengths, (40, 1))
+    found = list(TokenBatches(many, 400, seed=1).epoch(0))
+    assert padding(found, many) < 0.12
+    shuffled = np.random.default_rng(0).permutation(len(many))
+    at_random = [part.tolist() for part in np.array_split(shuffled, len(found))]
+    assert padding(at_random, many) > 0.5
+
+
+def test_order_is_a_function_of_seed_and_epoch(lengths: Any) -> None:
+    one, same, other = (TokenBatches(lengths, 200, seed=seed) for seed in (1, 1, 2))
+    assert list(one.epoch(3)) == list(one.epoch(3)) == list(same.epoch(3))
+    assert list(one.epoch(3)) != list(one.epoch(4))
+    assert list(one.epoch(3)) != list(other.epoch(3))
+
+
+def test_the_order_of_a_seed_stays() -> None:
+    """What a run has saved must mean the same under another version of NumPy: these are written down."""
+    lengths = np.stack([np.arange(12) % 5 + 1, np.arange(12) % 4 + 1], axis=1)
+    expected = [[6, 10, 11], [4, 8], [0, 5, 1], [7, 3], [9, 2]]
+    assert list(TokenBatches(lengths, 12, seed=7).epoch(2)) == expected
+
+
+def test_epochs_differ_in_composition() -> None:
+    """Of two pairs that share a batch, most share none in the next epoch."""
+    draw = np.random.default_rng(0)
+    source = np.maximum(1, draw.normal(13, 4, 20_000)).astype(np.int32)  # about as Multi30k's
+    target = np.maximum(1, source + draw.normal(0, 2, 20_000)).astype(np.int32)
+    batches = TokenBatches(np.stack([source, target], axis=1), 4096)
+    found = list(batches.epoch(0))
+    batch_of = np.empty(len(source), np.int64)
+    for k, batch in enumerate(batches.epoch(1)):
+        batch_of[batch] = k
+    counts = [np.bincount(batch_of[batch]) for batch in found]
+    again = sum(int((c * (c - 1)).sum()) for c in counts)
+    assert again / sum(len(batch) * (len(batch) - 1) for batch in found) < 0.4
+    assert {frozenset(batch) for batch in found}.isdisjoint(map(frozenset, batches.epoch(1)))
+
+
+def test_short_and_long_batches_come_in_random_order(lengths: Any) -> None:
+    found = list(TokenBatches(lengths, 200).epoch(0))
+    longest = [int(lengths[batch].max()) for batch in found]
+    middle = len(longest) // 2
+    assert longest != sorted(longest)
+    assert abs(np.mean(longest[:middle]) - np.mean(longest[middle:])) < 0.3 * np.mean(longest)
+
+
+def test_any_place_of_an_epoch(lengths: Any) -> None:
+    batches = TokenBatches(lengths, 200, seed=1)
+    whole = list(batches.epoch(2))
+    for start in (0, 1, 17, len(whole)):
+        assert list(batches.epoch(2, start)) == whole[start:]
+
+
+def test_iteration_goes_on_from_where_it_stands(lengths: Any) -> None:
+    batches, plain = TokenBatches(lengths, 200), TokenBatches(lengths, 200)
+    first = list(islice(batches, 5))
+    assert first + list(batches) == list(plain.epoch(0))
+    assert list(islice(batches, 3)) == list(plain.epoch(1))[:3]  # the next epoch has begun by itself
+    batches.set_epoch(1)
+    assert list(batches) == list(plain.epoch(1))[3:]  # it was the present one already
+    batches.set_epoch(7)
+    assert list(batches) == list(plain.epoch(7))
+
+
+def test_a_place_is_saved_and_found_again(lengths: Any) -> None:
+    batches = TokenBatches(lengths, 200, seed=3)
+    batches.set_epoch(4)
+    list(islice(batches, 6))
+    state = batches.state_dict()
+    again = TokenBatches(lengths, 200, seed=3)
+    again.load_state_dict(state)
+    assert list(again) == list(batches) == list(TokenBatches(lengths, 200, seed=3).epoch(4, 6))
+    for other, told in (
+        (TokenBatches(lengths, 100, seed=3), "tokens was 200, it is 100"),
+        (TokenBatches(lengths, 200), "seed was 3, it is 0"),
+        (TokenBatches(lengths[1:], 200, seed=3), "pairs was 500, it is 499"),
+    ):
+        with pytest.raises(ValueError, match=rf"place in other batches: {told}"):
+            other.load_state_dict(state)
+
+
+def test_as_batch_sampler_of_a_data_loader(lengths: Any) -> None:
+    expected = list(TokenBatches(lengths, 200).epoch(0))
+    data = [int(number) for number in range(500)]
+    batches = TokenBatches(lengths, 200)
+    loader: DataLoader[Any] = DataLoader(data, batch_sampler=batches, collate_fn=list)
+    assert len(loader) == len(expected)
+    assert list(islice(loader, 4)) == expected[:4]
+    assert batches.state_dict()["position"] == 4
+    assert list(loader) == expected[4:]
+    with_workers: DataLoader[Any] = DataLoader(
+        data, batch_sampler=TokenBatches(lengths, 200), collate_fn=list, num_workers=2
+    )
+    assert list(with_workers) == expected
 
 
 def test_a_pair_that_is_too_long_goes_alone() -> None:
-    pairs = [([0] * 3, [0] * 3), ([0] * 50, [0] * 2), ([0] * 3, [0] * 3)]
-    assert sorted(map(sorted, batches(pairs, tokens=10))) == [[0, 2], [1]]
-    assert list(batches([], 10)) == []
+    lengths = [(3, 3), (50, 2), (3, 3), (1, 11)]
+    for shuffle in (True, False):
+        found = TokenBatches(lengths, 10, shuffle=shuffle).epoch(0)
+        assert sorted(map(sorted, found)) == [[0, 2], [1], [3]]
+
+
+def test_no_pairs_and_one() -> None:
+    assert list(TokenBatches(np.zeros((0, 2), int), 10)) == []
+    assert list(TokenBatches([(0, 0)], 10)) == [[0]]
+
+
+@pytest.mark.parametrize(
+    ("lengths", "options", "told"),
+    [
+        ([1, 2, 3], {}, r"\(N, 2\), source and target, not \(3,\)"),
+        ([(1, 2, 3)], {}, r"not \(1, 3\)"),
+        ([(1, 2)], {"tokens": 0}, "tokens=0"),
+        ([(1, 2)], {"pool": 0}, "pool=0"),
+        ([(1, 2)], {"seed": -1}, "seed=-1"),
+    ],
+)
+def test_bad_arguments(lengths: Any, options: dict[str, int], told: str) -> None:
+    with pytest.raises(ValueError, match=told):
+        TokenBatches(lengths, **options)
+
+
+def test_memory_of_an_epoch() -> None:
+    """Two million pairs must not take more than 100 MB: 50 bytes a pair, and something for the rest."""
+    count = 200_000
+    lengths = np.random.default_rng(0).integers(1, 60, (count, 2)).astype(np.int32)
+    batches = TokenBatches(lengths)
+    next(batches.epoch(0))
+    tracemalloc.start()
+    for epoch in (1, 2):
+        assert sum(map(len, batches.epoch(epoch))) == count
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 50 * count + 5e6

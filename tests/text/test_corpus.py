@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import pickle
+import tracemalloc
 from pathlib import Path
 
 import pytest
 
 from minigrad.text import read_pairs
+from minigrad.text.lines import Texts
 
 ENGLISH, GERMAN = "a cat\na dog\n", "eine Katze\nein Hund\n"
 
@@ -53,6 +56,60 @@ def test_windows_lines_and_byte_order_mark(tmp_path: Path) -> None:
     left = write(tmp_path / "a", b"\xef\xbb\xbfone\r\ntwo\r\n")
     right = write(tmp_path / "b", "uno\ndue")
     assert read_pairs([left, right], "", "")["train"] == (["one", "two"], ["uno", "due"], 0)
+
+
+def test_hard_lines(tmp_path: Path) -> None:
+    """Only line feeds end lines; of what Python's splitlines() takes for ends, none does."""
+    left = write(tmp_path / "a", "one\u2028more\nform\x0cfeed\n\u3000wide\x85\n")
+    right = write(tmp_path / "b.gz", "uno\rdue\r\ntre\nquattro")
+    found = read_pairs([left, right], "", "")["train"]
+    assert found == (["one\u2028more", "form\x0cfeed", "wide"], ["uno\rdue", "tre", "quattro"], 0)
+
+
+def test_sides_are_sequences(tmp_path: Path) -> None:
+    left = write(tmp_path / "a", "one\n\n two\nthree \nfour\n")
+    right = write(tmp_path / "b", "uno\nx\ndue\n \nquattro\n")
+    table = write(tmp_path / "t.tsv", "one\tuno\n\tx\n two\tdue\tnote\nthree \t \n\nfour\tquattro\n")
+    for paths, skipped in (([left, right], 2), ([table], 3)):
+        source, target, left_out = read_pairs(paths, "", "")["train"]
+        assert left_out == skipped
+        assert len(source) == len(target) == 3
+        assert [*source, *target] == ["one", "two", "four", "uno", "due", "quattro"]
+        assert (source[1], source[-1], target[0:2]) == ("two", "four", ["uno", "due"])
+        assert pickle.loads(pickle.dumps(target)) == target
+        with pytest.raises(IndexError):
+            source[3]
+
+
+def test_digests_tell_texts_apart(tmp_path: Path) -> None:
+    """Of what is read from the same file, too: its columns, and which lines have both sides."""
+    table = write(tmp_path / "t.tsv", "a\tb\nc\td\ne\t\n")
+    same = write(tmp_path / "s.tsv.gz", "a\tb\nc\td\ne\t\n")
+    other = write(tmp_path / "o.tsv", "a\tb\nc\td\ne\tf\n")
+    left, right = write(tmp_path / "x", "a\nb\nc\n"), write(tmp_path / "y", "a\nb\n\n")
+    digests = []
+    for paths in ([table], [same], [other], [left, left], [left, right]):
+        sides = read_pairs(paths, "", "")["train"]
+        assert isinstance(sides.source, Texts)
+        assert isinstance(sides.target, Texts)
+        digests.append((sides.source.digest, sides.target.digest))
+    assert digests[0] == digests[1]
+    assert len({digest for both in digests for digest in both}) == 7
+
+
+def test_memory_of_a_corpus_on_disk(tmp_path: Path) -> None:
+    """Some 20 bytes a pair, of any length."""
+    count = 100_000
+    left = write(tmp_path / "a", "".join(f"{i} {'word ' * 30}\n" for i in range(count)))
+    right = write(tmp_path / "b", "".join(f"{'parola ' * 30 if i % 10 else ''}\n" for i in range(count)))
+    tracemalloc.start()
+    found = read_pairs([left, right], "", "")["train"]
+    assert found.skipped == count // 10
+    assert found.source[-1].startswith("99999 word")
+    held, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert held < 30 * count
+    assert peak < 10e6 < left.stat().st_size
 
 
 def test_pairs_with_an_empty_side_are_left_out_and_counted(tmp_path: Path) -> None:

@@ -1,0 +1,183 @@
+"""Texts that stay on disk: the lines of a file as a sequence; memory holds only where each begins."""
+
+from __future__ import annotations
+
+import codecs
+import gzip
+import hashlib
+import os
+import shutil
+import tempfile
+import weakref
+import zlib
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import IO, Any, overload
+
+import numpy as np
+
+BLOCK = 1 << 20
+"""Bytes that are read at once where lines are read one after another."""
+
+_BYTE_ORDER_MARK = codecs.BOM_UTF8
+
+
+class Texts(Sequence[str]):
+    """Strings by number, read when they are asked for; equal to any other sequence of the same strings."""
+
+    @abstractmethod
+    def at(self, index: int) -> str:
+        """The text of a number between 0 and the length."""
+
+    @property
+    @abstractmethod
+    def digest(self) -> str:
+        """A checksum of all texts, without reading them again."""
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[str]: ...
+    def __getitem__(self, index: int | slice) -> str | list[str]:
+        if isinstance(index, slice):
+            return [self.at(i) for i in range(*index.indices(len(self)))]
+        place = index + len(self) if index < 0 else index
+        if not 0 <= place < len(self):
+            raise IndexError(f"there is no text {index} of {len(self)}")
+        return self.at(place)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence):
+            return NotImplemented
+        return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
+
+    __hash__ = None  # type: ignore[assignment]  # as of a list
+
+    def __repr__(self) -> str:
+        shown = [repr(text) for text in self[:3]]
+        more = f" and {len(self) - 3:,} more" if len(self) > 3 else ""
+        return f"<{type(self).__name__}: {', '.join(shown) or 'none'}{more}>"
+
+
+class Lines(Texts):
+    """The lines of a UTF-8 file, gzipped or not, without their ends.
+
+    Lines end in line feeds; carriage returns before one are left out, and so is a byte-order mark. One pass
+    finds where lines begin, 8 bytes a line, and checks all that is there. An archive is unpacked into a
+    temporary file, which goes with this object.
+
+    Args:
+        path: the file; it must stay as it is.
+
+    Raises:
+        ValueError: bytes that are not UTF-8 (it names the line), a damaged archive, or, later, a file that
+            has been cut.
+        OSError: it cannot be read.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = _unpacked(path) if path.suffix == ".gz" else path.open("rb")
+        weakref.finalize(self, self._file.close)
+        try:
+            self._starts, self._digest = _scan(self._file)
+        except UnicodeDecodeError:
+            raise ValueError(_bad_line(path, self._file)) from None
+
+    def __len__(self) -> int:
+        return len(self._starts) - 1
+
+    def at(self, index: int) -> str:
+        return self._bytes(index, index + 1).decode().rstrip("\r\n")
+
+    def __iter__(self) -> Iterator[str]:
+        start = 0
+        while start < len(self):
+            block = int(np.searchsorted(self._starts, self._starts[start] + BLOCK, side="right")) - 1
+            end = min(max(block, start + 1), len(self))
+            lines = self._bytes(start, end).decode().split("\n")  # splitlines() has other ends as well
+            yield from (line.rstrip("\r") for line in lines[: end - start])
+            start = end
+
+    @property
+    def digest(self) -> str:
+        return self._digest
+
+    def _bytes(self, start: int, end: int) -> bytes:
+        first, last = int(self._starts[start]), int(self._starts[end])
+        data = _read_at(self._file, last - first, first)
+        if len(data) != last - first:
+            raise ValueError(f"{self.path} has become shorter since it was opened")
+        return data
+
+    def __reduce__(self) -> tuple[type[Lines], tuple[Path]]:
+        return Lines, (self.path,)  # a process of its own opens the file for itself
+
+
+def _read_at(file: IO[bytes], size: int, place: int) -> bytes:
+    """Bytes from a place on. Where the system can, without moving the file, which forks and threads share.
+
+    A memory map would read as fast, but every page it has touched counts as this process's memory.
+    """
+    if hasattr(os, "pread"):
+        return os.pread(file.fileno(), size, place)
+    file.seek(place)
+    return file.read(size)
+
+
+def _unpacked(path: Path) -> IO[bytes]:
+    """A temporary file with what an archive holds.
+
+    Raises:
+        ValueError: the archive is damaged. OSError: there is no room for it.
+    """
+    found: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it is the result)
+    try:
+        with gzip.open(path, "rb") as archive:
+            shutil.copyfileobj(archive, found, BLOCK)
+        found.flush()
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise ValueError(f"{path}: not a whole gzip file ({error})") from None
+    except OSError as error:
+        raise OSError(f"{path} cannot be unpacked into {tempfile.gettempdir()}: {error}") from error
+    return found
+
+
+def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
+    """Where lines begin, and the end, (lines + 1,) int64; and a checksum of the file.
+
+    Raises:
+        UnicodeDecodeError: it is not UTF-8.
+    """
+    file.seek(0)
+    marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
+    found = [np.array([len(_BYTE_ORDER_MARK) if marked else 0], np.int64)]
+    file.seek(0)
+    checksum = hashlib.blake2b(digest_size=16)
+    decoder = codecs.getincrementaldecoder("utf-8")()
+    size = 0
+    while block := file.read(BLOCK):
+        checksum.update(block)
+        decoder.decode(block)
+        found.append(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + (size + 1))
+        size += len(block)
+    decoder.decode(b"", final=True)
+    starts = np.concatenate(found)
+    if starts[-1] < size:  # the last line has no end
+        starts = np.append(starts, size)
+    return starts, checksum.hexdigest()
+
+
+def _bad_line(path: Path, file: IO[bytes]) -> str:
+    """What is wrong with a file that is not UTF-8."""
+    file.seek(0)
+    for number, raw in enumerate(file, 1):
+        try:
+            raw.decode()
+        except UnicodeDecodeError as error:
+            return (
+                f"{path}, line {number}: not UTF-8 (byte {raw[error.start]:#04x} at {error.start}). "
+                f"Convert it first, for instance: iconv -f LATIN1 -t UTF-8"
+            )
+    return f"{path}: not UTF-8"

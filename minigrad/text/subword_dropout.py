@@ -1,0 +1,106 @@
+"""Subword dropout: at each epoch other segmentations of the same words."""
+
+from __future__ import annotations
+
+import hashlib
+import heapq
+import itertools
+import json
+import struct
+from collections.abc import Iterator
+
+from .subwords import SubwordTokenizer
+from .tokenizer import UNKNOWN
+
+POOL = 64  # segmentations of a word
+WORDS = 1 << 16  # so many words have pools; then all begin anew, which changes no result
+LONGEST = 100  # characters; a longer word has no pool
+GONE = -1  # in the place of a subword that was joined to the one before it
+
+
+class SubwordSampler:
+    """BPE-dropout (Provilkov et al. 2020, arXiv 1910.13267) that can be repeated: each merge may be left out.
+
+    A text is cut in another way at each draw, which depends on nothing but the seed, the text and the draw's
+    number, so that a training can be resumed exactly. A word has 64 segmentations, made when they are first
+    needed; each place in a text takes one of them at random.
+
+    Args:
+        tokenizer: byte-pair encoding.
+        dropout: the probability that a possible merge is left out, at each step: 0 gives
+            ``tokenizer.encode``, 1 gives characters.
+
+    Raises:
+        ValueError: a unigram tokenizer, or a dropout that is no probability.
+    """
+
+    def __init__(self, tokenizer: SubwordTokenizer, dropout: float = 0.1, seed: int = 0) -> None:
+        if not 0 <= dropout <= 1:
+            raise ValueError(f"dropout is a probability, not {dropout}")
+        state = json.loads(tokenizer.model.to_str())["model"]
+        if state["type"] != "BPE":
+            raise ValueError(f"subword dropout is for byte-pair encoding (model='bpe'), not {state['type']}")
+        self.tokenizer, self.dropout, self.seed = tokenizer, dropout, seed
+        self._skip = dropout * 2**32
+        self.ids: dict[str, int] = state["vocab"]
+        pairs = [tuple(m.split(" ")) if isinstance(m, str) else m for m in state["merges"]]
+        self.merges = {
+            (self.ids[a], self.ids[b]): (rank, self.ids[a + b]) for rank, (a, b) in enumerate(pairs)
+        }
+        self.pools: dict[str, list[tuple[int, ...] | None]] = {}
+        self._empty: list[tuple[int, ...] | None] = [None] * POOL
+
+    def encode(self, text: str, draw: int) -> list[int]:
+        """The ids of a text, without BOS and EOS, in the segmentation of a draw (an epoch's number, say)."""
+        if self.dropout == 0:
+            return self.tokenizer.encode(text)
+        words = self.tokenizer.words(text)
+        key = f"{self.seed} {draw} {text}".encode()
+        pools, empty = self.pools, self._empty
+        ids: list[int] = []
+        for word, byte in zip(words, hashlib.shake_128(key).digest(len(words)), strict=True):
+            number = byte % POOL
+            ids += pools.get(word, empty)[number] or self._segmentation(word, number)
+        return ids
+
+    def _segmentation(self, word: str, number: int) -> tuple[int, ...]:
+        """The segmentation of a word with a number, kept in its pool."""
+        found = tuple(self._cut(word, _uniform(f"{self.seed} {number} {word}")))
+        if len(word) <= LONGEST:
+            if len(self.pools) >= WORDS and word not in self.pools:
+                self.pools.clear()
+            pool = self.pools.setdefault(word, self._empty.copy())
+            pool[number] = next((same for same in pool if same == found), found)
+        return found
+
+    def _cut(self, word: str, chance: Iterator[int]) -> Iterator[int]:
+        """Byte-pair encoding of a word by the paper's algorithm 1: what is left out now may be done later."""
+        ids = [self.ids.get(character, UNKNOWN) for character in word]
+        left, right = list(range(-1, len(ids) - 1)), list(range(1, len(ids) + 1))
+        pairs = enumerate(itertools.pairwise(ids))
+        possible = [(*self.merges[pair], i, i + 1) for i, pair in pairs if pair in self.merges]
+        heapq.heapify(possible)
+        skipped = []
+        while possible:
+            rank, merged, i, j = merge = heapq.heappop(possible)
+            if self.merges.get((ids[i], ids[j])) != (rank, merged):
+                continue  # one of them has become part of something else
+            if next(chance) < self._skip:
+                skipped.append(merge)
+                continue
+            ids[i], ids[j] = merged, GONE
+            right[i] = right[j]
+            if right[i] < len(ids):
+                left[right[i]] = i
+            for a, b in ((left[i], i), (i, right[i])):
+                if a >= 0 and b < len(ids) and (ids[a], ids[b]) in self.merges:
+                    heapq.heappush(possible, (*self.merges[ids[a], ids[b]], a, b))
+            while skipped:
+                heapq.heappush(possible, skipped.pop())
+        return (i for i in ids if i != GONE)
+
+
+def _uniform(key: str) -> Iterator[int]:
+    """Random 32-bit numbers that depend on the key alone: ready sooner than a seeded ``random.Random``."""
+    for block in itertools.count():
+        yield from struct.unpack("<16I", hashlib.shake_128(f"{key} {block}".encode()).digest(64))

@@ -1,0 +1,222 @@
+"""Subwords by the tokenizers library, cut so that decoding gives the text back."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import warnings
+from collections.abc import Iterable
+from typing import Any
+
+from .tokenizer import SPECIAL, UNKNOWN, until_end
+
+SPACE = "▁"  # begins a word, in place of the space before it (Kudo and Richardson 2018, arXiv 1808.06226)
+
+# The characters of words: letters, marks, digits, and the invisible joiners and soft hyphens within words.
+_IN_WORD = r"\p{L}\p{M}\p{N}\x{200C}\x{200D}\x{AD}"
+# Subwords do not cross the places where Moses' tokenizer puts spaces: before a full stop, after a quote. Kept
+# whole: "&apos;" (Moses escapes so), "U.S.", words with hyphens and apostrophes in them, "1,000.5", "...".
+_PIECE = (
+    rf"{SPACE}?(?:&(?:#\p{{N}}+|\p{{L}}+);"
+    rf"|(?:\p{{L}}\.){{2,}}"
+    rf"|[{_IN_WORD}]+(?:(?:[-‐‑'’ʼ]|(?<=\p{{N}})[.,:](?=\p{{N}}))[{_IN_WORD}]+)*"
+    rf"|([^{SPACE}{_IN_WORD}])\1*\p{{M}}*)"
+    rf"|{SPACE}"
+)
+
+
+class SubwordTokenizer:
+    """Words cut into subwords of a vocabulary that was learnt from texts.
+
+    Decoding what was encoded gives the text's normal form (``prepare``), apart from characters that the
+    training did not see: these become "<unk>".
+
+    Args:
+        model: a ``tokenizers.Tokenizer``; ``train`` makes one.
+    """
+
+    def __init__(self, model: Any) -> None:
+        self.model = model
+        self.tokens = [str(model.id_to_token(i)) for i in range(model.get_vocab_size())]
+
+    @classmethod
+    def train(
+        cls, texts: Iterable[str], vocabulary: int = 10_000, *, model: str = "bpe", lowercase: bool = False,
+        normalization: str = "nfc", min_frequency: int = 2, progress: bool = False,
+    ) -> SubwordTokenizer:  # fmt: skip
+        """Learn subwords. The same texts give the same vocabulary in the same order.
+
+        Args:
+            texts: they are read once and not kept; memory grows with the number of different words.
+            vocabulary: how many ids there are to be, the four special ones among them.
+            model: "bpe", byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909), or "unigram" (Kudo
+                2018, arXiv 1804.10959).
+            lowercase: no capitals.
+            normalization: Unicode's "nfc" or "nfkc", or "none".
+            min_frequency: byte-pair encoding joins no pair that is rarer.
+            progress: show bars on stderr.
+
+        Raises:
+            ValueError: no text, a vocabulary too small for the characters, or an unknown option.
+            ImportError: no tokenizers library.
+
+        Warns:
+            UserWarning: the texts give fewer subwords than asked for.
+        """
+        texts = iter(texts)
+        first = next((text for text in texts if text.strip()), None)
+        if first is None:
+            raise ValueError("no text to learn subwords from: all lines are empty")
+        learner = _learner(model, normalization, lowercase)
+        trainer = _trainer(model, vocabulary, min_frequency, progress)
+        try:
+            learner.train_from_iterator(itertools.chain([first], texts), trainer)
+        except Exception as error:
+            if "not large enough" not in str(error):
+                raise
+            raise ValueError(
+                f"a vocabulary of {vocabulary} has no room for the different characters of the texts"
+            ) from None
+        return cls(_checked(_settled(learner), vocabulary))
+
+    def __len__(self) -> int:
+        return len(self.tokens)
+
+    def prepare(self, text: str) -> str:
+        """The normal form: Unicode's, in lower case if so trained, single spaces and none at the ends."""
+        text = text.strip().encode("utf-8", "replace").decode()  # bytes of a terminal that are not UTF-8
+        return str(self.model.normalizer.normalize_str(text)) if self.model.normalizer else text
+
+    def encode(self, text: str) -> list[int]:
+        return list(self.model.encode(text).ids)
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        return [list(found.ids) for found in self.model.encode_batch(list(texts))]
+
+    def decode(self, ids: Iterable[int]) -> str:
+        return "".join(self.tokens[i] for i in until_end(ids)).replace(SPACE, " ").removeprefix(" ")
+
+    def token(self, i: int) -> str:
+        return self.tokens[i].replace(SPACE, " ")
+
+    def unknown(self, text: str) -> list[str]:
+        text = self.prepare(text)
+        found = self.model.encode(text)
+        return [text[a:b] for i, (a, b) in zip(found.ids, found.offsets, strict=True) if i == UNKNOWN]
+
+    def words(self, text: str) -> list[str]:
+        """The words and punctuation marks of a text, each of which is cut into subwords by itself."""
+        if self.model.normalizer:
+            text = self.model.normalizer.normalize_str(text)
+        return [word for word, _ in self.model.pre_tokenizer.pre_tokenize_str(text)]
+
+    def as_dict(self) -> dict[str, Any]:
+        return {"kind": "subwords", "json": self.model.to_str()}
+
+    @classmethod
+    def from_dict(cls, state: dict[str, Any]) -> SubwordTokenizer:
+        """The tokenizer that ``as_dict`` described."""
+        return cls(_without_marks(json.loads(state["json"])))
+
+
+def load_library() -> Any:
+    """The tokenizers library, in one thread, unless TOKENIZERS_PARALLELISM is set.
+
+    Its threads gain little on sentences (a fifth on two cores), take cores from those that train, and make it
+    warn on stderr when the process is forked.
+
+    Raises:
+        ImportError: it is not installed.
+    """
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
+    try:
+        import tokenizers
+    except ImportError:
+        raise ImportError(
+            "subwords need the tokenizers library: pip install 'minigrad[translate]', or tokenizers alone"
+        ) from None
+    return tokenizers
+
+
+def _learner(model: str, normalization: str, lowercase: bool) -> Any:
+    """The library's tokenizer, with nothing learnt yet."""
+    tokenizers = load_library()
+    if model == "bpe":
+        learner = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))
+    elif model == "unigram":
+        learner = tokenizers.Tokenizer(tokenizers.models.Unigram())
+    else:
+        raise ValueError(f"model is 'bpe' or 'unigram', not {model!r}")
+    learner.normalizer = _normalizer(normalization, lowercase)
+    learner.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([
+        tokenizers.pre_tokenizers.Metaspace(SPACE, prepend_scheme="always", split=False),
+        tokenizers.pre_tokenizers.Split(tokenizers.Regex(_PIECE), "isolated"),
+    ])  # fmt: skip
+    learner.decoder = tokenizers.decoders.Metaspace(SPACE, prepend_scheme="always")
+    return learner
+
+
+def _normalizer(normalization: str, lowercase: bool) -> Any:
+    library = load_library()
+    normalizers = library.normalizers
+    forms = {"nfc": [normalizers.NFC()], "nfkc": [normalizers.NFKC()], "none": []}
+    if normalization not in forms:
+        raise ValueError(f"normalization is 'nfc', 'nfkc' or 'none', not {normalization!r}")
+    form = forms[normalization]
+    return normalizers.Sequence([
+        *([*form, normalizers.Lowercase(), *form] if lowercase else form),
+        normalizers.Replace(SPACE, "_"),  # the mark itself, in a text
+        normalizers.Replace(library.Regex(r"[\s\x{1C}-\x{1F}]+"), " "),  # what str.split takes as space
+        normalizers.Strip(),
+    ])  # fmt: skip
+
+
+def _trainer(model: str, vocabulary: int, min_frequency: int, progress: bool) -> Any:
+    if vocabulary <= len(SPECIAL):
+        raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
+    trainers = load_library().trainers
+    common = {"vocab_size": vocabulary, "special_tokens": list(SPECIAL), "show_progress": progress}
+    if model == "bpe":
+        return trainers.BpeTrainer(min_frequency=min_frequency, **common)
+    return trainers.UnigramTrainer(unk_token=SPECIAL[UNKNOWN], **common)
+
+
+def _without_marks(state: dict[str, Any]) -> Any:
+    """The tokenizer of a state, to which "<s>" in a text (HTML!) is three characters and not BOS."""
+    return load_library().Tokenizer.from_str(json.dumps({**state, "added_tokens": []}))
+
+
+def _settled(learner: Any) -> Any:
+    """What was learnt, without what differs from one training to the next.
+
+    For unigrams the library adds up in the order of a hash table, another in each run. The same subwords come
+    out, but their log probabilities differ by about 1e-11, and so the order of equals; and characters that
+    were pruned get the lowest one plus 0.0001, 0.0002, ... in the table's order. So: level, round, sort.
+    """
+    state = json.loads(learner.to_str())
+    if state["model"]["type"] == "Unigram":
+        found = dict(state["model"]["vocab"][len(SPECIAL) :])
+        lowest = min(found.values(), default=0.0)
+        level = lowest + 1e-4 * sum(len(token) == 1 for token in found)
+        scores = {
+            token: round(lowest if len(token) == 1 and score <= level else score, 3)
+            for token, score in found.items()
+        }
+        ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
+        state["model"]["vocab"] = [*((token, 0.0) for token in SPECIAL), *ordered]
+    return _without_marks(state)
+
+
+def _checked(model: Any, vocabulary: int) -> Any:
+    size = model.get_vocab_size()
+    if size == len(SPECIAL):
+        raise ValueError("no text to learn subwords from: only spaces")
+    if size > vocabulary:
+        raise ValueError(
+            f"a vocabulary of {vocabulary} has no room for the {size - len(SPECIAL)} different characters of "
+            f"the texts and {len(SPECIAL)} special tokens: it takes at least {size}"
+        )
+    if size < vocabulary:
+        warnings.warn(f"the texts give {size} subwords, not the {vocabulary} asked for", stacklevel=3)
+    return model

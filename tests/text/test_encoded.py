@@ -1,0 +1,283 @@
+"""Encoded pairs: what the tokenizers give, from memory and from files, and files that are wrong."""
+
+from __future__ import annotations
+
+import json
+import pickle
+import re
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.text import EncodedPairs, Pairs, TokenBatches, TokenizerPair, WordTokenizer, encoded, read_pairs
+from minigrad.text.tokenizer import BOS, EOS
+from minigrad.utils.data import DataLoader, Dataset
+
+SOURCE = [f"{'a ' * (i % 5)}b{i}" for i in range(50)]
+TARGET = [f"c {'d ' * (i % 7)}e{i}" for i in range(50)]
+PAIRS = Pairs(SOURCE, TARGET)
+
+
+class Counting(WordTokenizer):
+    """A tokenizer that knows how many texts it was given."""
+
+    texts = 0
+
+    def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
+        texts = list(texts)
+        self.texts += len(texts)
+        return [self.encode(text) for text in texts]
+
+
+def tokenizers(extra: int = 0, joint: bool = False) -> TokenizerPair:
+    more = [f"x{i}" for i in range(extra)]
+    if joint:
+        both = Counting(["a", "c", "d", *(f"{x}{i}" for x in "be" for i in range(50)), *more])
+        return TokenizerPair(both, both)
+    source = Counting(["a", *(f"b{i}" for i in range(50))])
+    return TokenizerPair(source, Counting(["c", "d", *(f"e{i}" for i in range(50)), *more]))
+
+
+def expected(pair: TokenizerPair, i: int) -> tuple[list[int], list[int]]:
+    return [*pair.source.encode(SOURCE[i]), EOS], [BOS, *pair.target.encode(TARGET[i]), EOS]
+
+
+@pytest.fixture(params=["memory", "disk"])
+def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
+    return tmp_path / "a" / "b" if request.param == "disk" else None
+
+
+@pytest.mark.parametrize("joint", [True, False])
+@pytest.mark.parametrize("chunk", [1, 7, 4096])
+def test_pairs_as_ids(
+    folder: Path | None, chunk: int, joint: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(encoded, "CHUNK_PAIRS", chunk)
+    pair = tokenizers(joint=joint)
+    found = EncodedPairs.build(PAIRS, pair, longest=100, folder=folder)
+    assert isinstance(found, Dataset)
+    assert len(found) == 50
+    assert [found[i] for i in range(50)] == [expected(pair, i) for i in range(50)]
+    assert found[-1] == found[np.int64(49)] == expected(pair, 49)
+    assert found.lengths.tolist() == [[len(a), len(b)] for a, b in found]  # type: ignore[attr-defined]
+    assert (found.lengths.dtype, found.ids.dtype) == (np.int32, np.uint16)
+    assert found.index.tolist() == list(range(50))
+    assert found.left_out == 0
+    for outside in (50, -51):
+        with pytest.raises(IndexError, match=f"no pair {outside} of 50"):
+            found[outside]
+
+
+@pytest.mark.parametrize("chunk", [3, 4096])
+def test_pairs_that_are_too_long(
+    folder: Path | None, chunk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:  # fmt: skip
+    monkeypatch.setattr(encoded, "CHUNK_PAIRS", chunk)
+    pair = tokenizers()
+    found = EncodedPairs.build(PAIRS, pair, longest=6, folder=folder)
+    short = [i for i in range(50) if max(map(len, expected(pair, i))) <= 6]
+    assert 10 < len(short) < 40
+    assert found.index.tolist() == short
+    assert found.left_out == 50 - len(short)
+    assert [found[k] for k in range(len(found))] == [expected(pair, i) for i in short]
+    with pytest.raises(ValueError, match=r"every pair of the corpus \(50\) is longer than 3 tokens"):
+        EncodedPairs.build(PAIRS, pair, longest=3, folder=folder)
+    if folder:
+        assert sorted(path.name for path in folder.iterdir()) == ["encoded.bin", "encoded.json"]
+
+
+def test_large_vocabularies_take_four_bytes(folder: Path | None) -> None:
+    pair = tokenizers(extra=1 << 16, joint=True)
+    texts = Pairs(["a x65000 x65535"], ["d"])
+    found = EncodedPairs.build(texts, pair, longest=9, folder=folder)
+    assert found.ids.dtype == np.uint32
+    assert found[0][0] == [*pair.source.encode("a x65000 x65535"), EOS]
+    assert max(found[0][0]) > 1 << 16
+
+
+def test_very_long_lines(folder: Path | None) -> None:
+    many = "a " * 10_000
+    texts = Pairs(["a", many, "b1", "b2"] * 20, ["c", "c", many, "d"] * 20)
+    found = EncodedPairs.build(texts, tokenizers(), longest=50, folder=folder)
+    assert found.index.tolist() == [i for i in range(80) if i % 4 in (0, 3)]
+    chunks = list(encoded._chunks(texts))
+    assert [pair for chunk in chunks for pair in chunk] == list(zip(*texts[:2], strict=True))
+    whole = EncodedPairs.build(texts, tokenizers(), longest=20_000, folder=folder)
+    assert whole.lengths.max() == 10_002
+    assert whole[2][1] == [BOS, *tokenizers().target.encode(many), EOS]
+
+
+def test_chunks_are_smaller_where_lines_are_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoded, "CHUNK_CHARACTERS", 1000)
+    texts = Pairs(["x" * 600] * 10, ["y" * 600] * 10)
+    assert [len(chunk) for chunk in encoded._chunks(texts)] == [1] * 10
+    monkeypatch.setattr(encoded, "CHUNK_PAIRS", 4)
+    assert [len(chunk) for chunk in encoded._chunks(PAIRS)] == [4] * 12 + [2]
+
+
+def test_sides_of_different_length() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        EncodedPairs.build(Pairs(["a", "b1"], ["c"]), tokenizers(), longest=9)
+
+
+# Files ---------------------------------------------------------------------------------------------------
+
+
+def encodings(folder: Path, pairs: Pairs = PAIRS, pair: TokenizerPair | None = None, longest: int = 9) -> int:
+    """How many texts were encoded to build from the folder; what comes out is checked."""
+    pair = pair or tokenizers()
+    assert isinstance(pair.source, Counting)
+    found = EncodedPairs.build(pairs, pair, longest=longest, folder=folder)
+    count = pair.source.texts
+    fresh = EncodedPairs.build(pairs, pair, longest=longest)
+    assert [found[i] for i in range(len(found))] == [fresh[i] for i in range(len(fresh))]
+    for name in ("lengths", "index", "left_out"):
+        assert np.array_equal(getattr(found, name), getattr(fresh, name))
+    return count
+
+
+def test_files_are_used_again(tmp_path: Path) -> None:
+    assert encodings(tmp_path) == 50
+    assert encodings(tmp_path) == 0
+    again = EncodedPairs.build(PAIRS, tokenizers(), longest=9, folder=tmp_path)
+    assert isinstance(again.ids, np.memmap)
+    assert not again.ids.flags.writeable
+
+
+@pytest.mark.parametrize("what", ["a sentence", "two sentences that change places", "vocabulary", "longest"])
+def test_files_of_another_corpus_are_made_again(what: str, tmp_path: Path) -> None:
+    encodings(tmp_path)
+    source, pair, longest = list(SOURCE), tokenizers(), 9
+    if what == "a sentence":
+        source[30] = "a a"
+    elif what == "two sentences that change places":
+        source[3:5] = source[4], source[3]
+    elif what == "vocabulary":
+        pair = tokenizers(extra=1)
+    else:
+        longest = 8
+    assert encodings(tmp_path, Pairs(source, TARGET), pair, longest) == 50
+    assert encodings(tmp_path, Pairs(source, TARGET), tokenizers(extra=what == "vocabulary"), longest) == 0
+
+
+def test_a_corpus_may_move_but_not_change(tmp_path: Path) -> None:
+    for name in ("here", "there"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "train.x").write_text("\n".join(SOURCE), encoding="utf-8")
+        (tmp_path / name / "train.y").write_text("\n".join(TARGET), encoding="utf-8")
+    here, there = (read_pairs([tmp_path / name], "x", "y")["train"] for name in ("here", "there"))
+    assert encodings(tmp_path / "ids", here) == 50
+    assert encodings(tmp_path / "ids", there) == 0
+    (tmp_path / "there" / "train.x").write_text("\n".join(["a", *SOURCE[1:]]), encoding="utf-8")
+    assert encodings(tmp_path / "ids", read_pairs([tmp_path / "there"], "x", "y")["train"]) == 50
+
+
+@pytest.mark.parametrize("name", ["encoded.bin", "encoded.json"])
+@pytest.mark.parametrize("how", ["missing", "empty", "cut", "spoiled", "longer"])
+def test_damaged_files_are_made_again(name: str, how: str, tmp_path: Path) -> None:
+    encodings(tmp_path)
+    path = tmp_path / name
+    data = bytearray(path.read_bytes())
+    if how == "missing":
+        path.unlink()
+    elif how == "spoiled":
+        data[len(data) // 2] ^= 0x55
+        path.write_bytes(data)
+    else:
+        path.write_bytes({"empty": b"", "cut": data[:-3], "longer": data + b"more"}[how])
+    assert encodings(tmp_path) == 50
+    assert encodings(tmp_path) == 0
+
+
+@pytest.mark.parametrize("about", ["[]", "null", "{}", '"text"', '{"fingerprint": 3}'])
+def test_a_description_that_is_something_else(about: str, tmp_path: Path) -> None:
+    encodings(tmp_path)
+    (tmp_path / "encoded.json").write_text(about, encoding="utf-8")
+    assert encodings(tmp_path) == 50
+
+
+@pytest.mark.parametrize("change", [{"pairs": 10**9}, {"pairs": -1}, {"pairs": 0}, {"pairs": 49}])
+def test_a_description_that_lies(change: dict[str, Any], tmp_path: Path) -> None:
+    encodings(tmp_path)
+    path = tmp_path / "encoded.json"
+    path.write_text(json.dumps(json.loads(path.read_text(encoding="utf-8")) | change), encoding="utf-8")
+    assert encodings(tmp_path) == 50
+
+
+def test_a_build_that_is_stopped_leaves_nothing_half_done(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encodings(tmp_path)
+    before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+    def stopped(*_: Any) -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(encoded, "_write_tail", stopped)
+    with pytest.raises(KeyboardInterrupt):
+        EncodedPairs.build(PAIRS, tokenizers(), longest=8, folder=tmp_path)
+    assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
+    monkeypatch.undo()
+    (tmp_path / "encoded.bin.part").write_bytes(b"of a process that was killed")
+    assert encodings(tmp_path, longest=8) == 50
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["encoded.bin", "encoded.json"]
+
+
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("no folder", encoding="utf-8")
+    with pytest.raises(OSError, match=r"token ids cannot be written to .*file"):
+        EncodedPairs.build(PAIRS, tokenizers(), longest=9, folder=tmp_path / "file")
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_a_full_disk(tmp_path: Path) -> None:
+    (tmp_path / "encoded.bin.part").symlink_to("/dev/full")
+    with pytest.raises(OSError, match=r"token ids cannot be written to .*No space left"):
+        EncodedPairs.build(PAIRS, tokenizers(), longest=9, folder=tmp_path)
+    assert list(tmp_path.iterdir()) == []
+    assert encodings(tmp_path) == 50
+
+
+# Use -----------------------------------------------------------------------------------------------------
+
+
+def test_in_a_data_loader(folder: Path | None) -> None:
+    pair = tokenizers()
+    found = EncodedPairs.build(PAIRS, pair, longest=9, folder=folder)
+    batches = TokenBatches(found.lengths, 40)
+    for workers in (0, 2):
+        loader: DataLoader[Any] = DataLoader(
+            found, batch_sampler=batches, collate_fn=list, num_workers=workers
+        )
+        rows = batches.epoch(batches.number)
+        assert list(loader) == [[found[i] for i in batch] for batch in rows]
+    assert pickle.loads(pickle.dumps(found))[7] == found[7]
+
+
+def test_a_bar_if_it_takes_long(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    pytest.importorskip("tqdm")
+    EncodedPairs.build(PAIRS, tokenizers(), longest=20)
+    assert capsys.readouterr().err == ""
+    monkeypatch.setattr(encoded, "QUIET_SECONDS", 0)
+    monkeypatch.setattr(encoded, "CHUNK_PAIRS", 1)
+    EncodedPairs.build(PAIRS, tokenizers(), longest=20)
+    shown = capsys.readouterr()
+    assert re.search(r"encoding: .*/50\.0 .* pairs/s", shown.err)
+    assert shown.out == ""
+    EncodedPairs.build(PAIRS, tokenizers(), longest=20, progress=False)
+    assert capsys.readouterr().err == ""
+
+
+def test_without_tqdm_there_is_no_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    monkeypatch.setattr(encoded, "QUIET_SECONDS", 0)
+    assert len(EncodedPairs.build(PAIRS, tokenizers(), longest=20)) == 50
+    assert capsys.readouterr().err == ""

@@ -1,0 +1,278 @@
+"""Greedy, sampling and beam search over a decoder whose sentences can all be enumerated."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.text.generate import Hypothesis, beam_search, greedy, power, probabilities, sample, wu
+
+BOS, EOS, V, S = 1, 2, 5, 3
+
+
+class Random:
+    """Logits and attention drawn at random for each sentence and beginning, always the same ones.
+
+    Sentence i has i % 2 places of padding.
+    """
+
+    def __init__(self, seeds: list[int], device: str = "cpu", end: float = 0.0) -> None:
+        self.device, self.end, self.steps = device, end, 0
+        self.rows = list(seeds)  # the sentence of each row
+        self.start = mg.full((len(seeds), 1), BOS, device=device)
+
+    def logits(self, seed: int, beginning: list[int]) -> np.ndarray:
+        found = np.random.default_rng([seed, *beginning]).normal(0, 1.5, V)
+        found[EOS] += self.end
+        return found.astype(np.float32)
+
+    def weights(self, seed: int, beginning: list[int]) -> np.ndarray:
+        found = np.exp(np.random.default_rng([seed, 99, *beginning]).normal(0, 2, S)) * self.mask(seed)
+        return (found / found.sum()).astype(np.float32)
+
+    def mask(self, seed: int) -> np.ndarray:
+        return np.arange(S) < S - seed % 2
+
+    def next_logits(self, tokens: mg.Tensor) -> mg.Tensor:
+        assert len(tokens) == len(self.rows) and tokens.shape[1] == 1 + self.steps
+        self.steps, self.tokens = self.steps + 1, tokens.tolist()
+        found = [self.logits(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
+        return mg.tensor(np.stack(found), device=self.device)
+
+    def reorder(self, rows: mg.Tensor, width: int) -> None:
+        self.rows = [self.rows[i] for i in rows.tolist()]
+        groups = [self.rows[i : i + width] for i in range(0, len(self.rows), width)]
+        assert all(len(set(g)) == 1 and len(g) == width for g in groups)  # a sentence's rows stand together
+
+    def attention(self) -> mg.Tensor:
+        found = [self.weights(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
+        return mg.tensor(np.stack(found), device=self.device)
+
+    def source_mask(self) -> mg.Tensor:
+        return mg.tensor(np.stack([self.mask(s) for s in self.rows]), device=self.device)
+
+
+def log_p(decoder: Random, seed: int, sentence: list[int]) -> float:
+    """ln P of a sentence, token by token."""
+    total = 0.0
+    for i, token in enumerate(sentence):
+        logits = decoder.logits(seed, [BOS, *sentence[:i]]).astype(np.float64)
+        total += logits[token] - np.log(np.exp(logits).sum())
+    return total
+
+
+def score(
+    decoder: Random, seed: int, sentence: list[int], lp: Callable[[int], float], coverage: float
+) -> float:
+    """Equation 14 of Wu et al., as it stands."""
+    seen = sum(decoder.weights(seed, [BOS, *sentence[:i]]) for i in range(len(sentence)))
+    cp = coverage * sum(math.log(min(a, 1.0)) for a in np.atleast_1d(seen)[decoder.mask(seed)])
+    return log_p(decoder, seed, sentence) / lp(len(sentence)) + cp
+
+
+def sentences(limit: int) -> list[list[int]]:
+    """All that can be written, ended."""
+    words = [t for t in range(V) if t != EOS]
+    return [[*w, EOS] for n in range(limit) for w in itertools.product(words, repeat=n)]
+
+
+@pytest.mark.parametrize("coverage", [0.0, 0.7])
+@pytest.mark.parametrize("lp", [wu(0.0), wu(0.6), wu(1.5), power(0.8)], ids=["0", "wu", "wu 1.5", "power"])
+@pytest.mark.parametrize("early", [True, False])
+def test_a_wide_beam_is_an_exhaustive_search(
+    device: str, lp: Callable[[int], float], coverage: float, early: bool
+) -> None:
+    decoder = Random([1, 2], device)
+    found = beam_search(decoder, 80, 3, lp, coverage, early)
+    for seed, hypotheses in zip((1, 2), found, strict=True):
+        expected = sorted(sentences(3), key=lambda y: -score(decoder, seed, y, lp, coverage))
+        assert [h.tokens for h in hypotheses] == expected
+        for h in hypotheses:
+            assert math.isclose(h.score, score(decoder, seed, h.tokens, lp, coverage), abs_tol=1e-5)
+            assert math.isclose(h.log_probability, log_p(decoder, seed, h.tokens), abs_tol=1e-5)
+
+
+def test_a_number_is_the_papers_length_penalty() -> None:
+    assert beam_search(Random([3]), 4, 6, 0.8) == beam_search(Random([3]), 4, 6, wu(0.8))
+    assert wu(0.6)(1) == 1.0 and math.isclose(wu(0.6)(13), 3**0.6) and power(0.5)(9) == 3.0
+
+
+def by_hand(decoder: Random, seed: int, width: int, limit: int, alpha: float) -> tuple[list[Hypothesis], int]:
+    """Beam search of one sentence in plain Python, to the limit; and when W had been finished."""
+    beams: list[tuple[list[int], float]] = [([], 0.0)]
+    found: list[Hypothesis] = []
+    enough = limit
+    for length in range(1, limit + 1):
+        more = [
+            ([*y, t], log_p(decoder, seed, [*y, t])) for y, _ in beams for t in range(V)
+        ]
+        more.sort(key=lambda b: -b[1])
+        norm = ((5 + length) / 6) ** alpha
+        found += [Hypothesis(y, p / norm, p) for y, p in more[:width] if y[-1] == EOS]
+        beams = [b for b in more if b[0][-1] != EOS][:width]
+        if len(found) >= width and enough == limit:
+            enough = length
+    return sorted(found, key=lambda h: -h.score), enough
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.6, 2.0, -0.5])
+def test_without_early_stopping_nothing_better_is_missed(alpha: float) -> None:
+    """The search is that of a beam followed to the limit, but it takes fewer steps."""
+    steps = []
+    for seed in range(12):
+        decoder = Random([seed], end=0.5)
+        (found,) = beam_search(decoder, 2, 9, alpha, early_stopping=False)
+        expected, _ = by_hand(decoder, seed, 2, 9, alpha)
+        assert [h.tokens for h in found] == [h.tokens for h in expected[:2]]
+        steps.append(decoder.steps)
+    assert min(steps) < 9
+
+
+def test_early_stopping_ends_when_a_whole_beam_is_finished() -> None:
+    missed = 0
+    for seed in range(12):
+        decoder = Random([seed])
+        (found,) = beam_search(decoder, 2, 9, 2.0)
+        expected, enough = by_hand(decoder, seed, 2, 9, 2.0)
+        assert decoder.steps == enough
+        if not expected:  # what never ended was cut off
+            continue
+        assert found == [h for h in found if any(h.tokens == e.tokens for e in expected)]
+        assert max(len(h.tokens) for h in found) <= enough
+        missed += found[0].tokens != expected[0].tokens
+    assert missed  # it is a heuristic: with so large a penalty longer ones would have been better
+
+
+@pytest.mark.parametrize("coverage", [0.0, 0.5])
+@pytest.mark.parametrize("early", [True, False])
+def test_a_batch_finds_what_each_sentence_finds_alone(device: str, coverage: float, early: bool) -> None:
+    seeds, limits = list(range(8)), [3, 9, 1, 7, 9, 9, 2, 9]
+    together = beam_search(Random(seeds, device, 0.5), 3, limits, 0.6, coverage, early)
+    alone = [
+        beam_search(Random([s], device, 0.5), 3, n, 0.6, coverage, early)[0]
+        for s, n in zip(seeds, limits, strict=True)
+    ]
+    assert together == alone
+    assert all(len(h.tokens) <= n for hs, n in zip(together, limits, strict=True) for h in hs)
+    assert len({len(hs[0].tokens) for hs in together}) > 2  # they do end at different times
+    assert greedy(Random(seeds, device), limits) == [
+        greedy(Random([s], device), n)[0] for s, n in zip(seeds, limits, strict=True)
+    ]
+
+
+def test_greedy_takes_the_largest_each_time(device: str) -> None:
+    decoder = Random(list(range(6)), device)
+    for seed, found in enumerate(greedy(decoder, 8)):
+        expected: list[int] = []
+        while len(expected) < 8 and EOS not in expected:
+            expected.append(int(decoder.logits(seed, [BOS, *expected]).argmax()))
+        assert found.tokens == expected
+        assert found.score == found.log_probability
+        assert math.isclose(found.score, log_p(decoder, seed, expected), abs_tol=1e-5)
+    best = [hypotheses[0] for hypotheses in beam_search(Random(list(range(6)), device), 1, 8)]
+    assert [h.tokens for h in best] == [h.tokens for h in greedy(Random(list(range(6)), device), 8)]
+
+
+def test_what_never_ends_is_cut_at_the_limit() -> None:
+    decoder = Random([4, 5], end=-50.0)
+    for found in beam_search(decoder, 3, 4, 0.6):
+        assert [len(h.tokens) for h in found] == [4, 4, 4]
+        assert all(EOS not in h.tokens for h in found)
+        assert sorted((h.score for h in found), reverse=True) == [h.score for h in found]
+    assert all(len(h.tokens) == 4 for h in greedy(Random([4, 5], end=-50.0), 4))
+
+
+def test_sentences_are_drawn_as_often_as_they_are_likely() -> None:
+    decoder, draws = Random([7]), 4000
+    drawn = sample(Random([7] * draws), 2)
+    counts: dict[tuple[int, ...], int] = {}
+    for h in drawn:
+        counts[tuple(h.tokens)] = counts.get(tuple(h.tokens), 0) + 1
+        assert math.isclose(h.score, log_p(decoder, 7, h.tokens), abs_tol=1e-5)
+    words = [t for t in range(V) if t != EOS]
+    total = 0.0
+    for sentence in [[EOS], *([a, b] for a in words for b in range(V))]:
+        p = math.exp(log_p(decoder, 7, sentence))
+        total += p
+        assert abs(counts.get(tuple(sentence), 0) / draws - p) < 4 * math.sqrt(p / draws)
+    assert math.isclose(total, 1.0, abs_tol=1e-6)
+
+
+def test_what_is_drawn_from(device: str) -> None:
+    p = np.array([[0.4, 0.1, 0.2, 0.25, 0.05]])
+    logits = mg.tensor(np.log(p) + 3.0, device=device)
+
+    def found(*args: float | None) -> list[float]:
+        return probabilities(logits, *args)[0].cpu().tolist()  # type: ignore[arg-type]
+
+    def close(a: list[float], b: list[float]) -> bool:
+        return bool(np.allclose(a, b, atol=1e-9))
+
+    assert close(found(), p[0].tolist())
+    cold = p[0] ** 2 / (p[0] ** 2).sum()
+    assert close(found(0.5), cold.tolist())
+    assert close(found(1.0, 2), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0])
+    assert close(found(1.0, 50), p[0].tolist())
+    assert close(found(1.0, None, 0.6), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0])
+    assert close(found(1.0, None, 0.7), [0.4 / 0.85, 0, 0.2 / 0.85, 0.25 / 0.85, 0])
+    assert close(found(1.0, None, 1e-9), [1, 0, 0, 0, 0])
+    assert close(found(1.0, None, 1.0), p[0].tolist())
+    assert close(found(1.0, 3, 0.7), [0.4 / 0.65, 0, 0, 0.25 / 0.65, 0])  # 0.65 of the 0.85 that are left
+    both = cold[0] + cold[3]
+    assert close(found(0.5, None, 0.6), [cold[0] / both, 0, 0, cold[3] / both, 0])
+
+
+def test_only_likely_tokens_are_drawn() -> None:
+    decoder = Random([9])
+    order = decoder.logits(9, [BOS]).argsort()[::-1]
+    assert {h.tokens[0] for h in sample(Random([9] * 500), 1, top_k=2)} == set(order[:2].tolist())
+    assert {h.tokens[0] for h in sample(Random([9] * 50), 1, top_p=1e-6)} == {int(order[0])}
+    cold = sample(Random([9] * 20), 5, temperature=1e-4)
+    assert {tuple(h.tokens) for h in cold} == {tuple(greedy(Random([9]), 5)[0].tokens)}
+
+
+def test_an_empty_batch() -> None:
+    assert greedy(Random([]), 5) == sample(Random([]), 5) == []
+    assert beam_search(Random([]), 3, 5) == []
+
+
+class Broken(Random):
+    """NaN from the second token on."""
+
+    def logits(self, seed: int, beginning: list[int]) -> np.ndarray:
+        return super().logits(seed, beginning) * (np.nan if len(beginning) > 1 else 1)
+
+
+def test_bad_input() -> None:
+    for width in (0, -1):
+        with pytest.raises(ValueError, match=f"the width of a beam must be at least 1, not {width}"):
+            beam_search(Random([1]), width)
+    for temperature in (0.0, -1.0, math.nan):
+        with pytest.raises(ValueError, match="temperature must be positive"):
+            sample(Random([1]), temperature=temperature)
+    for top_p in (0.0, 1.1, math.nan):
+        with pytest.raises(ValueError, match="top_p must be above 0 and at most 1"):
+            sample(Random([1]), top_p=top_p)
+    with pytest.raises(ValueError, match="top_k must be at least 1, not 0"):
+        sample(Random([1]), top_k=0)
+    for write in (greedy, sample, lambda decoder, limit: beam_search(decoder, 2, limit)):
+        for limit in (0, [3, 0]):
+            with pytest.raises(ValueError, match="the limit must be at least 1 token"):
+                write(Random([1, 2]), limit)
+        with pytest.raises(ValueError, match="3 limits for 2 sentences"):
+            write(Random([1, 2]), [1, 2, 3])
+        with pytest.raises(ValueError, match="token 2: the decoder's logits are NaN or infinite"):
+            write(Broken([1, 2], end=-50.0), 5)
+    for penalty in (math.nan, math.inf):
+        with pytest.raises(ValueError, match="length_penalty must be a finite number"):
+            beam_search(Random([1]), length_penalty=penalty)
+        with pytest.raises(ValueError, match="length_penalty must be a finite number"):
+            power(penalty)
+    for coverage in (-0.1, math.nan):
+        with pytest.raises(ValueError, match="coverage_penalty must be 0 or more"):
+            beam_search(Random([1]), coverage_penalty=coverage)

@@ -1,0 +1,178 @@
+"""Lines that stay on disk: the same as those of a file read whole, in little memory, whatever is in them."""
+
+from __future__ import annotations
+
+import gzip
+import pickle
+import random
+import tracemalloc
+from concurrent.futures import ThreadPoolExecutor
+from itertools import product
+from pathlib import Path
+
+import pytest
+
+from minigrad.text import lines as module
+from minigrad.text.lines import Lines
+
+MARK = b"\xef\xbb\xbf"
+HARD = (
+    "plain",
+    "",
+    "form\x0cfeed, \x0b, \x1c and \x85",
+    "line\u2028separator, paragraph\u2029separator",
+    "carriage\rreturn within",
+    "naïve 猫 🙂 e\u0301",
+    "  spaces stay  ",
+    "\ufeffa mark elsewhere is text",
+)
+
+
+def write(path: Path, data: bytes) -> Path:
+    path.write_bytes(gzip.compress(data) if path.suffix == ".gz" else data)
+    return path
+
+
+def whole(data: bytes) -> list[str]:
+    """The lines, by the plainest code there is."""
+    lines = data.removeprefix(MARK).decode().split("\n")
+    return [line.rstrip("\r") for line in (lines if lines[-1] else lines[:-1])]
+
+
+@pytest.mark.parametrize("block", [1, 2, 3, 7, 64, module.BLOCK])
+@pytest.mark.parametrize("ending", [".txt", ".gz"])
+def test_hard_lines(ending: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "BLOCK", block)
+    for number, (head, end, closed) in enumerate(product((b"", MARK), ("\n", "\r\n"), (False, True))):
+        data = head + (end.join(HARD) + end * closed).encode()
+        found = Lines(write(tmp_path / f"{number}{ending}", data))
+        assert list(found) == list(HARD)
+        assert [found[i] for i in range(len(found))] == list(HARD)
+
+
+def test_random_lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = random.Random(0)
+    monkeypatch.setattr(module, "BLOCK", 11)
+    for number in range(200):
+        data = "".join(draw.choices("ab\n\r\u2028ß🙂", k=draw.randrange(40))).encode()
+        found = Lines(write(tmp_path / str(number), data))
+        assert list(found) == whole(data)
+        assert found == whole(data)
+        assert found[:] == whole(data)
+
+
+@pytest.mark.parametrize("data", [b"", MARK])
+def test_empty_file(data: bytes, tmp_path: Path) -> None:
+    found = Lines(write(tmp_path / "empty", data))
+    assert len(found) == 0
+    assert list(found) == []
+    assert found == []
+
+
+def test_it_is_a_sequence(tmp_path: Path) -> None:
+    found = Lines(write(tmp_path / "a", b"one\ntwo\nthree\nfour"))
+    assert found[-1] == "four"
+    assert found[1:3] == ["two", "three"]
+    assert found[::-2] == ["four", "two"]
+    assert "two" in found
+    assert found.index("three") == 2
+    for outside in (4, -5):
+        with pytest.raises(IndexError, match=rf"no text {outside} of 4"):
+            found[outside]
+    assert found != ["one", "two", "three"]
+    assert found != ["one", "two", "three", "five"]
+    assert found != 4
+    assert repr(found) == "<Lines: 'one', 'two', 'three' and 1 more>"
+
+
+def test_a_copy_in_another_process_opens_the_file_itself(tmp_path: Path) -> None:
+    found = Lines(write(tmp_path / "a.gz", b"one\ntwo\n"))
+    copied = pickle.loads(pickle.dumps(found))
+    assert copied == found == ["one", "two"]
+    assert copied._file is not found._file
+
+
+def test_the_digest_is_of_what_the_file_says(tmp_path: Path) -> None:
+    plain = Lines(write(tmp_path / "a", b"one\ntwo\n"))
+    assert plain.digest == Lines(write(tmp_path / "b.gz", b"one\ntwo\n")).digest
+    assert plain.digest != Lines(write(tmp_path / "c", b"one\ntwa\n")).digest
+
+
+@pytest.mark.parametrize(
+    ("data", "told"),
+    [
+        (b"ok\ncaf\xe9\n", r"x, line 2: not UTF-8 \(byte 0xe9 at 3\).*iconv"),
+        (b"\xff\xfeo\x00n\x00e\x00", r"x, line 1: not UTF-8 \(byte 0xff at 0\)"),
+        (b"ok\nok\ncut \xe2\x80", r"x, line 3: not UTF-8 \(byte 0xe2 at 4\)"),
+        (b"a surrogate: \xed\xa0\x80\n", r"x, line 1: not UTF-8 \(byte 0xed at 13\)"),
+    ],
+)
+@pytest.mark.parametrize("block", [2, module.BLOCK])
+def test_not_utf8(
+    data: bytes, told: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "BLOCK", block)
+    with pytest.raises(ValueError, match=told):
+        Lines(write(tmp_path / "x", data))
+
+
+def test_damaged_archives(tmp_path: Path) -> None:
+    archive = gzip.compress(random.Random(0).randbytes(5000).hex().encode())
+    spoiled = bytearray(archive)
+    spoiled[len(archive) // 2] ^= 0xFF
+    for name, data in (("cut", archive[:-100]), ("plain", b"text\n"), ("spoiled", bytes(spoiled))):
+        path = tmp_path / f"{name}.gz"
+        path.write_bytes(data)
+        with pytest.raises(ValueError, match=rf"{name}.gz: not a whole gzip file"):
+            Lines(path)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
+def test_no_room_for_an_archive(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "a.gz", b"one\n" * 100_000)
+    with open("/dev/full", "wb", buffering=0) as full:
+        monkeypatch.setattr(module.tempfile, "TemporaryFile", lambda: full)
+        with pytest.raises(OSError, match=r"a\.gz cannot be unpacked into .*No space left"):
+            Lines(path)
+
+
+def test_a_file_that_is_cut_while_it_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "a", b"one\ntwo\nthree\n")
+    found = Lines(path)
+    path.write_bytes(b"one\n")
+    assert found[0] == "one"
+    with pytest.raises(ValueError, match="a has become shorter"):
+        found[2]
+
+
+def test_threads_read_side_by_side(tmp_path: Path) -> None:
+    expected = [f"{i} " * (i % 9 + 1) for i in range(2000)]
+    found = Lines(write(tmp_path / "a", "\n".join(expected).encode()))
+    with ThreadPoolExecutor(4) as pool:
+        assert list(pool.map(found.__getitem__, range(2000), chunksize=50)) == expected
+
+
+def test_files_are_closed_with_the_object(tmp_path: Path) -> None:
+    for name in ("a", "a.gz"):
+        found = Lines(write(tmp_path / name, b"one\n"))
+        file = found._file
+        assert not file.closed
+        del found
+        assert file.closed
+
+
+def test_memory_holds_only_where_lines_begin(tmp_path: Path) -> None:
+    count = 100_000
+    data = b"".join(b"%d %s\n" % (i, b"x" * 190) for i in range(count))
+    for name in ("a", "a.gz"):
+        path = write(tmp_path / name, data)
+        Lines(path)  # what the first use imports does not count
+        tracemalloc.start()
+        found = Lines(path)
+        assert sum(map(len, found)) == len(data) - count
+        assert found[count - 1].startswith("99999 x")
+        _, peak = tracemalloc.get_traced_memory()
+        held = tracemalloc.get_traced_memory()[0]
+        tracemalloc.stop()
+        assert held < 10 * count
+        assert peak < 0.3 * len(data)

@@ -1,0 +1,155 @@
+"""Scores of translations: BLEU by its formula, chrF by hand, and Multi30k's own tokens."""
+
+from __future__ import annotations
+
+import gzip
+import math
+import os
+import random
+import sys
+from collections import Counter
+from importlib.metadata import version
+from pathlib import Path
+
+import pytest
+
+from minigrad.text import scores
+from minigrad.text.scores import bleu, chrf, moses_bleu, moses_tokens, sentence_chrf
+
+DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data")) / "multi30k"
+needs_data = pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINIGRAD_DATA to its parent")
+
+pytest.importorskip("sacrebleu")
+
+
+def by_formula(found: list[str], references: list[str]) -> float:
+    """BLEU as Papineni et al. define it, of words between spaces, where no precision is zero."""
+    logs = 0.0
+    for n in range(1, 5):
+        right = total = 0
+        for pair in zip(found, references, strict=True):
+            grams, wanted = (
+                Counter(tuple(words[i : i + n]) for i in range(len(words) - n + 1))
+                for words in (text.split() for text in pair)
+            )
+            right += sum((grams & wanted).values())
+            total += sum(grams.values())
+        logs += math.log(right / total) / 4
+    length = sum(len(text.split()) for text in found)
+    wanted_length = sum(len(text.split()) for text in references)
+    return 100 * math.exp(logs + min(0.0, 1 - wanted_length / length))
+
+
+def text(sentences: int, seed: int) -> tuple[list[str], list[str]]:
+    """References of random words, and translations with some of the words changed or left out."""
+    draw = random.Random(seed)
+    words = [chr(97 + i) * (1 + i % 3) for i in range(26)]
+    references = [[draw.choice(words) for _ in range(draw.randint(4, 15))] for _ in range(sentences)]
+    found = [[w if draw.random() < 0.8 else draw.choice(words) for w in r if draw.random() < 0.95]
+             for r in references]  # fmt: skip
+    return [" ".join(f) for f in found], [" ".join(r) for r in references]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_bleu_is_its_formula(seed: int) -> None:
+    found, references = text(40, seed)
+    score = bleu(found, references, tokenize="none")
+    assert score.value == pytest.approx(by_formula(found, references), abs=1e-9)
+    lengths = [sum(len(line.split()) for line in side) for side in (found, references)]
+    assert score.length_ratio == pytest.approx(lengths[0] / lengths[1])
+    assert score.brevity_penalty == pytest.approx(math.exp(1 - lengths[1] / lengths[0]))
+    assert score.text.startswith(f"BLEU = {score.value:.2f}") and f"ref_len = {lengths[1]}" in score.text
+
+
+def test_the_signature_says_how_it_was_measured() -> None:
+    sides = (["Ein Haus steht am See."], ["ein haus steht am See."])
+    assert bleu(*sides).value < bleu(*sides, lowercase=True).value == pytest.approx(100)
+    assert "case:mixed" in bleu(*sides).signature and "tok:13a" in bleu(*sides).signature
+    lower = bleu(*sides, tokenize="char", lowercase=True)
+    assert "case:lc" in lower.signature and "tok:char" in lower.signature and "version:" in lower.signature
+    assert str(lower) == f"{lower.text}\n{lower.signature}"
+    assert "nw:2" in chrf(*sides, word_order=2).signature and "case:lc" in chrf(*sides, 0, True).signature
+
+
+def test_chrf_by_hand() -> None:
+    """Of "abc" and "abd", 2 of 3 characters, 1 of 2 pairs and no triple agree: (2/3 + 1/2 + 0) / 3."""
+    assert chrf(["abc"], ["abd"]).value == pytest.approx(100 * (2 / 3 + 1 / 2) / 3)
+    assert sentence_chrf(["abc", "x", ""], ["abd", "x", "x"]) == pytest.approx([100 * 7 / 18, 100, 0])
+
+
+def test_empty_sentences_count_as_wrong() -> None:
+    assert bleu(["", ""], ["a b c", "d"]).value == 0
+    assert bleu(["a b c d", ""], ["a b c d", "e f g h"]).brevity_penalty == pytest.approx(math.exp(-1))
+    assert chrf(["", ""], ["", "d"]).value == 0
+
+
+def test_the_interval_shrinks_with_the_root_of_the_sentences() -> None:
+    found, references = text(30, 0)
+    assert bleu(found, references).interval is None
+    once = bleu(found, references, bootstrap=1000)
+    again = bleu(found, references, bootstrap=1000)
+    many = bleu(9 * found, 9 * references, bootstrap=1000)
+    assert once == again and once.interval and many.interval
+    assert "bs:1000" in once.signature and once.value == pytest.approx(bleu(found, references).value)
+    assert 2.5 < once.interval / many.interval < 3.6
+
+
+def test_what_cannot_be_scored() -> None:
+    with pytest.raises(ValueError, match="3 translations and 2 references"):
+        bleu(["a", "b", "c"], ["a", "b"])
+    for score in (bleu, chrf, sentence_chrf):
+        with pytest.raises(ValueError, match="no translations"):
+            score([], [])
+    with pytest.raises(TypeError, match="not one string"):
+        bleu("abc", ["a", "b", "c"])
+    with pytest.raises(ValueError, match=r"no tokenizer 'moses'.*13a"):
+        bleu(["a"], ["a"], tokenize="moses")
+
+
+def test_a_missing_library_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    scores._moses.cache_clear()
+    monkeypatch.setitem(sys.modules, "sacremoses", None)
+    with pytest.raises(ImportError, match=r"pip install 'minigrad\[translate\]', or sacremoses alone"):
+        moses_bleu(["a"], ["a"], "de")
+    monkeypatch.setitem(sys.modules, "sacrebleu.metrics", None)
+    with pytest.raises(ImportError, match="or sacrebleu alone"):
+        bleu(["a"], ["a"])
+
+
+# Moses ------------------------------------------------------------------------------------------------------
+
+
+def lines(name: str) -> list[str]:
+    with gzip.open(DATA / f"{name}.gz", "rt", encoding="utf-8", newline="\n") as file:
+        return [line.removesuffix("\n") for line in file]
+
+
+@needs_data
+@pytest.mark.parametrize("split", ["val", "test_2016_flickr"])
+@pytest.mark.parametrize("language", ["en", "de", "fr"])
+def test_moses_tokens_are_those_of_the_data_set(split: str, language: str) -> None:
+    pytest.importorskip("sacremoses")
+    assert moses_tokens(lines(f"{split}.{language}"), language) == lines(f"{split}.lc.norm.tok.{language}")
+
+
+@needs_data
+def test_moses_bleu_of_raw_text_is_bleu_of_the_tokenised() -> None:
+    """With as many reference words as Wu et al. print: 12,103."""
+    pytest.importorskip("sacremoses")
+    raw, tokens = lines("test_2016_flickr.de"), lines("test_2016_flickr.lc.norm.tok.de")
+    picked = [i - i % 3 % 2 for i in range(len(raw))]  # every third sentence is another's
+    score = moses_bleu([raw[i] for i in picked], raw, "de")
+    assert score.value == bleu([tokens[i] for i in picked], tokens, "none").value
+    assert 50 < score.value < 80
+    assert "ref_len = 12103" in score.text
+
+
+def test_moses_bleu_looks_past_case_and_quotation_marks() -> None:
+    pytest.importorskip("sacremoses")
+    score = moses_bleu(['ein mann sagt : "hallo" .'], ["Ein Mann sagt: „Hallo“."], "de")
+    assert score.value == pytest.approx(100)
+    assert score.signature.endswith("|before:norm-lc-moses.de|sacremoses:" + version("sacremoses"))
+    assert moses_tokens(["It's  “here”…"], "en") == ["it &apos;s &quot; here ... &quot;"]
+    assert moses_tokens(["", " "], "de") == ["", ""]
+    with pytest.raises(ValueError, match=r"lc\.norm\.tok\.de"):
+        moses_tokens(["a"], "lc.norm.tok.de")

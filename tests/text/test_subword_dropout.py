@@ -1,0 +1,178 @@
+"""Subword dropout: its distribution is the paper's, and a draw depends on seed, text and number alone."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from minigrad.text import SubwordSampler, SubwordTokenizer, english_italian, subword_dropout
+from minigrad.text.tokenizer import UNKNOWN
+
+pytest.importorskip("tokenizers")
+
+TEXTS = [text for pair in english_italian.load("train", size=2000) for text in (pair.source, pair.target)]
+
+Segmentation = tuple[int, ...]
+
+
+@pytest.fixture(scope="module")
+def tokenizer() -> SubwordTokenizer:
+    return SubwordTokenizer.train(TEXTS, 400)
+
+
+def test_a_draw_is_a_function_of_seed_text_and_number(tokenizer: SubwordTokenizer) -> None:
+    sampler = SubwordSampler(tokenizer, 0.3, seed=5)
+    draws = {(text, draw): sampler.encode(text, draw) for draw in range(3) for text in TEXTS[:100]}
+    again = SubwordSampler(tokenizer, 0.3, seed=5)
+    for (text, draw), ids in reversed(draws.items()):
+        assert again.encode(text, draw) == ids and tokenizer.decode(ids) == tokenizer.prepare(text)
+    different = sum(draws[text, 0] != draws[text, 1] for text in TEXTS[:100])
+    assert different > 95
+    other = SubwordSampler(tokenizer, 0.3, seed=6)
+    assert sum(other.encode(text, 0) != draws[text, 0] for text in TEXTS[:100]) > 95
+
+
+def test_one_place_differs_from_another(tokenizer: SubwordTokenizer) -> None:
+    word = max(tokenizer.words(TEXTS[0]), key=len).removeprefix("▁")
+    ids = SubwordSampler(tokenizer, 0.5).encode(" ".join([word] * 200), 0)
+    found = tokenizer.decode(ids).split()
+    assert found == [word] * 200
+    assert len(ids) % 200 != 0
+
+
+SAMPLE = """
+from minigrad.text import SubwordSampler, SubwordTokenizer
+tokenizer = SubwordTokenizer.train(["several young women walk outside together", "a young man walks"] * 5, 50)
+sampler = SubwordSampler(tokenizer, 0.4, seed=3)
+print([sampler.encode("several young women", draw) for draw in range(50)])
+"""
+
+
+def test_another_process_draws_the_same() -> None:
+    found = [
+        subprocess.run(
+            [sys.executable, "-c", SAMPLE], env={**os.environ, "PYTHONHASHSEED": seed}, check=True,
+            cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300,
+        ).stdout
+        for seed in ("1", "2")
+    ]  # fmt: skip
+    assert found[0] == found[1] and len(found[0]) > 500
+
+
+def test_pools_change_no_result(tokenizer: SubwordTokenizer, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = TEXTS[:50]
+    wanted = [SubwordSampler(tokenizer, 0.3).encode(text, 0) for text in texts]
+    monkeypatch.setattr(subword_dropout, "WORDS", 3)
+    monkeypatch.setattr(subword_dropout, "LONGEST", 7)
+    small = SubwordSampler(tokenizer, 0.3)
+    assert [small.encode(text, 0) for text in texts] == wanted
+    assert len(small.pools) <= 3
+
+
+def test_limits(tokenizer: SubwordTokenizer) -> None:
+    texts = [*TEXTS[:300], "漢 men", "", "aaaaaaaaa", "x" * 3000, "  two   spaces "]
+    for text in texts:
+        wanted = tokenizer.encode(text)
+        assert SubwordSampler(tokenizer, 0.0).encode(text, 1) == wanted
+        assert SubwordSampler(tokenizer, 1e-12).encode(text, 1) == wanted  # our merging, none left out
+        characters = [tokenizer.tokens.index(c) if c in tokenizer.tokens else UNKNOWN
+                      for word in tokenizer.words(text) for c in word]  # fmt: skip
+        assert SubwordSampler(tokenizer, 1.0).encode(text, 1) == characters
+
+
+def expected(sampler: SubwordSampler, ids: Segmentation) -> dict[Segmentation, float]:
+    """Algorithm 1 of the paper, all its outcomes: of the possible merges that are not left out, the first."""
+    merges = sorted(
+        (*sampler.merges[pair], i) for i, pair in enumerate(itertools.pairwise(ids)) if pair in sampler.merges
+    )
+    found: dict[Segmentation, float] = collections.defaultdict(float)
+    found[ids] = sampler.dropout ** len(merges)
+    for n, (_, merged, i) in enumerate(merges):
+        chance = sampler.dropout**n * (1 - sampler.dropout)
+        for outcome, probability in expected(sampler, (*ids[:i], merged, *ids[i + 2 :])).items():
+            found[outcome] += chance * probability
+    return found
+
+
+def samples(sampler: SubwordSampler, word: str, count: int) -> collections.Counter[Segmentation]:
+    """Segmentations of a word, each of another seed."""
+    found: collections.Counter[Segmentation] = collections.Counter()
+    for sampler.seed in range(count):
+        sampler.pools.clear()
+        found[tuple(sampler.encode(word.removeprefix("▁"), 0))] += 1
+    return found
+
+
+def some_words(tokenizer: SubwordTokenizer) -> list[str]:
+    words = {word for text in TEXTS[:200] for word in tokenizer.words(text)}
+    return sorted(word for word in words if 4 <= len(word) <= 7 and word[0] == "▁")
+
+
+@pytest.mark.parametrize("dropout", [0.1, 0.5])
+def test_the_distribution_is_the_papers(tokenizer: SubwordTokenizer, dropout: float) -> None:
+    sampler = SubwordSampler(tokenizer, dropout)
+    for word in some_words(tokenizer)[::10]:
+        chances = expected(sampler, tuple(sampler.ids[c] for c in word))
+        assert sum(chances.values()) == pytest.approx(1)
+        counts = samples(sampler, word, 2000)
+        assert set(counts) <= set(chances)
+        assert chi_square(counts, {s: p * 2000 for s, p in chances.items()})
+
+
+def chi_square(counts: collections.Counter[Segmentation], wanted: dict[Segmentation, float]) -> bool:
+    """Whether counts fit expectations, within five standard deviations of chi-square; rare ones as one."""
+    rare = [s for s in wanted if wanted[s] < 5]
+    cells = [(counts[s], wanted[s]) for s in wanted if wanted[s] >= 5]
+    if sum(wanted[s] for s in rare) >= 1:
+        cells.append((sum(counts[s] for s in rare), sum(wanted[s] for s in rare)))
+    statistic = sum((found - mean) ** 2 / mean for found, mean in cells)
+    freedom = max(len(cells) - 1, 1)
+    return statistic < freedom + 5 * (2 * freedom) ** 0.5
+
+
+def apart(sampler: SubwordSampler, ids: Segmentation) -> bool:
+    """Whether possible merges never overlap, whichever are done first."""
+    places = [i for i, pair in enumerate(itertools.pairwise(ids)) if pair in sampler.merges]
+    return all(b - a > 1 for a, b in itertools.pairwise(places)) and all(
+        apart(sampler, (*ids[:i], sampler.merges[ids[i], ids[i + 1]][1], *ids[i + 2 :])) for i in places
+    )
+
+
+def test_the_librarys_own_dropout_agrees(tokenizer: SubwordTokenizer) -> None:
+    """Where merges do not overlap: where they do, the library gives skipped ones too many second chances.
+
+    It puts them back into its queue when it meets a merge that has become impossible, not only after a merge.
+    """
+    dropout, count = 0.3, 4000
+    library = tokenizer_of(tokenizer, dropout)
+    sampler = SubwordSampler(tokenizer, dropout)
+    words = [w for w in some_words(tokenizer) if apart(sampler, tuple(sampler.ids[c] for c in w))]
+    assert len(words) > 20
+    for word in words[::5]:
+        ours = samples(sampler, word, count)
+        theirs = collections.Counter(tuple(library.encode(word.removeprefix("▁"))) for _ in range(count))
+        for found in set(ours) | set(theirs):
+            mean = (ours[found] + theirs[found]) / 2 / count
+            deviation = (2 * mean * (1 - mean) / count) ** 0.5
+            assert abs(ours[found] - theirs[found]) / count < 7 * deviation  # theirs cannot be seeded
+
+
+def tokenizer_of(tokenizer: SubwordTokenizer, dropout: float) -> SubwordTokenizer:
+    """A copy whose library drops merges itself."""
+    state = json.loads(tokenizer.as_dict()["json"])
+    state["model"]["dropout"] = dropout
+    return SubwordTokenizer.from_dict({"json": json.dumps(state)})
+
+
+def test_bad_arguments(tokenizer: SubwordTokenizer) -> None:
+    with pytest.raises(ValueError, match=r"dropout is a probability, not 1\.5"):
+        SubwordSampler(tokenizer, 1.5)
+    with pytest.raises(ValueError, match="subword dropout is for byte-pair encoding"):
+        SubwordSampler(SubwordTokenizer.train(TEXTS[:100], 100, model="unigram"))

@@ -1,0 +1,229 @@
+"""Subwords: the text comes back, the same texts give the same vocabulary, and bad input gets a clear word."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import subprocess
+import sys
+import unicodedata
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad.text import SubwordTokenizer, read_pairs, tokenizer_from_dict
+from minigrad.text.tokenizer import BOS, EOS, PAD, SPECIAL, UNKNOWN
+
+tokenizers = pytest.importorskip("tokenizers")
+
+DATA = Path(os.environ.get("MINIGRAD_DATA", Path(__file__).parents[3] / "shared" / "data")) / "multi30k"
+ROOT = Path(__file__).parents[2]
+
+TEXTS = ["two young men are outside .", "several men in hard hats", "a little girl climbs , slowly ."] * 5
+
+HARD = [
+    "it's John's dog, and the dogs' bed; she won't",
+    "un jour d'hiver, aujourd'hui, l’été",
+    'He said: "No!" (twice) [so] {it} went...',
+    "« Bonjour », dit-elle ; „gut“ ‚so‘",
+    "pi is 3.5, not 1,000.75 or 10:30 or 7.",
+    "the U.S. and z.B. the U.S.A., e.g. this",
+    "http://www.example.com/a_b?c=d&e=%20#f, me@here.org",
+    "a blond-haired 10-year-old -- Leder- und Holz - so",
+    "wait.... what?!?! *** === ~~~ ---",
+    "👍🏽 👨‍👩‍👧 ❤️ ok 🇮🇹!",
+    "漢字仮名交じり文。「引用」、終わり",
+    "می‌خواهم नमस्ते สวัสดี",
+    "e\u0301a\u0308 q\u0307\u0323 \u0301x",
+    "&apos;s &quot; &amp; &#39; & &x",
+    "<s>bold</s> <unk> <pad> <b>x</b>",
+    "  two   spaces\tand\u00a0a tab \u2003",
+    "_▁_ ▁ ▁▁x",
+    "Ärger, ÉCOLE, Straße ﬁn Ⅷ ½",
+    ".", "-", "'", "a", "",
+]  # fmt: skip
+
+
+def train(texts: Any, *args: Any, **options: Any) -> SubwordTokenizer:
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "the texts give")
+        return SubwordTokenizer.train(texts, *args, **options)
+
+
+def plain(text: str) -> str:
+    return " ".join(text.replace("▁", "_").split())
+
+
+def test_subwords() -> None:
+    t = SubwordTokenizer.train(TEXTS, 50)
+    assert len(t) == 50 and [t.token(i) for i in range(4)] == list(SPECIAL)
+    for text in TEXTS[:3]:
+        ids = t.encode(text)
+        assert min(ids) > UNKNOWN and t.decode([BOS, *ids, EOS, 9]) == text
+        assert "".join(t.token(i) for i in ids) == " " + text
+    assert t.unknown("men 漢 are e\u0301") == ["漢", "é"]
+    assert t.decode(t.encode("men 漢 are")) == "men <unk> are"
+    assert t.decode([PAD, EOS]) == "" and t.encode(" ") == []
+    assert t.decode(t.encode("men are")[1:]) == "are"
+    assert t.encode_batch(iter(TEXTS[:3])) == [t.encode(text) for text in TEXTS[:3]]
+    assert pickle.loads(pickle.dumps(t)).encode(TEXTS[0]) == t.encode(TEXTS[0])
+
+
+@pytest.mark.parametrize("model", ["bpe", "unigram"])
+@pytest.mark.parametrize("vocabulary", [270, 1000])
+def test_hard_texts_come_back(model: str, vocabulary: int) -> None:
+    t = train(HARD, vocabulary, model=model, min_frequency=1)
+    for text in HARD:
+        wanted = plain(unicodedata.normalize("NFC", text))
+        assert t.decode(t.encode(text)) == wanted
+        assert t.prepare(text) == wanted and t.encode(wanted) == t.encode(text)
+    assert t.encode_batch(HARD) == [t.encode(text) for text in HARD]
+
+
+def test_punctuation_stands_by_itself_as_with_moses() -> None:
+    words = train(HARD).words
+    assert words("Hello, (world)!") == ["▁Hello", ",", "▁(", "world", ")", "!"]
+    assert words("it's d'hiver, dogs'.") == ["▁it's", "▁d'hiver", ",", "▁dogs", "'", "."]
+    assert words('3.5 1,000. U.S. "so"...') == ["▁3.5", "▁1,000", ".", "▁U.S.", '▁"', "so", '"', "..."]
+    assert words("blond-haired Leder- --") == ["▁blond-haired", "▁Leder", "-", "▁--"]
+    assert words("mcdonald &apos;s &quot; a&b") == ["▁mcdonald", "▁&apos;", "s", "▁&quot;", "▁a", "&", "b"]
+
+
+def test_marks_of_the_vocabulary_are_characters_in_a_text() -> None:
+    t = train([*HARD, "<s> </s> <pad> <unk>" * 50], 1000, min_frequency=1)
+    for text in ("<s>", "</s>", "a <pad> <unk>", "<s> x </s>"):
+        assert min(t.encode(text)) > UNKNOWN and t.decode(t.encode(text)) == text
+
+
+def test_normal_forms() -> None:
+    def forms(text: str, **options: Any) -> str:
+        t = train(HARD, min_frequency=1, **options)
+        assert t.decode(t.encode(text)) == t.prepare(text)
+        return t.prepare(text)
+
+    assert forms("ÉCOLE ﬁn") == "ÉCOLE ﬁn"
+    assert forms("ÉCOLE ﬁn", lowercase=True) == "école ﬁn"
+    assert forms("ﬁn Ⅷ ½", normalization="nfkc") == "fin VIII 1⁄2"
+    assert forms("ﬁn Ⅷ", normalization="nfkc", lowercase=True) == "fin viii"
+    assert forms("e\u0301", normalization="none") == "e\u0301"
+    assert forms("E\u0301", normalization="none", lowercase=True) == "e\u0301"
+    assert train(HARD).prepare("a \udcff b") == "a ? b"  # what Python makes of a byte that is not UTF-8
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINIGRAD_DATA to its parent")
+@pytest.mark.parametrize("language", ["de", "fr"])
+def test_multi30k_comes_back(language: str) -> None:
+    raw = read_pairs([DATA], "en", language)
+    t = SubwordTokenizer.train((text for side in raw["train"][:2] for text in side), 6000)
+    assert len(t) == 6000
+    characters = {" ", *t.tokens}
+    for side in raw["test"][:2]:
+        for text, ids in zip(side, t.encode_batch(side), strict=True):
+            known = "".join(c if c in characters else "<unk>" for c in t.prepare(text))
+            assert t.decode(ids) == known
+            assert UNKNOWN in ids or t.decode(ids) == plain(unicodedata.normalize("NFC", text))
+
+
+LEARN = """
+import hashlib, json, sys
+from minigrad.text import SubwordTokenizer, english_italian
+pairs = english_italian.load("train", size=3000)
+texts = [text for pair in pairs for text in (pair.source, pair.target)]
+for model in ("bpe", "unigram"):
+    state = SubwordTokenizer.train(texts, int(sys.argv[1]), model=model).as_dict()
+    print(model, hashlib.sha256(json.dumps(state).encode()).hexdigest())
+"""
+
+
+def learn(vocabulary: int, **environment: str) -> str:
+    ran = subprocess.run(
+        [sys.executable, "-c", LEARN, str(vocabulary)], cwd=ROOT, env={**os.environ, **environment},
+        capture_output=True, text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert ran.returncode == 0 and ran.stderr == "", ran.stderr
+    return ran.stdout
+
+
+def test_the_same_texts_give_the_same_vocabulary() -> None:
+    first = learn(300, PYTHONHASHSEED="0")
+    assert first.count("\n") == 2
+    assert learn(300, PYTHONHASHSEED="1") == first
+    for threads in ("1", "2"):
+        assert learn(300, TOKENIZERS_PARALLELISM="true", RAYON_NUM_THREADS=threads) == first
+    assert learn(301) != first
+
+
+FORK = """
+import os, sys
+from minigrad.text import SubwordTokenizer
+texts = ["a cat sat on the mat"] * 2000
+tokenizer = SubwordTokenizer.train(texts, 30)
+before = tokenizer.encode_batch(texts)
+child = os.fork()
+if child == 0:
+    os._exit(0 if tokenizer.encode_batch(texts) == before else 1)
+print(os.waitpid(child, 0)[1])
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no fork on this system")
+def test_forks_are_silent_and_can_encode() -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "TOKENIZERS_PARALLELISM"}
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", FORK], cwd=ROOT, env=environment, capture_output=True,
+        text=True, timeout=300, check=False,
+    )  # fmt: skip
+    assert (ran.stdout, ran.stderr) == ("0\n", "")
+
+
+@pytest.mark.parametrize("model", ["bpe", "unigram"])
+def test_small_and_bad_corpora(model: str) -> None:
+    for texts in ([], ["", "  "], ["\u2028"]):
+        with pytest.raises(ValueError, match="no text to learn subwords from"):
+            SubwordTokenizer.train(texts, 100, model=model)
+    with pytest.warns(UserWarning, match="the texts give 9 subwords, not the 100 asked for"):
+        t = SubwordTokenizer.train(["word"], 100, model=model)
+    assert len(t) == 9 and t.decode(t.encode("word")) == "word"
+    with pytest.raises(ValueError, match=r"a vocabulary of 6 has no room for the .*characters of"):
+        SubwordTokenizer.train(["abcdefgh"], 6, model=model)
+    with pytest.raises(ValueError, match="a vocabulary of 4: 4 are special"):
+        SubwordTokenizer.train(["abcdefgh"], 4, model=model)
+    for texts in (["x" * 10_000], [" ".join(["so"] * 10_000)], ["漢字仮名" * 2000]):
+        t = train(texts, 100, model=model)
+        assert t.decode(t.encode(texts[0])) == texts[0]
+
+
+def test_unknown_options() -> None:
+    with pytest.raises(ValueError, match="model is 'bpe' or 'unigram', not 'words'"):
+        SubwordTokenizer.train(TEXTS, model="words")
+    with pytest.raises(ValueError, match="normalization is 'nfc', 'nfkc' or 'none', not 'nfd'"):
+        SubwordTokenizer.train(TEXTS, normalization="nfd")
+
+
+def test_texts_may_be_a_stream() -> None:
+    def lines(damaged: bool) -> Iterator[str]:
+        yield from TEXTS
+        if damaged:
+            raise OSError("the disk is gone")
+
+    assert SubwordTokenizer.train(lines(False), 50).as_dict() == SubwordTokenizer.train(TEXTS, 50).as_dict()
+    with pytest.raises(OSError, match="the disk is gone"):
+        SubwordTokenizer.train(lines(True), 50)
+
+
+def test_descriptions_of_earlier_versions_still_load() -> None:
+    model = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token="<unk>"))
+    model.normalizer = tokenizers.normalizers.NFC()
+    model.pre_tokenizer = tokenizers.pre_tokenizers.Metaspace()
+    model.decoder = tokenizers.decoders.Metaspace()
+    trainer = tokenizers.trainers.BpeTrainer(vocab_size=60, special_tokens=list(SPECIAL), show_progress=False)
+    model.train_from_iterator(TEXTS, trainer)
+    t = tokenizer_from_dict({"kind": "subwords", "json": model.to_str()})
+    assert len(t) == model.get_vocab_size()
+    for text in TEXTS[:3]:
+        assert t.encode(text) == model.encode(text).ids
+        assert t.decode(t.encode(text)) == model.decode(model.encode(text).ids) == text
+    assert EOS not in t.encode("</s>")
