@@ -1,0 +1,91 @@
+"""Averages of weights: of a run's newest snapshots, and the exponential moving average.
+
+Both make a model that is better than that of any one step, at no cost in training (Polyak and Juditsky 1992;
+Izmailov et al. 2018, arXiv 1803.05407). Vaswani et al. 2017 (section 6.1) average their last 5 or 20
+checkpoints.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..autograd import no_grad
+from ..backend import of
+from ..functions.creation import tensor
+from ..nn.module import Module
+from ..optim.swa_utils import AveragedModel
+from ..tensor import Tensor
+from .checkpoints import RunFolder, read_checkpoint
+
+
+def moving_average(model: Module, decay: float) -> AveragedModel:
+    """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update.
+
+    It begins with the weights after the first. d = min(decay, (1 + n) / (10 + n)) for the mean that is n
+    updates old, so that the first weights are soon forgotten (TensorFlow's ExponentialMovingAverage with
+    num_updates). Call ``update_parameters(model)`` after each update. Buffers are copied, not averaged.
+    """
+
+    @no_grad()
+    def update(means: Sequence[Tensor], new: Sequence[Tensor], age: Any) -> None:
+        n = int(age)
+        d = min(decay, (1 + n) / (10 + n))
+        for m, w in zip(means, new, strict=True):
+            if m.is_floating_point():
+                m.mul_(d).add_(w, alpha=1 - d)
+            else:
+                m.copy_(w)
+
+    averaged = AveragedModel(model, multi_avg_fn=update)
+    averaged.eval()
+    return averaged
+
+
+def averaged_state(folder: str | os.PathLike[str], last: int | None = None) -> dict[str, Tensor]:
+    """The mean of a run's newest snapshots as a model's state, on the CPU.
+
+    Args:
+        folder: of the run. last: how many snapshots; None for all that were kept.
+
+    Raises:
+        FileNotFoundError: the run has no snapshots (``keep_snapshots`` of its settings).
+        ValueError: ``last`` is less than 1.
+    """
+    if last is not None and last < 1:
+        raise ValueError(f"the mean of {last} snapshots is not defined: last must be at least 1")
+    paths = RunFolder(folder).snapshots()
+    if not paths:
+        raise FileNotFoundError(f"{folder} holds no snapshots to average: set keep_snapshots in Settings")
+    return mean_of(paths[-last:] if last else paths)
+
+
+def mean_of(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Tensor]:
+    """The mean of the models' states in several checkpoints, on the CPU.
+
+    Sums are of float64, and are rounded once. What is no floating-point number is the last checkpoint's.
+
+    Raises:
+        ValueError: no paths, or checkpoints of different models.
+    """
+    if not paths:
+        raise ValueError("there are no checkpoints to average")
+    sums: dict[str, Any] = {}
+    state: dict[str, Tensor] = {}
+    for path in paths:
+        state = read_checkpoint(Path(path))["model"]
+        real = {name: of(value.array).to_numpy(value.array).astype(np.float64)
+                for name, value in state.items() if value.is_floating_point()}  # fmt: skip
+        if sums and _shapes(real) != _shapes(sums):
+            raise ValueError(f"{path} is of another model than {paths[0]}: they have no mean")
+        sums = {name: sums.get(name, 0.0) + array for name, array in real.items()}
+    return {name: tensor(sums[name] / len(paths), dtype=value.dtype) if name in sums else value
+            for name, value in state.items()}  # fmt: skip
+
+
+def _shapes(arrays: dict[str, Any]) -> dict[str, tuple[int, ...]]:
+    return {name: array.shape for name, array in arrays.items()}

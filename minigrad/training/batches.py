@@ -1,0 +1,140 @@
+"""Where a training's batches come from: pure functions of the epoch, so that a run can go on anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from ..backend.random import Generator
+from ..utils.data import DataLoader
+
+Item = TypeVar("Item")
+Item_co = TypeVar("Item_co", covariant=True)
+
+
+class Batches(Protocol[Item_co]):
+    """What ``Trainer`` takes: anything with ``epoch``."""
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Item_co]:
+        """The batches of an epoch, from the start-th on. The same arguments give the same batches."""
+        ...
+
+
+class ShuffledOrder:
+    """The numbers 0 .. size-1 in lists, in another random order in each epoch.
+
+    Args:
+        size: of the dataset. batch_size: of a list.
+        seed: together with the epoch's number, of the order. shuffle: False keeps the numbers in order.
+        drop_last: leave out a last list that is shorter.
+
+    Raises:
+        ValueError: ``size`` or ``batch_size`` is less than 1.
+    """
+
+    def __init__(
+        self, size: int, batch_size: int, *, seed: int = 0, shuffle: bool = True, drop_last: bool = False
+    ) -> None:
+        if size < 1 or batch_size < 1:
+            raise ValueError(f"a dataset of {size} examples cannot be cut into batches of {batch_size}")
+        self.size, self.batch_size, self.seed = size, batch_size, seed
+        self.shuffle, self.drop_last = shuffle, drop_last
+
+    def __len__(self) -> int:
+        """The number of lists in an epoch."""
+        return self.size // self.batch_size if self.drop_last else -(-self.size // self.batch_size)
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
+        """The lists of an epoch, from the start-th on."""
+        order = np.arange(self.size)
+        if self.shuffle:
+            np.random.default_rng([self.seed % 2**64, number]).shuffle(order)
+        for i in range(start, len(self)):
+            yield order[i * self.batch_size : (i + 1) * self.batch_size].tolist()
+
+
+class LoaderBatches:
+    """Batches of a dataset, fetched by a DataLoader.
+
+    Args:
+        dataset: anything with ``__getitem__`` and ``__len__``. A run goes on exactly if an example depends on
+            its number alone; without workers, it may also draw from the default generator.
+        order: the size of batches, which are then shuffled anew in each epoch; or what gives lists of
+            numbers: an object with ``epoch(number, start)``, such as ShuffledOrder and TokenBatches.
+        collate: makes a batch of a list of examples; by default as DataLoader does.
+        seed: of the order, if ``order`` is a size, and of the workers.
+        num_workers: processes that fetch; 0 fetches here.
+    """
+
+    def __init__(
+        self, dataset: Any, order: int | Batches[Sequence[int]],
+        collate: Callable[[list[Any]], Any] | None = None, *, seed: int = 0, num_workers: int = 0,
+    ) -> None:  # fmt: skip
+        self.dataset, self.collate, self.seed, self.num_workers = dataset, collate, seed, num_workers
+        self.order: Batches[Sequence[int]] = (
+            ShuffledOrder(len(dataset), order, seed=seed) if isinstance(order, int) else order
+        )
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
+        """The batches of an epoch, from the start-th on."""
+        loader: DataLoader[Any] = DataLoader(
+            self.dataset,
+            batch_sampler=_Once(self.order.epoch(number, start)),  # type: ignore[arg-type]
+            collate_fn=self.collate,
+            num_workers=self.num_workers,
+            generator=Generator().manual_seed((self.seed * 1_000_003 + number) % 2**64),  # not the model's
+        )
+        yield from loader
+
+
+class _Once:
+    """A batch sampler for one pass."""
+
+    def __init__(self, lists: Iterator[Sequence[int]]) -> None:
+        self._lists = lists
+
+    def __iter__(self) -> Iterator[Sequence[int]]:
+        return self._lists
+
+
+class Stream:
+    """Epoch after epoch without end, from any place on.
+
+    Args:
+        batches: of each epoch. epoch, batch: where to begin.
+
+    Attributes:
+        epoch, batch: of the next batch (which is of the next epoch if this one has no more).
+    """
+
+    def __init__(self, batches: Batches[Any], epoch: int = 0, batch: int = 0) -> None:
+        self.batches, self.epoch, self.batch = batches, epoch, batch
+        self._iterator: Iterator[Any] | None = None
+
+    def take(self) -> Any:
+        """The next batch.
+
+        Raises:
+            ValueError: an epoch is empty.
+        """
+        while True:
+            if self._iterator is None:
+                self._iterator = iter(self.batches.epoch(self.epoch, self.batch))
+            try:
+                batch = next(self._iterator)
+            except StopIteration:
+                if self.batch == 0:
+                    raise ValueError(f"epoch {self.epoch} has no batches: is the dataset empty?") from None
+                self.epoch, self.batch, self._iterator = self.epoch + 1, 0, None
+                continue
+            self.batch += 1
+            return batch
+
+    def close(self) -> None:
+        """Let go of what the epoch's iterator holds (worker processes, open files)."""
+        close = getattr(self._iterator, "close", None)
+        if close is not None:
+            close()
+        self._iterator = None

@@ -1,0 +1,94 @@
+"""The log: a file of JSON lines that can be plotted, and goes on where a checkpoint left it.
+
+A line of training is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
+norm are means over the updates since the line before, tokens and seconds are totals. A line of an evaluation
+is {"step", "epoch", "evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from pathlib import Path
+from typing import Any
+
+
+class Log:
+    """Appends lines. What cannot be written (a full disk) waits in memory for the next line.
+
+    Args:
+        path: the file. keep: its first so many lines are kept, and all after them cut off.
+
+    Attributes:
+        lines: how many there are.
+
+    Raises:
+        OSError: the file cannot be opened.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], keep: int = 0) -> None:
+        self.path = path
+        self._file = os.open(path, os.O_RDWR | os.O_CREAT | getattr(os, "O_BINARY", 0), 0o666)
+        with os.fdopen(os.dup(self._file), "rb") as file:
+            kept = [line for line in file.readlines()[:keep] if line.endswith(b"\n")]
+        self._size, self.lines = sum(map(len, kept)), len(kept)
+        self._waiting = b""
+        if os.fstat(self._file).st_size > self._size:
+            os.ftruncate(self._file, self._size)
+
+    def add(self, entry: dict[str, Any]) -> OSError | None:
+        """Append a line, and hand it to the operating system. Numbers that are none become null.
+
+        Returns:
+            Why it has to wait, or None.
+        """
+        text = json.dumps(_finite(entry), ensure_ascii=False, allow_nan=False)
+        self._waiting += text.encode() + b"\n"
+        self.lines += 1
+        try:
+            self._write()
+        except OSError as error:
+            os.ftruncate(self._file, self._size)  # half a line is none
+            return OSError(error.errno, f"cannot write {self.path}: {error.strerror}")
+        return None
+
+    def _write(self) -> None:
+        os.lseek(self._file, self._size, os.SEEK_SET)
+        sent = 0
+        while sent < len(self._waiting):
+            sent += os.write(self._file, self._waiting[sent:])
+        self._size, self._waiting = self._size + sent, b""
+
+    def close(self) -> None:
+        """Close the file."""
+        os.close(self._file)
+
+    def __enter__(self) -> Log:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.close()
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(inner) for key, inner in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
+    """The lines of a log, or of the log in a run's folder; one that is still being written is left out.
+
+    Raises:
+        FileNotFoundError: there is none. ValueError: a line is not JSON; the error names it.
+    """
+    file = Path(path) / "log.jsonl" if Path(path).is_dir() else Path(path)
+    found: list[dict[str, Any]] = []
+    for number, line in enumerate(file.read_bytes().splitlines(keepends=True), 1):
+        if line.endswith(b"\n"):
+            try:
+                found.append(json.loads(line))
+            except ValueError as error:
+                raise ValueError(f"{file}, line {number}, is not JSON: {error}") from error
+    return found

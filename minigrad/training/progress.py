@@ -1,0 +1,96 @@
+"""The progress of a training on stderr: loss, tokens per second, time left, the last evaluation."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from typing import Any
+
+QUIET_SECONDS = 10.0
+
+
+class Progress:
+    """A tqdm bar in a terminal, else (in a log, or without tqdm) a line every ten seconds.
+
+    Args:
+        steps: updates in all. limit: seconds in all, or infinity.
+        done: updates already made. seconds: time already spent.
+        shown: False shows nothing but ``note``.
+    """
+
+    def __init__(
+        self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True
+    ) -> None:
+        self.steps, self.limit, self.done, self.shown = steps, limit, done, shown
+        self.first, self.first_seconds = done, seconds
+        self.loss, self.tokens, self.mark = math.nan, 0.0, time.monotonic()
+        self.rate, self.metric = 0.0, ""
+        self.told = self.mark
+        self.bar: Any = _bar() if shown else None
+
+    def __enter__(self) -> Progress:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        if self.bar is not None:
+            self.bar.close()
+
+    def advance(self, loss: float, tokens: float, seconds: float) -> None:
+        """Count one update.
+
+        Args:
+            loss: its loss. tokens: how many it learned from. seconds: of training so far.
+        """
+        self.done += 1
+        self.tokens += tokens
+        self.loss = loss if math.isnan(self.loss) else 0.98 * self.loss + 0.02 * loss
+        now = time.monotonic()
+        if now - self.mark > 1 or not self.rate:
+            self.rate, self.tokens, self.mark = self.tokens / max(now - self.mark, 1e-9), 0.0, now
+        if not self.shown:
+            return
+        if self.bar is not None:
+            part = 100 * min(1.0, max(self.done / self.steps, seconds / self.limit))
+            self.bar.set_description_str(self.text(seconds), refresh=False)
+            self.bar.update(part - self.bar.n)
+        elif now - self.told >= QUIET_SECONDS:
+            self.told = now
+            self.note(self.text(seconds))
+
+    def text(self, seconds: float) -> str:
+        """Where the training stands after so many seconds."""
+        spent, made = seconds - self.first_seconds, max(1, self.done - self.first)
+        left = min(spent / made * (self.steps - self.done), self.limit - seconds)
+        step, speed = f"step {self.done:,}/{self.steps:,}", f"{self.rate:,.0f} tokens/s"
+        return f"{step}, loss {self.loss:.3f}, {speed}, {clock(left)} left{self.metric}"
+
+    def evaluated(self, name: str, value: float) -> None:
+        """Show the metric of the last evaluation from now on."""
+        self.metric = f", {name} {value:.4g}"
+
+    def note(self, text: str) -> None:
+        """Write a line of its own."""
+        if self.bar is not None:
+            self.bar.write(text, file=sys.stderr)
+        else:
+            print(text, file=sys.stderr, flush=True)
+
+
+def _bar() -> Any:
+    """A bar from 0 to 100, or None where lines do better."""
+    if not sys.stderr.isatty():
+        return None
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    shape = "{percentage:3.0f}% |{bar:24}| {desc}"
+    return tqdm(total=100.0, bar_format=shape, mininterval=0.2, file=sys.stderr)
+
+
+def clock(seconds: float) -> str:
+    """Minutes and seconds, or hours, minutes and seconds."""
+    whole = max(0, round(seconds))
+    hours, minutes = whole // 3600, whole // 60 % 60
+    return f"{hours}:{minutes:02d}:{whole % 60:02d}" if hours else f"{minutes}:{whole % 60:02d}"

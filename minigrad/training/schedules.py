@@ -1,0 +1,93 @@
+"""Learning rates over time, for LambdaLR: from the updates made so far to a part of the highest rate.
+
+    schedule = LambdaLR(optimizer, inverse_sqrt(warmup=4000))
+
+e counts updates from 0, as LambdaLR does, and s = e + 1 is the number of the update that the rate is for.
+All rise linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), of which the last has the
+full rate.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+Schedule = Callable[[int], float]
+
+
+def inverse_sqrt(warmup: int) -> Schedule:
+    """min(s / warmup, √(warmup / s)): up, and down without end (Vaswani et al. 2017, equation 3).
+
+    Raises:
+        ValueError: ``warmup`` is less than 1.
+    """
+    if warmup < 1:
+        raise ValueError(f"inverse_sqrt: warmup must be at least 1, not {warmup}")
+
+    def part(e: int) -> float:
+        return min((e + 1) / warmup, math.sqrt(warmup / (e + 1)))
+
+    return part
+
+
+def cosine(warmup: int, steps: int) -> Schedule:
+    """Up, and down along half a cosine to zero at ``steps`` (Loshchilov and Hutter 2017, arXiv 1608.03983).
+
+    Raises:
+        ValueError: not 0 ≤ warmup < steps.
+    """
+    _check("cosine", warmup, steps)
+
+    def part(e: int) -> float:
+        done = min(1.0, (e - warmup) / (steps - warmup))
+        return (e + 1) / warmup if e < warmup else 0.5 * (1 + math.cos(math.pi * done))
+
+    return part
+
+
+def linear(warmup: int, steps: int) -> Schedule:
+    """Up, and down along a line to zero at ``steps`` (Devlin et al. 2019, arXiv 1810.04805, appendix A.2).
+
+    Raises:
+        ValueError: not 0 ≤ warmup < steps.
+    """
+    _check("linear", warmup, steps)
+
+    def part(e: int) -> float:
+        return (e + 1) / warmup if e < warmup else max(0.0, (steps - e) / (steps - warmup))
+
+    return part
+
+
+def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2) -> Schedule:
+    """``inverse_sqrt``, but over the last part of the steps along a line to zero at ``steps``.
+
+    Such a "cooldown" brings a run of any length to its end as a cosine does, though the rate before it does
+    not depend on that length (Zhai et al. 2022, arXiv 2106.04560, section 3.5).
+
+    Args:
+        warmup: updates of the rise. steps: updates in all. decay_fraction: which part of them is the line.
+
+    Raises:
+        ValueError: not 1 ≤ warmup < steps, a fraction outside [0, 1], or a line that begins within the rise.
+    """
+    if not 0 <= decay_fraction <= 1:
+        raise ValueError(
+            f"inverse_sqrt_with_decay: decay_fraction must lie in [0, 1], not {decay_fraction}"
+        )
+    _check("inverse_sqrt_with_decay", warmup, steps)
+    begin = steps - round(decay_fraction * steps)
+    if begin < warmup:
+        raise ValueError(f"inverse_sqrt_with_decay: the last {decay_fraction:g} of {steps} steps begin "
+                         f"before the {warmup} of the warmup end")  # fmt: skip
+    before = inverse_sqrt(warmup)
+
+    def part(e: int) -> float:
+        return before(e) if e < begin else before(begin) * max(0.0, (steps - e) / max(1, steps - begin))
+
+    return part
+
+
+def _check(name: str, warmup: int, steps: int) -> None:
+    if not 0 <= warmup < steps:
+        raise ValueError(f"{name}: warmup must lie in [0, steps), not {warmup} of {steps}")

@@ -1,0 +1,54 @@
+"""A disk that fails: every operation on files that a training does can be counted, and can fail."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Collection
+from pathlib import Path
+from typing import Any
+
+import pytest
+import safetensors.numpy
+
+OPERATIONS = {  # what touches the disk, and in which module it is called by that name
+    "replace": os, "fsync": os, "unlink": os, "ftruncate": os, "write": os, "mkdir": os, "chmod": os,
+    "save_file": safetensors.numpy,
+}  # fmt: skip
+
+
+class Disk:
+    """Counts what touches the disk, and fails from the n-th time on (from 0) for ``length`` times.
+
+    Args:
+        patch: of the test. fail: what happens then, instead of the operation. first, length: when.
+        halfway: the first time, do a part of the operation before, or if it has no parts, all of it.
+        names: of the operations that count.
+    """
+
+    def __init__(self, patch: pytest.MonkeyPatch, fail: Callable[[str, Any], Any], first: float = 1e9,
+                 length: float = 1e9, halfway: bool = False, names: Collection[str] = OPERATIONS
+                 ) -> None:  # fmt: skip
+        self.count, self.first, self.length, self.fail, self.halfway = 0, first, length, fail, halfway
+        self.told: list[str] = []
+        for name, module in OPERATIONS.items():
+            if name not in names:
+                continue
+            real = getattr(module, name) if name != "fsync" else lambda handle: None  # the power stays on
+            patch.setattr(module, name, self.around(name, real))
+
+    def around(self, name: str, real: Callable[..., Any]) -> Callable[..., Any]:
+        def operation(*args: Any, **options: Any) -> Any:
+            now, self.count = self.count, self.count + 1
+            self.told.append(name)
+            if not self.first <= now < self.first + self.length:
+                return real(*args, **options)
+            if self.halfway and now == self.first:
+                if name == "save_file":
+                    Path(args[1]).write_bytes(b"\x08" * 100)
+                elif name == "write":
+                    real(args[0], args[1][:3])
+                else:
+                    real(*args, **options)
+            return self.fail(name, args)
+
+        return operation

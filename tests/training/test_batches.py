@@ -1,0 +1,88 @@
+"""Batches as functions of the epoch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+
+import pytest
+
+import minigrad
+from minigrad.training import LoaderBatches, ShuffledOrder
+from minigrad.training.batches import Stream
+
+
+def test_an_order_is_a_function_of_seed_and_epoch() -> None:
+    order = ShuffledOrder(23, 4, seed=5)
+    first, second = list(order.epoch(0)), list(order.epoch(1))
+    assert sorted(chain(*first)) == sorted(chain(*second)) == list(range(23))
+    assert first != second and {frozenset(b) for b in first} != {frozenset(b) for b in second}
+    assert [len(batch) for batch in first] == [4] * 5 + [3] and len(order) == 6
+    assert first == list(ShuffledOrder(23, 4, seed=5).epoch(0)) != list(ShuffledOrder(23, 4, seed=6).epoch(0))
+    for start in range(8):
+        assert list(order.epoch(1, start)) == second[start:]
+
+
+def test_other_orders() -> None:
+    assert list(ShuffledOrder(5, 2, shuffle=False).epoch(7)) == [[0, 1], [2, 3], [4]]
+    assert list(ShuffledOrder(5, 2, shuffle=False, drop_last=True).epoch(7)) == [[0, 1], [2, 3]]
+    for size, batch_size in ((0, 2), (2, 0)):
+        with pytest.raises(ValueError, match="cannot be cut"):
+            ShuffledOrder(size, batch_size)
+
+
+@pytest.mark.parametrize("workers", [0, 2])
+def test_loader_batches(workers: int) -> None:
+    data = [[i, i * i] for i in range(10)]
+    batches = LoaderBatches(data, 3, minigrad.tensor, seed=1, num_workers=workers)
+    before = minigrad.default_generator.get_state()
+    whole = [batch.tolist() for batch in batches.epoch(2)]
+    assert sorted(chain(*whole)) == data
+    assert [batch.tolist() for batch in batches.epoch(2, 2)] == whole[2:]
+    assert (minigrad.default_generator.get_state() == before).all(), "the model's random numbers are its own"
+
+
+def test_a_loader_takes_another_order() -> None:
+    class Order:
+        def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
+            yield from [[number, 1], [2, 3]][start:]
+
+    found = [batch.tolist() for batch in LoaderBatches([5, 6, 7, 8], Order()).epoch(3)]
+    assert found == [[8, 6], [7, 8]]
+
+
+def test_a_stream_goes_on_from_any_place() -> None:
+    order = ShuffledOrder(7, 2, seed=1)
+    stream = Stream(order)
+    places, taken = [], []
+    for _ in range(11):
+        places.append((stream.epoch, stream.batch))
+        taken.append(stream.take())
+    assert taken == [*order.epoch(0), *order.epoch(1), *list(order.epoch(2))[:3]]
+    for i, place in enumerate(places):
+        again = Stream(order, *place)
+        assert [again.take() for _ in taken[i:]] == taken[i:]
+    closed: list[bool] = []
+
+    class Watched:
+        def epoch(self, number: int, start: int = 0) -> Iterator[int]:
+            try:
+                yield from range(5)
+            finally:
+                closed.append(True)
+
+    watched = Stream(Watched())
+    watched.take()
+    watched.close()
+    assert closed == [True]
+
+
+def test_an_empty_epoch() -> None:
+    class Empty:
+        def epoch(self, number: int, start: int = 0) -> Iterator[int]:
+            return iter(range(2) if number == 0 else [])
+
+    stream = Stream(Empty())
+    stream.take(), stream.take()
+    with pytest.raises(ValueError, match="epoch 1 has no batches"):
+        stream.take()

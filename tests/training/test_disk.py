@@ -1,0 +1,236 @@
+"""Disks that are full, folders that cannot be written to, and files that are not what they should be."""
+
+from __future__ import annotations
+
+import errno
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import minigrad
+from minigrad.training import RunFolder, lock, read_checkpoint, write_checkpoint
+from tests.training.disk import Disk
+from tests.training.program import contents, differences, trainer
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def full(name: str, args: Any) -> None:
+    """What a full disk does to those who write; who deletes and renames can do so."""
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The power stays on, and nobody waits."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+    monkeypatch.setattr("time.sleep", lambda seconds: None)
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The contents of a run on a good disk."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    trainer(folder).fit()
+    return contents(folder)
+
+
+def everything(folder: Path) -> dict[str, tuple[bytes, int]]:
+    """All files: bytes, and when they were last written."""
+    return {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in folder.rglob("*") if p.is_file()}
+
+
+# A full disk ----------------------------------------------------------------------------------------------
+
+WRITING = ("save_file", "write", "replace", "mkdir")
+
+
+@pytest.mark.parametrize("halfway", [False, True])
+def test_a_disk_that_is_full_for_a_while(
+    tmp_path: Path, whole: dict[str, Any], capfd: pytest.CaptureFixture[str], halfway: bool
+) -> None:
+    """Training goes on with a warning, and the files are in the end what they would have been."""
+    moments = random.Random(1)
+    for run in range(12):
+        with pytest.MonkeyPatch.context() as patch:
+            first, length = 8 + moments.randrange(60), 1 + moments.randrange(40)
+            disk = Disk(patch, full, first, length, halfway, WRITING)
+            assert trainer(tmp_path / str(run), retry_seconds=60.0).fit().reason == "steps"
+        assert disk.count > first
+        assert "No space left on device" in capfd.readouterr().err
+        assert differences(contents(tmp_path / str(run)), whole) == [], (run, first, length)
+
+
+def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
+    """In the end there is an error, and the run goes on from the last good checkpoint."""
+    for first in (12, 25, 40, 60):
+        folder = tmp_path / str(first)
+        with pytest.MonkeyPatch.context() as patch:
+            Disk(patch, full, first, names=WRITING)
+            with pytest.raises(OSError, match=r"cannot save .*(last|best|\d+)\.safetensors.*No space left"):
+                trainer(folder).fit()
+        assert not list(folder.rglob("*.tmp"))
+        step = read_checkpoint(folder / "last.safetensors")["training"]["step"]
+        assert step < 30
+        trainer(folder).fit()
+        assert differences(contents(folder), whole) == []
+
+
+def test_a_disk_that_is_full_from_the_start(tmp_path: Path) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        Disk(patch, full, 0, names=("save_file",))
+        with pytest.raises(OSError, match=r"cannot save .*last\.safetensors: No space left on device"):
+            trainer(tmp_path).fit()
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []
+
+
+LIMITED = """
+import resource, sys
+from tests.training.program import evaluate, trainer
+
+def limited(model):
+    resource.setrlimit(resource.RLIMIT_FSIZE, (2000, resource.RLIM_INFINITY))  # a checkpoint is larger
+    return evaluate(model)
+
+trainer(sys.argv[1], evaluate=limited).fit()
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no limit of the sizes of files")
+def test_a_limit_of_the_system(tmp_path: Path, whole: dict[str, Any]) -> None:
+    """A real failure of a real write, in the middle of a file."""
+    ran = subprocess.run([sys.executable, "-c", LIMITED, str(tmp_path)], cwd=ROOT, check=False,
+                         capture_output=True, text=True)  # fmt: skip
+    assert ran.returncode == 1
+    assert "warning: " in ran.stderr and "Training goes on" in ran.stderr
+    assert "cannot save" in ran.stderr.splitlines()[-1] and "File too large" in ran.stderr
+    assert not list(tmp_path.rglob("*.tmp"))
+    assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 5
+    trainer(tmp_path).fit()
+    assert differences(contents(tmp_path), whole) == []
+
+
+# Folders --------------------------------------------------------------------------------------------------
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("text")
+    with pytest.raises(OSError, match=r"cannot write checkpoints to .*file.run"):
+        trainer(tmp_path / "file" / "run").fit()
+
+
+@pytest.mark.skipif(os.name != "posix" or os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
+    tmp_path.chmod(0o500)
+    with pytest.raises(OSError, match="cannot write checkpoints to"):
+        trainer(tmp_path).fit()
+
+
+def test_a_folder_that_is_deleted_meanwhile_is_made_again(tmp_path: Path) -> None:
+    def evaluate(model: Any) -> dict[str, float]:
+        for path in sorted((tmp_path / "run").rglob("*"), reverse=True):
+            path.rmdir() if path.is_dir() else path.unlink()
+        return {"loss": 1.0}
+
+    trainer(tmp_path / "run", evaluate=evaluate).fit()
+    assert read_checkpoint(tmp_path / "run" / "last.safetensors")["step"] == 30
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no locks")
+def test_two_trainings_in_one_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lock, "PATIENCE", 0.2)
+
+    def evaluate(model: Any) -> dict[str, float]:
+        with pytest.raises(BlockingIOError, match="another process is training in"):
+            trainer(tmp_path).fit()
+        return {"loss": 1.0}
+
+    assert trainer(tmp_path, evaluate=evaluate, steps=6).fit().finished
+    trainer(tmp_path, steps=7).fit()  # it is free again
+
+
+# Files ----------------------------------------------------------------------------------------------------
+
+
+def test_a_damaged_checkpoint_is_told_and_left(tmp_path: Path) -> None:
+    trainer(tmp_path, steps=13).fit()
+    last = tmp_path / "last.safetensors"
+    good = last.read_bytes()
+    header = int.from_bytes(good[:8], "little")
+    for bad in (b"", good[:5], good[: header // 2], good[:-1], good + b"x", b"\0" * len(good),
+                good[:20] + b"#" + good[21:], good.replace(b'"training', b'"draining', 1)):  # fmt: skip
+        last.write_bytes(bad)
+        before = everything(tmp_path)
+        with pytest.raises(RuntimeError, match=r"last\.safetensors"):
+            trainer(tmp_path).fit()
+        assert everything(tmp_path) == before
+    last.write_bytes(good)
+    trainer(tmp_path).fit()
+
+
+def test_weights_alone_are_no_training(tmp_path: Path) -> None:
+    trainer(tmp_path, steps=13).fit()
+    (tmp_path / "best.safetensors").replace(tmp_path / "last.safetensors")
+    with pytest.raises(RuntimeError, match=r"last\.safetensors holds weights alone"):
+        trainer(tmp_path).fit()
+
+
+def test_a_run_without_its_last_checkpoint_is_left(tmp_path: Path) -> None:
+    trainer(tmp_path, steps=13).fit()
+    (tmp_path / "last.safetensors").unlink()
+    before = everything(tmp_path)
+    with pytest.raises(FileExistsError, match=r"no last\.safetensors to go on from"):
+        trainer(tmp_path).fit()
+    assert everything(tmp_path) == before
+
+
+def test_another_configuration_is_refused(tmp_path: Path) -> None:
+    config = {"width": 8, "data": {"seed": 1, "files": ("a", "b")}}
+    trainer(tmp_path, steps=5, config=config).fit()
+    before = everything(tmp_path)
+    changed = {"width": 9, "data": {"seed": 1, "files": ("a", "c")}, "new": None}
+    told = (r"another configuration: accumulate \(3 there, 4 now\), "
+            r"config\.data\.files \(\['a', 'b'\] there, \['a', 'c'\] now\), "
+            r"config\.new \(missing there, None now\), config\.width \(8 there, 9 now\)")  # fmt: skip
+    with pytest.raises(ValueError, match=told):
+        trainer(tmp_path, config=changed, accumulate=4).fit()
+    assert everything(tmp_path) == before
+    trainer(tmp_path, steps=6, config=config, log_every=3, save_every=9).fit()
+
+
+def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError, match="there is no checkpoint"):
+        read_checkpoint(tmp_path / "none.safetensors")
+    minigrad.save({"model": {}}, tmp_path / "other.safetensors")
+    with pytest.raises(RuntimeError, match=r"other\.safetensors is not a checkpoint of minigrad\.training"):
+        read_checkpoint(tmp_path / "other.safetensors")
+    write_checkpoint(tmp_path / "new.safetensors", {"model": {}, "version": 99})
+    with pytest.raises(RuntimeError, match="version 99, this program reads version 1"):
+        read_checkpoint(tmp_path / "new.safetensors")
+
+
+def test_what_could_not_be_loaded_is_refused_at_the_start(tmp_path: Path) -> None:
+    made = trainer(tmp_path)
+    made.extra["own"] = random.Random
+    with pytest.raises(TypeError, match="not plain data"):
+        made.fit()
+    assert not RunFolder(tmp_path).last.exists()
+
+
+def test_a_damaged_file_runs_no_code(tmp_path: Path) -> None:
+    """A pickle in the place of a checkpoint is refused."""
+
+    class Evil:
+        def __reduce__(self) -> Any:
+            return (Path.touch, (tmp_path / "touched",))
+
+    (tmp_path / "snapshots").mkdir()
+    minigrad.save({"program": "minigrad.training", "evil": Evil()}, tmp_path / "last.safetensors")
+    with pytest.raises(RuntimeError, match="is damaged"):
+        trainer(tmp_path).fit()
+    assert not (tmp_path / "touched").exists()

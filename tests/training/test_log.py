@@ -1,0 +1,67 @@
+"""The log: whole lines, cut where it is told, and never in the way."""
+
+from __future__ import annotations
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from minigrad.training import log as module
+from minigrad.training import read_log
+from minigrad.training.log import Log
+
+
+def test_lines(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    with Log(path) as log:
+        assert log.add({"step": 1, "evaluation": {"a": float("nan"), "b": 0.1}, "text": "più"}) is None
+        assert log.lines == 1
+        assert read_log(path) == [{"step": 1, "evaluation": {"a": None, "b": 0.1}, "text": "più"}]
+        log.add({"step": 2})
+    assert read_log(tmp_path) == read_log(path)
+    assert [line["step"] for line in read_log(path)] == [1, 2]
+
+
+def test_it_goes_on_after_the_lines_that_count(tmp_path: Path) -> None:
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"step": 1}\n{"step": 2}\n{"step": 3}\n{"st', encoding="utf-8")
+    assert [line["step"] for line in read_log(path)] == [1, 2, 3], "one that is being written is left out"
+    with Log(path, keep=2) as log:
+        assert log.lines == 2
+        log.add({"step": 4})
+    assert [line["step"] for line in read_log(path)] == [1, 2, 4]
+    with Log(path, keep=9) as log:
+        assert log.lines == 3
+
+
+def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Half a line is taken back, and all that wait are written when there is room."""
+    path = tmp_path / "log.jsonl"
+    write = os.write
+
+    def full(handle: int, data: bytes) -> int:
+        if len(data) <= 3:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write(handle, data[:-3])
+
+    with Log(path) as log:
+        log.add({"step": 1})
+        monkeypatch.setattr(module.os, "write", full)
+        for step in (2, 3):
+            error = log.add({"step": step})
+            assert error is not None and str(path) in str(error) and "No space left" in str(error)
+            assert path.read_bytes() == b'{"step": 1}\n'
+        monkeypatch.setattr(module.os, "write", write)
+        assert log.add({"step": 4}) is None
+        assert log.lines == 4
+    assert [line["step"] for line in read_log(path)] == [1, 2, 3, 4]
+
+
+def test_what_is_no_log(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        read_log(tmp_path)
+    (tmp_path / "log.jsonl").write_text('{"step": 1}\nstep 2\n', encoding="utf-8")
+    with pytest.raises(ValueError, match="line 2, is not JSON"):
+        read_log(tmp_path)

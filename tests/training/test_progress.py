@@ -1,0 +1,79 @@
+"""What a training shows on stderr."""
+
+from __future__ import annotations
+
+import math
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad.training import progress
+from minigrad.training.progress import Progress, clock
+from tests.training.program import trainer
+
+
+@pytest.fixture
+def now(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The time, in a list."""
+    time = [0.0]
+    monkeypatch.setattr(progress.time, "monotonic", lambda: time[0])
+    return time
+
+
+def test_lines_every_ten_seconds(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(200, math.inf, done=50, seconds=100.0) as shown:
+        for _ in range(50):
+            now[0] += 0.5
+            shown.advance(2.0, 60, 100 + now[0])
+        shown.evaluated("bleu", 31.234)
+        assert shown.text(125.0) == "step 100/200, loss 2.000, 120 tokens/s, 0:50 left, bleu 31.23"
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["step 70/200, loss 2.000, 120 tokens/s, 1:05 left",
+                     "step 90/200, loss 2.000, 120 tokens/s, 0:55 left"]  # fmt: skip
+
+
+def test_the_time_may_be_over_first(now: list[float]) -> None:
+    shown = Progress(1000, 60.0)
+    now[0] = 15.0
+    shown.advance(1.0, 10, 15.0)
+    assert "0:45 left" in shown.text(15.0)
+
+
+def test_silence(now: list[float], capsys: pytest.CaptureFixture[str]) -> None:
+    with Progress(10, math.inf, shown=False) as shown:
+        now[0] = 100.0
+        shown.advance(1.0, 10, 100.0)
+        assert capsys.readouterr().err == ""
+        shown.note("a warning")
+    assert capsys.readouterr().err == "a warning\n"
+
+
+def test_a_bar_in_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    pytest.importorskip("tqdm")
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    with Progress(4, math.inf) as shown:
+        assert shown.bar is not None
+        for step in range(4):
+            shown.advance(1.0, 10, step + 1.0)
+        shown.note("a line of its own")
+    err = capsys.readouterr().err
+    assert "100%" in err and "step 4/4, loss 1.000" in err and "a line of its own\n" in err
+
+
+def test_without_tqdm_there_are_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setitem(sys.modules, "tqdm", None)
+    assert Progress(4, math.inf).bar is None
+
+
+def test_evaluations_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[Any]) -> None:
+    trainer(tmp_path, steps=12, progress=True, evaluate=lambda model: {"loss": 2.5, "bleu": 30.0}).fit()
+    err = capsys.readouterr().err
+    assert "step 6: loss 2.5, bleu 30 (best)\n" in err and "step 12: loss 2.5, bleu 30\n" in err
+
+
+def test_clock() -> None:
+    told = {-3: "0:00", 0: "0:00", 59.6: "1:00", 600: "10:00", 3600: "1:00:00", 5025: "1:23:45"}
+    assert {seconds: clock(seconds) for seconds in told} == told

@@ -1,0 +1,174 @@
+"""A run that is killed, at any moment and as often as it likes, ends as one that never was."""
+
+from __future__ import annotations
+
+import os
+import random
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from minigrad.training import RunFolder, read_checkpoint
+from minigrad.training import log as log_module
+from tests.training.disk import OPERATIONS, Disk
+from tests.training.program import contents, differences, trainer
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The power stays on."""
+    monkeypatch.setattr(os, "fsync", lambda handle: None)
+
+
+ROOT = Path(__file__).parent.parent.parent
+LONG = 200  # steps of the runs that are killed from outside
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The contents of a run that was never interrupted."""
+    folder = tmp_path_factory.mktemp("whole") / "run"
+    assert trainer(folder).fit().reason == "steps"
+    return contents(folder)
+
+
+def test_the_run_is_as_hard_to_resume_as_it_should_be(whole: dict[str, Any]) -> None:
+    names = [f"snapshots/{step:09d}.safetensors" for step in (20, 24, 28)]
+    assert whole["files"] == ["best.safetensors", "last.safetensors", "log.jsonl", *names]
+    told = whole["last.safetensors"]["training"]
+    assert int(told["epoch"]) > 5 and int(told["batch"]) % 3 and int(told["bad"]) < 5
+    assert len(whole["log"]) == 15 + 5
+
+
+# From outside ---------------------------------------------------------------------------------------------
+
+
+def start(folder: Path) -> subprocess.Popen[str]:
+    """The program, as soon as it begins to train."""
+    command = [sys.executable, "-m", "tests.training.program", str(folder), str(LONG)]
+    child = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline() == "go\n", child.communicate()[1]
+    return child
+
+
+def test_five_kills_at_random_moments(tmp_path: Path) -> None:
+    seed = int.from_bytes(os.urandom(4), "little")
+    print("seed of the moments:", seed)
+    moments = random.Random(seed)
+    before = time.monotonic()
+    whole = start(tmp_path / "whole")
+    out, error = whole.communicate(timeout=100)
+    assert whole.returncode == 0 and "reason='steps'" in out, error
+    seconds = time.monotonic() - before
+    killed = 0
+    for _ in range(5):
+        child = start(tmp_path / "killed")
+        time.sleep(moments.uniform(0, seconds / 5))
+        child.kill()
+        child.communicate()
+        killed += child.returncode == -9
+    assert killed >= 3, "the run was over too soon"
+    last = start(tmp_path / "killed")
+    _, error = last.communicate(timeout=100)
+    assert last.returncode == 0, error
+    assert differences(contents(tmp_path / "killed"), contents(tmp_path / "whole")) == []
+
+
+# From inside ----------------------------------------------------------------------------------------------
+
+
+class Killed(BaseException):
+    """No program catches it."""
+
+
+def die(name: str, args: Any) -> None:
+    """What a killed program does."""
+    raise Killed
+
+
+SHORT: dict[str, Any] = {"steps": 7, "snapshot_every": 2, "keep_snapshots": 2}
+
+
+def operations(folder: Path) -> int:
+    """How many times a whole run touches the disk."""
+    with pytest.MonkeyPatch.context() as patch:
+        disk = Disk(patch, die)
+        trainer(folder, **SHORT).fit()
+    assert set(disk.told) == set(OPERATIONS) - {"ftruncate"}  # which comes when the log is cut back
+    return disk.count
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize("halfway", [False, True], ids=["before", "within or after"])
+def test_killed_at_every_operation_on_files(tmp_path: Path, halfway: bool) -> None:
+    count = operations(tmp_path / "counted")
+    assert count > 50
+    expected = contents(tmp_path / "counted")
+    for n in range(count):
+        folder = tmp_path / f"run{n}"
+        with pytest.MonkeyPatch.context() as patch:
+            Disk(patch, die, n, halfway=halfway)  # a dead program does not tidy up: all that follows fails
+            with pytest.raises(Killed):
+                trainer(folder, **SHORT).fit()
+        check_what_last_tells(folder)
+        trainer(folder, **SHORT).fit()
+        assert differences(contents(folder), expected) == [], f"killed at operation {n}"
+
+
+def check_what_last_tells(folder: Path) -> None:
+    """Whatever the checkpoint of a killed run names is there, and whole."""
+    run = RunFolder(folder)
+    if run.last.exists():
+        told = read_checkpoint(run.last)["training"]
+        assert [int(path.stem) for path in run.snapshots()] == told["snapshots"]
+        assert [read_checkpoint(path)["step"] for path in run.snapshots()] == told["snapshots"]
+        assert told["best"] is None or read_checkpoint(run.best)["step"] >= told["best_step"]
+        assert told["lines"] == 0 or len(run.log.read_bytes().splitlines()) >= told["lines"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_killed_again_while_it_resumes(tmp_path: Path) -> None:
+    count = operations(tmp_path / "counted")
+    expected = contents(tmp_path / "counted")
+    moments = random.Random(5)
+    for run in range(20):
+        folder, kills = tmp_path / f"run{run}", 0
+        while kills < 6:
+            with pytest.MonkeyPatch.context() as patch:
+                Disk(patch, die, moments.randrange(count // 2), halfway=kills % 2 == 1)
+                try:
+                    trainer(folder, **SHORT).fit()
+                    break
+                except Killed:
+                    kills += 1
+        trainer(folder, **SHORT).fit()
+        assert differences(contents(folder), expected) == []
+
+
+def test_killed_in_the_middle_of_the_log(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lines after the checkpoint, whole and broken ones, are made again."""
+    trainer(tmp_path / "whole").fit()
+    trainer(tmp_path / "run", steps=15).fit()
+    with open(tmp_path / "run" / "log.jsonl", "a", encoding="utf-8") as file:
+        file.write('{"step": 16, "loss": 1}\n{"step": 18, "lo')
+    trainer(tmp_path / "run").fit()
+    found = log_module.read_log(tmp_path / "run")
+    steps = [line["step"] for line in found if "loss" in line]
+    assert steps == list(range(2, 31, 2))
+
+
+# More steps -----------------------------------------------------------------------------------------------
+
+
+def test_going_on_with_more_steps_is_the_longer_run(tmp_path: Path, whole: dict[str, Any]) -> None:
+    """12 steps end with an evaluation that the longer run makes, too."""
+    for steps in (12, 12, 24, 30):
+        trainer(tmp_path, steps=steps).fit()
+    found = contents(tmp_path)
+    del found["last.safetensors"]["settings"], found["files"]
+    assert differences(found, {**whole, "files": None}) in ([], ["/last.safetensors/settings"])

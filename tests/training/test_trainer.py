@@ -1,0 +1,345 @@
+"""The loop: when it does what, and what it must not disturb."""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+import random
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.training import RunFolder, Settings, Trainer, averaged_state, read_checkpoint, read_log
+from tests.training import program
+from tests.training.program import contents, differences, trainer
+
+
+def numbers(state: dict[str, Any]) -> dict[str, bytes]:
+    return {name: value.numpy(force=True).tobytes() for name, value in state.items()}
+
+
+def steps_of(folder: Path, kind: str) -> list[int]:
+    return [line["step"] for line in read_log(folder) if kind in line]
+
+
+# What happens when ----------------------------------------------------------------------------------------
+
+
+def test_a_run(tmp_path: Path, device: str) -> None:
+    made = trainer(tmp_path, device)
+    outcome = made.fit()
+    assert (outcome.reason, outcome.step, outcome.finished) == ("steps", 30, True)
+    log = read_log(tmp_path)
+    assert steps_of(tmp_path, "loss") == list(range(2, 31, 2))
+    evaluated = [line for line in log if "evaluation" in line]
+    assert [line["step"] for line in evaluated] == [6, 12, 18, 24, 30]
+    losses = [line["evaluation"]["loss"] for line in evaluated]
+    assert min(losses) < 0.9 * losses[0]
+    assert outcome.best == min(losses) and outcome.best_step == 6 * (1 + losses.index(min(losses)))
+    assert evaluated[0]["evaluation"]["nan"] is None
+    assert log[-2].keys() == {"step", "epoch", "loss", "grad_norm", "lr", "tokens", "seconds"}
+    best = read_checkpoint(tmp_path / "best.safetensors")
+    assert best["step"] == outcome.best_step and best["metrics"]["loss"] == outcome.best
+    last = read_checkpoint(tmp_path / "last.safetensors")
+    assert numbers(last["model"]) == numbers(made.model.state_dict())
+    assert last["extra"] == best["extra"] == {"config": {"width": 8}}
+    assert {p.device.type for p in made.model.parameters()} == {device}
+
+
+def test_what_a_device_saved_goes_on_there_and_elsewhere(tmp_path: Path, device: str) -> None:
+    whole = trainer(tmp_path / "whole", device)
+    whole.fit()
+    trainer(tmp_path / "run", device, steps=11).fit()
+    again = trainer(tmp_path / "run", device)
+    again.fit()
+    found, expected = contents(tmp_path / "run"), contents(tmp_path / "whole")
+    for name in found["files"]:
+        if name.endswith("s"):
+            assert numbers(read_checkpoint(tmp_path / "run" / name)["model"])
+    assert numbers(again.model.state_dict()) == numbers(whole.model.state_dict())
+    assert found["last.safetensors"]["optimizer"] == expected["last.safetensors"]["optimizer"]
+    assert trainer(tmp_path / "run", "cpu", steps=33).fit().step == 33
+    assert averaged_state(tmp_path / "run")
+
+
+def test_the_log_means_what_it_says(tmp_path: Path) -> None:
+    """Each line has the mean over the tokens of its updates, the rate of the last, and all tokens so far."""
+    seen: list[tuple[float, int]] = []
+
+    def loss(model: Any, batch: Any) -> Any:
+        value, weight = program.loss(model, batch)
+        seen.append((float(value), weight))
+        return value, weight
+
+    made = trainer(tmp_path, loss=loss, steps=4, accumulate=2)
+    made.fit()
+    lines = [line for line in read_log(tmp_path) if "loss" in line]
+    for line, part in zip(lines, (seen[:4], seen[4:]), strict=True):
+        assert line["loss"] == pytest.approx(np.average([a for a, _ in part], weights=[w for _, w in part]))
+    assert [line["tokens"] for line in lines] == [sum(w for _, w in seen[:4]), sum(w for _, w in seen)]
+    assert [line["lr"] for line in lines] == pytest.approx([0.02 * 2 / 5, 0.02 * 4 / 5])
+
+
+def test_patience(tmp_path: Path) -> None:
+    values = iter([5.0, 4.0, 4.0, math.nan, 3.0, 3.0, 3.5, 3.0, 1.0])
+    evaluate = lambda model: {"loss": next(values)}
+    made = trainer(tmp_path, evaluate=evaluate, steps=100, patience=3)
+    outcome = made.fit()
+    assert (outcome.reason, outcome.step, outcome.best, outcome.best_step) == ("patience", 48, 3.0, 30)
+    again = trainer(tmp_path, evaluate=evaluate, steps=100, patience=3).fit()
+    assert (again.reason, again.step) == ("patience", 48), "it is over, and stays so"
+    more = trainer(tmp_path, evaluate=evaluate, steps=54, patience=4).fit()
+    assert (more.reason, more.best) == ("steps", 1.0)
+
+
+def test_a_metric_that_is_to_be_large(tmp_path: Path) -> None:
+    values = iter([1.0, 3.0, 2.0])
+    evaluate = lambda model: {"bleu": next(values)}
+    assert trainer(tmp_path, evaluate=evaluate, metric="bleu", mode="max", steps=18).fit().best_step == 12
+
+
+def test_a_metric_that_is_missing(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match=r"gives loss, nan, but not 'bleu'"):
+        trainer(tmp_path, metric="bleu").fit()
+
+
+def test_without_evaluation(tmp_path: Path) -> None:
+    outcome = trainer(tmp_path, evaluate=None, keep_snapshots=0, ema_decay=None).fit()
+    assert outcome.best is None
+    assert contents(tmp_path)["files"] == ["last.safetensors", "log.jsonl"]
+
+
+def test_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [0.0]
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+
+    def loss(model: Any, batch: Any) -> Any:
+        now[0] += 10
+        return program.loss(model, batch)
+
+    outcome = trainer(tmp_path, loss=loss, minutes=2, accumulate=1).fit()
+    assert (outcome.reason, outcome.step, outcome.seconds) == ("minutes", 12, 120)
+    now[0] += 1000  # between two runs no time counts
+    assert trainer(tmp_path, loss=loss, minutes=3, accumulate=1).fit().step == 18
+    assert steps_of(tmp_path, "evaluation") == [6, 12, 18]
+
+
+def test_save_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    now, saved = [0.0], []
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+
+    def loss(model: Any, batch: Any) -> Any:
+        now[0] += 10
+        saved.append(read_checkpoint(tmp_path / "last.safetensors")["step"])
+        return program.loss(model, batch)
+
+    trainer(tmp_path, loss=loss, accumulate=1, save_every=None, save_seconds=30, steps=10, evaluate=None,
+            keep_snapshots=0).fit()  # fmt: skip
+    assert saved == [0, 0, 0, 3, 3, 3, 6, 6, 6, 9]
+
+
+def test_a_finished_run_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    first = trainer(tmp_path)
+    first.fit()
+    before = {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in tmp_path.rglob("*") if p.is_file()}
+    again = trainer(tmp_path)
+    outcome = again.fit()
+    assert outcome.finished and outcome.step == 30 and outcome.best == first.state.best
+    assert "holds a finished training of 30 steps" in capsys.readouterr().err
+    after = {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in tmp_path.rglob("*") if p.is_file()}
+    assert after == before
+    assert numbers(again.model.state_dict()) == numbers(first.model.state_dict())
+    assert again.averaged is not None and first.averaged is not None
+    assert numbers(again.averaged.state_dict()) == numbers(first.averaged.state_dict())
+
+
+# What evaluation must not disturb ---------------------------------------------------------------------------
+
+
+def test_evaluation_changes_nothing(tmp_path: Path) -> None:
+    trainer(tmp_path / "often", evaluate_every=1, snapshot_every=6).fit()
+    trainer(tmp_path / "never", evaluate=None, snapshot_every=6).fit()
+    found, expected = contents(tmp_path / "often"), contents(tmp_path / "never")
+    for name in ("model", "optimizer", "random", "averaged"):
+        assert found["last.safetensors"][name] == expected["last.safetensors"][name]
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_modes_gradients_and_random_numbers(tmp_path: Path, fails: bool) -> None:
+    """A part of the model that the program has put into eval mode stays there."""
+    made = trainer(tmp_path, ema_decay=None, steps=6)
+    model: Any = made.model
+    before: list[Any] = []
+
+    def look() -> list[Any]:
+        drawn = [minigrad.default_generator.clone_state().random64(), np.random.get_state()[2]]
+        return [[m.training for m in model.modules()], *drawn, random.getstate(), minigrad.is_grad_enabled()]
+
+    def loss(model: Any, batch: Any) -> Any:
+        model.normed.eval()
+        found = program.loss(model, batch)
+        before[:] = look()
+        return found
+
+    def evaluate(model: Any) -> dict[str, float]:
+        assert not any(m.training for m in model.modules()) and not minigrad.is_grad_enabled()
+        program.evaluate(model)
+        model.train()
+        if fails:
+            raise KeyError("in the evaluation")
+        return {"loss": 1.0}
+
+    made.loss, made.evaluate = loss, evaluate
+    if fails:
+        with pytest.raises(KeyError, match="in the evaluation"):
+            made.fit()
+    else:
+        made.fit()
+    assert look() == before
+
+
+def test_the_moving_average_is_what_is_evaluated(tmp_path: Path) -> None:
+    seen: list[Any] = []
+
+    def evaluate(model: Any) -> dict[str, float]:
+        seen.append(numbers(model.state_dict()))
+        return {"loss": -float(len(seen))}
+
+    made = trainer(tmp_path, evaluate=evaluate)
+    made.fit()
+    assert made.averaged is not None
+    assert seen[-1] == numbers(made.averaged.module.state_dict()) != numbers(made.model.state_dict())
+    assert seen[-1] == numbers(read_checkpoint(tmp_path / "best.safetensors")["model"])
+
+
+# Being stopped ----------------------------------------------------------------------------------------------
+
+
+def stopping(at: int, number: int) -> Callable[[Any, Any], Any]:
+    """The loss; its at-th call sends this process a signal."""
+    calls = [0]
+
+    def loss(model: Any, batch: Any) -> Any:
+        calls[0] += 1
+        if calls[0] == at:
+            os.kill(os.getpid(), number)
+        return program.loss(model, batch)
+
+    return loss
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such signals")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("at", [1, 18, 36, 50])  # 18 and 36: evaluations are due then
+def test_stopped_between_updates(
+    tmp_path: Path, number: int, at: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = signal.getsignal(number)
+    outcome = trainer(tmp_path / "run", loss=stopping(at, number)).fit()
+    assert signal.getsignal(number) is before
+    assert (outcome.reason, outcome.finished, outcome.step) == ("interrupted", False, -(-at // 3))
+    assert read_checkpoint(tmp_path / "run" / "last.safetensors")["step"] == outcome.step
+    assert "stopping as soon as" in capsys.readouterr().err
+    assert trainer(tmp_path / "run").fit().finished
+    trainer(tmp_path / "whole").fit()
+    assert differences(contents(tmp_path / "run"), contents(tmp_path / "whole")) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such signals")
+def test_a_save_that_failed_is_made_up_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where the checkpoint on the disk is of the same step, but from before its evaluation."""
+    stopped = trainer(tmp_path / "run", loss=stopping(18, signal.SIGINT), steps=6).fit()
+    assert (stopped.reason, stopped.step, stopped.best) == ("interrupted", 6, None)
+    put, calls = RunFolder.put_last, []
+
+    def failing(self: RunFolder, content: dict[str, Any]) -> None:
+        calls.append(content)
+        if len(calls) == 1:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        put(self, content)
+
+    monkeypatch.setattr(RunFolder, "put_last", failing)
+    trainer(tmp_path / "run", steps=6).fit()
+    trainer(tmp_path / "whole", steps=6).fit()
+    assert differences(contents(tmp_path / "run"), contents(tmp_path / "whole")) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such signals")
+def test_twice_is_at_once(tmp_path: Path) -> None:
+    def loss(model: Any, batch: Any) -> Any:
+        os.kill(os.getpid(), signal.SIGINT)
+        return program.loss(model, batch)
+
+    with pytest.raises(KeyboardInterrupt):
+        trainer(tmp_path, loss=loss).fit()
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    assert trainer(tmp_path).fit().finished
+
+
+@pytest.mark.skipif(os.name != "posix", reason="no such signals")
+def test_signals_that_are_ignored_stay_so(tmp_path: Path) -> None:
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        assert trainer(tmp_path, loss=stopping(5, signal.SIGINT)).fit().finished
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+# Errors -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("what", ["loss", "norm of the gradient"])
+def test_numbers_that_are_not_finite(tmp_path: Path, what: str) -> None:
+    made = trainer(tmp_path, steps=30, accumulate=1)
+    weights: list[Any] = []
+
+    def loss(model: Any, batch: Any) -> Any:
+        value, weight = program.loss(model, batch)
+        if made.state.step == 12:
+            weights.append(numbers(dict(model.named_parameters())))
+            value = value * math.inf if what == "loss" else value + (value * 0).sqrt()
+        return value, weight
+
+    made.loss = loss
+    with pytest.raises(RuntimeError, match=rf"the {what} is (inf|nan) in step 13; .* lower learning rate"):
+        made.fit()
+    assert numbers(dict(made.model.named_parameters())) == weights[0]
+    assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 12
+
+
+def test_a_schedule_is_an_lr_scheduler(tmp_path: Path) -> None:
+    model = minigrad.nn.Linear(2, 2)
+    optimizer = minigrad.optim.SGD(model.parameters(), lr=0.1)
+    with pytest.raises(TypeError, match=r"LambdaLR\(optimizer, function\)"):
+        Trainer(model, optimizer, None, None, folder=tmp_path, settings=Settings(1),  # type: ignore[arg-type]
+                schedule=lambda e: 1.0)  # type: ignore[arg-type]  # fmt: skip
+
+
+def test_tensorboard(tmp_path: Path) -> None:
+    pytest.importorskip("tensorboard")
+    from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
+
+    trainer(tmp_path, steps=12, tensorboard=True).fit()
+    trainer(tmp_path, steps=18, tensorboard=True).fit()
+    read = EventAccumulator(str(tmp_path / "tensorboard"))
+    read.Reload()
+    names = {"training/loss", "training/lr", "training/grad_norm", "evaluation/loss"}
+    assert names <= set(read.Tags()["scalars"])
+    assert [event.step for event in read.Scalars("evaluation/loss")] == [6, 12, 18]
+    found = [line["loss"] for line in read_log(tmp_path) if "loss" in line]
+    assert [event.value for event in read.Scalars("training/loss")] == pytest.approx(found, rel=1e-6)
+
+
+@pytest.mark.parametrize("wrong", [
+    {"steps": 0}, {"steps": 1.5}, {"accumulate": 0}, {"clip": 0.0}, {"minutes": -1}, {"patience": 0},
+    {"ema_decay": 1.0}, {"mode": "least"}, {"keep_snapshots": -1}, {"save_seconds": 0}, {"snapshot_every": 0},
+])  # fmt: skip
+def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
+    with pytest.raises(ValueError, match=next(iter(wrong))):
+        program.settings(**wrong)
