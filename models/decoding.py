@@ -20,7 +20,7 @@ from minigrad.autograd.tape import wrap
 from minigrad.backend import xp
 from minigrad.backend.dtype import Array
 from minigrad.nn import functional as F
-from minigrad.ops.attention import scaled_dot_product_attention
+from minigrad.ops.attention import attention_weights, scaled_dot_product_attention
 from minigrad.ops.linear import linear
 from minigrad.ops.normalization import layer_norm
 
@@ -36,31 +36,45 @@ class Plain:
 
     Args:
         model: the transformer.
-        memory: (B, S, D), and its mask (B, 1, 1, S), from ``model.encode``.
-        width: W.
+        start: the first token of each sentence (B, 1).
+        memory: (B, S, D), and its mask (B, 1, 1, S), from ``model.encode``: a row for each sentence.
     """
 
-    def __init__(self, model: Transformer, memory: Tensor, mask: Tensor, width: int = 1) -> None:
-        self.model = model
-        self.memory, self.mask = (x.repeat_interleave(width, 0) for x in (memory, mask))
+    def __init__(self, model: Transformer, start: Tensor, memory: Tensor, mask: Tensor) -> None:
+        self.model, self.start = model, start
+        self.memory, self.mask = memory, mask  # a row for each beginning
 
+    @no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
         """Logits (N, V) of the token after those so far (N, T)."""
+        self.tokens = tokens
         states = self.model.decode(tokens, self.memory, self.mask)
         return F.linear(states[:, -1], self.model.embedding.weight)
 
-    def reorder(self, rows: Tensor) -> None:
-        """Row n goes on from what was row rows[n], one of the same sentence (beam search)."""
+    def reorder(self, rows: Tensor, width: int) -> None:
+        """Row n goes on from what was row rows[n]."""
+        self.memory, self.mask = self.memory[rows], self.mask[rows]
+
+    def attention(self) -> Tensor:
+        """What the last token given took from each source token (N, S): the last layer's cross-attention,
+        the mean over its heads."""
+        weights = self.model.cross_attention(self.tokens, self.memory, self.mask)
+        return weights[-1, :, :, -1].mean(0)
+
+    def source_mask(self) -> Tensor:
+        """Which places of the source hold tokens (N, S)."""
+        return self.mask[:, 0, 0]
 
 
 class Cached:
     """The same logits, one token at a time: each call of ``next_logits`` is to bring one more token."""
 
     @no_grad()
-    def __init__(self, model: Transformer, memory: Tensor, mask: Tensor, width: int = 1) -> None:
-        self.model, self.length = model, 0  # tokens seen so far
+    def __init__(self, model: Transformer, start: Tensor, memory: Tensor, mask: Tensor) -> None:
+        self.model, self.start, self.mask = model, start, mask
+        self.width, self.length = 1, 0  # W; tokens seen so far
         seen = None if bool(mask.all()) else mask.array  # without padding, attention needs no mask
-        self.layers = [CachedLayer(layer, memory, seen, width) for layer in model.decoder]
+        self.layers = [CachedLayer(layer, memory, seen) for layer in model.decoder]
 
     @no_grad()
     def next_logits(self, tokens: Tensor) -> Tensor:
@@ -71,10 +85,25 @@ class Cached:
         self.length += 1
         return F.linear(self.model.decoder_norm(wrap(x)), self.model.embedding.weight)
 
-    def reorder(self, rows: Tensor) -> None:
-        """Row n goes on from what was row rows[n], one of the same sentence (beam search)."""
+    def reorder(self, rows: Tensor, width: int) -> None:
+        """Row n goes on from what was row rows[n]; a sentence that stays has ``width`` rows from now on."""
+        sentences = rows[::width] // self.width
+        if len(sentences) < len(self.mask):
+            self.mask = self.mask[sentences]
+            for layer in self.layers:
+                layer.keep(sentences.array)
+        self.width = width
         for layer in self.layers:
-            layer.held = layer.held[rows.array]
+            layer.reorder(rows.array, width, self.length)
+
+    def attention(self) -> Tensor:
+        """What the last token given took from each source token (N, S): the last layer's cross-attention,
+        the mean over its heads."""
+        return wrap(self.layers[-1].looked())
+
+    def source_mask(self) -> Tensor:
+        """Which places of the source hold tokens (N, S)."""
+        return self.mask[:, 0, 0].repeat_interleave(self.width, 0)
 
 
 class CachedLayer:
@@ -83,9 +112,11 @@ class CachedLayer:
     Attributes:
         held: keys and values of the tokens so far (N, 2, H, room, D/H).
         keys, values: those of the source (B, H, S, D/H), which the W beginnings of a sentence share.
+        width: W.
+        asked: the last queries to the source (B, H, W, D/H).
     """
 
-    def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None, width: int) -> None:
+    def __init__(self, layer: DecoderLayer, memory: Tensor, mask: Array | None) -> None:
         own, cross, network = layer.self_attention, layer.cross_attention, layer.feed_forward
         batch, _, d = memory.shape
         module = xp(memory.array)
@@ -98,9 +129,9 @@ class CachedLayer:
         self.norms = [(*_parameters(r.norm), r.norm.eps) for r in residuals]
         self.norm_first, self.mask = layer.self_residual.norm_first, mask
         self.keys, self.values = (cross.split(part(memory)).array for part in (cross.key, cross.value))
-        self.heads, self.width = own.heads, width
+        self.heads, self.width = own.heads, 1
         self.scale = 1 / math.sqrt(d // self.heads)
-        self.held = module.empty((batch * width, 2, self.heads, FIRST_ROOM, d // self.heads), self.keys.dtype)
+        self.held = module.empty((batch, 2, self.heads, FIRST_ROOM, d // self.heads), self.keys.dtype)
 
     def step(self, x: Array, position: int) -> Array:
         """The new token's state after this layer, (N, D) -> (N, D)."""
@@ -131,7 +162,8 @@ class CachedLayer:
         """Cross-attention: the W beginnings of a sentence are so many queries to the same keys."""
         n, d = x.shape
         q = linear(x, *self.cross_query).reshape(-1, self.width, self.heads, d // self.heads)
-        seen = self.attend(q.swapaxes(1, 2), self.keys, self.values, self.mask)  # (B, H, W, D/H)
+        self.asked = q.swapaxes(1, 2)
+        seen = self.attend(self.asked, self.keys, self.values, self.mask)  # (B, H, W, D/H)
         found: Array = linear(seen.swapaxes(1, 2).reshape(n, d), *self.cross_output)
         return found
 
@@ -140,6 +172,26 @@ class CachedLayer:
         inner = linear(x, *self.inner)
         found: Array = linear(xp(x).maximum(inner, 0, out=inner), *self.outer)
         return found
+
+    def looked(self) -> Array:
+        """The weights of the last cross-attention (N, S), the mean over the heads."""
+        weights = attention_weights(self.asked, self.keys, self.mask, False, self.scale)  # (B, H, W, S)
+        found: Array = weights.mean(1).reshape(-1, weights.shape[-1])
+        return found
+
+    def keep(self, sentences: Array) -> None:
+        """Forget the source of all but some of the B sentences."""
+        self.keys, self.values = self.keys[sentences], self.values[sentences]
+        self.mask = None if self.mask is None else self.mask[sentences]
+
+    def reorder(self, rows: Array, width: int, length: int) -> None:
+        """Row n goes on from what was row rows[n], W of them for each sentence, with so many tokens held."""
+        self.width, held = width, self.held
+        if 2 * length > held.shape[3]:
+            self.held = held[rows]  # a copy of all costs less than two of what is filled
+        else:
+            self.held = xp(held).empty((len(rows), *held.shape[1:]), held.dtype)
+            self.held[:, :, :, :length] = held[rows, :, :, :length]
 
     def attend(self, q: Array, k: Array, v: Array, mask: Array | None) -> Array:
         """Equation 1, without dropout."""

@@ -13,8 +13,11 @@ from typing import Any
 import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
+from minigrad.text import generate
+from minigrad.text.generate import Limit
 
 from .decoding import Cached, Plain
+from .r_drop import r_drop_loss
 
 PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3  # the first four entries of every vocabulary
 
@@ -23,7 +26,7 @@ class Config:
     """The sizes of a transformer; the defaults are the paper's base model (table 3).
 
     Args:
-        vocabulary: V, entries of the vocabulary that both languages share.
+        vocabulary: V, entries of the vocabulary that both languages share, or of the target's alone.
         d_model: D, width of every layer's input and output.
         heads: H, attention heads; they divide D.
         layers: layers of the encoder, and of the decoder.
@@ -31,6 +34,13 @@ class Config:
         dropout: probability that dropout sets an element to zero.
         positions: the longest sentence, in tokens.
         norm_first: normalise before each sub-layer (Xiong et al. 2020) and not, as the paper does, after it.
+        source_vocabulary: entries of the source's own vocabulary; None where the languages share one.
+        attention_dropout: the same probability for the weights of attention,
+        activation_dropout: for what comes out of the ReLU,
+        embedding_dropout: for the sums of embeddings and positions; None is ``dropout``.
+
+    Raises:
+        ValueError: D is odd or no multiple of the heads; a dropout is no probability.
     """
 
     def __init__(
@@ -43,11 +53,21 @@ class Config:
         dropout: float = 0.1,
         positions: int = 1024,
         norm_first: bool = False,
+        source_vocabulary: int | None = None,
+        attention_dropout: float = 0.0,
+        activation_dropout: float = 0.0,
+        embedding_dropout: float | None = None,
     ) -> None:
         if d_model % heads or d_model % 2:
             raise ValueError(f"d_model ({d_model}) must be even and a multiple of heads ({heads})")
         self.vocabulary, self.d_model, self.heads, self.layers = vocabulary, d_model, heads, layers
         self.d_ff, self.dropout, self.positions, self.norm_first = d_ff, dropout, positions, norm_first
+        self.source_vocabulary = source_vocabulary
+        self.attention_dropout, self.activation_dropout = attention_dropout, activation_dropout
+        self.embedding_dropout = embedding_dropout
+        for name, p in vars(self).items():
+            if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
+                raise ValueError(f"{name} has to be between 0 and 1, not {p}")
 
     def as_dict(self) -> dict[str, Any]:
         """The arguments again, for a checkpoint."""
@@ -64,6 +84,7 @@ class MultiHeadAttention(nn.Module):
         self.key = nn.Linear(config.d_model, config.d_model)
         self.value = nn.Linear(config.d_model, config.d_model)
         self.output = nn.Linear(config.d_model, config.d_model)
+        self.dropout = config.attention_dropout
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         """Queries from ``x`` (B, T, D), keys and values from ``memory`` (B, S, D) -> (B, T, D).
@@ -72,9 +93,16 @@ class MultiHeadAttention(nn.Module):
         """
         q = self.split(self.query(x))  # (B, H, T, D/H)
         k, v = self.split(self.key(memory)), self.split(self.value(memory))  # (B, H, S, D/H)
-        heads = F.scaled_dot_product_attention(q, k, v, attn_mask=mask, is_causal=causal)  # equation 1
-        b, _, t, _ = heads.shape
-        return self.output(heads.transpose(1, 2).reshape(b, t, -1))  # (B, H, T, D/H) -> (B, T, D)
+        dropped = self.dropout if self.training else 0.0
+        heads = F.scaled_dot_product_attention(q, k, v, mask, dropped, causal)  # equation 1
+        b, h, t, width = heads.shape
+        return self.output(heads.transpose(1, 2).reshape(b, t, h * width))  # (B, H, T, D/H) -> (B, T, D)
+
+    def weights(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """What each query takes from each key, (B, H, T, S): softmax(q kᵀ / √(D/H)), 0 at padding."""
+        q, k = self.split(self.query(x)), self.split(self.key(memory))
+        scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
+        return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
     def split(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, H, T, D/H): each head sees its own part of the width."""
@@ -89,10 +117,11 @@ class FeedForward(nn.Module):
         super().__init__()
         self.inner = nn.Linear(config.d_model, config.d_ff)
         self.outer = nn.Linear(config.d_ff, config.d_model)
+        self.dropout = nn.Dropout(config.activation_dropout)
 
     def forward(self, x: Tensor) -> Tensor:
         """(B, T, D) -> (B, T, D)"""
-        return self.outer(self.inner(x).relu())
+        return self.outer(self.dropout(self.inner(x).relu()))
 
 
 class Residual(nn.Module):
@@ -145,14 +174,18 @@ class DecoderLayer(nn.Module):
 class Transformer(nn.Module):
     """Figure 1, whole: from source and target tokens to the next target token.
 
-    One matrix serves as both embeddings and as the last linear layer (section 3.4).
+    One matrix serves as both embeddings and as the last linear layer (section 3.4); where the source has a
+    vocabulary of its own, it has an embedding of its own.
     """
 
     def __init__(self, config: Config) -> None:
         super().__init__()
         self.config = config
         self.embedding = nn.Embedding(config.vocabulary, config.d_model, padding_idx=PAD)
-        self.dropout = nn.Dropout(config.dropout)
+        if config.source_vocabulary is not None:
+            self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model, padding_idx=PAD)
+        own = config.embedding_dropout
+        self.dropout = nn.Dropout(config.dropout if own is None else own)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
         final = (
@@ -164,20 +197,21 @@ class Transformer(nn.Module):
         )
         self.apply(initialise)
 
-    def embed(self, tokens: Tensor, start: int = 0) -> Tensor:
+    def embed(self, tokens: Tensor, start: int = 0, source: bool = False) -> Tensor:
         """Sections 3.4 and 3.5: embeddings times √D, plus positions. (B, T) -> (B, T, D)"""
         end = start + tokens.shape[1]
         if end > self.config.positions:
             raise ValueError(
                 f"a sentence of {end} tokens is longer than the model's {self.config.positions} positions"
             )
-        x = self.embedding(tokens) * math.sqrt(self.config.d_model)
+        own = source and self.config.source_vocabulary is not None
+        x = (self.source_embedding if own else self.embedding)(tokens) * math.sqrt(self.config.d_model)
         return self.dropout(x + self.positions[start:end])
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """Source tokens (B, S) -> memory (B, S, D) and its mask (B, 1, 1, S)."""
         mask = (source != PAD)[:, None, None, :]
-        x = self.embed(source)
+        x = self.embed(source, source=True)
         for layer in self.encoder:
             x = layer(x, mask)
         return self.encoder_norm(x), mask
@@ -193,9 +227,25 @@ class Transformer(nn.Module):
         """Tokens (B, S) and (B, T) -> logits (B, T, V) of the token after each target token."""
         return F.linear(self.decode(target, *self.encode(source)), self.embedding.weight)
 
-    def loss(self, source: Tensor, target: Tensor, label_smoothing: float = 0.0) -> Tensor:
-        """The mean cross-entropy of each token of ``target`` (B, T), from BOS on, after those before it."""
-        states = self.decode(target[:, :-1], *self.encode(source))
+    def loss(
+        self,
+        source: Tensor,
+        target: Tensor,
+        label_smoothing: float = 0.0,
+        r_drop: float = 0.0,
+        read: Tensor | None = None,
+    ) -> Tensor:
+        """The mean cross-entropy of each token of ``target`` (B, T), from BOS on, after those before it.
+
+        Args:
+            r_drop: α of R-Drop; above 0 the batch goes through the model twice, see ``r_drop_loss``.
+            read: what the decoder is given (B, T - 1) in place of ``target`` without its last token.
+        """
+        read = target[:, :-1] if read is None else read
+        if r_drop:
+            states = self.decode(mg.cat((read, read)), *self.encode(mg.cat((source, source))))
+            return r_drop_loss(states, self.embedding.weight, target[:, 1:], r_drop, label_smoothing, PAD)
+        states = self.decode(read, *self.encode(source))
         return F.linear_cross_entropy(
             states.reshape(-1, self.config.d_model),
             self.embedding.weight,
@@ -204,133 +254,89 @@ class Transformer(nn.Module):
             label_smoothing=label_smoothing,
         )
 
-    # Decoding -----------------------------------------------------------------------------------------------
-
-    def begin(self, source: Tensor, cached: bool, width: int = 1) -> Plain | Cached:
-        """What gives the logits after ``width`` beginnings of each sentence's translation, step by step.
-
-        In training dropout is drawn for whole sentences, and so nothing is cached.
-        """
-        way = Cached if cached and not self.training else Plain
-        return way(self, *self.encode(source), width)
-
-    def generate(
-        self, source: Tensor, limit: int, choose: Callable[[Tensor], Tensor], cached: bool
-    ) -> Tensor:
-        """Add the token that ``choose`` takes from the logits (B, V), until all sentences have ended."""
-        decoder = self.begin(source, cached)
-        tokens = mg.full((source.shape[0], 1), BOS, device=source.device)
-        ended = tokens[:, 0] == EOS
-        for _ in range(min(limit, self.config.positions - 1)):
-            chosen = choose(decoder.next_logits(tokens)).masked_fill(ended, PAD)
-            tokens = mg.cat((tokens, chosen[:, None]), 1)
-            ended = ended | (chosen == EOS)
-            if bool(ended.all()):
-                break
-        return tokens[:, 1:]
+    # Looking inside -----------------------------------------------------------------------------------------
 
     @mg.no_grad()
-    def greedy(self, source: Tensor, limit: int = 100, cached: bool = True) -> Tensor:
+    def attention(self, source: Tensor, target: Tensor) -> Tensor:
+        """What each target token (B, T), from BOS on, took from the source tokens (B, S) to write the next.
+
+        Returns:
+            The weights of cross-attention (layers, H, B, T, S); they sum to 1 over S and are 0 at padding.
+        """
+        return self.cross_attention(target, *self.encode(source))
+
+    @mg.no_grad()
+    def cross_attention(self, target: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
+        """``attention`` after ``encode``: (layers, H, B, T, S)."""
+        seen: list[Tensor] = []
+
+        def note(attention: Any, inputs: tuple[Any, ...]) -> None:
+            seen.append(attention.weights(*inputs).transpose(0, 1))
+
+        watched = [layer.cross_attention.register_forward_pre_hook(note) for layer in self.decoder]
+        try:
+            self.decode(target, memory, mask)
+        finally:
+            for handle in watched:
+                handle.remove()
+        return mg.stack(seen)
+
+    # Decoding -----------------------------------------------------------------------------------------------
+
+    def begin(self, source: Tensor, cached: bool = True) -> Plain | Cached:
+        """What gives the logits after a beginning of each sentence's translation, step by step.
+
+        It is the decoder that minigrad.text.generate asks for. In training dropout is drawn for whole
+        sentences, and so nothing is cached.
+        """
+        way = Cached if cached and not self.training else Plain
+        return way(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
+
+    @mg.no_grad()
+    def greedy(self, source: Tensor, limit: Limit = 100, cached: bool = True) -> Tensor:
         """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS."""
-        return self.generate(source, limit, lambda logits: logits.argmax(-1), cached)
+        found = generate.greedy(self.begin(source, cached), self.most(limit))
+        return pad([h.tokens for h in found], source.device)
 
     @mg.no_grad()
     def sample(
         self,
         source: Tensor,
-        limit: int = 100,
+        limit: Limit = 100,
         temperature: float = 1.0,
         top_k: int | None = None,
+        top_p: float | None = None,
         cached: bool = True,
     ) -> Tensor:
-        """Tokens drawn from softmax(logits / temperature), from the ``top_k`` likeliest if given."""
-        if temperature <= 0:
-            raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
-
-        def choose(logits: Tensor) -> Tensor:
-            if top_k is not None:
-                least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
-                logits = logits.masked_fill(logits < least, float("-inf"))
-            return mg.multinomial((logits / temperature).softmax(-1), 1)[:, 0]
-
-        return self.generate(source, limit, choose, cached)
+        """Tokens drawn at random, see ``generate.sample``: source (B, S) -> (B, T), padded after EOS."""
+        decoder = self.begin(source, cached)
+        found = generate.sample(decoder, self.most(limit), temperature, top_k, top_p)
+        return pad([h.tokens for h in found], source.device)
 
     @mg.no_grad()
     def beam(
         self,
         source: Tensor,
         width: int = 5,
-        limit: int = 100,
+        limit: Limit = 100,
         length_penalty: float = 0.6,
+        coverage_penalty: float = 0.0,
         cached: bool = True,
     ) -> Tensor:
-        """Beam search (section 6.1): the ``width`` likeliest beginnings of each sentence are followed.
+        """The best of beam search (section 6.1): source (B, S) -> (B, T), padded after EOS.
 
-        A finished sentence y scores log P(y) / ((5 + |y|) / 6)^length_penalty (Wu et al. 2016, equation 14).
-        source (B, S) -> the best tokens of each sentence (B, T), padded after EOS.
+        ``generate.beam_search`` tells of the arguments, and gives the whole beam and its scores.
         """
-        batch = source.shape[0]
-        decoder = self.begin(source, cached, width)
-        tokens = mg.full((batch * width, 1), BOS, device=source.device)
-        scores = mg.full((batch, width), float("-inf"), device=source.device)
-        scores[:, 0] = 0.0  # all rows of a sentence are equal at first: only one may be followed
-        finished: list[list[tuple[float, list[int]]]] = [[] for _ in range(batch)]
-        for length in range(1, min(limit, self.config.positions - 1) + 1):
-            logits = decoder.next_logits(tokens)
-            # 2W candidates: even if W of them end here, W remain to be followed; none is below 2W of its row
-            likeliest, ids = logits.topk(min(2 * width, logits.shape[-1]))
-            log_p = (likeliest - logits.logsumexp(-1, keepdim=True)).view(batch, width, -1)
-            log_p = (log_p + scores[:, :, None]).flatten(1)
-            best, where = log_p.topk(min(2 * width, log_p.shape[1]))
-            norm = ((5 + length) / 6) ** length_penalty
-            rows, chosen, kept = _follow(
-                best.tolist(), where.tolist(), ids.tolist(), tokens.tolist(), norm, finished
-            )
-            scores = mg.tensor(kept, device=source.device)
-            order = mg.tensor(rows, device=source.device)
-            tokens = mg.cat((tokens[order], mg.tensor(chosen, device=source.device)[:, None]), 1)
-            decoder.reorder(order)
-            if all(len(f) >= width for f in finished):
-                break
-        for sentence, row in enumerate(tokens[::width].tolist()):
-            if not finished[sentence]:  # the limit came first
-                finished[sentence].append((0.0, row[1:]))
-        return pad([max(f)[1] for f in finished], source.device)
+        decoder = self.begin(source, cached)
+        found = generate.beam_search(
+            decoder, width, self.most(limit), length_penalty, coverage_penalty
+        )
+        return pad([hypotheses[0].tokens for hypotheses in found], source.device)
 
-
-def _follow(
-    best: list[list[float]],
-    where: list[list[int]],
-    ids: list[list[int]],
-    tokens: list[list[int]],
-    norm: float,
-    finished: list[list[tuple[float, list[int]]]],
-) -> tuple[list[int], list[int], list[list[float]]]:
-    """Share each sentence's candidates out: those that end are finished, the best others are followed.
-
-    Args:
-        best, where: each sentence's candidates: their scores, and where in its rows of ``ids`` they are.
-        ids: the likeliest next tokens of each row. tokens: those before.
-
-    Returns the row that each followed candidate continues, its new token, and the scores (B, W).
-    """
-    width, count = len(ids) // len(best), len(ids[0])
-    rows, chosen, kept = [], [], []
-    for sentence, (scores, places) in enumerate(zip(best, where, strict=True)):
-        followed = []
-        for rank, (score, place) in enumerate(zip(scores, places, strict=True)):
-            row = sentence * width + place // count
-            token = ids[row][place % count]
-            if token != EOS:
-                followed.append((row, token, score))
-            elif rank < width and len(finished[sentence]) < width:
-                finished[sentence].append((score / norm, [*tokens[row][1:], EOS]))
-        followed = followed[:width]
-        followed += followed[-1:] * (width - len(followed))  # a vocabulary smaller than the beam
-        rows += [f[0] for f in followed]
-        chosen += [f[1] for f in followed]
-        kept.append([f[2] for f in followed])
-    return rows, chosen, kept
+    def most(self, limit: Limit) -> Limit:
+        """A limit on the tokens to write that the positions suffice for."""
+        most = self.config.positions - 1
+        return min(limit, most) if isinstance(limit, int) else [min(n, most) for n in limit]
 
 
 def positional_encoding(positions: int, d_model: int) -> Tensor:
@@ -361,6 +367,7 @@ def initialise(module: nn.Module) -> None:
 
 
 def pad(sentences: list[list[int]], device: Any = None) -> Tensor:
-    """Lists of tokens as a tensor (B, T), the shorter ones filled up with PAD."""
-    length = max(map(len, sentences), default=0)
-    return mg.tensor([s + [PAD] * (length - len(s)) for s in sentences], dtype=mg.int64, device=device)
+    """Lists of tokens as a tensor (B, T), T at least 1, the shorter ones filled up with PAD."""
+    length = max(map(len, sentences), default=0) or 1
+    rows = [s + [PAD] * (length - len(s)) for s in sentences]
+    return mg.tensor(rows, dtype=mg.int64, device=device).reshape(len(sentences), length)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import math
+import random
 
 import pytest
 
 import minigrad as mg
+from minigrad.text import generate
 from models.decoding import FIRST_ROOM, Cached, Plain
-from models.transformer import BOS, Config, Transformer, pad
+from models.transformer import BOS, EOS, Config, Transformer, pad
 
 V = 13
 BATCHES = [[[4, 5, 6]], [[4, 5, 6], [7, 8, 9, 10, 4], [5]]]  # alone, and with ragged ends
@@ -39,20 +42,55 @@ def test_each_step_gives_the_logits_of_the_plain_way(
             assert mg.allclose(found.cpu(), expected.cpu(), rtol=1e-4, atol=1e-4)
 
 
-def test_beginnings_of_a_sentence_are_reordered(device: str) -> None:
-    model, source, width = transformer(device), pad(BATCHES[1], device), 3
-    ways = [model.begin(source, cached, width) for cached in (True, False)]
-    tokens = mg.full((len(BATCHES[1]) * width, 1), BOS, device=device)
-    rows = mg.tensor([1, 1, 0, 5, 3, 4, 8, 8, 8], device=device)
+def test_rows_are_repeated_reordered_and_left_out(device: str) -> None:
+    """One row for each of three sentences, then three, then two; the second sentence leaves."""
+    model, source = transformer(device), pad(BATCHES[1], device)
+    ways = [model.begin(source, cached) for cached in (True, False)]
+    tokens = ways[0].start
+    orders = [
+        ([0, 0, 0, 1, 1, 1, 2, 2, 2], 3),
+        ([1, 1, 0, 5, 3, 4, 8, 7, 8], 3),
+        ([2, 0, 7, 6], 2),
+        ([1, 2], 1),
+    ]
     with mg.no_grad():
-        for step in range(5):
+        for step, (rows, width) in enumerate(orders):
             found, expected = (way.next_logits(tokens).cpu() for way in ways)
             assert mg.allclose(found, expected, rtol=1e-4, atol=1e-4), step
+            looked, definition = (way.attention().cpu() for way in ways)
+            assert looked.shape == (len(tokens), source.shape[1])
+            assert mg.allclose(looked, definition, atol=1e-5)
+            assert mg.equal(*(way.source_mask().cpu() for way in ways))
+            assert (looked[~ways[0].source_mask().cpu()] == 0).all()
+            assert mg.allclose(looked.sum(-1), mg.ones(len(tokens)), atol=1e-5)
+            order = mg.tensor(rows, device=device)
             for way in ways:
-                way.reorder(rows)
+                way.reorder(order, width)
             new = (4 + (3 * mg.arange(len(rows)) + step) % 9).to(device)
-            tokens = mg.cat((tokens[rows], new[:, None]), 1)
+            tokens = mg.cat((tokens[order], new[:, None]), 1)
+            assert [way.source_mask().shape[0] for way in ways] == [len(rows)] * 2
     assert ((found[1:] - found[:-1]).abs().amax(-1) > 1e-3).all()  # the rows do differ
+
+
+def test_the_whole_beam_is_equal_alone_and_together_with_and_without_cache(device: str) -> None:
+    model = transformer(device)
+    draw = random.Random(0)
+    sources = [[draw.randrange(4, V) for _ in range(draw.randrange(7))] + [EOS] for _ in range(6)]
+    limits = [2 * len(s) + 3 for s in sources]
+    for coverage in (0.0, 0.4):
+        found = [
+            generate.beam_search(model.begin(pad(sources, device), cached), 3, limits, 0.8, coverage)
+            for cached in (True, False)
+        ]
+        alone = [
+            generate.beam_search(model.begin(pad([s], device), False), 3, [n], 0.8, coverage)[0]
+            for s, n in zip(sources, limits, strict=True)
+        ]
+        for batch in found:
+            for beam, expected in zip(batch, alone, strict=True):
+                assert [h.tokens for h in beam] == [h.tokens for h in expected]
+                for h, e in zip(beam, expected, strict=True):
+                    assert math.isclose(h.score, e.score, rel_tol=1e-4, abs_tol=1e-4)
 
 
 def test_nothing_is_cached_in_training(device: str) -> None:

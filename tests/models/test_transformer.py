@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 import math
+from typing import Any
 
 import pytest
 
 import minigrad as mg
 from minigrad.nn import functional as F
+from minigrad.text import generate
 from models.transformer import BOS, EOS, PAD, Config, Transformer, pad, positional_encoding
 
 
@@ -137,6 +139,108 @@ def test_bad_sizes_and_sentences() -> None:
     assert model.greedy(tokens([[4, 5]], "cpu"), limit=50).shape[1] <= 4
     with pytest.raises(IndexError, match="out of range"):
         model.encode(tokens([[4, 11]], "cpu"))
+
+
+def test_sentences_of_nothing(device: str) -> None:
+    """A batch of no sentence, one with the end symbol alone, one that is all padding."""
+    model = small(device)
+    empty = pad([], device)
+    for none in (empty, model.greedy(empty), model.beam(empty), model.sample(empty)):
+        assert none.shape == (0, 1)
+    for sentence in ([EOS], [PAD, PAD]):
+        source = tokens([sentence, [4, 5, EOS]], device)
+        for cached in (True, False):
+            assert len(model.beam(source, 3, 5, cached=cached)) == len(model.greedy(source, 5, cached)) == 2
+            beams = generate.beam_search(model.begin(source, cached), 3, 5, 0.6, 0.5)
+            assert all(math.isfinite(h.score) for beam in beams for h in beam)
+
+
+def test_what_dropout_drops(device: str) -> None:
+    """By default what it always was: none of attention or activation, that of embeddings as elsewhere."""
+    config = Config(11, 8, 2, 1, 16, 0.3)
+    model = Transformer(config)
+    layer = model.encoder[0]
+    assert (model.dropout.p, layer.feed_forward.dropout.p, layer.attention.dropout) == (0.3, 0.0, 0.0)
+    source, target = tokens([[4, 5, 6, 7]], device), tokens([[BOS, 7, 8]], device)
+    for name in ("attention_dropout", "activation_dropout", "embedding_dropout"):
+        mg.manual_seed(0)
+        given: dict[str, Any] = {name: 0.5}
+        model = Transformer(Config(11, 8, 2, 1, 16, 0.0, **given)).to(device)
+        first, second = (values(model(source, target)) for _ in range(2))
+        assert not mg.allclose(first, second, atol=1e-3), name  # drawn anew
+        model.eval()
+        assert mg.equal(values(model(source, target)), values(model(source, target)))
+    with pytest.raises(ValueError, match=r"attention_dropout has to be between 0 and 1, not 1\.5"):
+        Config(11, attention_dropout=1.5)
+
+
+def test_dropped_activations_and_weights_are_zeros() -> None:
+    """With probability 1 attention gives its output's bias alone, and so does the feed-forward network."""
+    config = Config(11, 8, 2, 1, 16, 0.0, attention_dropout=1.0, activation_dropout=1.0)
+    layer = Transformer(config).encoder[0]
+    x = mg.randn(2, 3, 8)
+    for part, found in (
+        (layer.attention.output, layer.attention(x, x, None)),
+        (layer.feed_forward.outer, layer.feed_forward(x)),
+    ):
+        mg.nn.init.normal_(part.bias)
+        assert mg.allclose(found, mg.zeros(2, 3, 8))  # biases were 0
+    assert mg.allclose(layer.feed_forward(x), layer.feed_forward.outer.bias.expand(2, 3, 8))
+
+
+def test_a_vocabulary_for_each_language(device: str) -> None:
+    mg.manual_seed(0)
+    model = Transformer(Config(7, 8, 2, 1, 16, 0.0, 16, source_vocabulary=30)).to(device).eval()
+    names = dict(model.named_parameters())
+    assert names["source_embedding.weight"].shape == (30, 8) and names["embedding.weight"].shape == (7, 8)
+    source = tokens([[29, 12, EOS], [25, EOS]], device)
+    assert model(source, tokens([[BOS, 6], [BOS, 5]], device)).shape == (2, 2, 7)
+    assert mg.equal(model.beam(source, 3, 8), model.beam(source, 3, 8, cached=False))
+    first = tokens([[BOS], [BOS]], device)
+    other = tokens([[28, 12, EOS], [25, EOS]], device)
+    changed = (values(model(source, first)) - values(model(other, first))).abs().amax((1, 2)) > 1e-6
+    assert changed.tolist() == [True, False]
+    joint = dict(Transformer(Config(7, 8, 2, 1, 16)).named_parameters())
+    assert set(names) - set(joint) == {"source_embedding.weight"}
+
+
+def test_a_configuration_can_be_kept(device: str) -> None:
+    given = Config(7, 8, 2, 1, 16, 0.1, 16, True, 30, 0.1, 0.2, 0.3)
+    assert Config(**given.as_dict()).as_dict() == given.as_dict()
+    old: dict[str, Any] = {"vocabulary": 7, "d_model": 8, "heads": 2, "layers": 1, "d_ff": 16,
+                           "dropout": 0.1, "positions": 16, "norm_first": False}  # fmt: skip
+    assert Config(**old).as_dict() == old | {
+        "source_vocabulary": None, "attention_dropout": 0.0, "activation_dropout": 0.0,
+        "embedding_dropout": None,
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("norm_first", [False, True])
+def test_attention_is_what_the_layers_use(device: str, norm_first: bool) -> None:
+    """By hand from the parts of the last layer, whose inputs are watched; and by its result."""
+    model = small(device, norm_first)
+    source, target = tokens([[4, 5, 6], [7, EOS]], device), tokens([[BOS, 7, 8, 9], [BOS, 5]], device)
+    weights = model.attention(source, target)
+    assert weights.shape == (2, 2, 2, 4, 3)  # layers, heads, sentences, T, S
+    assert mg.allclose(values(weights.sum(-1)), mg.ones(2, 2, 2, 4), atol=1e-5)
+    assert (values(weights)[:, :, 1, :, 2] == 0).all()
+    for i, layer in enumerate(model.decoder):
+        attention = layer.cross_attention
+        seen: list[Any] = []
+        handle = attention.register_forward_hook(lambda _, given, out, seen=seen: seen.append((*given, out)))
+        model(source, target)
+        handle.remove()
+        x, memory, mask, out = seen[0]
+        for head in range(2):
+            part = slice(4 * head, 4 * head + 4)
+            q, k = attention.query(x)[..., part], attention.key(memory)[..., part]
+            scores = (q @ k.mT / 2.0 + mg.where(mask[:, 0], 0.0, -math.inf)).exp()  # √4
+            expected = scores / scores.sum(-1, keepdim=True)
+            assert mg.allclose(values(weights[i, head]), values(expected), atol=1e-5)
+        v = attention.value(memory).view(2, 3, 2, 4).transpose(1, 2)
+        heads = (weights[i].transpose(0, 1) @ v).transpose(1, 2).reshape(2, 4, 8)
+        assert mg.allclose(values(attention.output(heads)), values(out), atol=1e-5)
+    assert not weights.requires_grad and not model.decoder[0].cross_attention._forward_pre_hooks
 
 
 def test_it_learns_to_copy(device: str) -> None:
