@@ -32,6 +32,8 @@ GENERATORS = ("generate_index.py", "generate_pytorch.py")  # in docs/
 STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
 MOST_TEST_PROCESSES = 8
 NO_TESTS_FOUND = 5  # pytest's exit code
+# Of examples.translate; other words after the task's name are sentences.
+TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "-h", "--help")
 CACHES = ("build", "dist", "htmlcov", "minigrad.egg-info", ".coverage", ".mypy_cache", ".pytest_cache",
           ".ruff_cache")  # fmt: skip
 
@@ -54,8 +56,9 @@ class Task(NamedTuple):
 
 
 def translate(python: str, args: list[str]) -> int:
-    """The translation example."""
-    return call([python, "-m", "examples.translate", *args])
+    """The translation example: it trains if nothing is given, translates sentences, or runs its commands."""
+    command = [] if args and args[0] in TRANSLATE_COMMANDS else ["translate" if args else "train"]
+    return call([python, "-m", "examples.translate", *command, *args])
 
 
 def test(python: str, args: list[str]) -> int:

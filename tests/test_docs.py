@@ -102,6 +102,8 @@ def check_options(program: tuple[str, ...], args: list[str]) -> None:
     """Every option on a command line must stand in the program's ``--help``."""
     options = {arg.split("=")[0] for arg in args if re.match(r"--?[a-zA-Z]", arg)} - {"--help"}
     described = help_of(program)
+    if args and re.search(rf"^    {re.escape(args[0])}(  |$)", described, re.MULTILINE):
+        described = help_of((*program, args[0]))  # a command of the program's
     missing = [option for option in options if not re.search(rf"(?<![\w-]){option}(?![\w-])", described)]
     assert not missing, f"{' '.join(program)} --help does not know {missing}:\n{described}"
 
@@ -124,7 +126,8 @@ def check_task(args: list[str]) -> None:
     task, rest = (args[0], args[1:]) if args[0] != "--no-install" else (args[1], args[2:])
     assert task in tasks.TASKS, f"tasks.py has no task {task}"
     if task == "translate":
-        check_options(("-m", "examples.translate"), rest)
+        command = [] if rest and rest[0] in tasks.TRANSLATE_COMMANDS else ["translate" if rest else "train"]
+        check_options(("-m", "examples.translate"), [*command, *rest])
     elif task == "test":
         check_pytest(rest)
     elif task == "index":

@@ -52,10 +52,23 @@ def test_every_task_needs_an_extra_that_there_is() -> None:
 
 
 def test_arguments_go_to_the_program(called: Recorder) -> None:
-    tasks.translate("py", ["--steps", "5"])
+    tasks.translate("py", ["train", "--steps", "5"])
+    tasks.translate("py", [])
+    tasks.translate("py", ["I like cats", "I like dogs"])
     tasks.test("py", ["tests/ops", "-k", "tanh"])
-    assert called.commands == [["py", "-m", "examples.translate", "--steps", "5"],
-                               ["py", "-m", "pytest", "tests/ops", "-k", "tanh"]]  # fmt: skip
+    program = ["py", "-m", "examples.translate"]
+    assert called.commands == [
+        [*program, "train", "--steps", "5"],
+        [*program, "train"],
+        [*program, "translate", "I like cats", "I like dogs"],
+        ["py", "-m", "pytest", "tests/ops", "-k", "tanh"],
+    ]
+
+
+def test_the_commands_of_the_translator_are_its_own() -> None:
+    from examples.translate import cli
+
+    assert set(tasks.TRANSLATE_COMMANDS) == {*cli.COMMANDS, "-h", "--help"}
 
 
 def test_options_after_the_task_are_the_programs() -> None:

@@ -1,84 +1,148 @@
-"""What ``python -m examples.translate`` takes, and what it does with it."""
+"""The command line: train, evaluate, translate, serve, config."""
 
 from __future__ import annotations
 
 import argparse
 import sys
 from pathlib import Path
+from typing import Any, get_args
+
+from .settings import FIELDS, Settings, as_toml, meaning, preset, preset_names, read
 
 EXAMPLES = """
 examples:
-  python -m examples.translate                          train English to Italian (some minutes on 2 cores)
-  python -m examples.translate "I like cats"            translate with what was trained
-  python -m examples.translate --resume                 go on where a training was stopped
-  python -m examples.translate --data corpus.tsv        train on your own sentence pairs, with subwords
-  python -m examples.translate --data DIR --source en --target de     ... from DIR/train.en and DIR/train.de
-  python -m examples.translate --data a.en.gz b.de.gz   ... from two files, line by line
+  python -m examples.translate train                         English to Italian (some minutes on 2 cores)
+  python -m examples.translate translate "I like cats"       translate with what was trained
+  python -m examples.translate train --data corpus.tsv       your own sentence pairs, with subwords
+  python -m examples.translate train --preset multi30k --data DIR --source en --target de
+  python -m examples.translate evaluate --run runs/multi30k-en-de
+  python -m examples.translate translate --run runs/multi30k-en-de <text.en >text.de
+  python -m examples.translate serve                         a page on this machine, to type into
+  python -m examples.translate config --preset base >my.toml settings to change, for train --config my.toml
+
+A training that was stopped, in whatever way, goes on when the same command is given again.
 """
+DEFAULT_RUN = Path("runs") / "toy"
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line's options."""
+    """The command line's commands and their options."""
     p = argparse.ArgumentParser(
         prog="python -m examples.translate",
         description="Train a transformer to translate, and translate with it.",
         epilog=EXAMPLES,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    p.add_argument("sentences", nargs="*", help="sentences to translate; without any, a model is trained")
-    p.add_argument(
-        "--checkpoint",
-        type=Path,
-        metavar="FILE",
-        help="where the model is saved and found (default: checkpoints/english-italian.safetensors, or "
-        "checkpoints/SOURCE-TARGET.safetensors with --data)",
+    commands = p.add_subparsers(dest="command", required=True, metavar="command")
+    for name, add, text in (
+        ("train", _train, "train a model, or go on with a training"),
+        ("evaluate", _evaluate, "BLEU and chrF on sentences it never saw, by length, and the worst of them"),
+        ("translate", _translate, "translate sentences: arguments, a file, or what is piped in"),
+        ("serve", _serve, "a page on this machine that translates what is typed, and shows the attention"),
+        ("config", _config, "print all settings as a configuration file"),
+    ):
+        raw = argparse.RawDescriptionHelpFormatter
+        one = commands.add_parser(name, help=text, description=text.capitalize() + ".", formatter_class=raw)
+        add(one)
+    return p
+
+
+def _train(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--run", type=Path, metavar="DIR", help="the folder of the run (default: runs/, and the "
+                   "preset's or the data's name)")  # fmt: skip
+    p.add_argument("--fresh", action="store_true", help="delete what the folder holds of an earlier training")
+    _settings(p)
+
+
+def _config(p: argparse.ArgumentParser) -> None:
+    _settings(p)
+
+
+def _settings(p: argparse.ArgumentParser) -> None:
+    """A preset, a file, and an option for each setting."""
+    base = p.add_mutually_exclusive_group()
+    base.add_argument("--preset", metavar="NAME", help=f"start from a preset: {', '.join(preset_names())} "
+                      "(default: toy without --data, else the settings of the reference recipe)")  # fmt: skip
+    base.add_argument(
+        "--config", type=Path, metavar="FILE", help="start from a TOML file, as config prints it"
     )
+    groups: dict[str, Any] = {}
+    for name, (section, kind, _) in FIELDS.items():
+        if section not in groups:
+            groups[section] = p.add_argument_group(f"settings: {section}")
+        option, told = "--" + name.replace("_", "-"), meaning(name).replace("%", "%%")
+        if kind is bool:
+            groups[section].add_argument(option, action=argparse.BooleanOptionalAction, help=told)
+        elif get_args(kind):
+            groups[section].add_argument(option, nargs="+", metavar="PATH", help=told)
+        else:
+            groups[section].add_argument(option, type=kind, metavar=kind.__name__.upper(), help=told)
+
+
+def _run(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--run", type=Path, default=DEFAULT_RUN, metavar="DIR", help="the training's folder, or "
+                   f"a model's file (default: {DEFAULT_RUN})")  # fmt: skip
     p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
-    p.add_argument("--seed", type=int, default=0, help="the same seed gives the same model (default: 0)")
+
+
+def _search(p: argparse.ArgumentParser) -> None:
+    p.add_argument("--beam", type=_positive, metavar="N", help="follow the N likeliest beginnings; 1: greedy")
+    p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="higher for longer translations")
+    p.add_argument("--coverage-penalty", type=float, metavar="BETA", help="higher to leave out less")
+    p.add_argument("--batch", type=_positive, default=100, metavar="N", help="sentences at a time (100)")
     p.add_argument(
-        "--beam",
-        type=_positive,
-        default=1,
-        metavar="N",
-        help="follow the N likeliest translations (default: 1, greedy)",
+        "--no-cache", action="store_true", help="compute everything again at each step: the definition"
+    )
+
+
+def _translate(p: argparse.ArgumentParser) -> None:
+    p.add_argument(
+        "sentences", nargs="*", help="sentences to translate; without any, they are read line by line"
+    )
+    p.add_argument(
+        "--input", type=Path, metavar="FILE", help="a file of sentences, one a line (default: stdin)"
+    )
+    p.add_argument("--output", type=Path, metavar="FILE", help="where translations go (default: stdout)")
+    _run(p)
+    _search(p)
+    p.add_argument(
+        "--n-best", type=_positive, default=1, metavar="N", help="print the N best of the beam, scored"
     )
     p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="draw translations at random")
+    p.add_argument("--top-k", type=_positive, metavar="K", help="draw from the K likeliest tokens")
+    p.add_argument("--top-p", type=float, metavar="P", help="draw from the likeliest tokens, together of "
+                   "probability P")  # fmt: skip
+    p.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
     p.add_argument(
-        "--bleu-tokenize",
-        choices=("13a", "none", "intl", "char"),
-        default="13a",
-        help='how sacrebleu splits words; "none" for text that is tokenised already (default: 13a)',
+        "--attention", type=Path, metavar="FILE", help="draw what each word looked at (.png, .svg, .pdf)"
     )
-    data = p.add_argument_group("training data")
-    data.add_argument(
-        "--data",
-        nargs="+",
-        type=Path,
-        metavar="PATH",
-        help="a folder, a .tsv table, or two aligned files; gzipped or not (default: the corpus that "
-        "ships with minigrad)",
+
+
+def _evaluate(p: argparse.ArgumentParser) -> None:
+    _run(p)
+    _search(p)
+    p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: those of "
+                   "the training)")  # fmt: skip
+    p.add_argument(
+        "--split", default="test", choices=("validation", "test"), help="which of them (default: test)"
     )
-    data.add_argument("--source", default="en", help="in a folder, the source files' ending (default: en)")
-    data.add_argument("--target", default="de", help="in a folder, the target files' ending (default: de)")
-    data.add_argument(
-        "--subwords",
-        type=_positive,
-        default=10_000,
-        metavar="N",
-        help="size of the subword vocabulary that both languages share (default: 10000)",
+    p.add_argument(
+        "--worst", type=int, default=5, metavar="N", help="show the N worst translations (default: 5)"
     )
-    t = p.add_argument_group("training")
-    t.add_argument("--steps", type=_positive, help="how many updates (default: 1100, with --data 8000)")
-    t.add_argument("--minutes", type=float, help="stop after so many minutes of training")
-    t.add_argument(
-        "--batch-tokens", type=_positive, metavar="N", help="at most so many tokens a side in a batch"
+    p.add_argument(
+        "--json", type=Path, metavar="FILE", help="write the report there as JSON, with all translations"
     )
-    t.add_argument("--learning-rate", type=float, metavar="LR", help="the highest learning rate")
-    t.add_argument("--dropout", type=float, help="probability of dropout")
-    t.add_argument(
-        "--resume", action="store_true", help="go on from the checkpoint, exactly where it stopped"
+
+
+def _serve(p: argparse.ArgumentParser) -> None:
+    _run(p)
+    p.add_argument(
+        "--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1, this machine only)"
     )
-    return p
+    p.add_argument(
+        "--port", type=int, default=8000, help="port to listen at; 0 takes a free one (default: 8000)"
+    )
+    p.add_argument("--open", action="store_true", help="open it in the browser")
 
 
 def _positive(text: str) -> int:
@@ -88,20 +152,78 @@ def _positive(text: str) -> int:
     return number
 
 
+def settings_of(options: argparse.Namespace) -> Settings:
+    """What a preset, a file and the options give together."""
+    given = {name: getattr(options, name) for name in FIELDS if getattr(options, name) is not None}
+    if "data" in given:
+        given["data"] = tuple(given["data"])
+    if options.config is not None:
+        start = read(options.config)
+    elif options.preset is not None:
+        start = preset(options.preset)
+    else:
+        start = Settings() if "data" in given else preset("toy")
+    return start.changed(given)
+
+
+def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
+    """Where a training keeps its files, if it was not said."""
+    if options.run is not None:
+        return Path(options.run)
+    if not settings.data.data:
+        return DEFAULT_RUN
+    name = options.preset or (options.config.stem if options.config else "")
+    return Path("runs") / "-".join(filter(None, (name, settings.data.source, settings.data.target)))
+
+
 def main(argv: list[str] | None = None) -> int:
     """Run the command line; returns the exit status."""
     options = parser().parse_args(argv)
-    if options.checkpoint is None:
-        name = f"{options.source}-{options.target}" if options.data else "english-italian"
-        options.checkpoint = Path("checkpoints") / f"{name}.safetensors"
     try:
-        if options.sentences:
-            from .inference import translate_sentences
-
-            return translate_sentences(options)
-        from .training import train
-
-        return train(options)
+        return COMMANDS[options.command](options)
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+def _do_train(options: argparse.Namespace) -> int:
+    from .training import train
+
+    settings = settings_of(options)
+    return train(settings, run_folder(options, settings), options.fresh)
+
+
+def _do_translate(options: argparse.Namespace) -> int:
+    from .inference import translate
+
+    return translate(options)
+
+
+def _do_evaluate(options: argparse.Namespace) -> int:
+    from .inference import evaluate
+
+    return evaluate(options)
+
+
+def _do_serve(options: argparse.Namespace) -> int:
+    from .serve import serve
+    from .translator import Translator
+
+    return serve(Translator.load(options.run, options.device), options.port, options.host, options.open)
+
+
+def _do_config(options: argparse.Namespace) -> int:
+    title = f"Settings of examples.translate: {options.preset or options.config or 'defaults'}"
+    print(as_toml(settings_of(options), title), end="")
+    return 0
+
+
+COMMANDS = {
+    "train": _do_train,
+    "translate": _do_translate,
+    "evaluate": _do_evaluate,
+    "serve": _do_serve,
+    "config": _do_config,
+}

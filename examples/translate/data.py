@@ -1,48 +1,59 @@
-"""The corpus as token ids: the one that ships with minigrad, or a person's own."""
+"""The corpus as token ids, and its batches: the one that ships with minigrad, or a person's own."""
 
 from __future__ import annotations
 
-import argparse
 import sys
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
 from typing import NamedTuple
 
-from minigrad.text import Pairs, SubwordTokenizer, Tokenizer, WordTokenizer, english_italian, read_pairs
-from minigrad.text.batching import Encoded
-from minigrad.text.tokenizer import BOS, EOS
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor
+from minigrad.text import (
+    EncodedPairs,
+    Pairs,
+    SubwordSampler,
+    SubwordTokenizer,
+    TokenBatches,
+    TokenizerPair,
+    WordTokenizer,
+    english_italian,
+    read_pairs,
+)
+from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN
+from models.transformer import pad
+
+from .settings import DataSettings, Settings, TrainingSettings
+
+ON_DISK = 200_000  # pairs from which token ids are kept in files of the run's folder, not in memory
 
 
-class Corpus(NamedTuple):
-    """Sentence pairs by split, and the training pairs as ids."""
+class Batch(NamedTuple):
+    """Sentence pairs, padded.
 
-    pairs: dict[str, Pairs]
-    tokenizer: Tokenizer
-    encoded: list[Encoded]
+    Attributes:
+        source: tokens and EOS (B, S). target: BOS, tokens, EOS (B, T). read: what the decoder is given of the
+            target, (B, T - 1); with word dropout some of it is UNKNOWN.
+    """
 
-
-def load(options: argparse.Namespace, positions: int, tokenizer: Tokenizer | None = None) -> Corpus:
-    """Read or make the corpus; the tokenizer is trained on it unless one is given (from a checkpoint)."""
-    pairs = read_pairs(options.data, options.source, options.target) if options.data else _shipped()
-    train = pairs["train"]
-    if train.skipped:
-        print(f"{train.skipped:,} pairs with an empty side left out", file=sys.stderr)
-    if tokenizer is None:
-        texts = [*train.source, *train.target]
-        tokenizer = (
-            SubwordTokenizer.train(texts, options.subwords)
-            if options.data
-            else (WordTokenizer.english_italian(texts))
-        )
-    encoded = [encode(tokenizer, a, b) for a, b in zip(train.source, train.target, strict=True)]
-    kept = [(a, b) for a, b in encoded if max(len(a), len(b)) <= positions]
-    if len(kept) < len(encoded):
-        print(f"{len(encoded) - len(kept):,} pairs longer than {positions} tokens left out", file=sys.stderr)
-    if not kept:
-        raise ValueError(f"every pair of the corpus is longer than {positions} tokens")
-    return Corpus(pairs, tokenizer, kept)
+    source: Tensor
+    target: Tensor
+    read: Tensor
 
 
-def _shipped() -> dict[str, Pairs]:
-    """English and Italian, made by the grammar in minigrad.text.english_italian."""
+def read(settings: DataSettings) -> dict[str, Pairs]:
+    """The sentence pairs by split: "train", and "validation" and "test" if they are there.
+
+    Raises:
+        FileNotFoundError, ValueError: no data, or data that cannot be read.
+    """
+    if settings.data:
+        return read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
+    if settings.tokenizer != "words":
+        raise ValueError("which sentence pairs? Give --data DIR, a table, or two aligned files")
     found = {}
     for split in ("train", "validation", "test"):
         made = english_italian.load(split, size=None if split == "train" else 1000)
@@ -50,6 +61,87 @@ def _shipped() -> dict[str, Pairs]:
     return found
 
 
-def encode(tokenizer: Tokenizer, source: str, target: str) -> Encoded:
-    """(source ids and EOS, BOS and target ids and EOS)"""
-    return [*tokenizer.encode(source), EOS], [BOS, *tokenizer.encode(target), EOS]
+def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
+    """Tokenizers made from the training pairs."""
+    if settings.tokenizer == "words":
+        texts = [*train.source, *train.target]
+        words = WordTokenizer.train(texts) if settings.data else WordTokenizer.english_italian(texts)
+        return TokenizerPair(words, words)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always", UserWarning)
+        found = TokenizerPair.train(
+            train.source, train.target, vocabulary=settings.vocabulary, joint=settings.joint,
+            model=settings.subword_model, lowercase=settings.lowercase, normalization=settings.normalization,
+        )  # fmt: skip
+    for warning in caught:
+        print(f"note: {warning.message}", file=sys.stderr)
+    return found
+
+
+def encode(pairs: Pairs, tokenizers: TokenizerPair, settings: Settings, folder: Path) -> EncodedPairs:
+    """The training pairs as ids; those that are too long are left out, which is said."""
+    longest = min(settings.data.longest, settings.model.positions)
+    where = folder / "corpus" if len(pairs.source) >= ON_DISK else None
+    found = EncodedPairs.build(pairs, tokenizers, longest=longest, folder=where)
+    if pairs.skipped:
+        print(f"{pairs.skipped:,} pairs with an empty side left out", file=sys.stderr)
+    if found.left_out:
+        print(f"{found.left_out:,} pairs longer than {longest} tokens left out", file=sys.stderr)
+    return found
+
+
+def _samplers(tokenizers: TokenizerPair, training: TrainingSettings) -> tuple[SubwordSampler, ...]:
+    """Who cuts source and target into subwords at random."""
+    made = []
+    for tokenizer in (tokenizers.source,) if tokenizers.joint else (tokenizers.source, tokenizers.target):
+        if not isinstance(tokenizer, SubwordTokenizer):
+            raise ValueError("subword_dropout needs tokenizer = 'subwords'")
+        made.append(SubwordSampler(tokenizer, training.subword_dropout, training.seed))
+    return (made[0], made[-1])
+
+
+class PairBatches:
+    """Batches of sentence pairs, epoch by epoch; a batch depends on nothing but the settings and its number.
+
+    Args:
+        pairs: the sentences. encoded: their ids.
+    """
+
+    def __init__(
+        self, pairs: Pairs, encoded: EncodedPairs, tokenizers: TokenizerPair, settings: Settings
+    ) -> None:
+        training = settings.training
+        self.pairs, self.encoded, self.settings = pairs, encoded, training
+        self.order = TokenBatches(encoded.lengths, training.batch_tokens, seed=training.seed)
+        self.longest = min(settings.data.longest, settings.model.positions)
+        self.samplers = _samplers(tokenizers, training) if training.subword_dropout else ()
+
+    def epoch(self, number: int, start: int = 0) -> Iterator[Batch]:
+        """The batches of an epoch, from the start-th on."""
+        for place, rows in enumerate(self.order.epoch(number, start), start):
+            yield self.batch(rows, number, place)
+
+    def batch(self, rows: list[int], epoch: int, place: int) -> Batch:
+        """The pairs of these numbers."""
+        chosen = [self._sampled(i, epoch) if self.samplers else self.encoded[i] for i in rows]
+        source, target = pad([a for a, _ in chosen]), pad([b for _, b in chosen])
+        read = target[:, :-1]
+        if self.settings.word_dropout:
+            draw = np.random.default_rng((self.settings.seed, epoch, place))
+            source, read = (self._forget(x, draw) for x in (source, read))
+        return Batch(*(x.to(self.settings.device) for x in (source, target, read)))
+
+    def _sampled(self, i: int, epoch: int) -> tuple[list[int], list[int]]:
+        """A pair with subwords drawn at random; as a rule, if what was drawn is too long."""
+        place, draw = int(self.encoded.index[i]), epoch * len(self.encoded) + i
+        a, b = self.pairs.source[place], self.pairs.target[place]
+        source, target = self.samplers[0].encode(a, draw), self.samplers[1].encode(b, draw)
+        if max(len(source) + 1, len(target) + 2) > self.longest:
+            return self.encoded[i]
+        return [*source, EOS], [BOS, *target, EOS]
+
+    def _forget(self, tokens: Tensor, draw: np.random.Generator) -> Tensor:
+        """Word dropout (Bowman et al. 2016, arXiv 1511.06349, section 3.1): some tokens become UNKNOWN."""
+        chance = draw.random(tuple(tokens.shape)) < self.settings.word_dropout
+        words = (tokens != PAD) & (tokens != BOS) & (tokens != EOS)
+        return tokens.masked_fill(words & mg.from_numpy(chance), UNKNOWN)

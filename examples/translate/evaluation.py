@@ -1,66 +1,212 @@
-"""How good the translations of unseen sentences are: exact matches, BLEU, and some to read."""
+"""How good translations are: BLEU and chrF with their signatures, by length, and the worst of them."""
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import random
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
 
-from minigrad.text import Pairs
-from models.transformer import Transformer
+from minigrad.serialization.source import replaced
+from minigrad.text.scores import Score, bleu, chrf, moses_bleu, sentence_chrf
 
-from .data import Corpus
-from .inference import translate
-
-SHOWN = ("I love you very much.", "My friends like tomatoes because they are tasty.", "I like cats.")
-
-
-def show_samples(model: Transformer, corpus: Corpus, count: int = 5) -> None:
-    """Print translations of sentences that training never saw."""
-    unseen = corpus.pairs.get("test") or corpus.pairs.get("validation")
-    if unseen is None:
-        return
-    rows = random.Random(0).sample(range(len(unseen.source)), min(count, len(unseen.source)))
-    sources = [unseen.source[i] for i in rows]
-    wanted = [unseen.target[i] for i in rows]
-    print("\nsentences it never saw:")
-    for source, found, reference in zip(
-        sources, translate(model, corpus.tokenizer, sources), wanted, strict=True
-    ):
-        print(
-            f"  {source}\n    -> {found}"
-            + ("" if found == reference else f"\n       (reference: {reference})")
-        )
+LENGTHS = (5, 10, 15, 20, 30)  # words of the source: where one row of the breakdown ends
+SHOWN = 300  # characters of a sentence that are printed
+MOST_RESAMPLED = 10_000  # sentences up to which a confidence interval is made: it takes 400 MB for these
 
 
-def report(model: Transformer, corpus: Corpus, beam: int, tokenize: str) -> None:
-    """Print how many unseen sentences are translated exactly, and BLEU where sacrebleu is installed.
+class Translated(Protocol):
+    """What is looked at in a translation (see translator.py)."""
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def text(self) -> str: ...
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """One translated sentence; ``chrf`` from 0 to 100."""
+
+    source: str
+    translation: str
+    reference: str
+    chrf: float
+
+
+@dataclass(frozen=True)
+class LengthRow:
+    """Sentences of about equal length.
+
+    Attributes:
+        words: how many words their sources have. sentences: how many they are.
+        bleu: theirs. length_ratio: tokens of the translations over tokens of the references.
+    """
+
+    words: str
+    sentences: int
+    bleu: float
+    length_ratio: float
+
+
+@dataclass(frozen=True)
+class Report:
+    """All that is told of a set of translations.
+
+    Attributes:
+        sentences, exact, empty: how many there are, equal their reference, and hold nothing.
+        bleu, chrf: of all sentences. moses: BLEU as papers on Multi30k report it, or None.
+        by_length: from short to long. worst: the lowest chrF first. notes: what could not be told, and why.
+    """
+
+    sentences: int
+    exact: int
+    empty: int
+    bleu: Score
+    chrf: Score
+    moses: Score | None
+    by_length: list[LengthRow]
+    worst: list[Sentence]
+    notes: list[str] = field(default_factory=list)
+
+    def as_dict(self) -> dict[str, Any]:
+        """For JSON."""
+        return dataclasses.asdict(self)
+
+    def text(self) -> str:
+        """To be read."""
+        share = self.exact / self.sentences
+        counts = f"{self.sentences:,} sentences, {self.exact:,} translated exactly ({share:.1%})"
+        parts = [counts + (f", {self.empty:,} with an empty translation" if self.empty else "")]
+        scores = [("", self.bleu), ("", self.chrf), ("lower-cased, in Moses' tokens: ", self.moses)]
+        parts.append("\n".join(f"{name}{s.text}\n  {s.signature}" for name, s in scores if s is not None))
+        parts.append(self._length_table())
+        if self.worst:
+            parts.append("\n".join(["lowest chrF:", *(_shown(sentence) for sentence in self.worst)]))
+        parts += [f"note: {note}" for note in self.notes]
+        return "\n\n".join(parts)
+
+    def _length_table(self) -> str:
+        rows = [f"{'words of the source':>19}  {'sentences':>9}  {'BLEU':>6}  {'length ratio':>12}"]
+        rows += [
+            f"{row.words:>19}  {row.sentences:>9,}  {row.bleu:>6.2f}  {row.length_ratio:>12.3f}"
+            for row in self.by_length
+        ]
+        return "\n".join(rows)
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+def _shown(s: Sentence) -> str:
+    return f"{s.chrf:5.1f}  " + _side_by_side(s.source, s.translation, s.reference)
+
+
+def _side_by_side(source: str, found: str, reference: str) -> str:
+    """Three lines, or two if the translation is the reference; long ones are cut."""
+    lines = [source, f"found      {found}", f"reference  {reference}"][: 2 if found == reference else 3]
+    return "\n       ".join(line if len(line) <= SHOWN else line[: SHOWN - 1] + "…" for line in lines)
+
+
+def report(
+    translations: Sequence[Translated | str],
+    references: Sequence[str],
+    sources: Sequence[str] | None = None,
+    language: str | None = None,
+    worst: int = 5,
+    bootstrap: int = 1000,
+) -> Report:
+    """Measure translations against references.
 
     Args:
-        beam: follow so many beginnings; 1 is greedy. tokenize: how sacrebleu splits words.
+        translations: of ``Translator.translate``, or plain text, which needs ``sources`` as well.
+        references: one for each.
+        sources: what was translated.
+        language: of the target, as its files end: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" says
+            that the text is tokenised already, so that BLEU takes its words as they are.
+        worst: how many of the sentences with the lowest chrF are shown.
+        bootstrap: samples for BLEU's confidence interval; 0: none.
+
+    Raises:
+        ValueError: no sentences, or sides of different length. ImportError: sacrebleu is missing.
     """
-    print()
-    for split in ("validation", "test"):
-        pairs = corpus.pairs.get(split)
-        if pairs is not None:
-            found = _translated(model, corpus, pairs, beam, split)
-            exact = sum(a == b for a, b in zip(found, pairs.target, strict=True))
-            print(
-                f"{split}: {exact:,} of {len(found):,} translated exactly ({exact / len(found):.1%}), "
-                f"{'greedy' if beam == 1 else f'beam {beam}'}{_bleu(found, pairs.target, tokenize)}"
-            )
+    found = [t if isinstance(t, str) else t.text for t in translations]
+    if sources is None:
+        if any(isinstance(t, str) for t in translations):
+            raise ValueError("translations in plain text need their sources, too")
+        sources = [t.source for t in translations if not isinstance(t, str)]
+    references = list(references)
+    if len(sources) != len(references):
+        raise ValueError(f"there are {len(sources):,} sources and {len(references):,} references")
+    samples, notes = bootstrap, []
+    if bootstrap and len(found) > MOST_RESAMPLED:
+        samples = 0
+        notes.append(f"no confidence interval: that is for up to {MOST_RESAMPLED:,} sentences")
+    tokenize = "none" if language is not None and "tok" in language.split(".") else "13a"
+    total = bleu(found, references, tokenize, bootstrap=samples)
+    moses = None
+    if language is not None and tokenize != "none":
+        try:
+            moses = moses_bleu(found, references, language.split(".")[-1], samples)
+        except (ImportError, ValueError) as error:
+            notes.append(f"no BLEU in Moses' tokens: {error}")
+    rated = [
+        Sentence(*sentence)
+        for sentence in zip(sources, found, references, sentence_chrf(found, references), strict=True)
+    ]
+    return Report(
+        sentences=len(rated),
+        exact=sum(s.translation == s.reference for s in rated),
+        empty=sum(not s.translation.strip() for s in rated),
+        bleu=total,
+        chrf=chrf(found, references),
+        moses=moses,
+        by_length=by_length(rated, tokenize),
+        worst=sorted(rated, key=lambda s: s.chrf)[: max(0, worst)],
+        notes=notes,
+    )
 
 
-def _translated(model: Transformer, corpus: Corpus, pairs: Pairs, beam: int, split: str) -> list[str]:
-    from tqdm import tqdm
+def write(path: Path, told: Report, translations: Sequence[Translated]) -> None:
+    """Write a report as JSON, with all translations: whole, or not at all.
 
-    with tqdm(total=len(pairs.source), desc=f"translating {split}", leave=False, mininterval=1) as bar:
-        return translate(model, corpus.tokenizer, pairs.source, beam, progress=bar.update)
+    Raises:
+        OSError: it cannot be written.
+    """
+    everything = {**told.as_dict(), "translations": [t.text for t in translations]}
+    with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
+        json.dump(everything, file, ensure_ascii=False, indent=1)
 
 
-def _bleu(found: list[str], wanted: list[str], tokenize: str) -> str:
-    """BLEU as sacrebleu measures it (Post 2018), or nothing where that is not installed."""
-    try:
-        import sacrebleu
-    except ImportError:
-        return ""
-    score = sacrebleu.corpus_bleu(found, [wanted], tokenize=tokenize, force=True)
-    return f", BLEU {score.score:.2f} (tokenize={tokenize})"
+def by_length(sentences: Sequence[Sentence], tokenize: str = "13a") -> list[LengthRow]:
+    """BLEU of short and of long sentences; groups without a sentence are left out."""
+    groups: dict[int, list[Sentence]] = {}
+    for sentence in sentences:
+        words = len(sentence.source.split())
+        groups.setdefault(sum(words > end for end in LENGTHS), []).append(sentence)
+    rows = []
+    for group, members in sorted(groups.items()):
+        score = bleu([s.translation for s in members], [s.reference for s in members], tokenize)
+        ratio = score.length_ratio
+        assert ratio is not None
+        rows.append(LengthRow(_range(group), len(members), score.value, ratio))
+    return rows
+
+
+def _range(group: int) -> str:
+    if group == 0:
+        return f"up to {LENGTHS[0]}"
+    first = LENGTHS[group - 1] + 1
+    return f"{first} to {LENGTHS[group]}" if group < len(LENGTHS) else f"{first} and more"
+
+
+def samples(
+    sources: Sequence[str], found: Sequence[str], references: Sequence[str], count: int = 5, seed: int = 0
+) -> str:
+    """Some translations, drawn at random, to be read; where they differ, the reference stands below them."""
+    rows = random.Random(seed).sample(range(len(references)), min(count, len(references)))
+    return "\n".join(" " * 7 + _side_by_side(sources[i], found[i], references[i]) for i in rows)

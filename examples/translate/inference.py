@@ -1,80 +1,138 @@
-"""Translating with a trained model, sentence by sentence or many at a time."""
+"""Translating what a person gives: arguments, a file, or a pipe; and measuring how well it is done."""
 
 from __future__ import annotations
 
 import argparse
+import io
 import sys
-from collections.abc import Sequence
-from typing import Any
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TextIO
 
 import minigrad as mg
-from minigrad.text import Tokenizer
-from minigrad.text.tokenizer import EOS
-from models.transformer import Transformer, pad
+from minigrad.text import Lines, read_pairs
 
-from . import checkpoint
+from . import data
+from .evaluation import report, write
+from .translator import Translation, Translator
+
+LINES = 1000  # of a file or a pipe, translated at a time
 
 
-def translate_sentences(options: argparse.Namespace) -> int:
-    """Print the translation of each sentence of the command line; 1 if one could not be translated."""
-    model, tokenizer, _ = checkpoint.load(options.checkpoint, options.device)
+def translate(options: argparse.Namespace) -> int:
+    """Print the translation of each sentence; 1 if one given as an argument is empty."""
+    if options.sample is not None and options.beam is not None:
+        raise ValueError("--sample draws one translation, and --beam searches for the best: choose one")
+    translator = Translator.load(options.run, options.device)
     mg.manual_seed(options.seed)
+    with _output(options.output) as out:
+        if options.sentences:
+            return _sentences(translator, options, out)
+        for lines in _chunks(options.input):
+            for found in _translated(translator, options, lines):
+                out.write(_written(found, options.n_best))
+            out.flush()
+    return 0
+
+
+def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO) -> int:
+    """Those of the command line, with what a person should know about each."""
     status = 0
-    for typed in options.sentences:
-        sentence = tokenizer.prepare(typed)
-        length = len(tokenizer.encode(sentence)) + 1
-        if not typed.strip():
+    for given in options.sentences:
+        if not given.strip():
             print("error: the sentence is empty", file=sys.stderr)
             status = 1
-        elif length > model.config.positions:
-            print(
-                f"error: the sentence has {length} tokens, the model reads at most {model.config.positions}; "
-                f"split it: {sentence[:60]}...",
-                file=sys.stderr,
-            )
-            status = 1
-        else:
-            if unknown := tokenizer.unknown(sentence):
-                listed = ", ".join(dict.fromkeys(unknown))
-                print(f"note: the model has never seen: {listed}", file=sys.stderr)
-            print(translate(model, tokenizer, [sentence], beam=options.beam, temperature=options.sample)[0])
+            continue
+        (found,) = _translated(translator, options, [given])
+        for note in found.notes:
+            print(f"note: {note}", file=sys.stderr)
+        out.write(_written(found, options.n_best))
+        if options.attention is not None:
+            from .attention_picture import draw
+
+            draw(translator.attention(found.source, found.text), options.attention)
+            print(f"wrote {options.attention}", file=sys.stderr)
     return status
 
 
-@mg.no_grad()
-def translate(
-    model: Transformer,
-    tokenizer: Tokenizer,
-    sentences: Sequence[str],
-    beam: int = 1,
-    temperature: float | None = None,
-    batch: int = 100,
-    progress: Any = None,
-) -> list[str]:
-    """Translate sentences, those of about equal length together; results in the order given.
+def _translated(
+    translator: Translator, options: argparse.Namespace, lines: list[str], progress: Any = None
+) -> list[Translation]:
+    beam = max(options.n_best, options.beam or 0) if options.n_best > 1 else options.beam
+    return translator.translate(
+        lines, beam, options.length_penalty, options.coverage_penalty, options.sample, options.top_k,
+        options.top_p, not options.no_cache, options.batch, progress,
+    )  # fmt: skip
 
-    Args:
-        beam: follow so many beginnings; 1 is greedy.
-        temperature: draw at random instead.
-        progress: called with the number of sentences after each batch.
+
+def _written(found: Translation, n_best: int) -> str:
+    if n_best == 1:
+        return found.text + "\n"
+    return "".join(f"{h.score:.4f}\t{h.text}\n" for h in found.beam[:n_best]) + "\n"
+
+
+def _chunks(path: Path | None) -> Iterator[list[str]]:
+    """The lines of a file or of standard input, some at a time; from a terminal, each as it is typed.
+
+    Raises:
+        ValueError: bytes that are not UTF-8; it names the line.
     """
-    was_training = model.training
-    model.eval()
-    encoded = [[*tokenizer.encode(s), EOS][: model.config.positions] for s in sentences]
-    order = sorted(range(len(encoded)), key=lambda i: len(encoded[i]))
-    results = [""] * len(encoded)
-    device = model.embedding.weight.device
-    for start in range(0, len(order), batch):
-        rows = order[start : start + batch]
-        source = pad([encoded[i] for i in rows], device)
-        limit = 2 * source.shape[1] + 10
-        if temperature is not None:
-            found = model.sample(source, limit, temperature)
-        else:
-            found = model.greedy(source, limit) if beam == 1 else model.beam(source, beam, limit)
-        for i, ids in zip(rows, found.tolist(), strict=True):
-            results[i] = tokenizer.decode(ids)
-        if progress:
-            progress(len(rows))
-    model.train(was_training)
-    return results
+    if path is not None:
+        lines = Lines(path)
+        yield from (lines[i : i + LINES] for i in range(0, len(lines), LINES))
+        return
+    typed = sys.stdin.isatty()
+    if typed:
+        print("a sentence a line; end with Ctrl-D", file=sys.stderr)
+    raw = sys.stdin.buffer if hasattr(sys.stdin, "buffer") else io.BytesIO(sys.stdin.read().encode())
+    chunk: list[str] = []
+    for number, line in enumerate(raw, 1):
+        try:
+            chunk.append(line.decode("utf-8").rstrip("\r\n"))
+        except UnicodeDecodeError as error:
+            raise ValueError(
+                f"standard input, line {number}: not UTF-8 (byte {line[error.start]:#04x} at {error.start})"
+            ) from None
+        if typed or len(chunk) == LINES:
+            yield chunk
+            chunk = []
+    if chunk:
+        yield chunk
+
+
+@contextmanager
+def _output(path: Path | None) -> Iterator[TextIO]:
+    if path is None:
+        yield sys.stdout
+    else:
+        with path.open("w", encoding="utf-8") as file:
+            yield file
+
+
+def evaluate(options: argparse.Namespace) -> int:
+    """Translate a split that training never saw, and report on it."""
+    from tqdm import tqdm
+
+    translator = Translator.load(options.run, options.device)
+    chosen = translator.settings.data
+    if options.data:
+        found = read_pairs(options.data, chosen.source, chosen.target)
+        pairs = found.get(options.split) or found["train"]  # two files, or a table: all of it
+    else:
+        splits = data.read(chosen)
+        if options.split not in splits:
+            raise ValueError(f"the training's data has no {options.split} set; give --data")
+        pairs = splits[options.split]
+    options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
+    source, begun = list(pairs.source), time.perf_counter()
+    with tqdm(total=len(source), desc="translating", leave=False, delay=2, mininterval=1) as bar:
+        translations = _translated(translator, options, source, bar.update)
+    print(f"{len(source):,} sentences translated in {time.perf_counter() - begun:.1f} s", file=sys.stderr)
+    told = report(translations, list(pairs.target), language=chosen.target, worst=options.worst)
+    print(told.text())
+    if options.json is not None:
+        write(options.json, told, translations)
+        print(f"wrote {options.json}", file=sys.stderr)
+    return 0

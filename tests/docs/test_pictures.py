@@ -6,10 +6,14 @@ import importlib.util
 from pathlib import Path
 from types import ModuleType
 
+import numpy as np
 import pytest
 
 import minigrad as mg
-from minigrad.text import WordTokenizer
+from examples.translate.attention_picture import draw
+from examples.translate.settings import preset
+from examples.translate.translator import Translator
+from minigrad.text import TokenizerPair, WordTokenizer
 from models.transformer import Config, Transformer
 
 SCRIPT = Path(__file__).parents[2] / "docs" / "pictures.py"
@@ -24,14 +28,24 @@ def pictures() -> ModuleType:
     return module
 
 
-def test_attention_weights_are_those_the_model_uses(pictures: ModuleType, tmp_path: Path) -> None:
+def test_the_picture_is_of_the_attention_in_the_last_layer(
+    pictures: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     pytest.importorskip("matplotlib")
     mg.manual_seed(0)
+    words = WordTokenizer(["a", "cat", "sat", "on", "it", "."])
     model = Transformer(Config(10, 8, 2, 2, 16, 0.0, 32)).eval()
-    tokenizer = WordTokenizer(["a", "cat", "sat", "on", "it", "."])
-    source, target, weights = pictures.cross_attention(model, tokenizer, "a cat sat")
-    assert source == ["a", "cat", "sat", "⟨end⟩"]
-    assert len(weights) == len(target) and all(len(row) == 4 for row in weights)
-    assert all(abs(sum(row) - 1) < 1e-5 for row in weights)
-    pictures.draw(source, target, weights, tmp_path / "a.png")
-    assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+    translator = Translator(model, TokenizerPair(words, words), preset("toy"))
+    monkeypatch.setattr(pictures.Translator, "load", lambda path: translator)
+    output = tmp_path / "a.png"
+    pictures.main(["--sentence", "a cat sat", "--output", str(output)])
+    assert capsys.readouterr().out == f"wrote {output}\n"
+
+    (found,) = translator.translate(["a cat sat"])
+    attention = translator.attention("a cat sat", found.text)
+    assert attention.source == ["a", "cat", "sat", "⟨end⟩"]
+    assert np.allclose(attention.weights.sum(-1), 1, atol=1e-5)
+    draw(attention, tmp_path / "b.png", layer=-1)
+    assert output.read_bytes() == (tmp_path / "b.png").read_bytes()
+    draw(attention, tmp_path / "b.png", layer=0)
+    assert output.read_bytes() != (tmp_path / "b.png").read_bytes()

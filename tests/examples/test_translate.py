@@ -1,19 +1,25 @@
-"""The translator as a person runs it: training, Ctrl-C, going on, translating, and what can be wrong."""
+"""The translator as a person runs it: training, stopping, killing, translating, and what can be wrong."""
 
 from __future__ import annotations
 
-import math
+import io
+import json
+import os
+import random
 import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import minigrad as mg
-from examples.translate import checkpoint, cli
+from examples.translate import cli, run
+from examples.translate.translator import Translator
+from minigrad.training import read_checkpoint
 from models.transformer import Transformer
 
 ROOT = Path(__file__).parents[2]
@@ -26,80 +32,145 @@ WORDS = {
     "dog": "cane",
     "and": "e",
 }
+SMALL = ("--layers", "1", "--d-model", "16", "--d-ff", "32", "--heads", "2", "--vocabulary", "80",
+         "--batch-tokens", "100", "--warm-up", "5", "--evaluate-every", "10", "--snapshot-every", "5",
+         "--average", "3")  # fmt: skip
 
 
 @pytest.fixture(autouse=True)
 def _needs_extras() -> None:
-    pytest.importorskip("tqdm")
-    pytest.importorskip("tokenizers")
+    for module in ("tqdm", "tokenizers", "sacrebleu", "tomlkit"):
+        pytest.importorskip(module)
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    """A corpus of two hundred pairs, word for word."""
-    words, lines = list(WORDS), []
-    for i in range(200):
-        picked = [words[(i * k + k) % len(words)] for k in range(1, 2 + i % 4)]
-        lines.append(" ".join(picked) + "\t" + " ".join(WORDS[w] for w in picked))
-    path = tmp_path / "pairs.tsv"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
+    """A folder with two hundred pairs to train, word for word, and twenty each to validate and to test."""
+    words = list(WORDS)
+    for split, count in (("train", 200), ("val", 20), ("test", 20)):
+        pairs = []
+        for i in range(count):
+            picked = [words[(i * k + k + len(split)) % len(words)] for k in range(1, 2 + i % 4)]
+            pairs.append((" ".join(picked), " ".join(WORDS[w] for w in picked)))
+        for place, language in enumerate(("en", "it")):
+            text = "\n".join(pair[place] for pair in pairs) + "\n"
+            (tmp_path / f"{split}.{language}").write_text(text, encoding="utf-8")
+    return tmp_path
 
 
 def arguments(table: Path, *more: str) -> list[str]:
-    return ["--data", str(table), "--checkpoint", str(table.parent / "model.safetensors"), "--subwords", "80",
-            "--batch-tokens", "100", *more]  # fmt: skip
+    return ["train", "--data", str(table), "--target", "it", "--run", str(table / "run"), *SMALL, *more]
 
 
-def weights(table: Path) -> dict[str, mg.Tensor]:
-    model, _, _ = checkpoint.load(table.parent / "model.safetensors", "cpu")
-    return model.state_dict()
+def weights(table: Path, name: str = "last.safetensors") -> dict[str, mg.Tensor]:
+    found: dict[str, mg.Tensor] = read_checkpoint(table / "run" / name)["model"]
+    return found
 
 
-def test_it_trains_saves_and_translates(
-    table: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert cli.main(arguments(table, "--steps", "5")) == 0
+def same(one: dict[str, mg.Tensor], other: dict[str, mg.Tensor]) -> bool:
+    return one.keys() == other.keys() and all(mg.equal(one[name], other[name]) for name in one)
+
+
+# Training ---------------------------------------------------------------------------------------------------
+
+
+def test_it_trains_tells_and_translates(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(arguments(table, "--steps", "20")) == 0
     told = capsys.readouterr()
     assert "200 sentence pairs" in told.out and "saved to" in told.out
-    assert re.search(r"loss \d+\.\d+.*tokens/s.*left", told.err)
-    assert (
-        cli.main(["one cat", "Xyz", "--checkpoint", str(table.parent / "model.safetensors"), "--beam", "2"])
-        == 0
-    )
+    assert re.search(r"test: \d+ of 20 translated exactly", told.out) and "chrF2" in told.out
+    assert "nrefs:1" in told.out and "sentences it never saw" in told.out
+    where = ["--run", str(table / "run")]
+    assert cli.main(["translate", "one cat", "Xyz", "--beam", "2", *where]) == 0
     told = capsys.readouterr()
     assert len(told.out.splitlines()) == 2
-    assert "never seen: X" in told.err
+    assert "note: the model has never seen: X" in told.err
+    assert (table / "run" / "settings.toml").read_text(encoding="utf-8").count("# updates\n") == 1
+
+
+def test_the_log_can_be_plotted(table: Path) -> None:
+    assert cli.main(arguments(table, "--steps", "20", "--log-every", "5")) == 0
+    lines = [json.loads(line) for line in (table / "run" / "log.jsonl").read_text().splitlines()]
+    assert [line["step"] for line in lines if "loss" in line] == [5, 10, 15, 20]
+    assert [line["step"] for line in lines if "evaluation" in line] == [10, 20]
+    assert all({"bleu", "loss"} == line["evaluation"].keys() for line in lines if "evaluation" in line)
 
 
 def test_the_same_seed_gives_the_same_weights(table: Path) -> None:
     found = []
     for seed in ("3", "3", "4"):
-        assert cli.main(arguments(table, "--steps", "3", "--seed", seed)) == 0
+        assert cli.main(arguments(table, "--steps", "3", "--seed", seed, "--fresh")) == 0
         found.append(weights(table))
-    assert all(mg.equal(found[0][k], found[1][k]) for k in found[0])
-    assert not all(mg.equal(found[0][k], found[2][k]) for k in found[0])
+    assert same(found[0], found[1]) and not same(found[0], found[2])
 
 
-def test_going_on_ends_where_a_whole_training_ends(table: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C in the middle of update 17 of 30 (in the second epoch), resumed: the same weights to the bit."""
-    assert cli.main(arguments(table, "--steps", "30")) == 0
-    whole = weights(table)
-    loss = Transformer.loss
+NOISE = ("--subword-dropout", "0.2", "--word-dropout", "0.1", "--r-drop", "0.5", "--accumulate", "2",
+         "--ema", "0.9", "--attention-dropout", "0.1")  # fmt: skip
 
-    def interrupted(self: Transformer, *args: Any) -> mg.Tensor:
-        calls.append(1)
-        if len(calls) == 17:
+
+@pytest.mark.parametrize("options", [(), NOISE, ("--no-joint",)], ids=["plain", "noise", "two vocabularies"])
+def test_the_same_command_goes_on(
+    table: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Ctrl-C in the middle of an update of the second epoch, and the command again: the same to the bit."""
+    assert cli.main(arguments(table, "--steps", "24", *options)) == 0
+    whole, log = weights(table), (table / "run" / "log.jsonl").read_text()
+    model = (table / "run" / "model.safetensors").read_bytes()
+    loss, calls = Transformer.loss, [0]
+
+    def interrupted(self: Transformer, *args: Any, **named: Any) -> mg.Tensor:
+        calls[0] += 1
+        if calls[0] == 17 and self.training:
             signal.raise_signal(signal.SIGINT)
-        return loss(self, *args)
+        return loss(self, *args, **named)
 
-    calls: list[int] = []
-    monkeypatch.setattr(Transformer, "loss", interrupted)
-    assert cli.main(arguments(table, "--steps", "30")) == 130
-    assert checkpoint.load(table.parent / "model.safetensors", "cpu")[2]["step"] == 17
-    assert cli.main(arguments(table, "--steps", "30", "--resume")) == 0
-    assert len(calls) == 30
-    assert all(mg.equal(whole[k], v) for k, v in weights(table).items())
+    with monkeypatch.context() as patch:
+        patch.setattr(Transformer, "loss", interrupted)
+        assert cli.main(arguments(table, "--steps", "24", "--fresh", *options)) == 130
+    assert "Go on with the same command:\n  python -m examples.translate" in capsys.readouterr().out
+    assert not same(whole, weights(table))
+    assert cli.main(arguments(table, "--steps", "24", *options)) == 0
+    assert same(whole, weights(table))
+    assert (table / "run" / "model.safetensors").read_bytes() == model
+    times = re.compile(r'"seconds": [\d.]+')
+    assert times.sub("", (table / "run" / "log.jsonl").read_text()) == times.sub("", log)
+
+
+def test_a_finished_run_is_not_trained_again(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(arguments(table, "--steps", "5")) == 0
+    before = weights(table)
+    assert cli.main(arguments(table, "--steps", "5")) == 0
+    assert "holds a finished training" in capsys.readouterr().err
+    assert same(before, weights(table))
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
+def test_five_kills_change_nothing(table: Path) -> None:
+    """SIGKILL at five random moments, each time the same command again: the weights of one never killed."""
+    options = ("--steps", "60", "--save-seconds", "0.1", *NOISE)
+    assert cli.main(arguments(table, *options)) == 0
+    whole = weights(table), weights(table, "model.safetensors"), weights(table, "best.safetensors")
+    (table / "run").rename(table / "whole")
+    command = [sys.executable, "-m", "examples.translate", *arguments(table, *options)]
+    seed = random.randrange(10**6)
+    print("seed of the moments:", seed)
+    moments, kills = random.Random(seed), 0
+    while kills < 5:
+        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
+            begun = time.monotonic()
+            while not (table / "run" / "last.safetensors").exists() and time.monotonic() - begun < 60:
+                time.sleep(0.01)
+            time.sleep(moments.uniform(0.0, 2.5))
+            if process.poll() is None:
+                process.kill()
+                kills += 1
+            else:  # it was over sooner: begin anew
+                run.remove(table / "run")
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    found = weights(table), weights(table, "model.safetensors"), weights(table, "best.safetensors")
+    assert all(same(a, b) for a, b in zip(whole, found, strict=True))
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send to another process")
@@ -108,115 +179,232 @@ def test_ctrl_c_saves_and_says_how_to_go_on(table: Path) -> None:
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert process.stderr is not None
-        while process.stderr.read(1) not in ("%", ""):  # the bar has begun: updates are being made
-            pass
+        while not (table / "run" / "best.safetensors").exists() and process.poll() is None:
+            time.sleep(0.02)
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "saved to" in out and "examples.translate --data" in out and out.rstrip().endswith("--resume")
-    stopped = re.search(r"stopped at step ([\d,]+);", out)
-    assert stopped
-    step = checkpoint.load(table.parent / "model.safetensors", "cpu")[2]["step"]
-    assert step == int(stopped[1].replace(",", ""))
+    assert "stopped; saved in" in out and "examples.translate train --data" in out
+    assert read_checkpoint(table / "run" / "last.safetensors")["step"] >= 10
 
 
-def test_a_loss_that_is_not_a_number_stops_and_harms_nothing(
-    table: Path, capsys: pytest.CaptureFixture[str]
+# Translating ------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def trained(table: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
+    """A model; what tells a command where it is."""
+    assert cli.main(arguments(table, "--steps", "10")) == 0
+    capsys.readouterr()
+    return ["--run", str(table / "run")]
+
+
+def test_files_and_pipes(
+    table: Path, trained: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert cli.main(arguments(table, "--steps", "2")) == 0
-    before = (table.parent / "model.safetensors").read_bytes()
-    assert cli.main(arguments(table, "--steps", "60", "--learning-rate", "1e30")) == 1
-    assert re.search(
-        r"error: the loss is (nan|inf) at step \d+. Try a lower --learning-rate", capsys.readouterr().err
+    """A line for a line, an empty one for an empty one, the same from a file, a pipe and as arguments."""
+    lines = ["one cat", "", "two dog and three cat", "   ", "四", "one"]
+    (table / "in.txt").write_text("\n".join(lines), encoding="utf-8")
+    assert (
+        cli.main(
+            ["translate", "--input", str(table / "in.txt"), "--output", str(table / "out.txt"), *trained]
+        )
+        == 0
     )
-    assert (table.parent / "model.safetensors").read_bytes() == before
+    found = (table / "out.txt").read_text(encoding="utf-8").splitlines()
+    assert len(found) == len(lines) and not found[1] and not found[3] and all(found[i] for i in (0, 2, 5))
+    raw = io.TextIOWrapper(io.BytesIO("\n".join(lines).encode()), encoding="utf-8")
+    monkeypatch.setattr(sys, "stdin", raw)
+    assert cli.main(["translate", *trained]) == 0
+    assert capsys.readouterr().out.splitlines() == found
+    assert cli.main(["translate", lines[0], lines[2], *trained]) == 0
+    assert capsys.readouterr().out.splitlines() == [found[0], found[2]]
 
 
-def test_bad_sentences(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(arguments(table, "--steps", "2")) == 0
-    model = ["--checkpoint", str(table.parent / "model.safetensors")]
-    assert cli.main([" ", *model]) == 1
+def test_n_best_and_what_is_drawn(trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["translate", "one cat", "--n-best", "3", *trained]) == 0
+    scores = [float(line.split("\t")[0]) for line in capsys.readouterr().out.splitlines() if line]
+    assert len(scores) == 3 and scores == sorted(scores, reverse=True)
+    drawn = []
+    for seed in ("1", "1", "2"):
+        options = ["--sample", "2.0", "--top-k", "40", "--top-p", "0.9", "--seed", seed]
+        assert cli.main(["translate", "one cat and two dog", *options, *trained]) == 0
+        drawn.append(capsys.readouterr().out)
+    assert drawn[0] == drawn[1] != drawn[2]
+    assert cli.main(["translate", "one", "--sample", "1", "--beam", "2", *trained]) == 1
+    assert "choose one" in capsys.readouterr().err
+
+
+def test_the_cache_and_the_batch_change_nothing(table: Path, trained: list[str]) -> None:
+    translator = Translator.load(table / "run")
+    sentences = ["one cat", "two dog and three cat", "four", "and one and two and three and four"]
+    plain = [translator.translate([s], 3, cached=False)[0] for s in sentences]
+    assert [t.text for t in translator.translate(sentences, 3)] == [t.text for t in plain]
+    assert [t.score for t in translator.translate(sentences, 3)] == pytest.approx([t.score for t in plain])
+
+
+def test_attention_of_a_translation(
+    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    found = Translator.load(table / "run").attention("one cat", "uno gatto")
+    assert found.source[-1] == found.target[-1] == "⟨end⟩"
+    assert found.weights.shape == (1, 2, len(found.target), len(found.source))
+    assert found.weights.sum(-1) == pytest.approx(1, abs=1e-5)
+    pytest.importorskip("matplotlib")
+    assert cli.main(["translate", "one cat", "--attention", str(table / "a.png"), *trained]) == 0
+    assert (table / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_evaluate(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["evaluate", "--json", str(table / "report.json"), "--worst", "2", *trained]) == 0
+    told = capsys.readouterr().out
+    assert "words of the source" in told and "chrF2" in told and "lowest chrF" in told
+    report = json.loads((table / "report.json").read_text(encoding="utf-8"))
+    assert report["sentences"] == 20 == len(report["translations"]) and len(report["worst"]) == 2
+    other = ["--data", str(table / "val.en"), str(table / "val.it")]
+    assert cli.main(["evaluate", *other, *trained]) == 0
+    assert "20 sentences" in capsys.readouterr().out
+
+
+# What can be wrong ------------------------------------------------------------------------------------------
+
+
+def test_bad_sentences(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["translate", " ", *trained]) == 1
     assert "the sentence is empty" in capsys.readouterr().err
-    assert cli.main(["one " * 3000, *model]) == 1
-    assert re.search(
-        r"the sentence has \d+ tokens, the model reads at most 1024; split it", capsys.readouterr().err
+    long = Translator.load(table / "run")
+    long.model.config.positions = 20  # translating a thousand tokens takes long
+    (found,) = long.translate(["one " * 3000], beam=1)
+    assert any(
+        re.fullmatch(r"the sentence has 3,000 tokens; only the first 19 are translated", n)
+        for n in found.notes
     )
+    (found,) = long.translate(["猫が好きです ☃ <b>one</b>"], beam=1)
+    assert "the model has never seen" in found.notes[0]
+    (table / "latin1.txt").write_bytes("caffè".encode("latin1"))
+    assert cli.main(["translate", "--input", str(table / "latin1.txt"), *trained]) == 1
+    assert "line 1: not UTF-8" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (None, "there is no checkpoint"),
-        (b"", "model.safetensors"),
-        (b"\x00" * 100, "model.safetensors"),
-        (b"PK\x03\x04 something else", "model.safetensors"),
-    ],
-)
-def test_bad_checkpoints(
-    tmp_path: Path, content: bytes | None, told: str, capsys: pytest.CaptureFixture[str]
-) -> None:
+@pytest.mark.parametrize("content", [None, b"", b"\x00" * 100, b"PK\x03\x04 something else"])
+def test_bad_models(tmp_path: Path, content: bytes | None, capsys: pytest.CaptureFixture[str]) -> None:
     path = tmp_path / "model.safetensors"
     if content is not None:
         path.write_bytes(content)
-    assert cli.main(["a sentence", "--checkpoint", str(path)]) == 1
-    err = capsys.readouterr().err
-    assert err.startswith("error: ") and told in err and "Traceback" not in err
+    for given in (path, tmp_path):
+        assert cli.main(["translate", "a sentence", "--run", str(given)]) == 1
+        err = capsys.readouterr().err
+        assert err.startswith("error: ") and str(given) in err and "Traceback" not in err
+        assert content is not None or "there is no model in" in err
 
 
-def test_a_truncated_and_a_foreign_checkpoint(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert cli.main(arguments(table, "--steps", "2")) == 0
-    path = table.parent / "model.safetensors"
-    data = path.read_bytes()
-    path.write_bytes(data[: len(data) // 2])
-    assert cli.main(["one cat", "--checkpoint", str(path)]) == 1
-    assert "model.safetensors" in capsys.readouterr().err
+def test_a_truncated_and_a_foreign_checkpoint(
+    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = table / "run" / "model.safetensors"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    assert cli.main(["translate", "one cat", *trained]) == 1
+    assert "model.safetensors is damaged" in capsys.readouterr().err
     mg.save({"weight": mg.zeros(2)}, path)
-    assert cli.main(["one cat", "--checkpoint", str(path)]) == 1
-    assert "is not a checkpoint of examples.translate" in capsys.readouterr().err
+    assert cli.main(["translate", "one cat", *trained]) == 1
+    assert "is not a checkpoint of" in capsys.readouterr().err
+    path = table / "run" / "last.safetensors"
+    path.write_bytes(path.read_bytes()[:1000])
+    assert cli.main(arguments(table, "--steps", "10")) == 1
+    assert "last.safetensors is damaged" in capsys.readouterr().err
+    assert len(path.read_bytes()) == 1000
+
+
+def test_a_run_of_other_settings(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    before = (table / "run" / "last.safetensors").read_bytes()
+    assert cli.main(arguments(table, "--steps", "10", "--dropout", "0.5")) == 1
+    err = capsys.readouterr().err
+    assert "dropout (0.3 there, 0.5 now)" in err and "--fresh" in err
+    assert (table / "run" / "last.safetensors").read_bytes() == before
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
-    [("", "no sentence pairs"), ("no tab here\n", "line 1: no tab"), ("a\t\n", "no sentence pairs")],
+    ("source", "target", "told"),
+    [
+        (b"", b"", "no sentence pairs"),
+        (b"a\nb\n", b"a\n", "has 2 lines and"),
+        (b"a\n\n", b"\nb\n", "no sentence pairs"),
+        (b"caff\xe8\n", b"b\n", "line 1: not UTF-8"),
+    ],
 )
-def test_bad_corpora(tmp_path: Path, text: str, told: str, capsys: pytest.CaptureFixture[str]) -> None:
-    (tmp_path / "c.tsv").write_text(text)
-    assert cli.main(arguments(tmp_path / "c.tsv")) == 1
+def test_bad_corpora(
+    tmp_path: Path, source: bytes, target: bytes, told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "a").write_bytes(source)
+    (tmp_path / "b").write_bytes(target)
+    where = ["train", "--run", str(tmp_path / "run"), "--data"]
+    assert cli.main([*where, str(tmp_path / "a"), str(tmp_path / "b")]) == 1
     assert told in capsys.readouterr().err
-    assert cli.main(arguments(tmp_path / "missing.tsv")) == 1
+    assert cli.main([*where, str(tmp_path / "missing")]) == 1
     assert "there is no" in capsys.readouterr().err
 
 
+def test_corpora_that_are_odd_but_can_be_used(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """One word over and over; a line of ten thousand words; a vocabulary larger than the text allows."""
+    pairs = ["hello\tciao"] * 40 + ["word " * 10_000 + "\tparola", "\t"]
+    (tmp_path / "c.tsv").write_text("\n".join(pairs), encoding="utf-8")
+    command = ["train", "--data", str(tmp_path / "c.tsv"), "--run", str(tmp_path / "run"), *SMALL]
+    command[command.index("--vocabulary") + 1] = "5000"
+    assert cli.main([*command, "--steps", "3", "--warm-up", "1"]) == 0
+    told = capsys.readouterr()
+    assert "1 pairs with an empty side left out" in told.err
+    assert "1 pairs longer than 256 tokens left out" in told.err
+    assert "40 sentence pairs" in told.out
+
+
 def test_options(capsys: pytest.CaptureFixture[str], table: Path) -> None:
-    with pytest.raises(SystemExit) as stop:
-        cli.main(["--help"])
-    assert stop.value.code == 0
-    told = capsys.readouterr().out
-    assert all(
-        option in told for option in ("--device", "--seed", "--data", "--resume", "--beam", "I like cats")
-    )
-    with pytest.raises(SystemExit):
-        cli.main(["--steps", "0"])
+    for command in cli.COMMANDS:
+        with pytest.raises(SystemExit) as stop:
+            cli.main([command, "--help"])
+        assert stop.value.code == 0
+    assert "--r-drop" in capsys.readouterr().out
+    for wrong in (
+        [],
+        ["trian"],
+        ["train", "--steps", "x"],
+        ["train", "--preset", "toy", "--config", "x.toml"],
+    ):
+        with pytest.raises(SystemExit) as stop:
+            cli.main(wrong)
+        assert stop.value.code == 2
     assert cli.main(arguments(table, "--device", "gpu")) == 1
     assert "'gpu' is not a device" in capsys.readouterr().err
+    assert cli.main(["train", "--steps", "0"]) == 1
+    assert "steps is 0" in capsys.readouterr().err
+    assert cli.main(["train", "--preset", "multi30k"]) == 1
+    assert "Give --data DIR" in capsys.readouterr().err
+    assert cli.main(["train", "--config", str(table / "none.toml")]) == 1
+    assert "none.toml" in capsys.readouterr().err
 
 
-def test_a_checkpoint_that_cannot_be_written(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    blocked = table.parent / "file"
+def test_a_folder_that_cannot_be_written(table: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    blocked = table / "file"
     blocked.write_text("in the way")
     args = arguments(table, "--steps", "2")
-    args[args.index("--checkpoint") + 1] = str(blocked / "model.safetensors")
+    args[args.index("--run") + 1] = str(blocked / "run")
     assert cli.main(args) == 1
     assert str(blocked) in capsys.readouterr().err
+
+
+def test_fresh_deletes_what_a_run_wrote_and_nothing_else(table: Path, trained: list[str]) -> None:
+    (table / "run" / "notes.txt").write_text("mine")
+    run.remove(table / "run")
+    assert [path.name for path in (table / "run").iterdir()] == ["notes.txt"]
 
 
 @pytest.mark.slow
 def test_the_default_training_translates_sentences_it_never_saw(tmp_path: Path) -> None:
     """The README's first command, whole: 98 of 100 unseen test sentences exactly, and the issue's own."""
-    path = str(tmp_path / "model.safetensors")
-    command = [sys.executable, "-m", "examples.translate", "--checkpoint", path]
-    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "examples.translate"]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    how: dict[str, Any] = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True}
+    ran = subprocess.run([*command, "train"], check=False, **how)
     assert ran.returncode == 0, ran.stderr[-2000:]
     found = re.search(r"test: ([\d,]+) of 1,000 translated exactly", ran.stdout)
     assert found and int(found[1].replace(",", "")) >= 980, ran.stdout
@@ -227,6 +415,5 @@ def test_the_default_training_translates_sentences_it_never_saw(tmp_path: Path) 
             "Ai miei amici piacciono i pomodori perché sono gustosi."
         ),
     }
-    ran = subprocess.run([*command, *wanted], cwd=ROOT, capture_output=True, text=True, check=True)
+    ran = subprocess.run([*command, "translate", *wanted], check=True, **how)
     assert ran.stdout.splitlines() == list(wanted.values())
-    assert math.isfinite(checkpoint.load(Path(path), "cpu")[2]["seconds"])

@@ -1,0 +1,76 @@
+"""Makes docs/serve.png: the page of ``python -m examples.translate serve``, as a browser shows it.
+
+    python docs/serve_picture.py [--run DIR] [--sentence TEXT] [--word N] [--output FILE]
+
+It needs a trained model (python -m examples.translate train), Chromium, playwright and matplotlib.
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import shutil
+import sys
+import threading
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+from examples.translate.serve import Server  # noqa: E402
+from examples.translate.serve.api import Translator as Asked  # noqa: E402
+from examples.translate.translator import Translator  # noqa: E402
+
+SENTENCE = "My friends like tomatoes because they are tasty."
+COLOURS = 160  # as many as the shades of attention need
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = argparse.ArgumentParser(description="Take a picture of the translator's page.")
+    p.add_argument("--run", type=Path, default=ROOT / "runs" / "toy", help="a training's folder, or a model")
+    p.add_argument("--sentence", default=SENTENCE)
+    p.add_argument("--word", type=int, default=4, help="the target word that the pointer is on, from 1")
+    p.add_argument("--output", type=Path, default=ROOT / "docs" / "serve.png")
+    return p
+
+
+def photograph(translator: Asked, sentence: str, word: int) -> bytes:
+    """The page with the sentence's translation, and the pointer on a target word, as a PNG."""
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        raise SystemExit("no Chromium here (on Debian: apt install chromium)")
+    with Server(translator, port=0) as server, sync_playwright() as driver:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        browser = driver.chromium.launch(executable_path=chromium)
+        page = browser.new_page(viewport={"width": 820, "height": 600}, color_scheme="light")
+        page.goto(server.url)
+        page.fill("#text", sentence)
+        page.press("#text", "Enter")
+        page.wait_for_selector("#map tr")
+        page.hover(f"#target .word >> nth={word - 1}")
+        taken = bytes(page.screenshot(full_page=True))
+        browser.close()
+        server.shutdown()
+    return taken
+
+
+def save(picture: bytes, path: Path) -> None:
+    """Write a PNG with few colours: a third of the bytes, and nobody sees it."""
+    from PIL import Image  # comes with matplotlib
+
+    palette = Image.open(io.BytesIO(picture)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    palette.save(path, optimize=True)
+
+
+def main(argv: list[str] | None = None) -> None:
+    """Take the picture, and say where it is."""
+    given = parser().parse_args(argv)
+    save(photograph(Translator.load(given.run), given.sentence, given.word), given.output)
+    print(f"wrote {given.output}")
+
+
+if __name__ == "__main__":
+    main()

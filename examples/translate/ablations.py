@@ -1,0 +1,309 @@
+"""Trains variants of a preset, one after another, and prints a table of what became of them.
+
+    python -m examples.translate.ablations --data DIR --steps 2000 --folder runs/ablations
+
+A variant is a name and the settings that differ from the preset's; options that are not this program's are
+given to each training. Every variant has a run folder of its own; the table is also in the folder above them,
+in ablations.md. The program may be stopped at any moment: started again with the same command, it goes on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+import tomllib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from minigrad.serialization.source import replaced
+from minigrad.training import read_log
+
+from . import cli
+from .run import MODEL
+from .settings import FIELDS, Settings, preset_names
+
+# Name -> settings. Variants that change nothing are passed over: so what a preset has is left out of it, and
+# what it lacks is added to it.
+VARIANTS: dict[str, dict[str, Any]] = {
+    "the preset": {},
+    "dropout 0.1": {"dropout": 0.1},
+    "dropout 0.2": {"dropout": 0.2},
+    "dropout 0.3": {"dropout": 0.3},
+    "no attention dropout": {"attention_dropout": 0.0},
+    "attention dropout 0.1": {"attention_dropout": 0.1},
+    "no activation dropout": {"activation_dropout": 0.0},
+    "activation dropout 0.1": {"activation_dropout": 0.1},
+    "no R-Drop": {"r_drop": 0.0},
+    "R-Drop 1": {"r_drop": 1.0},
+    "R-Drop 5": {"r_drop": 5.0},
+    "no subword dropout": {"subword_dropout": 0.0},
+    "subword dropout 0.1": {"subword_dropout": 0.1},
+    "no word dropout": {"word_dropout": 0.0},
+    "word dropout 0.1": {"word_dropout": 0.1},
+    "no label smoothing": {"label_smoothing": 0.0},
+    "separate vocabularies": {"joint": False},
+    "6,000 subwords": {"vocabulary": 6000},
+    "10,000 subwords": {"vocabulary": 10_000},
+    "unigram subwords": {"subword_model": "unigram"},
+    "all lower-case": {"lowercase": True},
+    "norm after sub-layers": {"norm_first": False},
+    "last weights, no average": {"average": 0, "ema": 0.0},
+}
+SPLITS = ("validation", "test")
+FAILED = "failed"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of a variant.
+
+    Attributes:
+        updates, minutes: how many, and how long; None where its training has not begun.
+        bleu: by split, as far as known. measure: BLEU's signature.
+        state: "" for a finished one; else what is the matter.
+    """
+
+    name: str
+    updates: int | None
+    minutes: float | None
+    bleu: dict[str, float]
+    measure: str
+    state: str = ""
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line; what it does not know are options of train."""
+    p = argparse.ArgumentParser(
+        prog="python -m examples.translate.ablations",
+        description="Train variants of a preset, one after another, and print a table. All other options go "
+        "to each training: --data DIR --source en --target de --steps 2000 --minutes 30 ...",
+        allow_abbrev=False,
+    )
+    p.add_argument("--preset", default="multi30k", choices=preset_names(), help="(default: multi30k)")
+    p.add_argument("--folder", type=Path, default=Path("runs") / "ablations", metavar="DIR",
+                   help="where the runs' folders are (default: runs/ablations)")  # fmt: skip
+    p.add_argument("--variants", type=Path, metavar="FILE", help="a TOML file of variants: a section for "
+                   "each, its name in quotes, with settings as in a preset, no sections")  # fmt: skip
+    p.add_argument("--only", nargs="+", metavar="NAME", help="only these variants")
+    p.add_argument("--table", action="store_true", help="train nothing; print the table of what there is")
+    return p
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run the program; returns the exit status: 1 if a variant failed, 130 after Ctrl-C."""
+    options, others = parser().parse_known_args(argv)
+    given = ["--preset", options.preset, *others]
+    try:
+        variants = chosen(read_variants(options.variants), settings_given(given), options.only)
+        status = 0 if options.table else train_all(variants, given, options.folder)
+        print(write_table(variants, options.folder))
+        return status
+    except (OSError, ValueError, RuntimeError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+
+
+def settings_given(options: list[str]) -> Settings:
+    """What each training starts from.
+
+    Raises:
+        SystemExit: train has no such options. ValueError: those that this program gives by itself.
+    """
+    read = cli.parser().parse_args(["train", *options])
+    if read.run is not None or read.fresh:
+        raise ValueError("each variant has a folder of its own in --folder: leave --run and --fresh out")
+    return cli.settings_of(read)
+
+
+# Variants ---------------------------------------------------------------------------------------------------
+
+
+def read_variants(path: Path | None) -> dict[str, dict[str, Any]]:
+    """The variants of a TOML file, or those of this program.
+
+    Raises:
+        FileNotFoundError, ValueError: no such file, or not variants.
+    """
+    if path is None:
+        return VARIANTS
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ValueError(f"{path} is not TOML: {error}") from None
+    for name, settings in found.items():
+        if not isinstance(settings, dict):
+            raise ValueError(f'{path}: {name} is not a section; a variant is ["name"], and settings below it')
+    return found
+
+
+def chosen(
+    variants: dict[str, dict[str, Any]], start: Settings, only: Sequence[str] | None = None
+) -> dict[str, dict[str, Any]]:
+    """The variants wanted, without those that change nothing (but with those that name no setting).
+
+    Raises:
+        ValueError: an unknown variant or setting, a value that makes no sense, or two with one folder.
+    """
+    if only:
+        if unknown := [name for name in only if name not in variants]:
+            raise ValueError(
+                f"there is no variant {unknown[0]!r}; there are: {', '.join(map(repr, variants))}"
+            )
+        variants = {name: variants[name] for name in only}
+    found: dict[str, dict[str, Any]] = {}
+    folders: dict[str, str] = {}
+    for name, settings in variants.items():
+        for setting in settings:
+            if setting not in FIELDS:
+                raise ValueError(f"variant {name!r}: there is no setting {setting!r}")
+        if settings and start.changed(settings) == start:
+            continue
+        if slug(name) in folders:
+            raise ValueError(f"{name!r} and {folders[slug(name)]!r} would have the same folder: {slug(name)}")
+        folders[slug(name)] = name
+        found[name] = settings
+    return found
+
+
+def slug(name: str) -> str:
+    """A variant's name as the name of a folder."""
+    return re.sub(r"[^\w.]+", "-", name.lower()).strip("-.") or "variant"
+
+
+def as_options(settings: dict[str, Any]) -> list[str]:
+    """Settings as options of train."""
+    found = []
+    for name, value in settings.items():
+        option = name.replace("_", "-")
+        if isinstance(value, bool):
+            found.append(f"--{option}" if value else f"--no-{option}")
+        else:
+            found += [f"--{option}", *map(str, value if isinstance(value, (list, tuple)) else [value])]
+    return found
+
+
+# Training ---------------------------------------------------------------------------------------------------
+
+
+def train_all(variants: dict[str, dict[str, Any]], given: list[str], folder: Path) -> int:
+    """Train and measure what has not been; the exit status. A variant that fails does not stop the others."""
+    status = 0
+    for number, (name, settings) in enumerate(variants.items(), 1):
+        where = folder / slug(name)
+        if finished(where):
+            continue
+        print(f"\n== {number} of {len(variants)}: {name}", flush=True)
+        code = train_one(where, [*given, *as_options(settings)])
+        if code in (130, -2):  # Ctrl-C
+            return 130
+        if code:
+            print(f"{name} failed (exit status {code})", file=sys.stderr)
+            (where / FAILED).touch()
+            status = 1
+        write_table(variants, folder)
+    return status
+
+
+def train_one(where: Path, options: list[str]) -> int:
+    """Train one variant, go on with it, or measure it: whatever is to be done; the exit status.
+
+    Raises:
+        ValueError: its folder holds a training with other options.
+    """
+    where.mkdir(parents=True, exist_ok=True)
+    (where / FAILED).unlink(missing_ok=True)
+    told, command = where / "options.txt", shlex.join(options)
+    before = told.read_text(encoding="utf-8") if told.exists() else command
+    if before != command:
+        raise ValueError(
+            f"{where} holds a training with other options: {before}. Delete it, or choose another --folder"
+        )
+    _write(told, command)
+    over = (where / MODEL).exists()  # it is written when the training is over
+    if not over and (code := call(["train", *options, "--run", str(where)])):
+        return code
+    for split in SPLITS:
+        if not (where / f"{split}.json").exists():
+            part = where / f"{split}.json.part"
+            if code := call(["evaluate", "--run", str(where), "--split", split, "--json", str(part)]):
+                return code
+            part.replace(where / f"{split}.json")
+    return 0
+
+
+def call(arguments: list[str]) -> int:
+    """Run examples.translate, and wait for it also after Ctrl-C: it hears of that itself, and saves."""
+    paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
+    command = [sys.executable, "-m", "examples.translate", *arguments]
+    with subprocess.Popen(command, env=environment) as process:
+        while True:
+            try:
+                return process.wait()
+            except KeyboardInterrupt:
+                continue
+
+
+def finished(where: Path) -> bool:
+    """Whether a variant has been trained and measured."""
+    return all((where / f"{split}.json").exists() for split in SPLITS)
+
+
+# The table --------------------------------------------------------------------------------------------------
+
+
+def result(name: str, where: Path) -> Result:
+    """What a variant's folder tells."""
+    log = read_log(where) if (where / "log.jsonl").exists() else []
+    bleu, measure = {}, ""
+    for split in SPLITS:
+        if (where / f"{split}.json").exists():
+            told = json.loads((where / f"{split}.json").read_text(encoding="utf-8"))
+            score = told["moses"] or told["bleu"]
+            # The interval's part of the signature is of no matter here
+            bleu[split], measure = score["value"], re.sub(r"\|bs:\d+\|seed:\d+", "", score["signature"])
+    state = ""
+    if not finished(where):
+        state = FAILED if (where / FAILED).exists() else "not finished" if log else "not begun"
+    last = log[-1] if log else {}
+    minutes = last["seconds"] / 60 if log else None
+    return Result(name, last.get("step"), minutes, bleu, measure, state)
+
+
+def table(results: Sequence[Result]) -> str:
+    """The results in Markdown; below, how BLEU was measured."""
+    lines = ["| variant | updates | minutes | validation BLEU | test BLEU |", "|---|---:|---:|---:|---:|"]
+    for r in results:
+        cells = [
+            r.name.replace("|", r"\|") + (f" ({r.state})" if r.state else ""),
+            "" if r.updates is None else f"{r.updates:,}",
+            "" if r.minutes is None else f"{r.minutes:.1f}",
+            *(f"{r.bleu[split]:.2f}" if split in r.bleu else "" for split in SPLITS),
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    measures = dict.fromkeys(r.measure for r in results if r.measure)
+    return "\n".join([*lines, *(f"\nBLEU: `{measure}`" for measure in measures)])
+
+
+def write_table(variants: dict[str, dict[str, Any]], folder: Path) -> str:
+    """The table of all variants as they are now, which is also written to the folder."""
+    text = table([result(name, folder / slug(name)) for name in variants])
+    folder.mkdir(parents=True, exist_ok=True)
+    _write(folder / "ablations.md", text + "\n")
+    return text
+
+
+def _write(path: Path, text: str) -> None:
+    with replaced(path) as temporary:
+        Path(temporary).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,4 @@
+"""A page on localhost: a sentence, its translation, the beam, and the attention over the source words."""
+
+from .server import Server as Server
+from .server import serve as serve

@@ -1,0 +1,227 @@
+"""HTTP: which requests are answered, and that no other site can make them.
+
+A foreign page in the same browser may send requests to localhost. Three things keep it out: the Host header
+must name this machine (a foreign name that was made to point to 127.0.0.1 does not: DNS rebinding), the
+Origin of a POST must be the page itself, and its body must be declared as JSON, which no foreign form can do.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import re
+import socket
+import sys
+import traceback
+from collections.abc import Callable
+from contextlib import suppress
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from . import api
+from .api import Refused
+
+if TYPE_CHECKING:
+    from .server import Server
+
+LONGEST_BODY = 64 * 1024  # bytes
+PATIENCE = 120.0  # seconds that a request waits for those before it
+HEADERS = {
+    "Content-Security-Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; "
+    "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; "
+    "require-trusted-types-for 'script'; trusted-types 'none'",
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_HOST = re.compile(r"(\[[0-9a-f:.]+\]|[^][:@/\s]+)(?::\d+)?")
+
+
+class Content(NamedTuple):
+    """The body of an answer, and its type."""
+
+    body: bytes
+    type: str
+
+
+def _file(name: str, kind: str) -> Content:
+    return Content((Path(__file__).parent / "page" / name).read_bytes(), f"{kind}; charset=utf-8")
+
+
+FILES = {
+    "/": _file("page.html", "text/html"),
+    "/page.css": _file("page.css", "text/css"),
+    "/page.js": _file("page.js", "text/javascript"),
+    "/attention.js": _file("attention.js", "text/javascript"),
+    "/text.js": _file("text.js", "text/javascript"),
+    "/icon.svg": _file("icon.svg", "image/svg+xml"),
+}
+CALLS: dict[str, Callable[[api.Translator, dict[str, Any]], dict[str, Any]]] = {
+    "/translate": api.translate,
+    "/attention": api.attention,
+}
+ABOUT = "/about"
+
+
+class Handler(BaseHTTPRequestHandler):
+    """One request. Every answer but the page's files is JSON; an error is ``{"error": message}``."""
+
+    server: Server
+    server_version, sys_version = "minigrad", ""
+    timeout = 30  # seconds that a slow or silent client may take
+
+    def do_GET(self) -> None:
+        """The page's files, and what model it is."""
+        self._answer(self._get)
+
+    do_HEAD = do_GET
+
+    def do_POST(self) -> None:
+        """The calls of ``api``."""
+        self._answer(self._post)
+
+    def _refuse(self) -> None:
+        self._answer(self._no_such_method)
+
+    do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _refuse
+
+    # What is asked ----------------------------------------------------------------------------------------
+
+    def _get(self) -> Content:
+        self._check_host()
+        path = self._path()
+        if path == ABOUT:
+            return _json(api.about(self.server.translator))
+        if path in FILES:
+            return FILES[path]
+        return self._no_such_method()
+
+    def _post(self) -> Content:
+        body = self._body()  # first: a connection that is closed with unread bytes may lose the answer
+        self._check_host()
+        if self._path() not in CALLS:
+            return self._no_such_method()
+        self._check_origin()
+        request = _parse(body)
+        if not self.server.lock.acquire(timeout=PATIENCE):
+            raise Refused(503, "The model is busy with other texts. Try again in a while.")
+        try:
+            return _json(CALLS[self._path()](self.server.translator, request))
+        finally:
+            self.server.lock.release()
+
+    def _no_such_method(self) -> Content:
+        """Always raises: the path is unknown (404), or does not know the method (405)."""
+        self._check_host()
+        if allowed := self._allowed():
+            raise Refused(405, f"{self.command} is not for this address; {allowed} is.")
+        raise Refused(404, "There is nothing at this address.")
+
+    def _allowed(self) -> str:
+        path = self._path()
+        if path in CALLS:
+            return "POST"
+        return "GET, HEAD" if path in FILES or path == ABOUT else ""
+
+    def _path(self) -> str:
+        return self.path.split("?", 1)[0].split("#", 1)[0]
+
+    def _body(self) -> bytes:
+        try:
+            length = int(self.headers.get("Content-Length", ""))
+        except ValueError:
+            raise Refused(411, "The request must tell its length (Content-Length).") from None
+        if length < 0:
+            raise Refused(400, "A length cannot be negative.")
+        body = self.rfile.read(min(length, 16 * LONGEST_BODY))
+        if length > LONGEST_BODY:
+            raise Refused(413, f"The request has {length:,} bytes; at most {LONGEST_BODY:,} are read.")
+        if len(body) < length:
+            raise Refused(400, "The request is shorter than it says.")
+        return body
+
+    # Who asks ---------------------------------------------------------------------------------------------
+
+    def _check_host(self) -> None:
+        """An address in digits or a name of this machine: nobody can make those point elsewhere."""
+        name = _host_name(self.headers.get("Host", ""))
+        known = {"localhost", self.server.host.lower(), socket.gethostname().lower()}
+        if not name or (name not in known and not _is_address(name)):
+            raise Refused(403, "This server answers only under the address that it printed when it started.")
+
+    def _check_origin(self) -> None:
+        origin, site = self.headers.get("Origin"), self.headers.get("Sec-Fetch-Site")
+        foreign = origin is not None and origin != f"http://{self.headers.get('Host')}"
+        if foreign or site not in (None, "same-origin", "none"):
+            raise Refused(403, "Another site's page may not ask this server.")
+        if self.headers.get_content_type() != "application/json":
+            raise Refused(415, "The request must be JSON (Content-Type: application/json).")
+
+    # Answers ----------------------------------------------------------------------------------------------
+
+    def _answer(self, find: Callable[[], Content]) -> None:
+        try:
+            self._send(200, find())
+        except Refused as refused:
+            self._send(refused.status, _json({"error": refused.message}))
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True  # nobody is there to be answered
+        except Exception:
+            traceback.print_exc(file=sys.stderr)
+            message = "The translation failed inside the program; its terminal shows where."
+            self._send(500, _json({"error": message}))
+
+    def _send(self, status: int, content: Content) -> None:
+        with suppress(ConnectionError, TimeoutError):
+            self.send_response(status)
+            for name, value in HEADERS.items():
+                self.send_header(name, value)
+            if status == 405:
+                self.send_header("Allow", self._allowed())
+            self.send_header("Content-Type", content.type)
+            self.send_header("Content-Length", str(len(content.body)))
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(content.body)
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """What the base class finds wrong (a malformed request, an unknown method), told as all else is."""
+        self.close_connection = True
+        status = 400 if code == HTTPStatus.NOT_IMPLEMENTED else code
+        self._send(status, _json({"error": message or HTTPStatus(code).phrase}))
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Requests are not listed on the terminal."""
+
+
+def _json(value: dict[str, Any]) -> Content:
+    text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return Content(text.encode(errors="replace"), "application/json; charset=utf-8")
+
+
+def _parse(body: bytes) -> dict[str, Any]:
+    try:
+        request = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Refused(400, "The request is not valid JSON.") from None
+    if not isinstance(request, dict):
+        raise Refused(400, "The request must be a JSON object.")
+    return request
+
+
+def _host_name(header: str) -> str:
+    """The name or address in a Host header, without its port; empty if there is none."""
+    found = _HOST.fullmatch(header.strip().lower())
+    return found[1].strip("[]") if found else ""
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ipaddress.ip_address(name)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,196 @@
+// One sentence, its translation, and the attention between them: in the lines of text, and as a table.
+
+import { byWord, choose, percent } from "./text.js";
+
+const STRONG = 0.7; // from this weight on, text on the shade is easier to read in its second colour
+const SHOWN = 0.05; // weights below are shaded but not written out in the table
+const LEAST = 0.005; // nor are those below, which would be 0 per cent, in the line of text
+
+/** What stands in the place of an empty text. */
+export const NOTHING = "(nothing)";
+
+/** An element with a class and a text; HTML in the text is text. */
+export function element(name, className = "", text = "") {
+  const made = document.createElement(name);
+  if (className) made.className = className;
+  made.textContent = text;
+  return made;
+}
+
+function shade(node, weight) {
+  node.style.setProperty("--weight", weight.toFixed(4));
+  node.classList.toggle("strong", weight >= STRONG);
+}
+
+/**
+ * Draws into {source, target, map, told}. A target word is looked at while the pointer is on it or on its row,
+ * and stays so once it has the focus, is clicked or is tapped, until Escape or a second click.
+ */
+export class AttentionView {
+  constructor(parts) {
+    this.parts = parts;
+    this.selected = this.hovered = null;
+    this.layer = this.head = null;
+    this.pieces = false;
+    parts.target.addEventListener("keydown", (event) => this.#key(event));
+    for (const box of [parts.target, parts.map]) {
+      box.addEventListener("pointerover", (event) => {
+        if (event.pointerType === "mouse") this.#hover(wordOf(event.target));
+      });
+      box.addEventListener("pointerleave", () => this.#hover(null));
+      box.addEventListener("pointerdown", (event) => { this.before = [this.selected, wordOf(event.target)]; });
+      box.addEventListener("click", (event) => {
+        const word = wordOf(event.target);
+        if (word !== null) this.select(this.before?.[0] === word ? null : word);
+      });
+    }
+    parts.target.addEventListener("focusin", (event) => this.select(wordOf(event.target)));
+  }
+
+  /** The texts alone, as long as their attention is not known. */
+  showText(source, target) {
+    this.data = null;
+    this.selected = this.hovered = null;
+    this.parts.source.textContent = source;
+    this.parts.target.textContent = target;
+    this.parts.map.replaceChildren();
+    this.parts.told.textContent = "";
+  }
+
+  /** Both texts and their attention: what /attention answered. */
+  show(data) {
+    this.data = data;
+    this.selected = this.hovered = null;
+    this.draw();
+  }
+
+  /** Once more, with the layer, the head (null: their mean) and the kind of unit that are set. */
+  draw() {
+    if (!this.data) return;
+    const { source, target, weights } = this.data;
+    const kind = this.pieces ? "tokens" : "words";
+    this.words = { source: source[kind], target: target[kind] };
+    this.matrix = byWord(choose(weights, this.layer, this.head), target[kind], source[kind]);
+    if (this.selected >= this.words.target.length) this.selected = null;
+    this.#lines();
+    this.#table();
+    this.#mark();
+  }
+
+  /** Look at a target word by its number; null: at none. */
+  select(word) {
+    this.selected = word;
+    this.#mark();
+  }
+
+  #hover(word) {
+    if (word === this.hovered) return;
+    this.hovered = word;
+    this.#mark();
+  }
+
+  #key(event) {
+    const words = [...this.parts.target.querySelectorAll("[data-word]")];
+    const at = words.indexOf(document.activeElement);
+    const to = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: words.length - 1 }[event.key];
+    const own = wordOf(event.target);
+    if (event.key === "Escape") this.select(null);
+    else if (event.key === "Enter" || event.key === " ") this.select(own === this.selected ? null : own);
+    else if (words[to]) words[to].focus();
+    else if (to === undefined) return;
+    event.preventDefault();
+  }
+
+  #lines() {
+    const { source, target } = this.parts;
+    const focused = target.contains(document.activeElement);
+    target.replaceChildren(...line(this.words.target, (text, word) => {
+      const node = element("span", "word", text);
+      node.dataset.word = word;
+      node.tabIndex = -1;
+      node.setAttribute("role", "button");
+      return node;
+    }));
+    source.replaceChildren(...line(this.words.source, (text, word) => {
+      const node = element("span", "word");
+      node.dataset.word = word;
+      node.append(element("span", "spelling", text), element("span", "number"));
+      return node;
+    }));
+    if (focused) target.querySelector(`[data-word="${this.selected ?? 0}"]`)?.focus();
+  }
+
+  #table() {
+    const head = element("tr");
+    head.append(element("td"));
+    for (const word of this.words.source) {
+      const cell = element("th");
+      cell.scope = "col";
+      cell.append(element("span", "", word.text));
+      head.append(cell);
+    }
+    head.lastChild.classList.add("end");
+    const rows = this.matrix.map((weights, t) => {
+      const row = element("tr");
+      row.dataset.word = t;
+      const name = element("th", "", this.words.target[t].text);
+      name.scope = "row";
+      row.append(name);
+      for (const weight of weights) {
+        const cell = element("td", "weight", weight >= SHOWN ? percent(weight) : "");
+        shade(cell, weight);
+        row.append(cell);
+      }
+      return row;
+    });
+    rows.at(-1).firstChild.classList.add("end");
+    const [top, body] = [element("thead"), element("tbody")];
+    top.append(head);
+    body.append(...rows);
+    this.parts.map.replaceChildren(top, body);
+  }
+
+  /** Shade the source by what the word that is looked at took from it. */
+  #mark() {
+    if (!this.data) return;
+    const word = this.hovered ?? this.selected;
+    const weights = word === null ? null : this.matrix[word];
+    const { source, target, map, told } = this.parts;
+    for (const node of source.querySelectorAll("[data-word]")) {
+      const weight = weights ? weights[node.dataset.word] : 0;
+      shade(node.firstChild, weight);
+      node.lastChild.textContent = weights && weight >= LEAST ? percent(weight) : "";
+    }
+    for (const box of [target, map]) {
+      for (const node of box.querySelectorAll("[data-word]")) {
+        node.classList.toggle("active", Number(node.dataset.word) === word);
+      }
+    }
+    for (const node of target.querySelectorAll("[data-word]")) {
+      const own = Number(node.dataset.word);
+      node.tabIndex = own === (this.selected ?? 0) ? 0 : -1;
+      node.setAttribute("aria-pressed", String(own === this.selected));
+    }
+    told.textContent = weights ? this.#sentence(word, weights)
+      : "Point at a word of the translation, or tap it, or walk through them with the arrow keys.";
+  }
+
+  #sentence(word, weights) {
+    const most = [...weights.entries()].sort((a, b) => b[1] - a[1]).slice(0, 3);
+    const list = most.filter(([, weight]) => weight >= SHOWN)
+      .map(([s, weight]) => `“${this.words.source[s].text}” ${percent(weight)} %`);
+    return `For “${this.words.target[word].text}” the model looked at ${list.join(", ") || "all words alike"}.`;
+  }
+}
+
+/** The words with what stands between them; the last is the end of the sentence. */
+function line(words, make) {
+  const nodes = words.flatMap((word, i) => [document.createTextNode(word.before), make(word.text, i)]);
+  nodes.at(-1).classList.add("end");
+  return words.length > 1 ? nodes : [document.createTextNode(NOTHING), ...nodes];
+}
+
+function wordOf(node) {
+  const marked = node.closest("[data-word]");
+  return marked ? Number(marked.dataset.word) : null;
+}

@@ -1,0 +1,98 @@
+"""The server of the page: Python's own, one thread a request, one translation at a time."""
+
+from __future__ import annotations
+
+import errno
+import ipaddress
+import os
+import socket
+import socketserver
+import sys
+import threading
+import webbrowser
+from http.server import ThreadingHTTPServer
+
+from .api import Translator
+from .handler import Handler
+
+
+class Server(ThreadingHTTPServer):
+    """Listens from the moment it is made; ``serve_forever`` answers.
+
+    Args:
+        translator: what translates; it is asked by one thread at a time.
+        port: 0 takes a free one.
+        host: this machine's name or address; other machines cannot reach 127.0.0.1.
+
+    Raises:
+        OSError: the port is taken or may not be used, or the host is unknown. ValueError: no such port.
+    """
+
+    daemon_threads = True  # the program ends at once, whatever is being translated
+    allow_reuse_address = os.name != "nt"  # there it would let two programs share a port
+    allow_reuse_port = False
+
+    def __init__(self, translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> None:
+        if not 0 <= port <= 65535:
+            raise ValueError(f"there is no port {port}: choose one from 0 (any free one) to 65535")
+        self.translator, self.host = translator, host
+        self.lock = threading.Lock()
+        self.address_family = socket.AF_INET6 if ":" in host else socket.AF_INET
+        try:
+            super().__init__((host, port), Handler)
+        except OSError as error:
+            raise OSError(_reason(error, port, host)) from error
+
+    def server_bind(self) -> None:
+        """Without HTTPServer's search for the machine's full name, which can wait for the network."""
+        socketserver.TCPServer.server_bind(self)
+        self.server_name, self.server_port = self.host, self.server_address[1]
+
+    @property
+    def url(self) -> str:
+        """Where the page is."""
+        anywhere = self.host in ("", "0.0.0.0", "::")
+        name = "localhost" if anywhere else f"[{self.host}]" if ":" in self.host else self.host
+        return f"http://{name}:{self.server_port}/"
+
+
+def _reason(error: OSError, port: int, host: str) -> str:
+    if error.errno == errno.EADDRINUSE:
+        other = port + 1 if port < 65535 else 8000
+        return (
+            f"port {port} of {host} is taken by another program: choose another with --port {other}, "
+            "or any free one with --port 0"
+        )
+    if error.errno == errno.EACCES:
+        return f"port {port} may not be used by this account: choose one above 1023 with --port"
+    return f"cannot listen on {host}, port {port}: {error.strerror or error}"
+
+
+def serve(
+    translator: Translator, port: int = 8000, host: str = "127.0.0.1", open_browser: bool = False
+) -> int:
+    """Serve the page until Ctrl-C, and print its address. Arguments and errors are ``Server``'s.
+
+    Args:
+        open_browser: show the page in the person's browser.
+
+    Returns the exit status, 0.
+    """
+    with Server(translator, port, host) as server:
+        print(f"The translator is at {server.url} (Ctrl-C ends it)", flush=True)
+        if not _only_here(host):
+            print("note: others on the network can reach it, too", file=sys.stderr)
+        if open_browser:
+            webbrowser.open(server.url)
+        try:
+            server.serve_forever()
+        except KeyboardInterrupt:
+            print("\nended")
+    return 0
+
+
+def _only_here(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"

@@ -1,0 +1,95 @@
+"""Where tokens stand in their text, and which of them make up a word: a model sees tokens, a person words."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+from typing import NamedTuple
+
+# Letters and digits, with apostrophes, hyphens, points and commas between them; or one mark on its own.
+_WORD = re.compile(r"\w+(?:[-'’.,]\w+)*|[^\w\s]")
+
+Span = tuple[int, int]  # from, to: places in the text
+
+
+class Unit(NamedTuple):
+    """A piece of the text: what stands between it and the one before, itself, and its tokens' numbers."""
+
+    before: str
+    text: str
+    tokens: list[int]
+
+
+def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
+    """A text token by token, and word by word.
+
+    Args:
+        tokens: the text's, and one more, the end of the sentence, which is a unit of its own. Spaces at a
+            token's ends and "▁" do not matter, nor does case. A token that the text does not hold is an
+            unknown one: it stands for what lies between its neighbours.
+    """
+    spans = _spans(tokens[:-1], text)
+    groups: list[list[int]] = []
+    starts, last = [word.start() for word in _WORD.finditer(text)], -1
+    for i, (start, end) in enumerate(spans):
+        word = bisect_right(starts, start) - 1
+        begun = groups and (word == last or start == end or _empty(spans, groups[-1]))
+        if begun:
+            groups[-1].append(i)
+        else:
+            groups.append([i])
+        last = word
+    ending = Unit(" ", "end", [len(tokens) - 1])
+    pieces = _cut(text, spans, [[i] for i in range(len(spans))], tokens)
+    return [*pieces, ending], [*_cut(text, spans, groups, tokens), ending]
+
+
+def _empty(spans: list[Span], group: list[int]) -> bool:
+    return all(spans[i][0] == spans[i][1] for i in group)
+
+
+def _cut(text: str, spans: list[Span], groups: list[list[int]], tokens: Sequence[str]) -> list[Unit]:
+    found, place = [], 0
+    for group in groups:
+        start, end = spans[group[0]][0], spans[group[-1]][1]
+        found.append(Unit(text[place:start], text[start:end] or tokens[group[0]], group))
+        place = end
+    return found
+
+
+def _spans(tokens: Sequence[str], text: str) -> list[Span]:
+    lower = text.lower() if len(text.lower()) == len(text) else text
+    spans: list[Span] = []
+    place = unknown = 0
+    for token in tokens:
+        piece = token.replace("▁", " ").strip().lower()
+        start = _find(piece, lower, place, skip=unknown > 0)
+        if start is None:
+            unknown += 1
+            continue
+        spans += _share(text, place, start, unknown)
+        place, unknown = start + len(piece), 0
+        spans.append((start, place))
+    return spans + _share(text, place, len(text), unknown)
+
+
+def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
+    """The piece's next place, after spaces alone, or after anything (then rather where a word begins)."""
+    if not piece:
+        return None
+    if skip and (word := re.compile(rf"(?<!\w){re.escape(piece)}").search(text, place)):
+        return word.start()
+    start = text.find(piece, place)
+    return start if start >= 0 and (skip or not text[place:start].strip()) else None
+
+
+def _share(text: str, start: int, end: int, count: int) -> list[Span]:
+    """What unknown tokens stand for: a word each of those between their neighbours, the last one the rest."""
+    if not count:
+        return []
+    parts = [(start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end])]
+    if len(parts) > count:
+        parts[count - 1 :] = [(parts[count - 1][0], parts[-1][1])]
+    last = parts[-1][1] if parts else start
+    return parts + [(last, last)] * (count - len(parts))

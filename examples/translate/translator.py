@@ -1,0 +1,175 @@
+"""A trained model with its tokenizers: sentences in, translations out, and what was looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+import minigrad as mg
+from minigrad.text import TokenizerPair
+from minigrad.text.generate import Hypothesis as Found
+from minigrad.text.generate import beam_search, greedy, power, sample
+from minigrad.text.tokenizer import BOS, EOS, UNKNOWN
+from models.transformer import Transformer, pad
+
+from . import run
+from .settings import Settings
+
+BATCH = 100  # sentences that are translated together
+
+
+class Hypothesis(NamedTuple):
+    """One possible translation, and its score (higher is better)."""
+
+    text: str
+    score: float
+
+
+@dataclass(frozen=True)
+class Translation:
+    """What became of a sentence.
+
+    Attributes:
+        source: the sentence as the tokenizer took it. text: its translation, "" for an empty sentence.
+        score: the translation's. beam: the best found, best first. notes: what a person should know.
+    """
+
+    source: str
+    text: str
+    score: float
+    beam: list[Hypothesis] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+
+
+class Attention(NamedTuple):
+    """What each target token took from each source token.
+
+    Attributes:
+        source, target: the tokens' texts, with "⟨end⟩" at the end.
+        weights: cross-attention (layers, heads, T, S) at the position that wrote the token; rows sum to 1.
+    """
+
+    source: list[str]
+    target: list[str]
+    weights: np.ndarray[Any, np.dtype[np.float32]]
+
+
+class Translator:
+    """A model and its tokenizers.
+
+    Args:
+        model: the transformer. tokenizers: of its source and target. settings: how it was trained, and how it
+            searches unless told otherwise.
+    """
+
+    def __init__(self, model: Transformer, tokenizers: TokenizerPair, settings: Settings) -> None:
+        self.model, self.tokenizers, self.settings = model, tokenizers, settings
+
+    @classmethod
+    def load(cls, path: Path | str, device: str = "cpu") -> Translator:
+        """The model of a run's folder, or of a file.
+
+        Raises:
+            FileNotFoundError: there is none. ValueError, RuntimeError: the file is damaged, or not a model of
+                this program.
+        """
+        return cls(*run.load(Path(path), device))
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """What it translates from and to."""
+        return self.settings.data.source, self.settings.data.target
+
+    @mg.no_grad()
+    def translate(
+        self, sentences: Sequence[str], beam: int | None = None, length_penalty: float | None = None,
+        coverage_penalty: float | None = None, sample: float | None = None, top_k: int | None = None,
+        top_p: float | None = None, cached: bool = True, batch: int = BATCH,
+        progress: Callable[[int], Any] | None = None,
+    ) -> list[Translation]:  # fmt: skip
+        """Translate sentences, those of about equal length together; results in the order given.
+
+        Args:
+            sentences: text; an empty one has an empty translation.
+            beam, length_penalty, coverage_penalty: of the beam search; None takes the settings'.
+            sample: a temperature: translations are drawn at random, from the top_k likeliest tokens, or from
+                those that together have probability top_p.
+            cached: keep keys and values; without, everything is computed again at each step.
+            batch: how many sentences are translated together.
+            progress: called with a number of sentences when so many more are done.
+        """
+        chosen = self.settings.decoding
+        width = chosen.beam if beam is None else beam
+        penalties = (
+            chosen.length_penalty if length_penalty is None else length_penalty,
+            chosen.coverage_penalty if coverage_penalty is None else coverage_penalty,
+        )
+        prepared = [self._prepared(sentence) for sentence in sentences]
+        full = [i for i, (_, ids, _) in enumerate(prepared) if len(ids) > 1]
+        order = sorted(full, key=lambda i: len(prepared[i][1]))
+        results = [Translation(text, "", 0.0, [], notes) for text, _, notes in prepared]
+        was_training = self.model.training
+        self.model.eval()
+        for start in range(0, len(order), batch):
+            rows = order[start : start + batch]
+            found = self._search(
+                [prepared[i][1] for i in rows], width, penalties, (sample, top_k, top_p), cached
+            )
+            for i, hypotheses in zip(rows, found, strict=True):
+                results[i] = self._told(prepared[i], hypotheses)
+            if progress is not None:
+                progress(len(rows))
+        self.model.train(was_training)
+        return results
+
+    def _prepared(self, sentence: str) -> tuple[str, list[int], list[str]]:
+        """The text as the tokenizer wants it, its ids with EOS, and notes."""
+        tokenizer, most, notes = self.tokenizers.source, self.model.config.positions - 1, []
+        text = tokenizer.prepare(" ".join(sentence.split()))
+        ids = tokenizer.encode(text)
+        if UNKNOWN in ids:
+            unknown = ", ".join(dict.fromkeys(tokenizer.unknown(text)))
+            notes.append(f"the model has never seen: {unknown[:200]}")
+        if len(ids) > most:
+            notes.append(f"the sentence has {len(ids):,} tokens; only the first {most:,} are translated")
+        return text, [*ids[:most], EOS], notes
+
+    def _search(
+        self, sources: list[list[int]], width: int, penalties: tuple[float, float],
+        drawn: tuple[float | None, int | None, float | None], cached: bool,
+    ) -> list[list[Found]]:  # fmt: skip
+        """The best hypotheses of each sentence."""
+        decoder = self.model.begin(pad(sources, self.model.embedding.weight.device), cached)
+        limits = [min(2 * len(ids) + 10, self.model.config.positions - 1) for ids in sources]
+        temperature, top_k, top_p = drawn
+        if temperature is not None:
+            return [[h] for h in sample(decoder, limits, temperature, top_k, top_p)]
+        if width == 1:
+            return [[h] for h in greedy(decoder, limits)]
+        return beam_search(decoder, width, limits, power(penalties[0]), penalties[1])
+
+    def _told(self, prepared: tuple[str, list[int], list[str]], found: list[Found]) -> Translation:
+        text, _, notes = prepared
+        beam = [Hypothesis(self.tokenizers.target.decode(h.tokens), h.score) for h in found]
+        return Translation(text, beam[0].text, beam[0].score, beam, notes)
+
+    @mg.no_grad()
+    def attention(self, source: str, target: str) -> Attention:
+        """What each token of a translation looks at, if the model writes it after this source."""
+        _, ids, _ = self._prepared(source)
+        most = self.model.config.positions - 1
+        written = [*self.tokenizers.target.encode(target)[: most - 1], EOS]
+        was_training = self.model.training
+        self.model.eval()
+        device = self.model.embedding.weight.device
+        weights = self.model.attention(pad([ids], device), pad([[BOS, *written[:-1]]], device))
+        self.model.train(was_training)
+        names = [
+            ["⟨end⟩" if i == EOS else tokenizer.token(i).strip() or "␣" for i in tokens]
+            for tokenizer, tokens in ((self.tokenizers.source, ids), (self.tokenizers.target, written))
+        ]
+        return Attention(names[0], names[1], weights[:, :, 0].cpu().numpy())

@@ -1,0 +1,48 @@
+"""A look at the model now and then while it is trained: on the validation set."""
+
+from __future__ import annotations
+
+from minigrad.text import Pairs
+from minigrad.text.scores import bleu
+from models.transformer import Transformer, pad
+
+from .translator import BATCH, Translator
+
+MOST_VALIDATED = 2000  # pairs that are translated at each evaluation
+
+
+class Evaluation:
+    """How good the model is: BLEU of greedy translations of the validation set, and the loss a token.
+
+    Args:
+        translator: with the tokenizers and settings. pairs: of the validation set.
+    """
+
+    def __init__(self, translator: Translator, pairs: Pairs) -> None:
+        self.translator = translator
+        self.source = list(pairs.source[:MOST_VALIDATED])
+        self.target = list(pairs.target[:MOST_VALIDATED])
+        sides = translator.tokenizers
+        most = translator.model.config.positions
+        encoded = [sides.encode(a, b) for a, b in zip(self.source, self.target, strict=True)]
+        self.encoded = sorted((e for e in encoded if max(map(len, e)) <= most), key=lambda e: len(e[1]))
+
+    def __call__(self, model: Transformer) -> dict[str, float]:
+        """Metrics by name: "bleu" from 0 to 100, "loss" in nats a token."""
+        now = Translator(model, self.translator.tokenizers, self.translator.settings)
+        found = now.translate(self.source, beam=1)
+        tokenize = "none" if "tok" in self.translator.languages[1].split(".") else "13a"
+        score = bleu([t.text for t in found], self.target, tokenize).value
+        return {"bleu": score, "loss": self.loss(model)}
+
+    def loss(self, model: Transformer) -> float:
+        """The mean cross-entropy of the target's tokens, without label smoothing."""
+        device = model.embedding.weight.device
+        total = count = 0.0
+        for start in range(0, len(self.encoded), BATCH):
+            rows = self.encoded[start : start + BATCH]
+            source, target = pad([a for a, _ in rows], device), pad([b for _, b in rows], device)
+            tokens = sum(len(b) - 1 for _, b in rows)
+            total += float(model.loss(source, target)) * tokens
+            count += tokens
+        return total / count

@@ -1,0 +1,81 @@
+"""The invented corpus, and each stage of a training on it, at a small size."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from benchmarks import large_corpus
+from benchmarks.large_corpus import SOURCE_SOUNDS, TARGET_SOUNDS, invented, main, measure, write_corpus
+from minigrad.text import read_pairs
+
+
+def test_invented_words() -> None:
+    for sounds in (SOURCE_SOUNDS, TARGET_SOUNDS):
+        words = invented(5000, *sounds)
+        assert len(set(words)) == 5000
+        assert list(map(len, words)) == sorted(map(len, words))
+        assert set("".join(words)) == set("".join(sounds))
+
+
+def test_the_corpus_can_be_translated(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(large_corpus, "BLOCK", 7)
+    write_corpus(tmp_path, 50)
+    found = read_pairs([tmp_path], "x", "y")["train"]
+    assert (len(found.source), found.skipped) == (50, 0)
+    words: dict[str, str] = {}
+    for a, b in zip(found.source, found.target, strict=True):
+        source, target = a.removesuffix(".").split(), b.removesuffix(".").split()
+        for one, other in zip(source, reversed(target), strict=True):
+            assert words.setdefault(one, other) == other
+    assert len(words) > 100
+    before = list(found.source)
+    write_corpus(tmp_path, 50, seed=1)
+    assert list(read_pairs([tmp_path], "x", "y")["train"].source) != before
+
+
+def test_measure(tmp_path: Path) -> None:
+    pytest.importorskip("tokenizers")
+    write_corpus(tmp_path, 400)
+    found = measure("minigrad", str(tmp_path), updates=12, vocabulary=300)
+    assert found["pairs"] == 400
+    assert found["losses"][1] < found["losses"][0] - 0.2
+    held, most = zip(*(row[2:] for row in found["stages"]), strict=True)
+    assert list(most) == sorted(most)
+    assert all(0 < a <= b + 1 for a, b in zip(held, most, strict=True))
+    written = large_corpus.table(found).text()
+    assert "400 pairs" in written
+    assert "learn subwords" in written
+
+
+def test_the_command(tmp_path: Path) -> None:
+    for module in ("tokenizers", "tomlkit", "tqdm", "sacrebleu"):
+        pytest.importorskip(module)
+    write_corpus(tmp_path, 300)
+    found = large_corpus.command("minigrad", str(tmp_path), updates=3, vocabulary=200)
+    name, seconds, held, most = found["row"]
+    assert seconds > 0 and 0 < held <= most + 1 and "command" in name
+    assert (tmp_path / "run" / "model.safetensors").exists()
+
+
+@pytest.mark.parametrize(("most", "status", "told"), [(2000.0, 0, "fits"), (2100.0, 1, "TOO MUCH")])
+def test_the_limit(
+    most: float, status: int, told: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def answer(function: str, library: str, folder: str, updates: int) -> dict[str, object]:
+        if function == "benchmarks.large_corpus:command":
+            return {"row": ["command", 1.0, 10.0, 1500.0]}
+        assert function == "benchmarks.large_corpus:measure"
+        assert len((Path(folder) / "train.y").read_text(encoding="utf-8").splitlines()) == 9
+        stages = [["read", 1.0, 10.0, 20.0], ["train", float(updates), 10.0, most]]
+        return {"pairs": 9, "tokens": 99, "batches": 2, "losses": [2.0, 1.0], "stages": stages}
+
+    monkeypatch.setattr(large_corpus, "ask", answer)
+    assert main(["--pairs", "9", "--updates", "3"]) == status
+    assert f"{most:,.0f} MiB of 2,048: {told}" in capsys.readouterr().out
+
+
+def test_nothing_to_do() -> None:
+    with pytest.raises(SystemExit):
+        main(["--pairs", "0"])

@@ -1,0 +1,227 @@
+"""The table of variants: what is trained with which options, what is left alone, and what a stop leaves."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from pathlib import Path
+
+import pytest
+
+from examples.translate import ablations
+from examples.translate.ablations import as_options, chosen, main, settings_given, slug
+from examples.translate.settings import preset
+
+VARIANTS = """
+["as it is"]
+
+["dropout 0.1"]
+dropout = 0.1
+
+["two | vocabularies"]
+joint = false
+vocabulary = 60
+"""
+
+
+@pytest.fixture
+def given(tmp_path: Path) -> list[str]:
+    """The options of a test: three variants, and a folder of its own."""
+    (tmp_path / "variants.toml").write_text(VARIANTS, encoding="utf-8")
+    return ["--variants", str(tmp_path / "variants.toml"), "--folder", str(tmp_path / "runs"), "--steps", "7"]
+
+
+class Program:
+    """In the place of examples.translate: writes what it would, and notes what it was told.
+
+    Args:
+        codes: the exit statuses of the next calls; then 0.
+    """
+
+    def __init__(self, codes: list[int]) -> None:
+        self.calls: list[list[str]] = []
+        self.codes = codes
+
+    def __call__(self, arguments: list[str]) -> int:
+        self.calls.append(arguments)
+        where = Path(arguments[arguments.index("--run") + 1])
+        if arguments[0] == "train":
+            where.joinpath("log.jsonl").write_text('{"step": 3, "seconds": 30.0}\n', encoding="utf-8")
+        if code := self.codes.pop(0) if self.codes else 0:
+            return code
+        if arguments[0] == "train":
+            where.joinpath("log.jsonl").write_text('{"step": 1007, "seconds": 90.0}\n', encoding="utf-8")
+            where.joinpath("model.safetensors").touch()
+        else:
+            bleu = {"value": 10.0 + len(where.name), "signature": "nrefs:1|bs:1000|seed:12345|tok:13a"}
+            report = {"bleu": bleu, "moses": None}
+            Path(arguments[arguments.index("--json") + 1]).write_text(json.dumps(report), encoding="utf-8")
+        return 0
+
+    @property
+    def told(self) -> list[str]:
+        return [f"{call[0]} {Path(call[call.index('--run') + 1]).name}" for call in self.calls]
+
+
+@pytest.fixture
+def program(monkeypatch: pytest.MonkeyPatch) -> Program:
+    fake = Program([])
+    monkeypatch.setattr(ablations, "call", fake)
+    return fake
+
+
+ALL = [f"{what} {name}" for name in ("as-it-is", "dropout-0.1", "two-vocabularies")
+       for what in ("train", "evaluate", "evaluate")]  # fmt: skip
+
+
+def test_each_variant_is_trained_and_measured_once(
+    given: list[str], program: Program, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*given, "--data", "DIR"]) == 0
+    assert program.told == ALL
+    common = ["train", "--preset", "multi30k", "--steps", "7", "--data", "DIR"]
+    folders = [str(tmp_path / "runs" / name) for name in ("as-it-is", "dropout-0.1", "two-vocabularies")]
+    assert [call for call in program.calls if call[0] == "train"] == [
+        [*common, "--run", folders[0]],
+        [*common, "--dropout", "0.1", "--run", folders[1]],
+        [*common, "--no-joint", "--vocabulary", "60", "--run", folders[2]],
+    ]
+    splits = [call[call.index("--split") + 1] for call in program.calls if call[0] == "evaluate"]
+    assert splits == ["validation", "test"] * 3
+    out = capsys.readouterr().out
+    table = """\
+| variant | updates | minutes | validation BLEU | test BLEU |
+|---|---:|---:|---:|---:|
+| as it is | 1,007 | 1.5 | 18.00 | 18.00 |
+| dropout 0.1 | 1,007 | 1.5 | 21.00 | 21.00 |
+| two \\| vocabularies | 1,007 | 1.5 | 26.00 | 26.00 |
+
+BLEU: `nrefs:1|tok:13a`
+"""
+    assert out.endswith(table) and (tmp_path / "runs" / "ablations.md").read_text(encoding="utf-8") == table
+    assert main([*given, "--data", "DIR"]) == 0
+    assert program.told == ALL
+
+
+@pytest.mark.parametrize("n", range(len(ALL)))
+def test_a_stop_anywhere_and_the_same_command_again(n: int, given: list[str], program: Program) -> None:
+    """Ctrl-C in the n-th call: that call is repeated, and nothing else that was done."""
+    program.codes = [0] * n + [130]
+    assert main(given) == 130
+    assert main(given) == 0
+    assert program.told == [*ALL[: n + 1], *ALL[n:]]
+
+
+def test_a_variant_that_fails_is_told_of_and_tried_again(
+    given: list[str], program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.codes = [0, 0, 0, 1]
+    assert main(given) == 1
+    assert program.told == [*ALL[:4], *ALL[6:]]
+    told = capsys.readouterr()
+    assert "| dropout 0.1 (failed) | 3 | 0.5 |  |  |" in told.out and "dropout 0.1 failed" in told.err
+    assert main(given) == 0
+    assert program.told[7:] == ALL[3:6]
+
+
+def test_the_table_alone(given: list[str], program: Program, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([*given, "--table"]) == 0
+    assert program.calls == [] and "| as it is (not begun) |  |  |  |  |" in capsys.readouterr().out
+    program.codes = [130]
+    assert main([*given, "--only", "dropout 0.1"]) == 130
+    assert "| dropout 0.1 (not finished) | 3 | 0.5 |  |  |" in capsys.readouterr().out
+
+
+def test_another_training_in_the_folder(
+    given: list[str], program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.codes = [130]
+    assert main(given) == 130
+    assert main([*given, "--seed", "3"]) == 1
+    assert "other options: --preset multi30k --steps 7." in capsys.readouterr().err
+    assert len(program.calls) == 1
+
+
+def test_variants_that_change_nothing_are_passed_over() -> None:
+    """Where a preset has R-Drop, "no R-Drop" is a variant, and where it has none, "R-Drop 5"."""
+    start = preset("multi30k").changed({"r_drop": 0.0})
+    names = chosen(ablations.VARIANTS, start)
+    assert "the preset" in names and "R-Drop 5" in names and "no R-Drop" not in names
+    names = chosen(ablations.VARIANTS, start.changed({"r_drop": 5.0}))
+    assert "no R-Drop" in names and "R-Drop 1" in names and "R-Drop 5" not in names
+    assert settings_given(["--preset", "multi30k", "--r-drop", "5"]).training.r_drop == 5.0
+
+
+@pytest.mark.parametrize("name", ablations.VARIANTS)
+def test_train_knows_the_options_of_each_variant(name: str) -> None:
+    settings = ablations.VARIANTS[name]
+    found = settings_given(["--preset", "multi30k", *as_options(settings)])
+    assert found == preset("multi30k").changed(settings)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--only", "x"], "no variant 'x'; there are: 'as it is', 'dropout 0.1'"),
+        (["--variants", "nowhere.toml"], "nowhere.toml"),
+        (["--run", "runs/a"], "leave --run and --fresh out"),
+        (["--dropout", "7"], "dropout is 7"),
+    ],
+)
+def test_what_cannot_be_done(
+    arguments: list[str], message: str, given: list[str], program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([*given, *arguments]) == 1
+    assert message in capsys.readouterr().err and program.calls == []
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[", "is not TOML"),
+        ("dropout = 0.1", "dropout is not a section"),
+        ("[a]\ndrop_out = 0.1", "variant 'a': there is no setting 'drop_out'"),
+        ("[a]\ndropout = 3.0", "dropout is 3.0"),
+        ("['A b']\n['a-b']", "the same folder: a-b"),
+    ],
+)
+def test_bad_variants(
+    text: str, message: str, tmp_path: Path, program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "variants.toml"
+    path.write_text(text, encoding="utf-8")
+    assert main(["--variants", str(path), "--folder", str(tmp_path)]) == 1
+    assert message in capsys.readouterr().err and program.calls == []
+
+
+def test_names_of_folders() -> None:
+    assert slug("6,000 subwords") == "6-000-subwords" and slug("ß 0.1") == "ß-0.1"
+    assert slug("../..") == slug("|") == "variant"
+
+
+def test_the_program_is_run_as_a_person_would(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """From any folder; the exit status comes back."""
+    monkeypatch.chdir(tmp_path)
+    assert ablations.call(["config", "--preset", "toy"]) == 0
+    assert ablations.call(["evaluate", "--run", "nowhere"]) == 1
+
+
+@pytest.mark.slow
+def test_whole_trainings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Two variants of a few updates on a small corpus, to the table."""
+    for library in ("tokenizers", "tqdm", "sacrebleu"):
+        pytest.importorskip(library)
+    words = {"one": "eins", "two": "zwei", "cat": "Katze", "dog": "Hund", "and": "und"}
+    for split, count in (("train", 120), ("val", 10), ("test", 12)):
+        lines = [[list(words)[(i * k + k) % 5] for k in range(1, 2 + i % 4)] for i in range(count)]
+        (tmp_path / f"{split}.en").write_text("\n".join(map(" ".join, lines)), encoding="utf-8")
+        german = [" ".join(words[w] for w in line) for line in lines]
+        (tmp_path / f"{split}.de").write_text("\n".join(german), encoding="utf-8")
+    options = shlex.split("--vocabulary 40 --steps 4 --d-model 16 --layers 1 --beam 2 --evaluate-every 2")
+    folders = ["--folder", str(tmp_path / "runs"), "--data", str(tmp_path)]
+    assert main([*folders, *options, "--only", "the preset", "dropout 0.1"]) == 0
+    table = (tmp_path / "runs" / "ablations.md").read_text(encoding="utf-8")
+    lines = [line for line in table.splitlines() if line.startswith("| ")]
+    rows = [[cell.strip() for cell in line.split("|")] for line in lines]
+    assert [row[1:3] for row in rows] == [["variant", "updates"], ["the preset", "4"], ["dropout 0.1", "4"]]
+    assert all(0 <= float(cell) <= 100 for row in rows[1:] for cell in row[4:6])

@@ -1,0 +1,73 @@
+"""A translator without a model: it turns the order of words round, and looks at random places."""
+
+from __future__ import annotations
+
+import time
+import zlib
+from typing import NamedTuple
+
+import numpy as np
+
+from minigrad import nn
+
+
+class Hypothesis(NamedTuple):
+    text: str
+    score: float
+
+
+class Translation(NamedTuple):
+    source: str
+    text: str
+    score: float
+    beam: list[Hypothesis]
+    notes: list[str]
+
+
+class Attention(NamedTuple):
+    source: list[str]
+    target: list[str]
+    weights: np.ndarray
+
+
+class Reversing:
+    """"one two three" becomes "three two one"; tokens are pieces of at most four letters.
+
+    It never saw the word "zebra", cannot take "forbidden" and has a bug at "bug"; "nothing" becomes "".
+    """
+
+    languages = ("norm.tok.en", "it")
+    layers, heads = 2, 3
+
+    def __init__(self, seconds: float = 0.0) -> None:
+        self.model = nn.Linear(10, 100)  # 1,100 parameters
+        self.seconds, self.at_work, self.most_at_work = seconds, 0, 0
+
+    def translate(self, sentences: list[str], beam: int = 5) -> list[Translation]:
+        self.at_work += 1
+        self.most_at_work = max(self.most_at_work, self.at_work)
+        time.sleep(self.seconds)
+        self.at_work -= 1
+        return [self._one(sentence, beam) for sentence in sentences]
+
+    def _one(self, sentence: str, beam: int) -> Translation:
+        words = sentence.split()
+        if "forbidden" in words:
+            raise ValueError("the sentence has a forbidden word")
+        if "bug" in words:
+            raise KeyError("secret")
+        text = "" if words == ["nothing"] else " ".join(reversed(words))
+        texts = [text, *(f"{text} {i}" for i in range(1, beam))]
+        found = [Hypothesis(t, -0.5 - i if i < 4 else float("-inf")) for i, t in enumerate(texts)]
+        notes = ["the model has never seen: zebra"] if "zebra" in words else []
+        return Translation(" ".join(words), text, found[0].score, found, notes)
+
+    def attention(self, source: str, target: str) -> Attention:
+        names = [[*_pieces(text), "⟨end⟩"] for text in (source, target)]
+        shape = (self.layers, self.heads, len(names[1]), len(names[0]))
+        random = np.random.default_rng(zlib.crc32(f"{source}|{target}".encode())).exponential(size=shape) ** 3
+        return Attention(*names, (random / random.sum(-1, keepdims=True)).astype(np.float32))
+
+
+def _pieces(text: str) -> list[str]:
+    return [word[i : i + 4] for word in text.split() for i in range(0, len(word), 4)]
