@@ -91,8 +91,8 @@ def ours(work: Work, batch: int, tokens: int, cached: bool) -> dict[str, Callabl
         return minigrad.stack(steps).numpy()
 
     return {
-        "greedy": lambda: model.greedy(given, limit=tokens, cached=cached).numpy(),
-        "beam": lambda: model.beam(given, width=BEAM, limit=tokens, cached=cached).numpy(),
+        "greedy": lambda: model.greedy(given, max_length=tokens, cached=cached).numpy(),
+        "beam": lambda: model.beam_search(given, BEAM, max_length=tokens, cached=cached).numpy(),
         "forced": forced,
     }
 

@@ -27,7 +27,7 @@ from minigrad.ops.normalization import layer_norm
 if TYPE_CHECKING:
     from .transformer import DecoderLayer, Transformer
 
-FIRST_ROOM = 32  # tokens that there is room for at first
+INITIAL_CAPACITY = 32  # tokens that there is room for at first
 Norm = tuple[Array, Array, float]  # weight, bias, ε
 
 
@@ -51,7 +51,7 @@ class Plain:
         states = self.model.decode(tokens, self.memory, self.mask)
         return F.linear(states[:, -1], self.model.embedding.weight)
 
-    def reorder(self, rows: Tensor, width: int) -> None:
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
         """Row n goes on from what was row rows[n]."""
         self.memory, self.mask = self.memory[rows], self.mask[rows]
 
@@ -72,7 +72,7 @@ class Cached:
     @no_grad()
     def __init__(self, model: Transformer, start: Tensor, memory: Tensor, mask: Tensor) -> None:
         self.model, self.start, self.mask = model, start, mask
-        self.width, self.length = 1, 0  # W; tokens seen so far
+        self.beam_size, self.length = 1, 0  # W; tokens seen so far
         seen = None if bool(mask.all()) else mask.array  # without padding, attention needs no mask
         self.layers = [CachedLayer(layer, memory, seen) for layer in model.decoder]
 
@@ -85,16 +85,16 @@ class Cached:
         self.length += 1
         return F.linear(self.model.decoder_norm(wrap(x)), self.model.embedding.weight)
 
-    def reorder(self, rows: Tensor, width: int) -> None:
-        """Row n goes on from what was row rows[n]; a sentence that stays has ``width`` rows from now on."""
-        sentences = rows[::width] // self.width
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Row n goes on from what was row rows[n]; from now on a sentence has ``beam_size`` rows."""
+        sentences = rows[::beam_size] // self.beam_size
         if len(sentences) < len(self.mask):
             self.mask = self.mask[sentences]
             for layer in self.layers:
                 layer.keep(sentences.array)
-        self.width = width
+        self.beam_size = beam_size
         for layer in self.layers:
-            layer.reorder(rows.array, width, self.length)
+            layer.reorder(rows.array, beam_size, self.length)
 
     def attention(self) -> Tensor:
         """What the last token given took from each source token (N, S): the last layer's cross-attention,
@@ -103,16 +103,16 @@ class Cached:
 
     def source_mask(self) -> Tensor:
         """Which places of the source hold tokens (N, S)."""
-        return self.mask[:, 0, 0].repeat_interleave(self.width, 0)
+        return self.mask[:, 0, 0].repeat_interleave(self.beam_size, 0)
 
 
 class CachedLayer:
     """A decoder layer, and the keys and values that its attentions have computed.
 
     Attributes:
-        held: keys and values of the tokens so far (N, 2, H, room, D/H).
+        kv_cache: keys and values of the tokens so far (N, 2, H, capacity, D/H).
         keys, values: those of the source (B, H, S, D/H), which the W beginnings of a sentence share.
-        width: W.
+        beam_size: W.
         asked: the last queries to the source (B, H, W, D/H).
     """
 
@@ -129,9 +129,10 @@ class CachedLayer:
         self.norms = [(*_parameters(r.norm), r.norm.eps) for r in residuals]
         self.norm_first, self.mask = layer.self_residual.norm_first, mask
         self.keys, self.values = (cross.split(part(memory)).array for part in (cross.key, cross.value))
-        self.heads, self.width = own.heads, 1
+        self.heads, self.beam_size = own.heads, 1
         self.scale = 1 / math.sqrt(d // self.heads)
-        self.held = module.empty((batch, 2, self.heads, FIRST_ROOM, d // self.heads), self.keys.dtype)
+        shape = (batch, 2, self.heads, INITIAL_CAPACITY, d // self.heads)
+        self.kv_cache = module.empty(shape, self.keys.dtype)
 
     def step(self, x: Array, position: int) -> Array:
         """The new token's state after this layer, (N, D) -> (N, D)."""
@@ -147,13 +148,13 @@ class CachedLayer:
         return found
 
     def see_tokens(self, x: Array, position: int) -> Array:
-        """Self-attention: the new token's keys and values join those held, and it may see them all."""
+        """Self-attention: the new token's keys and values join the cache, and it may see them all."""
         n, d = x.shape
         qkv = linear(x, *self.joint).reshape(n, 3, self.heads, d // self.heads)
-        if position == self.held.shape[3]:  # twice the room
-            self.held = xp(x).concatenate((self.held, xp(x).empty_like(self.held)), 3)
-        self.held[:, :, :, position] = qkv[:, 1:]
-        keys, values = (self.held[:, i, :, : position + 1] for i in (0, 1))
+        if position == self.kv_cache.shape[3]:  # twice the room
+            self.kv_cache = xp(x).concatenate((self.kv_cache, xp(x).empty_like(self.kv_cache)), 3)
+        self.kv_cache[:, :, :, position] = qkv[:, 1:]
+        keys, values = (self.kv_cache[:, i, :, : position + 1] for i in (0, 1))
         seen = self.attend(qkv[:, 0, :, None], keys, values, None)  # (N, H, 1, D/H)
         found: Array = linear(seen.reshape(n, d), *self.own_output)
         return found
@@ -161,7 +162,7 @@ class CachedLayer:
     def see_source(self, x: Array) -> Array:
         """Cross-attention: the W beginnings of a sentence are so many queries to the same keys."""
         n, d = x.shape
-        q = linear(x, *self.cross_query).reshape(-1, self.width, self.heads, d // self.heads)
+        q = linear(x, *self.cross_query).reshape(-1, self.beam_size, self.heads, d // self.heads)
         self.asked = q.swapaxes(1, 2)
         seen = self.attend(self.asked, self.keys, self.values, self.mask)  # (B, H, W, D/H)
         found: Array = linear(seen.swapaxes(1, 2).reshape(n, d), *self.cross_output)
@@ -184,14 +185,14 @@ class CachedLayer:
         self.keys, self.values = self.keys[sentences], self.values[sentences]
         self.mask = None if self.mask is None else self.mask[sentences]
 
-    def reorder(self, rows: Array, width: int, length: int) -> None:
-        """Row n goes on from what was row rows[n], W of them for each sentence, with so many tokens held."""
-        self.width, held = width, self.held
-        if 2 * length > held.shape[3]:
-            self.held = held[rows]  # a copy of all costs less than two of what is filled
+    def reorder(self, rows: Array, beam_size: int, length: int) -> None:
+        """Row n goes on from what was row rows[n], W of them for each sentence, with so many tokens."""
+        self.beam_size, cache = beam_size, self.kv_cache
+        if 2 * length > cache.shape[3]:
+            self.kv_cache = cache[rows]  # a copy of all costs less than two of what is filled
         else:
-            self.held = xp(held).empty((len(rows), *held.shape[1:]), held.dtype)
-            self.held[:, :, :, :length] = held[rows, :, :, :length]
+            self.kv_cache = xp(cache).empty((len(rows), *cache.shape[1:]), cache.dtype)
+            self.kv_cache[:, :, :, :length] = cache[rows, :, :, :length]
 
     def attend(self, q: Array, k: Array, v: Array, mask: Array | None) -> Array:
         """Equation 1, without dropout."""

@@ -23,7 +23,8 @@ def r_drop_loss(
         mean of ½ (CE(P₁) + CE(P₂)) + α/4 · (KL(P₁‖P₂) + KL(P₂‖P₁))
 
     over the tokens that count. P₁ and P₂ are softmax(states · weightᵀ) of the two passes. The logits are
-    computed in chunks, and once more in the backward.
+    computed in chunks, and once more in the backward. Without any token the mean is NaN, as that of
+    ``cross_entropy`` is, and gradients are zero.
 
     Args:
         states: of a batch of B sentences that stands twice in it, (2B, T, D).
@@ -48,7 +49,8 @@ def r_drop_loss(
     parts = [
         checkpoint(divergence, first[i : i + step], second[i : i + step], weight) for i in range(0, n, step)
     ]
-    return entropy + sum(parts, mg.zeros((), dtype=entropy.dtype, device=entropy.device)) * (alpha / 4 / n)
+    total = sum(parts, mg.zeros((), dtype=entropy.dtype, device=entropy.device))
+    return entropy + total * (alpha / 4 / max(n, 1))
 
 
 def divergence(first: Tensor, second: Tensor, weight: Tensor) -> Tensor:

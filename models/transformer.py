@@ -14,12 +14,11 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 from minigrad.text import generate
-from minigrad.text.generate import Limit
+from minigrad.text.generate import MaxLength
+from minigrad.text.tokenizer import BOS, PAD
 
 from .decoding import Cached, Plain
 from .r_drop import r_drop_loss
-
-PAD, BOS, EOS, UNKNOWN = 0, 1, 2, 3  # the first four entries of every vocabulary
 
 
 class Config:
@@ -283,26 +282,27 @@ class Transformer(nn.Module):
 
     # Decoding -----------------------------------------------------------------------------------------------
 
+    @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> Plain | Cached:
         """What gives the logits after a beginning of each sentence's translation, step by step.
 
-        It is the decoder that minigrad.text.generate asks for. In training dropout is drawn for whole
-        sentences, and so nothing is cached.
+        It is the decoder that minigrad.text.generate asks for; no gradient is recorded. In training dropout
+        is drawn for whole sentences, and so nothing is cached.
         """
         way = Cached if cached and not self.training else Plain
         return way(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
     @mg.no_grad()
-    def greedy(self, source: Tensor, limit: Limit = 100, cached: bool = True) -> Tensor:
+    def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
         """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS."""
-        found = generate.greedy(self.begin(source, cached), self.most(limit))
+        found = generate.greedy(self.begin(source, cached), self.fitting(max_length))
         return pad([h.tokens for h in found], source.device)
 
     @mg.no_grad()
     def sample(
         self,
         source: Tensor,
-        limit: Limit = 100,
+        max_length: MaxLength = 100,
         temperature: float = 1.0,
         top_k: int | None = None,
         top_p: float | None = None,
@@ -310,15 +310,15 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Tokens drawn at random, see ``generate.sample``: source (B, S) -> (B, T), padded after EOS."""
         decoder = self.begin(source, cached)
-        found = generate.sample(decoder, self.most(limit), temperature, top_k, top_p)
+        found = generate.sample(decoder, self.fitting(max_length), temperature, top_k, top_p)
         return pad([h.tokens for h in found], source.device)
 
     @mg.no_grad()
-    def beam(
+    def beam_search(
         self,
         source: Tensor,
-        width: int = 5,
-        limit: Limit = 100,
+        beam_size: int = 5,
+        max_length: MaxLength = 100,
         length_penalty: float = 0.6,
         coverage_penalty: float = 0.0,
         cached: bool = True,
@@ -329,14 +329,14 @@ class Transformer(nn.Module):
         """
         decoder = self.begin(source, cached)
         found = generate.beam_search(
-            decoder, width, self.most(limit), length_penalty, coverage_penalty
+            decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty
         )
         return pad([hypotheses[0].tokens for hypotheses in found], source.device)
 
-    def most(self, limit: Limit) -> Limit:
+    def fitting(self, max_length: MaxLength) -> MaxLength:
         """A limit on the tokens to write that the positions suffice for."""
         most = self.config.positions - 1
-        return min(limit, most) if isinstance(limit, int) else [min(n, most) for n in limit]
+        return min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
 
 
 def positional_encoding(positions: int, d_model: int) -> Tensor:

@@ -1,4 +1,4 @@
-"""The command line: without sentences it trains, with sentences it translates them."""
+"""The command line: ``python -m examples.translate --help`` tells of its commands."""
 
 from __future__ import annotations
 

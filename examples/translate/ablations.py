@@ -26,7 +26,6 @@ from minigrad.serialization.source import replaced
 from minigrad.training import read_log
 
 from . import cli
-from .run import MODEL
 from .settings import FIELDS, Settings, preset_names
 
 # Name -> settings. Variants that change nothing are passed over: so what a preset has is left out of it, and
@@ -57,7 +56,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "last weights, no average": {"average": 0, "ema": 0.0},
 }
 SPLITS = ("validation", "test")
-FAILED = "failed"
+FAILED, OPTIONS = "failed", "options.txt"
 
 
 @dataclass(frozen=True)
@@ -193,14 +192,21 @@ def as_options(settings: dict[str, Any]) -> list[str]:
 
 
 def train_all(variants: dict[str, dict[str, Any]], given: list[str], folder: Path) -> int:
-    """Train and measure what has not been; the exit status. A variant that fails does not stop the others."""
+    """Train and measure what has not been; the exit status. A variant that fails does not stop the others.
+
+    Raises:
+        ValueError: a folder holds a training with other options, finished or not; nothing has been trained.
+    """
     status = 0
-    for number, (name, settings) in enumerate(variants.items(), 1):
+    options = {name: [*given, *as_options(settings)] for name, settings in variants.items()}
+    for name in variants:
+        check_options(folder / slug(name), options[name])
+    for number, name in enumerate(variants, 1):
         where = folder / slug(name)
         if finished(where):
             continue
         print(f"\n== {number} of {len(variants)}: {name}", flush=True)
-        code = train_one(where, [*given, *as_options(settings)])
+        code = train_one(where, options[name])
         if code in (130, -2):  # Ctrl-C
             return 130
         if code:
@@ -211,31 +217,30 @@ def train_all(variants: dict[str, dict[str, Any]], given: list[str], folder: Pat
     return status
 
 
-def train_one(where: Path, options: list[str]) -> int:
-    """Train one variant, go on with it, or measure it: whatever is to be done; the exit status.
+def check_options(where: Path, options: list[str]) -> None:
+    """What a variant's folder holds must have been made with the same options.
 
     Raises:
-        ValueError: its folder holds a training with other options.
+        ValueError: it was made with others.
     """
-    where.mkdir(parents=True, exist_ok=True)
-    (where / FAILED).unlink(missing_ok=True)
-    told, command = where / "options.txt", shlex.join(options)
+    told, command = where / OPTIONS, shlex.join(options)
     before = told.read_text(encoding="utf-8") if told.exists() else command
     if before != command:
         raise ValueError(
             f"{where} holds a training with other options: {before}. Delete it, or choose another --folder"
         )
-    _write(told, command)
-    over = (where / MODEL).exists()  # it is written when the training is over
-    if not over and (code := call(["train", *options, "--run", str(where)])):
-        return code
-    for split in SPLITS:
-        if not (where / f"{split}.json").exists():
-            part = where / f"{split}.json.part"
-            if code := call(["evaluate", "--run", str(where), "--split", split, "--json", str(part)]):
-                return code
-            part.replace(where / f"{split}.json")
-    return 0
+
+
+def train_one(where: Path, options: list[str]) -> int:
+    """Train one variant, or go on with it; train measures it at the end. Returns the exit status."""
+    where.mkdir(parents=True, exist_ok=True)
+    (where / FAILED).unlink(missing_ok=True)
+    _write(where / OPTIONS, shlex.join(options))
+    code = call(["train", *options, "--run", str(where)])
+    if not code and not finished(where):
+        print(f"{where}: the data has no validation set or no test set to measure with", file=sys.stderr)
+        return 1
+    return code
 
 
 def call(arguments: list[str]) -> int:

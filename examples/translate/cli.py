@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 from typing import Any, get_args
@@ -157,6 +158,8 @@ def settings_of(options: argparse.Namespace) -> Settings:
     given = {name: getattr(options, name) for name in FIELDS if getattr(options, name) is not None}
     if "data" in given:
         given["data"] = tuple(given["data"])
+        if options.config is None:
+            given = {**languages(given["data"]), **given}
     if options.config is not None:
         start = read(options.config)
     elif options.preset is not None:
@@ -164,6 +167,17 @@ def settings_of(options: argparse.Namespace) -> Settings:
     else:
         start = Settings() if "data" in given else preset("toy")
     return start.changed(given)
+
+
+def languages(data: tuple[str, ...]) -> dict[str, str]:
+    """Source and target, as far as paths tell: "a.en.gz b.fr" tells, a table does not, a folder has many."""
+    if len(data) == 1 and Path(data[0]).is_dir():
+        return {}
+    if len(data) == 2:
+        endings = [Path(path.removesuffix(".gz")).suffix.removeprefix(".") for path in data]
+        if all(2 <= len(ending) <= 3 and ending.isalpha() and ending != "txt" for ending in endings):
+            return dict(zip(("source", "target"), endings, strict=True))
+    return {"source": "source", "target": "target"}
 
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
@@ -181,6 +195,13 @@ def main(argv: list[str] | None = None) -> int:
     options = parser().parse_args(argv)
     try:
         return COMMANDS[options.command](options)
+    except BrokenPipeError:  # whoever read has had enough; nothing is to be flushed there on the way out
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+    except MemoryError as error:
+        print(f"error: not enough memory ({error}); fewer --batch-tokens or a smaller --batch take less",
+              file=sys.stderr)  # fmt: skip
+        return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
@@ -215,8 +236,10 @@ def _do_serve(options: argparse.Namespace) -> int:
 
 
 def _do_config(options: argparse.Namespace) -> int:
-    title = f"Settings of examples.translate: {options.preset or options.config or 'defaults'}"
-    print(as_toml(settings_of(options), title), end="")
+    if options.preset is None and options.config is None and options.data is None:
+        options.preset = "toy"
+    what = options.config or (f"preset {options.preset}" if options.preset else "defaults with --data")
+    print(as_toml(settings_of(options), f"Settings of examples.translate: {what}"), end="")
     return 0
 
 

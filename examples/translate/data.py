@@ -23,6 +23,7 @@ from minigrad.text import (
     english_italian,
     read_pairs,
 )
+from minigrad.text.corpus import part
 from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN
 from models.transformer import pad
 
@@ -51,7 +52,10 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
         FileNotFoundError, ValueError: no data, or data that cannot be read.
     """
     if settings.data:
-        return read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
+        found = read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
+        if len(found) > 1 or not settings.held_out:
+            return found
+        return hold_out(found["train"], settings.held_out)
     if settings.tokenizer != "words":
         raise ValueError("which sentence pairs? Give --data DIR, a table, or two aligned files")
     found = {}
@@ -61,11 +65,31 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
     return found
 
 
+def hold_out(pairs: Pairs, most: int) -> dict[str, Pairs]:
+    """Pairs drawn at random, and always the same, to validate, and as many to test; the rest to train.
+
+    Args:
+        most: of each, but never more than a twentieth of all; of less than a hundred pairs, none.
+    """
+    count = min(most, len(pairs.source) // 20) if len(pairs.source) >= 100 else 0
+    if not count:
+        return {"train": pairs}
+    drawn = np.random.default_rng(0).permutation(len(pairs.source))
+    cuts = {"validation": drawn[:count], "test": drawn[count : 2 * count], "train": drawn[2 * count :]}
+    told = f"note: {count:,} pairs are held out to validate, and {count:,} to test (--held-out)"
+    print(told, file=sys.stderr)
+    found = {split: part(pairs, np.sort(places)) for split, places in cuts.items()}
+    return {**found, "train": found["train"]._replace(skipped=pairs.skipped)}
+
+
 def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
     """Tokenizers made from the training pairs."""
     if settings.tokenizer == "words":
         texts = [*train.source, *train.target]
-        words = WordTokenizer.train(texts) if settings.data else WordTokenizer.english_italian(texts)
+        if settings.data:
+            words = WordTokenizer.train(texts, settings.vocabulary)
+        else:
+            words = WordTokenizer.english_italian(texts)
         return TokenizerPair(words, words)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)

@@ -6,35 +6,70 @@ import argparse
 import io
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 import minigrad as mg
+from minigrad.serialization.source import replaced
 from minigrad.text import Lines, read_pairs
 
 from . import data
 from .evaluation import report, write
 from .translator import Translation, Translator
 
-LINES = 1000  # of a file or a pipe, translated at a time
+LINES = 1000  # of a file, translated at a time
+AT_ONCE = 1 << 16  # bytes of a pipe
+NOTES = 10  # that are printed of a whole text
 
 
 def translate(options: argparse.Namespace) -> int:
     """Print the translation of each sentence; 1 if one given as an argument is empty."""
-    if options.sample is not None and options.beam is not None:
-        raise ValueError("--sample draws one translation, and --beam searches for the best: choose one")
+    _check(options)
+    lines = Lines(options.input) if options.input is not None else None  # before anything is written
     translator = Translator.load(options.run, options.device)
     mg.manual_seed(options.seed)
     with _output(options.output) as out:
         if options.sentences:
             return _sentences(translator, options, out)
-        for lines in _chunks(options.input):
-            for found in _translated(translator, options, lines):
-                out.write(_written(found, options.n_best))
-            out.flush()
+        _text(translator, options, _typed() if lines is None else _chunks(lines), out)
     return 0
+
+
+def _check(options: argparse.Namespace) -> None:
+    """Refuse options that would have no effect.
+
+    Raises:
+        ValueError: it says which.
+    """
+    drawn = options.sample is not None
+    if drawn and (options.beam is not None or options.n_best > 1):
+        raise ValueError("--sample draws a translation, --beam and --n-best search for the best: choose one")
+    if not drawn and (options.top_k is not None or options.top_p is not None):
+        raise ValueError("--top-k and --top-p say what is drawn from: give --sample, too")
+    if options.sentences and options.input is not None:
+        raise ValueError("sentences were given, and --input as well: choose one")
+    if options.attention is not None and len(options.sentences) != 1:
+        raise ValueError("--attention draws one sentence: give it as an argument")
+
+
+def _text(
+    translator: Translator, options: argparse.Namespace, chunks: Iterable[list[str]], out: TextIO
+) -> None:
+    """Line for line; what a person should know comes after the last, on the standard error stream."""
+    noted: list[str] = []
+    before = 0
+    for lines in chunks:
+        for number, found in enumerate(_translated(translator, options, lines), before + 1):
+            out.write(_written(found, options.n_best))
+            noted += [f"line {number:,}: {note}" for note in found.notes]
+        before += len(lines)
+        out.flush()
+    for note in noted[:NOTES]:
+        print(f"note: {note}", file=sys.stderr)
+    if len(noted) > NOTES:
+        print(f"note: and {len(noted) - NOTES:,} notes like these", file=sys.stderr)
 
 
 def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO) -> int:
@@ -60,7 +95,8 @@ def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO)
 def _translated(
     translator: Translator, options: argparse.Namespace, lines: list[str], progress: Any = None
 ) -> list[Translation]:
-    beam = max(options.n_best, options.beam or 0) if options.n_best > 1 else options.beam
+    beam = translator.settings.decoding.beam if options.beam is None else options.beam
+    beam = max(beam, options.n_best)
     return translator.translate(
         lines, beam, options.length_penalty, options.coverage_penalty, options.sample, options.top_k,
         options.top_p, not options.no_cache, options.batch, progress,
@@ -73,41 +109,48 @@ def _written(found: Translation, n_best: int) -> str:
     return "".join(f"{h.score:.4f}\t{h.text}\n" for h in found.beam[:n_best]) + "\n"
 
 
-def _chunks(path: Path | None) -> Iterator[list[str]]:
-    """The lines of a file or of standard input, some at a time; from a terminal, each as it is typed.
+def _chunks(lines: Sequence[str]) -> Iterator[list[str]]:
+    return (list(lines[i : i + LINES]) for i in range(0, len(lines), LINES))
+
+
+def _typed() -> Iterator[list[str]]:
+    """The lines of standard input, as many as have come: whoever writes one and waits has it translated.
 
     Raises:
         ValueError: bytes that are not UTF-8; it names the line.
     """
-    if path is not None:
-        lines = Lines(path)
-        yield from (lines[i : i + LINES] for i in range(0, len(lines), LINES))
-        return
-    typed = sys.stdin.isatty()
-    if typed:
+    if sys.stdin.isatty():
         print("a sentence a line; end with Ctrl-D", file=sys.stderr)
-    raw = sys.stdin.buffer if hasattr(sys.stdin, "buffer") else io.BytesIO(sys.stdin.read().encode())
-    chunk: list[str] = []
-    for number, line in enumerate(raw, 1):
-        try:
-            chunk.append(line.decode("utf-8").rstrip("\r\n"))
-        except UnicodeDecodeError as error:
-            raise ValueError(
-                f"standard input, line {number}: not UTF-8 (byte {line[error.start]:#04x} at {error.start})"
-            ) from None
-        if typed or len(chunk) == LINES:
-            yield chunk
-            chunk = []
-    if chunk:
-        yield chunk
+    rest, count = b"", 0
+    raw = cast(io.BufferedIOBase, sys.stdin.buffer)
+    while data := raw.read1(AT_ONCE):
+        *whole, rest = (rest + data).split(b"\n")
+        if whole:
+            yield [_decoded(line, count + i) for i, line in enumerate(whole, 1)]
+        count += len(whole)
+    if rest:
+        yield [_decoded(rest, count + 1)]
+
+
+def _decoded(line: bytes, number: int) -> str:
+    try:
+        return line.decode("utf-8").rstrip("\r")
+    except UnicodeDecodeError as error:
+        raise ValueError(
+            f"standard input, line {number}: not UTF-8 (byte {line[error.start]:#04x} at {error.start})"
+        ) from None
 
 
 @contextmanager
 def _output(path: Path | None) -> Iterator[TextIO]:
+    """Where translations go: a file is replaced when they are all there, and else left as it was."""
     if path is None:
         yield sys.stdout
-    else:
+    elif path.exists() and not path.is_file():  # a pipe, a terminal
         with path.open("w", encoding="utf-8") as file:
+            yield file
+    else:
+        with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
             yield file
 
 
@@ -118,8 +161,8 @@ def evaluate(options: argparse.Namespace) -> int:
     translator = Translator.load(options.run, options.device)
     chosen = translator.settings.data
     if options.data:
-        found = read_pairs(options.data, chosen.source, chosen.target)
-        pairs = found.get(options.split) or found["train"]  # two files, or a table: all of it
+        found = read_pairs(options.data, chosen.source, chosen.target, required=(options.split,))
+        pairs = found[options.split if options.data[0].is_dir() else "train"]  # of two files, or a table, all
     else:
         splits = data.read(chosen)
         if options.split not in splits:

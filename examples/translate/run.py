@@ -9,29 +9,42 @@ last.safetensors, best.safetensors, snapshots/, log.jsonl    minigrad.training.c
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 from typing import Any
 
 from minigrad import Tensor
-from minigrad.text import TokenizerPair, tokenizer_pair_from_dict
+from minigrad.serialization.source import replaced
+from minigrad.text import Pairs, TokenizerPair, tokenizer_pair_from_dict
+from minigrad.text.lines import Texts
 from minigrad.training import read_checkpoint, write_checkpoint
 from minigrad.training.checkpoints import check_same
+from minigrad.training.lock import locked
 from models.transformer import Config, Transformer
 
 from .settings import Settings, as_toml
 
 PROGRAM, VERSION = "examples.translate", 2
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
-OWN = (MODEL, BEST, LAST, "settings.toml", "log.jsonl", "snapshots", "corpus", "tensorboard", ".lock",
+OWN = (MODEL, BEST, LAST, "settings.toml", "log.jsonl", "snapshots", "corpus", "tensorboard",
        "validation.json", "test.json")  # fmt: skip
 
 
-def extra(model: Transformer, tokenizers: TokenizerPair, settings: Settings) -> dict[str, Any]:
-    """What each checkpoint holds beside the weights, so that it is complete."""
+def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
+    """What must be the same for a training to go on: settings, and the sentences themselves."""
+    sides = (train.source, train.target)
+    digests = [side.digest for side in sides if isinstance(side, Texts)]
+    return {**settings.fixed(), "the text of the corpus": digests}
+
+
+def extra(
+    model: Transformer, tokenizers: TokenizerPair, settings: Settings, config: dict[str, Any]
+) -> dict[str, Any]:
+    """What each checkpoint holds beside the weights, so that it is complete; ``config`` is compared."""
     return {
         "program": PROGRAM,
         "version": VERSION,
-        "config": settings.fixed(),
+        "config": config,
         "settings": settings.as_dict(),
         "model": model.config.as_dict(),
         "tokenizers": tokenizers.as_dict(),
@@ -50,11 +63,14 @@ def write_model(folder: Path, weights: dict[str, Tensor], step: int, described: 
 
 
 def write_settings(folder: Path, settings: Settings) -> None:
-    """Write settings.toml."""
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "settings.toml").write_text(
-        as_toml(settings, f"Settings of the run {folder.name}"), encoding="utf-8"
-    )
+    """Write settings.toml, which is for people alone: where it cannot be written, that is a note."""
+    text = as_toml(settings, f"Settings of the run {folder.name}")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with replaced(folder / "settings.toml") as temporary:
+            Path(temporary).write_text(text, encoding="utf-8")
+    except OSError as error:
+        print(f"note: settings.toml is not written: {error}", file=sys.stderr)
 
 
 def load(path: Path, device: str) -> tuple[Transformer, TokenizerPair, Settings]:
@@ -100,8 +116,12 @@ def checked(path: Path, described: Any) -> dict[str, Any]:
     return described
 
 
-def tokenizers_of(folder: Path, settings: Settings) -> TokenizerPair | None:
-    """The tokenizers of the training in a folder; None where none has begun.
+def begun(
+    folder: Path, settings: Settings, train: Pairs
+) -> tuple[TokenizerPair, dict[str, Any]] | None:
+    """The tokenizers and the configuration of the training in a folder; None where none has begun.
+
+    Settings that this version has and the training's did not count as if they had had their default.
 
     Raises:
         ValueError: it is one of other settings; they are listed. RuntimeError: its checkpoint is damaged.
@@ -110,17 +130,25 @@ def tokenizers_of(folder: Path, settings: Settings) -> TokenizerPair | None:
     if not path.exists():
         return None
     described = checked(path, read_checkpoint(path, mmap=True)["extra"])
+    then = Settings.from_dict(described["settings"], str(path)).fixed()
     try:
-        check_same(path, described["config"], settings.fixed())
+        check_same(path, {**described["config"], **then}, configuration(settings, train))
     except ValueError as error:
         raise ValueError(f"{error}. Or delete it: --fresh") from None
-    return tokenizer_pair_from_dict(described["tokenizers"])
+    return tokenizer_pair_from_dict(described["tokenizers"]), described["config"]
 
 
 def remove(folder: Path) -> None:
-    """Delete what a run has written into its folder, and nothing else."""
-    for path in (folder / name for name in OWN):
-        if path.is_dir():
-            shutil.rmtree(path)
-        else:
-            path.unlink(missing_ok=True)
+    """Delete what a run has written into its folder, and nothing else.
+
+    Raises:
+        BlockingIOError: a process is training there.
+    """
+    if not folder.is_dir():
+        return
+    with locked(folder):
+        for path in (folder / name for name in OWN):
+            if path.is_dir():
+                shutil.rmtree(path)
+            else:
+                path.unlink(missing_ok=True)

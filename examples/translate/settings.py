@@ -37,6 +37,7 @@ class DataSettings:
     lowercase: bool = _says(False, "make all text lower-case")
     normalization: str = _says("nfc", "Unicode normalisation", ("nfc", "nfkc", "none"))
     longest: int = _says(256, "pairs with more tokens on a side are left out of the training")
+    held_out: int = _says(1000, "pairs to validate, and to test, if the data has none; a twentieth at most")
 
 
 @dataclass(frozen=True)
@@ -63,6 +64,7 @@ class TrainingSettings:
     minutes: float = _says(0.0, "stop after so many minutes of training; 0: no limit")
     batch_tokens: int = _says(4096, "at most so many tokens a side in a batch, padding included")
     accumulate: int = _says(1, "batches whose gradients make one update")
+    processes: int = _says(1, "processes that share these batches, on the CPU; at most accumulate")
     learning_rate: float = _says(0.005, "the highest learning rate")
     warm_up: int = _says(2000, "updates in which the learning rate rises")
     schedule: str = _says(
@@ -83,7 +85,7 @@ class TrainingSettings:
     snapshot_every: int = _says(125, "updates between the snapshots that are averaged")
     average: int = _says(10, "how many of the last snapshots are averaged; 0: the last weights are taken")
     ema: float = _says(0.0, "decay of the exponential moving average that is taken in their place; 0: none")
-    save_seconds: float = _says(60.0, "seconds between checkpoints")
+    save_seconds: float = _says(60.0, "seconds between checkpoints; 0: with snapshots and evaluations alone")
     log_every: int = _says(20, "updates between lines of the log")
     tensorboard: bool = _says(False, "write a log for TensorBoard as well")
     seed: int = _says(0, "the same seed gives the same model, to the bit")
@@ -126,8 +128,11 @@ class Settings:
             raise ValueError(
                 f"d_model ({self.model.d_model}) must be even and a multiple of heads ({self.model.heads})"
             )
-        if self.training.subword_dropout and self.data.tokenizer != "subwords":
-            raise ValueError("subword_dropout needs tokenizer = 'subwords'")
+        subwords = self.data.tokenizer == "subwords"
+        if self.training.subword_dropout and not (subwords and self.data.subword_model == "bpe"):
+            raise ValueError("subword_dropout needs tokenizer = 'subwords' and subword_model = 'bpe'")
+        if not subwords and (self.data.lowercase or not self.data.joint or self.data.subword_model != "bpe"):
+            raise ValueError("lowercase, joint = false and subword_model need tokenizer = 'subwords'")
 
     def changed(self, values: dict[str, Any]) -> Settings:
         """These settings with others in the place of those named, whatever their section."""
@@ -176,10 +181,10 @@ SECTION = {name: section for name, (section, _, _) in FIELDS.items()}
 _MANY = 1e9
 LIMITS = [
     *((name, 1, _MANY) for name in ("vocabulary", "longest", "layers", "d_model", "heads", "d_ff",
-                                    "positions", "steps", "batch_tokens", "accumulate", "warm_up",
-                                    "evaluate_every", "snapshot_every", "log_every", "beam")),
+                                    "positions", "steps", "batch_tokens", "accumulate", "processes",
+                                    "warm_up", "evaluate_every", "snapshot_every", "log_every", "beam")),
     *((name, 0, _MANY) for name in ("minutes", "learning_rate", "weight_decay", "clip", "r_drop", "patience",
-                                    "average", "save_seconds", "coverage_penalty")),
+                                    "average", "save_seconds", "held_out", "coverage_penalty")),
     *((name, 0, 0.999999) for name in ("dropout", "attention_dropout", "activation_dropout",
                                        "label_smoothing", "subword_dropout", "word_dropout", "ema")),
     ("embedding_dropout", -1, 0.999999),

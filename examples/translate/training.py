@@ -6,6 +6,7 @@ import shlex
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import minigrad as mg
 from minigrad.optim.lr_scheduler import LambdaLR
@@ -22,15 +23,19 @@ from .settings import ModelSettings, Settings, TrainingSettings
 from .translator import Translator
 from .validation import Evaluation
 
+LONGEST_EXAMPLE = 80  # characters of a sentence in a command that is shown
+
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
     """Train, save, and report on sentences never seen; returns the exit status (130 after Ctrl-C)."""
+    pairs = data.read(settings.data)
+    schedule_of(settings.training)  # settings that make no sense are told before anything is changed
+    loop_settings(settings.training, "validation" in pairs)
     if fresh:
         run.remove(folder)
-    tokenizers = run.tokenizers_of(folder, settings)
+    tokenizers, compared = run.begun(folder, settings, pairs["train"]) or (None, None)
     run.write_settings(folder, settings)
     mg.manual_seed(settings.training.seed)
-    pairs = data.read(settings.data)
     if tokenizers is None:
         tokenizers = data.tokenizers_for(pairs["train"], settings.data)
     encoded = data.encode(pairs["train"], tokenizers, settings, folder)
@@ -44,13 +49,20 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         f"on {settings.training.device}, in {folder}",
         flush=True,
     )
-    trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder)
+    described = run.extra(
+        model, tokenizers, settings, compared or run.configuration(settings, pairs["train"])
+    )
+    trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, described)
     outcome = trainer.fit()
     if not outcome.finished:
-        again = shlex.join(["python", "-m", "examples.translate", *sys.argv[1:]])
-        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {again}")
+        print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {command(*sys.argv[1:])}")
         return 130
     return finish(trainer, model, pairs, tokenizers, settings, folder)
+
+
+def command(*arguments: str) -> str:
+    """A command of this program, as it can be typed in the checkout, whatever environment is active."""
+    return shlex.join(["python", "tasks.py", "translate", *arguments])
 
 
 def config(sizes: ModelSettings, tokenizers: TokenizerPair) -> Config:
@@ -73,7 +85,7 @@ def config(sizes: ModelSettings, tokenizers: TokenizerPair) -> Config:
 
 def make_trainer(
     model: Transformer, pairs: dict[str, Pairs], encoded: EncodedPairs, tokenizers: TokenizerPair,
-    settings: Settings, folder: Path,
+    settings: Settings, folder: Path, described: dict[str, Any],
 ) -> Trainer:  # fmt: skip
     """The loop over the updates, with all that it needs."""
     s = settings.training
@@ -92,7 +104,7 @@ def make_trainer(
         settings=loop_settings(s, evaluate is not None),
         schedule=LambdaLR(optimizer, schedule_of(s)),
         evaluate=evaluate,
-        extra=run.extra(model, tokenizers, settings),
+        extra=described,
     )
 
 
@@ -111,9 +123,10 @@ def loop_settings(s: TrainingSettings, evaluated: bool) -> LoopSettings:
         steps=s.steps,
         minutes=s.minutes or None,
         accumulate=s.accumulate,
+        processes=s.processes,
         clip=s.clip or None,
         evaluate_every=s.evaluate_every,
-        save_seconds=s.save_seconds,
+        save_seconds=s.save_seconds or None,
         patience=(s.patience or None) if evaluated else None,
         metric=s.metric,
         mode="max" if s.metric == "bleu" else "min",
@@ -136,9 +149,7 @@ def finish(
         model.load_state_dict(trainer.averaged.module.state_dict())
     elif settings.training.average and trainer.state.snapshots:
         model.load_state_dict(averaged_state(folder))
-    path = run.write_model(
-        folder, model.state_dict(), trainer.state.step, run.extra(model, tokenizers, settings)
-    )
+    path = run.write_model(folder, model.state_dict(), trainer.state.step, trainer.extra)
     print(f"saved to {path}", flush=True)
     translator = Translator(model, tokenizers, settings)
     for split in ("validation", "test"):
@@ -146,10 +157,9 @@ def finish(
             tell(translator, pairs[split], folder / f"{split}.json", settings)
     example = pairs["train"].source[0] if settings.data.data else "I like cats"
     again = ["--run", str(folder)] if settings.data.data else []
-    print(
-        "\ntranslate with it:  "
-        + shlex.join(["python", "-m", "examples.translate", "translate", *again, example])
-    )
+    if len(example) > LONGEST_EXAMPLE:
+        example = example[:LONGEST_EXAMPLE].rpartition(" ")[0] or example[:LONGEST_EXAMPLE]
+    print("\ntranslate with it:  " + command("translate", *again, example))
     return 0
 
 
@@ -166,5 +176,7 @@ def tell(translator: Translator, pairs: Pairs, path: Path, settings: Settings) -
     share = told.exact / told.sentences
     print(f"\n{split}: {told.exact:,} of {told.sentences:,} translated exactly ({share:.1%})", flush=True)
     print("\n".join(f"  {score}" for score in (told.bleu, told.chrf, told.moses) if score is not None))
+    for note in told.notes:
+        print(f"  note: {note}")
     if split == "test":
         print("\nsentences it never saw:\n" + samples(source, [t.text for t in found], target))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -20,6 +20,7 @@ from . import run
 from .settings import Settings
 
 BATCH = 100  # sentences that are translated together
+PLACES = 1 << 16  # for tokens in a batch, read or to be written, beams counted: their keys and values
 
 
 class Hypothesis(NamedTuple):
@@ -56,6 +57,17 @@ class Attention(NamedTuple):
     source: list[str]
     target: list[str]
     weights: np.ndarray[Any, np.dtype[np.float32]]
+
+
+def _groups(lengths: Sequence[int], most: int, beam_size: int) -> Iterator[tuple[int, int]]:
+    """(start, stop) of groups of sentences, whose lengths rise: few enough, and none too large."""
+    start = 0
+    for stop, length in enumerate(lengths, 1):
+        if stop - start > 1 and (stop - start > most or (stop - start) * beam_size * 3 * length > PLACES):
+            yield start, stop - 1
+            start = stop - 1
+    if start < len(lengths):
+        yield start, len(lengths)
 
 
 class Translator:
@@ -103,7 +115,7 @@ class Translator:
             progress: called with a number of sentences when so many more are done.
         """
         chosen = self.settings.decoding
-        width = chosen.beam if beam is None else beam
+        beam_size = chosen.beam if beam is None else beam
         penalties = (
             chosen.length_penalty if length_penalty is None else length_penalty,
             chosen.coverage_penalty if coverage_penalty is None else coverage_penalty,
@@ -114,10 +126,10 @@ class Translator:
         results = [Translation(text, "", 0.0, [], notes) for text, _, notes in prepared]
         was_training = self.model.training
         self.model.eval()
-        for start in range(0, len(order), batch):
-            rows = order[start : start + batch]
+        lengths = [len(prepared[i][1]) for i in order]
+        for rows in (order[a:b] for a, b in _groups(lengths, batch, beam_size)):
             found = self._search(
-                [prepared[i][1] for i in rows], width, penalties, (sample, top_k, top_p), cached
+                [prepared[i][1] for i in rows], beam_size, penalties, (sample, top_k, top_p), cached
             )
             for i, hypotheses in zip(rows, found, strict=True):
                 results[i] = self._told(prepared[i], hypotheses)
@@ -139,7 +151,7 @@ class Translator:
         return text, [*ids[:most], EOS], notes
 
     def _search(
-        self, sources: list[list[int]], width: int, penalties: tuple[float, float],
+        self, sources: list[list[int]], beam_size: int, penalties: tuple[float, float],
         drawn: tuple[float | None, int | None, float | None], cached: bool,
     ) -> list[list[Found]]:  # fmt: skip
         """The best hypotheses of each sentence."""
@@ -148,9 +160,9 @@ class Translator:
         temperature, top_k, top_p = drawn
         if temperature is not None:
             return [[h] for h in sample(decoder, limits, temperature, top_k, top_p)]
-        if width == 1:
+        if beam_size == 1:
             return [[h] for h in greedy(decoder, limits)]
-        return beam_search(decoder, width, limits, power(penalties[0]), penalties[1])
+        return beam_search(decoder, beam_size, limits, power(penalties[0]), penalties[1])
 
     def _told(self, prepared: tuple[str, list[int], list[str]], found: list[Found]) -> Translation:
         text, _, notes = prepared

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from minigrad.text import Pairs
+import math
+
+import numpy as np
+
+from minigrad.text import Pairs, TokenBatches
 from minigrad.text.scores import bleu
 from models.transformer import Transformer, pad
 
-from .translator import BATCH, Translator
+from .translator import Translator
 
 MOST_VALIDATED = 2000  # pairs that are translated at each evaluation
 
@@ -25,7 +29,10 @@ class Evaluation:
         sides = translator.tokenizers
         most = translator.model.config.positions
         encoded = [sides.encode(a, b) for a, b in zip(self.source, self.target, strict=True)]
-        self.encoded = sorted((e for e in encoded if max(map(len, e)) <= most), key=lambda e: len(e[1]))
+        self.encoded = [e for e in encoded if max(map(len, e)) <= most]
+        lengths = np.array([list(map(len, e)) for e in self.encoded], dtype=np.int32).reshape(-1, 2)
+        tokens = translator.settings.training.batch_tokens
+        self.batches = list(TokenBatches(lengths, tokens, shuffle=False).epoch(0)) if len(lengths) else []
 
     def __call__(self, model: Transformer) -> dict[str, float]:
         """Metrics by name: "bleu" from 0 to 100, "loss" in nats a token."""
@@ -36,13 +43,13 @@ class Evaluation:
         return {"bleu": score, "loss": self.loss(model)}
 
     def loss(self, model: Transformer) -> float:
-        """The mean cross-entropy of the target's tokens, without label smoothing."""
+        """The mean cross-entropy of the target's tokens, without label smoothing; NaN if there are none."""
         device = model.embedding.weight.device
         total = count = 0.0
-        for start in range(0, len(self.encoded), BATCH):
-            rows = self.encoded[start : start + BATCH]
+        for numbers in self.batches:
+            rows = [self.encoded[i] for i in numbers]
             source, target = pad([a for a, _ in rows], device), pad([b for _, b in rows], device)
             tokens = sum(len(b) - 1 for _, b in rows)
             total += float(model.loss(source, target)) * tokens
             count += tokens
-        return total / count
+        return total / count if count else math.nan

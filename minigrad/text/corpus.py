@@ -27,13 +27,16 @@ class Pairs(NamedTuple):
     skipped: int = 0
 
 
-def read_pairs(paths: list[Path], source: str, target: str) -> dict[str, Pairs]:
+def read_pairs(
+    paths: list[Path], source: str, target: str, required: Sequence[str] = ("train",)
+) -> dict[str, Pairs]:
     """Read a corpus. Its sentences stay on disk, in files that must not change meanwhile; see ``Lines``.
 
     Args:
         paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
             source, tab, target), or two files, line by line.
         source, target: in a folder, what the files' names end in, before ".gz".
+        required: splits that a folder must have.
 
     Returns:
         Split -> pairs: "train", and "validation" and "test" if they are there.
@@ -50,36 +53,51 @@ def read_pairs(paths: list[Path], source: str, target: str) -> dict[str, Pairs]:
         raise ValueError(
             f"a corpus is one folder, one table or two aligned files; {len(paths)} paths were given"
         )
-    return _folder(paths[0], source, target) if paths[0].is_dir() else {"train": _table(paths[0])}
+    if paths[0].is_dir():
+        return _folder(paths[0], source, target, required)
+    return {"train": _table(paths[0])}
 
 
-def _folder(folder: Path, source: str, target: str) -> dict[str, Pairs]:
+def part(pairs: Pairs, places: np.ndarray[Any, np.dtype[np.intp]]) -> Pairs:
+    """The pairs of these numbers, which are to rise."""
+    source, target = (
+        side.part(places) if isinstance(side, Side) else [side[i] for i in places.tolist()]
+        for side in (pairs.source, pairs.target)
+    )
+    return Pairs(source, target)
+
+
+def _folder(folder: Path, source: str, target: str, required: Sequence[str]) -> dict[str, Pairs]:
     found = {}
     for split, names in SPLITS.items():
-        sides = [_find(folder, names, language) for language in (source, target)]
-        if all(sides):
-            found[split] = _aligned(*(side for side in sides if side))
-    if "train" not in found:
-        files = ", ".join(sorted(p.name for p in folder.iterdir())[:12]) or "nothing"
-        raise FileNotFoundError(
-            f"{folder} holds no train.{source} with a train.{target} (or .gz): it holds {files}. "
-            f"--source and --target are what the files' names end in"
-        )
+        sides = _find(folder, names, (source, target))
+        if sides is not None:
+            found[split] = _aligned(*sides)
+    for split in required:
+        if split not in found:
+            name = SPLITS[split][0]
+            files = ", ".join(sorted(p.name for p in folder.iterdir())[:12]) or "nothing"
+            raise FileNotFoundError(
+                f"{folder} holds no {name}.{source} with a {name}.{target} (or .gz): it holds {files}. "
+                f"--source and --target are what the files' names end in"
+            )
     return found
 
 
-def _find(folder: Path, names: tuple[str, ...], language: str) -> Path | None:
-    """The file of a split: "val.de", "val.de.gz", or with more in its name ("test_2016_flickr.de")."""
+def _find(folder: Path, names: tuple[str, ...], languages: tuple[str, str]) -> tuple[Path, Path] | None:
+    """The files of a split: "val.en" with "val.de", or with more in both names ("test_2016_flickr.de.gz")."""
     for name in names:
-        for ending in (f".{language}", f".{language}.gz"):
-            exact = folder / f"{name}{ending}"
-            longer = sorted(
-                p for p in folder.glob(f"{name}_*{ending}") if "." not in p.name.removesuffix(ending)
-            )
-            for path in (exact, *longer):
-                if path.is_file():
-                    return path
+        ending = f".{languages[0]}"
+        known = {p.name.removesuffix(".gz").removesuffix(ending) for p in folder.glob(f"{name}_*{ending}*")}
+        for stem in (name, *sorted(stem for stem in known if "." not in stem)):
+            sides = [_file(folder, f"{stem}.{language}") for language in languages]
+            if sides[0] and sides[1]:
+                return sides[0], sides[1]
     return None
+
+
+def _file(folder: Path, name: str) -> Path | None:
+    return next((path for path in (folder / name, folder / f"{name}.gz") if path.is_file()), None)
 
 
 def _aligned(source: Path, target: Path) -> Pairs:
@@ -135,6 +153,11 @@ class Side(Texts):
         self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None, column: int | None
     ) -> None:
         self._lines, self._kept, self._column = lines, kept, column
+
+    def part(self, places: np.ndarray[Any, np.dtype[np.intp]]) -> Side:
+        """The texts of these numbers, which are to rise."""
+        kept = places if self._kept is None else self._kept[places]
+        return Side(self._lines, kept.astype(np.uint32), self._column)
 
     def __len__(self) -> int:
         return len(self._lines if self._kept is None else self._kept)

@@ -7,12 +7,14 @@ import io
 import json
 import operator
 import os
+import secrets
+import time
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -30,6 +32,7 @@ LENGTH, PLACE = np.dtype("<i4"), np.dtype("<u4")
 CHUNK_PAIRS, CHUNK_CHARACTERS = 4096, 1 << 20  # encoded at once, at most: the library's results are large
 QUIET_SECONDS = 2  # before a bar is shown
 FORMAT = 1  # of the files
+STALE_SECONDS = 24 * 3600  # a temporary file that nobody has written to for so long: its writer is dead
 
 
 class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
@@ -69,7 +72,8 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
                 is installed).
 
         Raises:
-            ValueError: every pair is too long. OSError: the folder cannot be written to.
+            ValueError: every pair is too long, or (for a folder) a tokenizer cannot be described.
+            OSError: the sentences cannot be read, or the folder cannot be written to.
         """
         corpus, dtype = len(pairs.source), _id_type(tokenizers)
         if folder is None:
@@ -77,12 +81,11 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
             lengths, index = _encode(pairs, tokenizers, longest, stream, progress)
             return cls((np.frombuffer(stream.getbuffer(), dtype), lengths, index), corpus)
         fingerprint = _fingerprint(pairs, tokenizers, longest)
-        found = _read(folder, fingerprint, dtype)
+        found = None
+        with suppress(OSError):  # what cannot be read is made again
+            found = _read(folder, fingerprint, dtype)
         if found is None:
-            try:
-                _write(folder, fingerprint, pairs, tokenizers, longest, progress)
-            except OSError as error:
-                raise OSError(f"token ids cannot be written to {folder}: {error}") from error
+            _write(folder, fingerprint, pairs, tokenizers, longest, progress)
             found = _read(folder, fingerprint, dtype)
         if found is None:
             raise OSError(f"token ids in {folder} are not what was written: is another program using it?")
@@ -103,13 +106,17 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
 # Encoding ------------------------------------------------------------------------------------------------
 
 
+class _Stream(Protocol):
+    def write(self, data: bytes, /) -> object: ...
+
+
 def _id_type(tokenizers: TokenizerPair) -> np.dtype[Any]:
     most = max(len(tokenizers.source), len(tokenizers.target))
     return np.dtype("<u2" if most <= 1 << 16 else "<u4")
 
 
 def _encode(
-    pairs: Pairs, tokenizers: TokenizerPair, longest: int, ids: IO[bytes], progress: bool
+    pairs: Pairs, tokenizers: TokenizerPair, longest: int, ids: _Stream, progress: bool
 ) -> tuple[IntArray, IntArray]:
     """Write the ids of all pairs that are not too long; returns their lengths (N, 2) and numbers (N,).
 
@@ -187,48 +194,106 @@ def _digest(texts: Sequence[str]) -> str:
 def _write(
     folder: Path, fingerprint: str, pairs: Pairs, tokenizers: TokenizerPair, longest: int, progress: bool
 ) -> None:
-    """Both files, each written whole and then given its name; the one that vouches for the other last."""
-    folder.mkdir(parents=True, exist_ok=True)
-    data, about = folder / "encoded.bin.part", folder / "encoded.json.part"
-    try:
-        with data.open("wb") as file:
-            lengths, index = _encode(pairs, tokenizers, longest, file, progress)
-            _write_tail(file, lengths, index)
-        description = {"fingerprint": fingerprint, "checksum": _checksum(data), "pairs": len(index)}
-        about.write_text(json.dumps(description), encoding="utf-8")
-        os.replace(data, folder / "encoded.bin")
-        os.replace(about, folder / "encoded.json")
-    finally:
-        for left in (data, about):
-            left.unlink(missing_ok=True)
+    """Both files, each written whole and then given its name; the one that vouches for the other last.
+
+    The checksum is that of the bytes given to be written: should other processes write here as well, their
+    files and these never vouch for each other.
+    """
+    with _writing_to(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+    _delete_stale(folder)
+    with _new_file(folder, "encoded.bin") as data:
+        lengths, index = _encode(pairs, tokenizers, longest, data, progress)
+        _write_tail(data, lengths, index)
+    about = {"fingerprint": fingerprint, "checksum": data.checksum, "pairs": len(index)}
+    with _new_file(folder, "encoded.json") as file:
+        file.write(json.dumps(about).encode())
 
 
-def _write_tail(file: IO[bytes], lengths: IntArray, index: IntArray) -> None:
+def _write_tail(file: _Stream, lengths: IntArray, index: IntArray) -> None:
     file.write(lengths.tobytes())
     file.write(index.tobytes())
 
 
+class _NewFile:
+    """A file that is being written, and the CRC-32 of what was."""
+
+    def __init__(self, file: IO[bytes], folder: Path) -> None:
+        self.file, self.folder, self.checksum = file, folder, 0
+
+    def write(self, data: bytes) -> None:
+        with _writing_to(self.folder):
+            self.file.write(data)
+        self.checksum = zlib.crc32(data, self.checksum)
+
+
+@contextmanager
+def _new_file(folder: Path, name: str) -> Iterator[_NewFile]:
+    """A file under a temporary name of its own, which takes the name given when all has gone well."""
+    temporary = folder / f".{name}.{secrets.token_hex(8)}.tmp"
+    with _writing_to(folder):
+        file = temporary.open("xb")
+    try:
+        yield _NewFile(file, folder)
+        with _writing_to(folder):
+            file.close()
+            os.replace(temporary, folder / name)
+    finally:
+        with suppress(OSError):  # of a full disk, once more
+            file.close()
+        temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def _writing_to(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        why = f"token ids cannot be written to {folder}: {error.strerror}"
+        raise OSError(error.errno, why) from error
+
+
+def _delete_stale(folder: Path) -> None:
+    """Delete what processes that were killed have left."""
+    for path in folder.glob(".encoded.*.tmp"):
+        with suppress(OSError):
+            if path.stat().st_mtime < time.time() - STALE_SECONDS:
+                path.unlink()
+
+
 def _read(folder: Path, fingerprint: str, dtype: np.dtype[Any]) -> Arrays | None:
-    """What ``_write`` has written; None if it is of another corpus, damaged or not there."""
-    path = folder / "encoded.bin"
+    """What ``_write`` has written; None if it is of another corpus, damaged or not there.
+
+    Raises:
+        OSError: it is there but cannot be read.
+    """
     try:
         about = json.loads((folder / "encoded.json").read_text(encoding="utf-8"))
-        if about["fingerprint"] != fingerprint or about["checksum"] != _checksum(path):
+        if about["fingerprint"] != fingerprint:
             return None
-        count = int(about["pairs"])
-        split = path.stat().st_size - count * (2 * LENGTH.itemsize + PLACE.itemsize)
-        lengths = np.fromfile(path, LENGTH, 2 * count, offset=split).reshape(count, 2)
-        index = np.fromfile(path, PLACE, count, offset=split + lengths.nbytes)
-        if count < 1 or lengths.min() < 1 or lengths.sum(dtype=np.int64) * dtype.itemsize != split:
-            return None
-        return np.memmap(path, dtype, "r", shape=(split // dtype.itemsize,)), lengths, index
-    except (OSError, ValueError, KeyError, TypeError):
+        with (folder / "encoded.bin").open("rb") as file:  # the same file all along, whoever replaces it
+            if about["checksum"] != _checksum(file):
+                return None
+            return _arrays(file, int(about["pairs"]), dtype)
+    except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
 
 
-def _checksum(path: Path) -> int:
+def _arrays(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Arrays | None:
+    """Ids, lengths and index of so many pairs; None if there are not so many."""
+    split = file.seek(0, os.SEEK_END) - count * (2 * LENGTH.itemsize + PLACE.itemsize)
+    if count < 1 or split < 1:
+        return None
+    file.seek(split)
+    lengths = np.fromfile(file, LENGTH, 2 * count).reshape(count, 2)
+    index = np.fromfile(file, PLACE, count)
+    if lengths.min() < 1 or lengths.sum(dtype=np.int64) * dtype.itemsize != split:
+        return None
+    return np.memmap(file, dtype, "r", shape=(split // dtype.itemsize,)), lengths, index
+
+
+def _checksum(file: IO[bytes]) -> int:
     found = 0
-    with path.open("rb") as file:
-        while block := file.read(1 << 20):
-            found = zlib.crc32(block, found)
+    while block := file.read(1 << 20):
+        found = zlib.crc32(block, found)
     return found

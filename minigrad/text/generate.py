@@ -20,9 +20,9 @@ import minigrad as mg
 from ..tensor import Tensor
 from .tokenizer import EOS
 
-Limit = int | Sequence[int]
+MaxLength = int | Sequence[int]
 Choose = Callable[[Tensor], Tensor]
-Divisor = Callable[[int], float]
+LengthPenalty = Callable[[int], float]
 
 
 class Decoder(Protocol):
@@ -37,9 +37,9 @@ class Decoder(Protocol):
     def next_logits(self, tokens: Tensor) -> Tensor:
         """Tokens so far (N, T), one more at each call -> logits (N, V) of the next."""
 
-    def reorder(self, rows: Tensor, width: int) -> None:
-        """Row n goes on from what was row rows[n]. From now on each sentence has ``width`` rows, which stand
-        together; sentences may be left out, and keep their order."""
+    def reorder(self, rows: Tensor, beam_size: int) -> None:
+        """Row n goes on from what was row rows[n]. From now on each sentence has ``beam_size`` rows, which
+        stand together; sentences may be left out, and keep their order."""
 
 
 class AttentiveDecoder(Decoder, Protocol):
@@ -70,26 +70,26 @@ class Hypothesis:
 # One beginning at a time ----------------------------------------------------------------------------------
 
 
-def greedy(decoder: Decoder, limit: Limit = 100, end: int = EOS) -> list[Hypothesis]:
+def greedy(decoder: Decoder, max_length: MaxLength = 100, eos: int = EOS) -> list[Hypothesis]:
     """The likeliest token at each step.
 
     Args:
-        limit: the most tokens to write, the end symbol included; for all, or one for each sentence.
-        end: the symbol that ends a sentence.
+        max_length: the most tokens to write, the end symbol included; for all, or one for each sentence.
+        eos: the symbol that ends a sentence.
 
     Raises:
-        ValueError: a limit below 1; logits that are NaN.
+        ValueError: a max_length below 1; logits that are NaN.
     """
-    return _write(decoder, limit, lambda logits: logits.argmax(-1), end)
+    return _write(decoder, max_length, lambda logits: logits.argmax(-1), eos)
 
 
 def sample(
     decoder: Decoder,
-    limit: Limit = 100,
+    max_length: MaxLength = 100,
     temperature: float = 1.0,
     top_k: int | None = None,
     top_p: float | None = None,
-    end: int = EOS,
+    eos: int = EOS,
 ) -> list[Hypothesis]:
     """Tokens drawn from softmax(logits / temperature), or from its likeliest alone.
 
@@ -97,14 +97,14 @@ def sample(
     the others in its batch. Scores are the model's log-probabilities, whatever the three arguments are.
 
     Args:
-        limit, end: as for ``greedy``.
+        max_length, eos: as for ``greedy``.
         temperature: towards 0 ever more like ``greedy``; above 1 more daring.
-        top_k: only the k likeliest tokens.
+        top_k: only the k likeliest tokens; of those as likely as the last of them, any will do.
         top_p: only the fewest tokens that together have this probability, at that temperature and among the
             ``top_k`` (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1).
 
     Raises:
-        ValueError: temperature, top_k, top_p or a limit out of range; logits that are NaN.
+        ValueError: temperature, top_k, top_p or max_length out of range; logits that are NaN.
     """
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
@@ -116,7 +116,7 @@ def sample(
     def choose(logits: Tensor) -> Tensor:
         return mg.multinomial(probabilities(logits, temperature, top_k, top_p), 1)[:, 0]
 
-    return _write(decoder, limit, choose, end)
+    return _write(decoder, max_length, choose, eos)
 
 
 def probabilities(
@@ -125,8 +125,9 @@ def probabilities(
     """What ``sample`` draws from: logits (N, V) -> probabilities (N, V) that sum to 1."""
     logits = (logits - logits.amax(-1, keepdim=True)) / temperature
     if top_k is not None:
-        least = logits.topk(min(top_k, logits.shape[-1])).values[:, -1:]
-        logits = logits.masked_fill(logits < least, -math.inf)
+        ids = logits.topk(min(top_k, logits.shape[-1])).indices
+        stays = mg.zeros_like(logits, dtype=mg.bool).scatter(-1, ids, True)
+        logits = logits.masked_fill(~stays, -math.inf)
     p = logits.softmax(-1)
     if top_p is not None:
         ordered, ids = p.sort(-1, descending=True)
@@ -139,10 +140,10 @@ def probabilities(
 
 
 @mg.no_grad()
-def _write(decoder: Decoder, limit: Limit, choose: Choose, end: int) -> list[Hypothesis]:
+def _write(decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int) -> list[Hypothesis]:
     """Add the token that ``choose`` takes from the logits (N, V), until all sentences have ended."""
     start = decoder.start
-    given, limits = start.shape[1], limits_of(limit, len(start))
+    given, limits = start.shape[1], max_lengths(max_length, len(start))
     found: dict[int, Hypothesis] = {}
     tokens, going = start, list(range(len(start)))  # the sentence of each row
     total = mg.zeros(len(start), device=start.device)
@@ -154,7 +155,7 @@ def _write(decoder: Decoder, limit: Limit, choose: Choose, end: int) -> list[Hyp
         chosen = choose(logits)[:, None]
         total = total + logits.gather(-1, chosen)[:, 0] - norm
         tokens = mg.cat((tokens, chosen), 1)
-        ended = [t == end or length == limits[i] for t, i in zip(chosen[:, 0].tolist(), going, strict=True)]
+        ended = [t == eos or length == limits[i] for t, i in zip(chosen[:, 0].tolist(), going, strict=True)]
         if any(ended):
             for i, ids, log_p, over in zip(going, tokens.tolist(), total.tolist(), ended, strict=True):
                 if over:
@@ -172,14 +173,14 @@ def _write(decoder: Decoder, limit: Limit, choose: Choose, end: int) -> list[Hyp
 @mg.no_grad()
 def beam_search(
     decoder: Decoder,
-    width: int = 5,
-    limit: Limit = 100,
-    length_penalty: float | Divisor = 0.6,
+    beam_size: int = 5,
+    max_length: MaxLength = 100,
+    length_penalty: float | LengthPenalty = 0.6,
     coverage_penalty: float = 0.0,
     early_stopping: bool = True,
-    end: int = EOS,
+    eos: int = EOS,
 ) -> list[list[Hypothesis]]:
-    """The ``width`` likeliest beginnings of each sentence are followed, and those that end are ranked by
+    """The W likeliest beginnings of each sentence are followed, and those that end are ranked by
 
         log P(Y | X) / lp(Y) + coverage_penalty · Σᵢ log min(Σⱼ aᵢⱼ, 1),    lp(Y) = ((5 + |Y|) / 6)^α
 
@@ -188,8 +189,8 @@ def beam_search(
     are ordered by log P. What ends among the first W is finished, the W best of the others are followed.
 
     Args:
-        limit, end: as for ``greedy``.
-        width: W; 1 is ``greedy``.
+        max_length, eos: as for ``greedy``.
+        beam_size: W; with early_stopping, 1 writes what ``greedy`` writes.
         length_penalty: α; 0 ranks by log P, which favours short sentences. Or a function lp of the length:
             ``power(alpha)`` is fairseq's |Y|^α.
         coverage_penalty: β; above 0 sentences that pass source tokens over are ranked lower. The decoder must
@@ -200,27 +201,27 @@ def beam_search(
             more than log P(Y) divided by the largest lp of the lengths up to the limit.
 
     Returns:
-        For each sentence at most ``width`` hypotheses, the best first. Where nothing ended before the limit,
-        these are the beginnings that were followed.
+        For each sentence at most ``beam_size`` hypotheses, the best first. Where nothing ended before the
+        limit, these are the beginnings that were followed.
 
     Raises:
-        ValueError: a width or limit below 1; a penalty that is no number; logits that are NaN.
+        ValueError: beam_size or max_length below 1; a penalty that is no number; logits that are NaN.
     """
-    if width < 1:
-        raise ValueError(f"the width of a beam must be at least 1, not {width}")
+    if beam_size < 1:
+        raise ValueError(f"beam_size must be at least 1, not {beam_size}")
     if math.isnan(coverage_penalty) or coverage_penalty < 0:
         raise ValueError(f"coverage_penalty must be 0 or more, not {coverage_penalty}")
     divisor = length_penalty if callable(length_penalty) else wu(length_penalty)
-    ranking = _Ranking(limits_of(limit, len(decoder.start)), width, divisor, early_stopping)
+    ranking = _Ranking(max_lengths(max_length, len(decoder.start)), beam_size, divisor, early_stopping)
     beam = _Beam(decoder, coverage_penalty)
     for length in count(1):
         if not beam.going:
             break
-        beam.step(width, length, end, ranking)
-    return [hypotheses[:width] for hypotheses in ranking.found]
+        beam.step(beam_size, length, eos, ranking)
+    return [hypotheses[:beam_size] for hypotheses in ranking.found]
 
 
-def wu(alpha: float) -> Divisor:
+def wu(alpha: float) -> LengthPenalty:
     """((5 + |Y|) / 6)^α as a function of |Y| (Wu et al. 2016, equation 14).
 
     Raises:
@@ -231,7 +232,7 @@ def wu(alpha: float) -> Divisor:
     return lambda length: ((5 + length) / 6) ** alpha
 
 
-def power(alpha: float) -> Divisor:
+def power(alpha: float) -> LengthPenalty:
     """|Y|^α as a function of |Y|: fairseq's ``--lenpen``. At equal α it favours long sentences more than
     ``wu``: from 10 tokens to 20 it grows by 2^α, Wu's by (25/15)^α.
 
@@ -250,8 +251,8 @@ class _Ranking:
         found: for each sentence the finished hypotheses, the best first.
     """
 
-    def __init__(self, limits: list[int], width: int, divisor: Divisor, early_stopping: bool) -> None:
-        self.limits, self.width, self.divisor, self.early_stopping = limits, width, divisor, early_stopping
+    def __init__(self, limits: list[int], size: int, divisor: LengthPenalty, early_stopping: bool) -> None:
+        self.limits, self.size, self.divisor, self.early_stopping = limits, size, divisor, early_stopping
         self.found: list[list[Hypothesis]] = [[] for _ in limits]
 
     def add(self, sentence: int, length: int, tokens: list[int], log_p: float, coverage: float) -> None:
@@ -265,10 +266,10 @@ class _Ranking:
         found, limit = self.found[sentence], self.limits[sentence]
         if length >= limit:
             return True
-        if len(found) < self.width:
+        if len(found) < self.size:
             return False
         bound = best / max(map(self.divisor, range(length + 1, limit + 1)))
-        return self.early_stopping or found[self.width - 1].score >= bound
+        return self.early_stopping or found[self.size - 1].score >= bound
 
 
 class _Beam:
@@ -288,15 +289,15 @@ class _Beam:
         self.log_p = mg.zeros(len(start), 1, device=start.device)
         self.covered: Tensor | None = None
 
-    def step(self, width: int, length: int, end: int, ranking: _Ranking) -> None:
+    def step(self, size: int, length: int, eos: int, ranking: _Ranking) -> None:
         """Add a token to the beginnings, and give those that end to ``ranking``."""
-        log_p, rows, tokens = self.candidates(width, length)
+        log_p, rows, tokens = self.candidates(size, length)
         self.look()
-        ended = tokens == end
-        self.finish(ended[:, :width] & (log_p[:, :width] > -math.inf), log_p, rows, length, end, ranking)
+        ended = tokens == eos
+        self.finish(ended[:, :size] & (log_p[:, :size] > -math.inf), log_p, rows, length, eos, ranking)
         # a row can end once, so that of all candidates at least so many do not:
-        width = min(width, log_p.shape[1] - self.log_p.shape[1])
-        self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(width)
+        size = min(size, log_p.shape[1] - self.log_p.shape[1])
+        self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
         rows, tokens = rows.gather(1, place), tokens.gather(1, place)
         over = [
             ranking.is_over(i, length, best)
@@ -311,19 +312,19 @@ class _Beam:
         self.tokens = mg.cat((self.tokens[rows], tokens.view(-1, 1)), 1)
         self.covered = None if self.covered is None else self.covered[rows]
         if self.going:
-            self.decoder.reorder(rows, width)
+            self.decoder.reorder(rows, size)
 
-    def candidates(self, width: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
+    def candidates(self, size: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
         """The 2W best continuations of each sentence (b, 2W), the best first: log P, row, token.
 
         Even if W of them end here, W remain to be followed; none is below the 2W best of its row.
         """
         logits = self.decoder.next_logits(self.tokens)
         norm = _finite(logits.logsumexp(-1, keepdim=True), length)
-        best, ids = logits.topk(min(2 * width, logits.shape[1]))
+        best, ids = logits.topk(min(2 * size, logits.shape[1]))
         each = best.shape[1]
         log_p = (best - norm + self.log_p.view(-1, 1)).view(len(self.going), -1)
-        log_p, place = log_p.topk(min(2 * width, log_p.shape[1]))
+        log_p, place = log_p.topk(min(2 * size, log_p.shape[1]))
         first = mg.arange(len(self.going), device=place.device)[:, None] * self.log_p.shape[1]
         return log_p, first + place // each, ids.view(len(self.going), -1).gather(1, place)
 
@@ -343,7 +344,7 @@ class _Beam:
         return [self.coverage_penalty * x for x in missing.sum(1).tolist()]
 
     def finish(
-        self, done: Tensor, log_p: Tensor, rows: Tensor, length: int, end: int, ranking: _Ranking
+        self, done: Tensor, log_p: Tensor, rows: Tensor, length: int, eos: int, ranking: _Ranking
     ) -> None:
         """Rank the candidates that have ended; ``done`` says which (b, W or less)."""
         if not bool(done.any()):
@@ -356,7 +357,7 @@ class _Beam:
             sentence.tolist(), parents.tolist(), self.tokens[parents].tolist(),
             log_p[sentence, place].tolist(), strict=True,
         ):  # fmt: skip
-            ranking.add(self.going[i], length, [*ids[self.given :], end], p, coverage[row])
+            ranking.add(self.going[i], length, [*ids[self.given :], eos], p, coverage[row])
 
     def cut(
         self, over: list[bool], rows: Tensor, tokens: Tensor, length: int, ranking: _Ranking
@@ -375,17 +376,17 @@ class _Beam:
 # Parts ----------------------------------------------------------------------------------------------------
 
 
-def limits_of(limit: Limit, batch: int) -> list[int]:
+def max_lengths(max_length: MaxLength, batch: int) -> list[int]:
     """A limit for each of so many sentences.
 
     Raises:
         ValueError: one is below 1; there is not one for each.
     """
-    limits = [limit] * batch if isinstance(limit, int) else list(limit)
+    limits = [max_length] * batch if isinstance(max_length, int) else list(max_length)
     if len(limits) != batch:
         raise ValueError(f"{len(limits)} limits for {batch} sentences")
-    if min([limit] if isinstance(limit, int) else limits, default=1) < 1:
-        raise ValueError(f"the limit must be at least 1 token, not {limit}")
+    if min([max_length] if isinstance(max_length, int) else limits, default=1) < 1:
+        raise ValueError(f"max_length must be at least 1 token, not {max_length}")
     return limits
 
 

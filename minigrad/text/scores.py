@@ -77,8 +77,8 @@ def chrf(
     """chrF (Popović 2015): the F-score of groups of 1 to 6 characters, by sacrebleu; no tokenizer is needed.
 
     Args:
+        found, references, lowercase: as in ``bleu``.
         word_order: 2 is chrF++ (Popović 2017), which counts words and pairs of words as well.
-        others: as in ``bleu``.
 
     Raises:
         As ``bleu``.
@@ -108,13 +108,15 @@ def moses_bleu(
     milder than ``bleu``.
 
     Args:
-        language: of both sides: "de", "fr", ...; others as in ``bleu``.
+        found, references, bootstrap: as in ``bleu``.
+        language: of both sides: "de", "fr", ...
 
     Raises:
         As ``bleu``, also where sacremoses is missing.
     """
     found, references = _checked(found, references)
-    score = bleu(moses_tokens(found, language), moses_tokens(references, language), "none", False, bootstrap)
+    # lower-cased already; so does the signature say it
+    score = bleu(moses_tokens(found, language), moses_tokens(references, language), "none", True, bootstrap)
     before = f"norm-lc-moses.{language}|sacremoses:{version('sacremoses')}"
     return dataclasses.replace(score, signature=f"{score.signature}|before:{before}")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
 PAD, BOS, EOS, UNKNOWN = range(4)
@@ -49,6 +49,32 @@ def until_end(ids: Iterable[int]) -> list[int]:
     return kept
 
 
+class _Scheme(NamedTuple):
+    """How a text becomes words, words a text, and what a person typed a text."""
+
+    split: Callable[[str], list[str]]
+    join: Callable[[list[str]], str]
+    normalize: Callable[[str], str]
+
+
+_SPACES = _Scheme(str.split, " ".join, str.strip)
+
+
+def _schemes() -> dict[str, _Scheme]:
+    """The ways to split that a description can name."""
+    from . import english_italian as corpus
+
+    return {
+        "spaces": _SPACES,
+        "english_italian": _Scheme(corpus.tokenize, corpus.detokenize, corpus.normalize),
+    }
+
+
+def _by_frequency(words: Iterable[str]) -> list[str]:
+    """Each word once, the most frequent first, those as frequent in alphabetical order."""
+    return [word for word, _ in sorted(Counter(words).items(), key=lambda item: (-item[1], item[0]))]
+
+
 class WordTokenizer:
     """A word (or punctuation mark) is a token: for small closed vocabularies.
 
@@ -59,31 +85,33 @@ class WordTokenizer:
     """
 
     def __init__(
-        self, words: list[str], split: Callable[[str], list[str]] = str.split,
-        join: Callable[[list[str]], str] = " ".join, normalize: Callable[[str], str] = str.strip,
-        scheme: str = "spaces",
+        self, words: list[str], split: Callable[[str], list[str]] = _SPACES.split,
+        join: Callable[[list[str]], str] = _SPACES.join,
+        normalize: Callable[[str], str] = _SPACES.normalize,
     ) -> None:  # fmt: skip
         self.words = [*SPECIAL, *words]
         self.ids = {word: i for i, word in enumerate(words, len(SPECIAL))}  # "</s>" in a text is not EOS
-        self.split, self.join, self.normalize, self.scheme = split, join, normalize, scheme
+        self.split, self.join, self.normalize = split, join, normalize
 
     @classmethod
     def english_italian(
         cls, texts: Iterable[str] | None = None, words: list[str] | None = None
     ) -> WordTokenizer:
         """The tokenizer of the corpus that ships with the project, its vocabulary from texts or given."""
-        from . import english_italian as corpus
-
+        scheme = _schemes()["english_italian"]
         if words is None:
-            counts = Counter(word for text in texts or () for word in corpus.tokenize(text))
-            words = [word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
-        return cls(words, corpus.tokenize, corpus.detokenize, corpus.normalize, "english_italian")
+            words = _by_frequency(word for text in texts or () for word in scheme.split(text))
+        return cls(words, *scheme)
 
     @classmethod
-    def train(cls, texts: Iterable[str]) -> WordTokenizer:
-        """All words of texts that stand between spaces, the most frequent first."""
-        counts = Counter(word for text in texts for word in text.split())
-        return cls([word for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0]))])
+    def train(cls, texts: Iterable[str], vocabulary: int | None = None) -> WordTokenizer:
+        """Words of texts, as they stand between spaces, the most frequent first.
+
+        Args:
+            vocabulary: the most entries, special tokens included; None: every word.
+        """
+        words = _by_frequency(word for text in texts for word in text.split())
+        return cls(words if vocabulary is None else words[: max(0, vocabulary - len(SPECIAL))])
 
     def __len__(self) -> int:
         return len(self.words)
@@ -107,7 +135,19 @@ class WordTokenizer:
         return [word for word in self.split(text) if word not in self.ids]
 
     def as_dict(self) -> dict[str, Any]:
-        return {"kind": "words", "scheme": self.scheme, "words": self.words[len(SPECIAL) :]}
+        """As ``Tokenizer`` has it.
+
+        Raises:
+            ValueError: it has functions of its own, which no description can hold.
+        """
+        own = self.split, self.join, self.normalize
+        for name, scheme in _schemes().items():
+            if scheme == own:
+                return {"kind": "words", "scheme": name, "words": self.words[len(SPECIAL) :]}
+        raise ValueError(
+            "this WordTokenizer cannot be described, or saved with a model: it splits, joins or normalises "
+            "with functions of its own"
+        )
 
 
 def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
@@ -120,8 +160,9 @@ def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
         from .subwords import SubwordTokenizer
 
         return SubwordTokenizer.from_dict(state)
-    if state.get("kind") == "words" and state.get("scheme") == "english_italian":
-        return WordTokenizer.english_italian(words=state["words"])
     if state.get("kind") == "words":
-        return WordTokenizer(state["words"])
+        scheme = _schemes().get(state.get("scheme", "spaces"))
+        if scheme is None:
+            raise ValueError(f"unknown way to split into words: {state['scheme']!r}")
+        return WordTokenizer(state["words"], *scheme)
     raise ValueError(f"unknown kind of tokenizer: {state.get('kind')!r}")

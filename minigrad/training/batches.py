@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
@@ -84,9 +85,17 @@ class LoaderBatches:
             batch_sampler=_Once(self.order.epoch(number, start)),  # type: ignore[arg-type]
             collate_fn=self.collate,
             num_workers=self.num_workers,
+            worker_init_fn=_leave_signals,
             generator=Generator().manual_seed((self.seed * 1_000_003 + number) % 2**64),  # not the model's
         )
         yield from loader
+
+
+def _leave_signals(worker: int) -> None:
+    """A signal to all of a training's processes is for the first, which needs its workers to the end."""
+    for number in (signal.SIGINT, signal.SIGTERM):
+        if callable(signal.getsignal(number)):
+            signal.signal(number, signal.SIG_IGN)
 
 
 class _Once:

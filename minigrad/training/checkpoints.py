@@ -10,8 +10,8 @@ old one or the new one, whole. Between two files there is an order:
 
 1. ``last`` alone is the truth. It tells what the others should hold: the best metric and its step, which
    snapshots count, how many lines of the log. Nothing else is read to go on.
-2. What belongs to a step is written before the ``last`` of that step: its line of the log, its snapshot, the
-   best weights if they are of that step. So all that ``last`` tells of is there.
+2. What belongs to a step is written, and flushed, before the ``last`` of that step: its line of the log, its
+   snapshot, the best weights if they are of that step. So all that ``last`` tells of is there.
 3. What ``last`` does not need any more (older snapshots) is deleted after it.
 
 Killed between 2 and the renaming of ``last``, the run starts from an older ``last``. The log is cut back to
@@ -22,9 +22,12 @@ step.) At the start of a new run ``last`` is written first of all, so that a fol
 lose, and a disk without room is found out at once. Temporary files that a killed run left are deleted.
 
 When a file cannot be written (a full disk), the old one is left as it is. In the middle of a training that is
-a warning: hours of work are worth more than a checkpoint, and the disk may be freed. Best weights and
-snapshots that could not be written wait in memory, and are written, still in that order, before the next
-``last``. At the end the save waits some minutes for room, and then fails.
+a warning: hours of work are worth more than a checkpoint, and the disk may be freed. Best weights,
+snapshots and lines that could not be written wait in memory, and are written, still in that order, before the
+next ``last``. At the end the save waits some minutes for room, and then fails.
+
+With ``minutes`` all this holds for each step, but not for their number, which depends on how fast they were
+made: the run ends elsewhere, and evaluates there. A killed run forgets the seconds since its ``last``, too.
 """
 
 from __future__ import annotations
@@ -43,7 +46,8 @@ from ..serialization import load, save
 from .lock import locked
 
 PROGRAM, VERSION = "minigrad.training", 1
-_TEMPORARY = re.compile(r"\.(last|best|\d+)\.safetensors\.[0-9a-f]+\.tmp")
+_TEMPORARY = re.compile(r"\..+\.safetensors\.[0-9a-f]+\.tmp")
+_TRAINING = ("training", "settings", "optimizer", "schedule", "averaged", "random", "extra")
 _SNAPSHOT = re.compile(r"\d+\.safetensors")
 _DAMAGE = (RuntimeError, EOFError, pickle.UnpicklingError, ValueError, TypeError, LookupError, AttributeError)
 
@@ -89,10 +93,7 @@ class RunFolder:
             FileExistsError: it is missing, but files of a run are there.
         """
         if self.last.exists():
-            found = read_checkpoint(self.last)
-            if "training" not in found:
-                raise RuntimeError(f"{self.last} holds weights alone: a training cannot go on from it")
-            return found
+            return self._read_last()
         present = [path for path in (self.best, self.log, *self._files()) if path.exists()]
         if present:
             raise FileExistsError(
@@ -101,11 +102,24 @@ class RunFolder:
             )
         return None
 
+    def _read_last(self, mmap: bool = False) -> dict[str, Any]:
+        found = read_checkpoint(self.last, mmap)
+        if "training" not in found:
+            raise RuntimeError(f"{self.last} holds weights alone: a training cannot go on from it")
+        missing = [name for name in _TRAINING if name not in found]
+        if missing:
+            raise RuntimeError(f"{self.last} lacks {', '.join(missing)}: a training cannot go on from it")
+        return found
+
     def snapshots(self) -> list[Path]:
-        """The snapshots that count, oldest first: those that ``last`` names, or without it, all."""
+        """The snapshots that count, oldest first: those that ``last`` names, or without it, all.
+
+        Raises:
+            RuntimeError: ``last`` is damaged, or holds no training.
+        """
         found = self._files()
         if self.last.exists():
-            named = read_checkpoint(self.last, mmap=True)["training"]["snapshots"]
+            named = self._read_last(mmap=True)["training"]["snapshots"]
             found = [path for path in found if int(path.stem) in named]
         return found
 
@@ -191,8 +205,9 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
         raise RuntimeError(f"the checkpoint {file} is damaged ({error}). {advice}") from error
     if not isinstance(found, dict) or found.get("program") != PROGRAM or "model" not in found:
         raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {advice}")
-    if found["version"] != VERSION:
-        raise RuntimeError(f"{file} is of version {found['version']}, this program reads version {VERSION}")
+    if found.get("version") != VERSION:
+        told = found.get("version", "unknown")
+        raise RuntimeError(f"{file} is of version {told}, this program reads version {VERSION}")
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Callable
@@ -14,14 +15,15 @@ class Interrupt:
     """Within ``with Interrupt() as stop:`` Ctrl-C and SIGTERM set ``stop.asked``; once more interrupts.
 
     Signals that the program was started to ignore (as in ``nohup``) stay ignored. Outside of the main thread,
-    where Python takes no signals, nothing changes.
+    where Python takes no signals, nothing changes. Processes that are forked meanwhile leave Ctrl-C, which
+    reaches them, too, to this one; SIGTERM ends them.
 
     Args:
         told: called with a text when the first signal arrives.
     """
 
     def __init__(self, told: Callable[[str], None] = lambda text: None) -> None:
-        self.asked = False
+        self.asked, self._owner = False, os.getpid()
         self._told = told
         self._before: dict[int, Any] = {}
 
@@ -33,6 +35,11 @@ class Interrupt:
         return self
 
     def _note(self, number: int, frame: FrameType | None) -> None:
+        if os.getpid() != self._owner:
+            if number == signal.SIGTERM:
+                signal.signal(number, signal.SIG_DFL)
+                os.kill(os.getpid(), number)
+            return
         if self.asked:
             raise KeyboardInterrupt
         self.asked = True

@@ -9,12 +9,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-PATIENCE = 5.0  # seconds: worker processes of a killed training may live a little longer than it
+PATIENCE = 5.0  # seconds: a killed training may take a little to be gone
+_open: set[int] = set()  # handles of the folders that are held
 
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
     """Hold a folder, where the system can lock one (not on Windows, nor on some network file systems).
+
+    Processes that are forked meanwhile do not hold it.
 
     Raises:
         BlockingIOError: another process, or another trainer of this one, holds it.
@@ -23,11 +26,14 @@ def locked(folder: Path) -> Iterator[None]:
         yield
         return
     handle = os.open(folder, os.O_RDONLY)
+    _open.add(handle)
     try:
         _lock(handle, folder)
         yield
     finally:
-        os.close(handle)
+        if handle in _open:  # else this is a forked process
+            _open.remove(handle)
+            os.close(handle)
 
 
 def _lock(handle: int, folder: Path) -> None:
@@ -45,3 +51,13 @@ def _lock(handle: int, folder: Path) -> None:
             time.sleep(0.1)
         except OSError:
             return  # a file system without locks
+
+
+def _let_go() -> None:
+    for handle in _open:
+        os.close(handle)
+    _open.clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_let_go)

@@ -10,18 +10,19 @@ from __future__ import annotations
 import json
 import math
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 
 class Log:
-    """Appends lines. What cannot be written (a full disk) waits in memory for the next line.
+    """Appends lines. What cannot be written (a full disk) waits in memory for the next line, or ``flush``.
 
     Args:
         path: the file. keep: its first so many lines are kept, and all after them cut off.
 
     Attributes:
-        lines: how many there are.
+        lines: how many there are, with those that wait. waiting: whether any does.
 
     Raises:
         OSError: the file cannot be opened.
@@ -33,7 +34,7 @@ class Log:
         with os.fdopen(os.dup(self._file), "rb") as file:
             kept = [line for line in file.readlines()[:keep] if line.endswith(b"\n")]
         self._size, self.lines = sum(map(len, kept)), len(kept)
-        self._waiting = b""
+        self._bytes = b""
         if os.fstat(self._file).st_size > self._size:
             os.ftruncate(self._file, self._size)
 
@@ -44,21 +45,40 @@ class Log:
             Why it has to wait, or None.
         """
         text = json.dumps(_finite(entry), ensure_ascii=False, allow_nan=False)
-        self._waiting += text.encode() + b"\n"
+        self._bytes += text.encode() + b"\n"
         self.lines += 1
         try:
             self._write()
         except OSError as error:
-            os.ftruncate(self._file, self._size)  # half a line is none
-            return OSError(error.errno, f"cannot write {self.path}: {error.strerror}")
+            return error
         return None
 
-    def _write(self) -> None:
-        os.lseek(self._file, self._size, os.SEEK_SET)
-        sent = 0
-        while sent < len(self._waiting):
-            sent += os.write(self._file, self._waiting[sent:])
-        self._size, self._waiting = self._size + sent, b""
+    @property
+    def waiting(self) -> bool:
+        """Whether there are lines that could not be written."""
+        return bool(self._bytes)
+
+    def flush(self) -> None:
+        """Write what waits, and bring all lines to the disk.
+
+        Raises:
+            OSError: it refuses them; they go on waiting.
+        """
+        self._write(sync=True)
+
+    def _write(self, sync: bool = False) -> None:
+        try:
+            os.lseek(self._file, self._size, os.SEEK_SET)
+            sent = 0
+            while sent < len(self._bytes):
+                sent += os.write(self._file, self._bytes[sent:])
+            if sync:
+                os.fsync(self._file)
+        except OSError as error:
+            with suppress(OSError):
+                os.ftruncate(self._file, self._size)  # half a line is none
+            raise OSError(error.errno, f"cannot write {self.path}: {error.strerror}") from error
+        self._size, self._bytes = self._size + sent, b""
 
     def close(self) -> None:
         """Close the file."""

@@ -5,9 +5,11 @@ from __future__ import annotations
 import math
 import sys
 import time
+from contextlib import suppress
 from typing import Any
 
 QUIET_SECONDS = 10.0
+LOST = (OSError, ValueError)  # of a full disk, a terminal that is gone, a closed stream: no reason to end
 
 
 class Progress:
@@ -34,7 +36,8 @@ class Progress:
 
     def __exit__(self, *raised: object) -> None:
         if self.bar is not None:
-            self.bar.close()
+            with suppress(*LOST):
+                self.bar.close()
 
     def advance(self, loss: float, tokens: float, seconds: float) -> None:
         """Count one update.
@@ -53,7 +56,8 @@ class Progress:
         if self.bar is not None:
             part = 100 * min(1.0, max(self.done / self.steps, seconds / self.limit))
             self.bar.set_description_str(self.text(seconds), refresh=False)
-            self.bar.update(part - self.bar.n)
+            with suppress(*LOST):
+                self.bar.update(part - self.bar.n)
         elif now - self.told >= QUIET_SECONDS:
             self.told = now
             self.note(self.text(seconds))
@@ -70,23 +74,23 @@ class Progress:
         self.metric = f", {name} {value:.4g}"
 
     def note(self, text: str) -> None:
-        """Write a line of its own."""
-        if self.bar is not None:
-            self.bar.write(text, file=sys.stderr)
-        else:
-            print(text, file=sys.stderr, flush=True)
+        """Write a line of its own, if it can be written."""
+        with suppress(*LOST):
+            if self.bar is not None:
+                self.bar.write(text, file=sys.stderr)
+            else:
+                print(text, file=sys.stderr, flush=True)
 
 
 def _bar() -> Any:
     """A bar from 0 to 100, or None where lines do better."""
-    if not sys.stderr.isatty():
-        return None
-    try:
-        from tqdm import tqdm
-    except ImportError:
-        return None
     shape = "{percentage:3.0f}% |{bar:24}| {desc}"
-    return tqdm(total=100.0, bar_format=shape, mininterval=0.2, file=sys.stderr)
+    with suppress(ImportError, AttributeError, *LOST):  # sys.stderr may be None, or closed
+        if sys.stderr.isatty():
+            from tqdm import tqdm
+
+            return tqdm(total=100.0, bar_format=shape, mininterval=0.2, file=sys.stderr)
+    return None
 
 
 def clock(seconds: float) -> str:

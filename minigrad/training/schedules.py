@@ -11,6 +11,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
+
+from ..optim.lr_scheduler import LambdaLR, LRScheduler
 
 Schedule = Callable[[int], float]
 
@@ -86,6 +89,17 @@ def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2
         return before(e) if e < begin else before(begin) * max(0.0, (steps - e) / max(1, steps - begin))
 
     return part
+
+
+def go_on(schedule: LRScheduler, state: dict[str, Any]) -> None:
+    """Go to the place of a schedule's ``state_dict``.
+
+    A LambdaLR may have another function now, for other steps: its rate holds from the next update on, where
+    the state of the optimiser still has that of the old one.
+    """
+    schedule.load_state_dict(state)
+    if isinstance(schedule, LambdaLR):
+        schedule._update_lr(schedule.last_epoch)
 
 
 def _check(name: str, warmup: int, steps: int) -> None:

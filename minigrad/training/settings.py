@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-COUNTS = ("steps", "accumulate", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
-MATTER = ("seed", "accumulate", "clip", "ema_decay")  # another value is another training
+COUNTS = ("steps", "accumulate", "processes", "evaluate_every", "save_every", "snapshot_every", "patience",
+          "log_every")  # fmt: skip
+MATTER = ("seed", "accumulate", "processes", "clip", "ema_decay")  # another value is another training
+METRIC = ("metric", "mode")  # with another value no evaluation so far was the best
 
 
 @dataclass(frozen=True)
@@ -17,13 +19,15 @@ class Settings:
         steps: updates in all.
         minutes: stop earlier, after so many minutes of training (all runs in the folder together).
         accumulate: batches whose gradients make one update.
+        processes: how many processes share these batches, on the CPU; ``accumulate`` is at least as large.
         clip: the largest norm of all gradients together; None for any.
         evaluate_every: steps between evaluations; there is one at the end, too.
         save_every: steps between checkpoints; None for by time alone.
         save_seconds: seconds between checkpoints; None for by steps alone. There is also one after every
             evaluation and snapshot, and at the end.
         patience: stop after so many evaluations in a row without improvement; None for never.
-        metric: the name, among the evaluation's results, of what is to improve.
+        metric: the name, among the evaluation's results, of what is to improve. A run that goes on with
+            another one, or another ``mode``, looks for the best anew.
         mode: whether a better metric is smaller ("min") or larger ("max").
         keep_snapshots: how many of the newest snapshots of the weights to keep, for ``averaged_state``.
         snapshot_every: steps between snapshots; None for ``evaluate_every``.
@@ -41,6 +45,7 @@ class Settings:
     steps: int
     minutes: float | None = None
     accumulate: int = 1
+    processes: int = 1
     clip: float | None = 1.0
     evaluate_every: int = 1000
     save_every: int | None = None
@@ -60,8 +65,13 @@ class Settings:
     def __post_init__(self) -> None:
         for name in COUNTS:
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or value < 1):
+            if value is not None and (not _whole(value) or value < 1):
                 raise ValueError(f"{name} must be a positive whole number, not {value!r}")
+        if self.processes > self.accumulate:
+            raise ValueError(
+                f"{self.processes} processes share the batches of an update, of which there are "
+                f"{self.accumulate}: set accumulate to {self.processes} or a multiple of it"
+            )
         for name in ("minutes", "clip", "save_seconds"):
             value = getattr(self, name)
             if value is not None and not value > 0:
@@ -70,8 +80,10 @@ class Settings:
             raise ValueError(f"ema_decay must lie in [0, 1), not {self.ema_decay!r}")
         if self.mode not in ("min", "max"):
             raise ValueError(f'mode must be "min" or "max", not {self.mode!r}')
-        if self.keep_snapshots < 0 or self.retry_seconds < 0:
-            raise ValueError("keep_snapshots and retry_seconds must not be negative")
+        if not _whole(self.keep_snapshots) or self.keep_snapshots < 0:
+            raise ValueError(f"keep_snapshots must be a whole number from 0 on, not {self.keep_snapshots!r}")
+        if not self.retry_seconds >= 0:
+            raise ValueError(f"retry_seconds must not be negative, but is {self.retry_seconds!r}")
 
     def as_dict(self) -> dict[str, Any]:
         """All settings by name."""
@@ -82,3 +94,7 @@ class Settings:
         if value != value:
             return False
         return than is None or (value < than if self.mode == "min" else value > than)
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool)

@@ -24,7 +24,7 @@ class Board:
         if wanted:
             from ..utils.tensorboard import SummaryWriter
 
-            self._writer = SummaryWriter(folder / "tensorboard", purge_step=step + 1 if step else None)
+            self._writer = SummaryWriter(folder / "tensorboard", purge_step=step + 1)
 
     def add(self, numbers: dict[str, Any], step: int) -> None:
         """Write the numbers of a line: as "training/NAME", and an evaluation's as "evaluation/NAME"."""

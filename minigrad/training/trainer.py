@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import sys
 import time
 from collections.abc import Callable, Mapping
+from contextlib import nullcontext, suppress
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from ..nn.module import Module
-from ..optim.lr_scheduler import LRScheduler
+from ..optim.lr_scheduler import LRScheduler, ReduceLROnPlateau
 from ..optim.optimizer import Optimizer
 from . import randomness
 from .averaging import moving_average
@@ -19,8 +21,10 @@ from .batches import Batches, Stream
 from .checkpoints import RunFolder, check_same, read_checkpoint
 from .interrupt import Interrupt
 from .log import Log
-from .progress import Progress
-from .settings import MATTER, Settings
+from .progress import LOST, Progress
+from .replicas import Replicas, check
+from .schedules import go_on
+from .settings import MATTER, METRIC, Settings
 from .state import State, Window
 from .tensorboard import Board
 from .update import Loss, update
@@ -57,13 +61,15 @@ class Trainer:
     the same weights to the bit as one that was not; ``checkpoints.py`` tells why.
 
     Args:
-        model, optimizer: as PyTorch's loops have them.
+        model, optimizer: as PyTorch's loops have them. A part of the model that is in eval mode stays so; a
+            model that is so itself is put into training mode.
         batches: an object with ``epoch(number, start)``, such as LoaderBatches.
         loss: (model, batch) to its mean loss, a tensor of one element, and its weight (target tokens), by
             which batches of one update are weighed, and losses of several averaged.
         folder: of the run; made if need be.
         settings: how long, and what how often.
-        schedule: of the learning rate; it steps after each update.
+        schedule: of the learning rate; it steps after each update. When the run goes on, a LambdaLR may have
+            another function; any other schedule goes on as it was.
         evaluate: (model) to metrics by name. It is called in eval mode, without gradients, and whatever
             random numbers it draws, training goes on as if it had not been called.
         extra: plain data (``minigrad.save``) to keep in the checkpoints, such as tokenizers. Its "config", if
@@ -73,7 +79,8 @@ class Trainer:
         state: where the training stands. averaged: the moving average of the model, or None.
 
     Raises:
-        TypeError: ``schedule`` is something else.
+        TypeError: ``schedule`` is something else, or waits for a metric. ValueError: patience, and no
+            evaluation.
     """
 
     def __init__(
@@ -83,6 +90,11 @@ class Trainer:
     ) -> None:  # fmt: skip
         if not isinstance(schedule, LRScheduler | None):
             raise TypeError("schedule must be an LRScheduler; of a function, LambdaLR(optimizer, function)")
+        if isinstance(schedule, ReduceLROnPlateau):
+            raise TypeError("a ReduceLROnPlateau cannot be the schedule: it steps with a metric, and the "
+                            "schedule after each update, without one")  # fmt: skip
+        if settings.patience is not None and evaluate is None:
+            raise ValueError("patience counts evaluations, and there are none: give evaluate")
         self.model, self.optimizer, self.batches, self.loss = model, optimizer, batches, loss
         self.folder, self.settings, self.schedule = RunFolder(folder), settings, schedule
         self.evaluate, self.extra = evaluate, extra or {}
@@ -98,16 +110,18 @@ class Trainer:
 
         Raises:
             OSError: the folder cannot be written to, or the last save failed for ``retry_seconds``.
-            ValueError: the folder's run is of another configuration. RuntimeError: its checkpoint is damaged;
-                or a loss or a gradient is not finite.
+            ValueError: the folder's run is of another configuration; or the processes cannot share the model.
+            RuntimeError: its checkpoint is damaged; or a loss or a gradient is not finite.
         """
+        check(self.model, self.settings.processes)
         with self.folder.held():
             self._restore()
             state, settings = self.state, self.settings
             over = self._over() or self._impatient()
             if over and not self._evaluation_due(True):
                 told = f"{self.folder.path} holds a finished training of {state.step:,} steps"
-                print(f"{told}; train in another folder, or with more steps, to do more", file=sys.stderr)
+                with suppress(*LOST):
+                    print(f"{told}; to begin another, give another folder", file=sys.stderr)
                 return self._outcome(over)
             limit = math.inf if settings.minutes is None else 60 * settings.minutes
             with (
@@ -123,7 +137,9 @@ class Trainer:
     def _run(self) -> Outcome:
         self.state.lines = self._log.lines  # fewer, if somebody has deleted it
         self._stream = Stream(self.batches, self.state.epoch, self.state.batch)
+        self._others: Replicas | None = None
         try:
+            self._others = self._replicas()
             while True:
                 if self._stop.asked:
                     return self._end("interrupted")
@@ -135,6 +151,18 @@ class Trainer:
                 self._update()
         finally:
             self._stream.close()
+            if self._others is not None:
+                self._others.close()
+
+    def _replicas(self) -> Replicas | None:
+        """The processes that take a part of each update's batches."""
+        settings, state = self.settings, self.state
+        if settings.processes == 1:
+            return None
+        return Replicas(
+            self.model, self.loss, self.batches, state.epoch, state.batch, count=settings.processes,
+            accumulate=settings.accumulate, seed=settings.seed,
+        )  # fmt: skip
 
     def _over(self) -> Reason | None:
         if self.state.step >= self.settings.steps:
@@ -168,7 +196,9 @@ class Trainer:
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         taken = (stream.take() for _ in range(settings.accumulate))
-        done = update(self.model, self.optimizer, self.loss, taken, settings.clip, state.step + 1)
+        done = update(
+            self.model, self.optimizer, self.loss, taken, settings.clip, state.step + 1, self._others
+        )
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
@@ -221,7 +251,7 @@ class Trainer:
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
-        with randomness.undisturbed(model):
+        with randomness.undisturbed(model), nullcontext() if self._others is None else self._others.resting():
             found = {name: float(value) for name, value in self.evaluate(model).items()}
         if settings.metric not in found:
             raise ValueError(f"the evaluation gives {', '.join(found) or 'nothing'}, but not "
@@ -265,21 +295,24 @@ class Trainer:
             self._begin()
             return
         settings = self.settings.as_dict()
+        saved = {"processes": 1, **found["settings"]}  # there was a time before several
         check_same(
             self.folder.last,
-            {"config": found["extra"].get("config"), **{name: found["settings"][name] for name in MATTER}},
-            {"config": self.extra.get("config"), **{name: settings[name] for name in MATTER}},
+            _identity(found["extra"], saved, found["schedule"]),
+            _identity(self.extra, settings, self.schedule),
         )
+        self._train_mode()
         self.model.load_state_dict(found["model"])
         self.optimizer.load_state_dict(found["optimizer"])
-        if self.schedule is not None and found["schedule"] is not None:
-            self.schedule.load_state_dict(found["schedule"])
+        if self.schedule is not None:
+            go_on(self.schedule, found["schedule"])
         if self.averaged is not None:
             self.averaged.load_state_dict(found["averaged"])
         self.state = State.from_dict(found["training"])
+        if any(saved[name] != settings[name] for name in METRIC):
+            self.state.best, self.state.best_step, self.state.bad = None, 0, 0
         self.folder.clean(self.state.snapshots)
         randomness.go_to(found["random"])
-        self.model.train()
         self._saved_step = self.state.step
         self._clock = self._saved_at = time.monotonic()
 
@@ -287,17 +320,24 @@ class Trainer:
         """Start a run: its first checkpoint shows that there is room for one, and that it can be read."""
         self.state = State()
         randomness.seed(self.settings.seed)
-        self.model.train()
+        self._train_mode()
         self._clock = time.monotonic()
         self.folder.put_last(self._everything())
         try:
             read_checkpoint(self.folder.last, mmap=True)
         except RuntimeError as error:
             self.folder.last.unlink()
+            if not isinstance(error.__cause__, pickle.UnpicklingError):
+                raise
             raise TypeError("a part of the training is not plain data, and could not be loaded again: look "
                             "at extra, and at the states of the optimizer and the schedule "
                             f"({error.__cause__})") from error  # fmt: skip
         self._saved_step, self._saved_at = 0, time.monotonic()
+
+    def _train_mode(self) -> None:
+        """Training mode; if that is the model's already, its parts keep the modes that they were given."""
+        if not self.model.training:
+            self.model.train()
 
     def _save_due(self) -> bool:
         settings, step = self.settings, self.state.step
@@ -317,6 +357,7 @@ class Trainer:
             self._saved_step, self._saved_at = -1, time.monotonic()
 
     def _put_last(self) -> None:
+        self._log.flush()
         self.folder.put_last(self._everything())
         self._saved_step, self._saved_at = self.state.step, time.monotonic()
 
@@ -327,7 +368,7 @@ class Trainer:
             OSError: there was none.
         """
         patience = time.monotonic() + self.settings.retry_seconds
-        while self._saved_step != self.state.step or self.folder.waiting:
+        while self._saved_step != self.state.step or self.folder.waiting or self._log.waiting:
             try:
                 self._put_last()
             except OSError as error:
@@ -340,3 +381,9 @@ class Trainer:
     def _warn(self, error: OSError | None) -> None:
         if error is not None:
             self._bar.note(f"warning: {error}. Training goes on, and tries again later")
+
+
+def _identity(extra: dict[str, Any], settings: dict[str, Any], schedule: Any) -> dict[str, Any]:
+    """What must be the same for a run to go on."""
+    values = {name: settings[name] for name in MATTER}
+    return {"config": extra.get("config"), "schedule": None if schedule is None else "given", **values}

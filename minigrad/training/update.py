@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, NamedTuple, Protocol
 
 from ..autograd import no_grad
 from ..nn.module import Module
 from ..nn.utils.clip_grad import clip_grads_with_norm_, get_total_norm
 from ..optim.optimizer import Optimizer
 from ..tensor import Tensor
+from . import randomness
 
 Loss = Callable[[Any, Any], tuple[Tensor, float]]
 
@@ -23,9 +27,46 @@ class Updated(NamedTuple):
     norm: float
 
 
+class Part(NamedTuple):
+    """One batch of an update: its number, from 0, its mean loss and its weight."""
+
+    number: int
+    loss: Any  # a tensor of one element, not yet waited for; a float where it comes from another process
+    weight: float
+
+
+@dataclass(frozen=True)
+class Share:
+    """Which batches of an update are a process's: of ``count``, number ``rank`` takes each count-th one.
+
+    With several processes each batch, as it is fetched and as it is used, draws random numbers of its own,
+    from ``seed``, step and number.
+    """
+
+    rank: int = 0
+    count: int = 1
+    seed: int = 0
+
+
+ALL = Share()
+
+
+class Others(Protocol):
+    """Processes that compute gradients of other batches meanwhile (replicas.py)."""
+
+    share: Share
+
+    def begin(self, step: int) -> None:
+        """Let them start."""
+
+    def join(self, own: list[Part]) -> list[Part]:
+        """Add their gradients to those here, and tell of all batches."""
+
+
 def update(
-    model: Module, optimizer: Optimizer, loss: Loss, batches: Iterable[Any], clip: float | None, step: int
-) -> Updated:
+    model: Module, optimizer: Optimizer, loss: Loss, batches: Iterable[Any], clip: float | None, step: int,
+    others: Others | None = None,
+) -> Updated:  # fmt: skip
     """Change the weights by the gradient of the mean loss of all batches.
 
     Each batch counts by its weight (target tokens), so that the gradient is that of all of them as one
@@ -35,30 +76,69 @@ def update(
     Args:
         loss: (model, batch) to the mean loss, a tensor of one element, and its weight.
         clip: the largest norm that the gradient may have; None for any. step: for messages.
+        others: processes that take some of the batches.
 
     Raises:
         RuntimeError: the loss or the norm is not finite; the weights are as they were.
         ValueError: a weight is not positive.
     """
     optimizer.zero_grad()
-    parts: list[tuple[Tensor, float]] = []
-    for batch in batches:
-        mean, weight = loss(model, batch)
-        if not weight > 0:
-            raise ValueError(f"in step {step} the loss has the weight {weight}, which must be positive")
-        parts.append((mean.detach(), float(weight)))
-        (mean if weight == parts[0][1] else mean * (weight / parts[0][1])).backward()
-    total = sum(weight for _, weight in parts)
+    if others is None:
+        parts = own = add_gradients(model, loss, batches, step)
+    else:
+        others.begin(step)
+        own = add_gradients(model, loss, batches, step, others.share)
+        parts = others.join(own)
+    total = sum(part.weight for part in parts)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
     gradients = [p.grad for p in parameters if p.grad is not None]
-    _scale(gradients, parts[0][1] / total)
+    _scale(gradients, own[0].weight / total)
     norm = get_total_norm(gradients)
-    found = Updated(sum(float(mean) * weight for mean, weight in parts) / total, total, float(norm))
+    mean = sum(float(part.loss) * part.weight for part in parts) / total
+    found = Updated(mean, total, float(norm))
     _check(found, step)
     if clip is not None:
         clip_grads_with_norm_(parameters, clip, norm)
     optimizer.step()
     return found
+
+
+def add_gradients(
+    model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = ALL
+) -> list[Part]:
+    """Add up the gradients of a process's share of the batches, with weights relative to the first of them.
+
+    Raises:
+        ValueError: a weight is not positive.
+    """
+    parts: list[Part] = []
+    for number, batch in _seeded(batches, step, share):
+        if number % share.count != share.rank:
+            continue
+        mean, weight = loss(model, batch)
+        if not weight > 0:
+            raise ValueError(f"in step {step} the loss has the weight {weight}, which must be positive")
+        parts.append(Part(number, mean.detach(), float(weight)))
+        (mean if weight == parts[0].weight else mean * (weight / parts[0].weight)).backward()
+    return parts
+
+
+def _seeded(batches: Iterable[Any], step: int, share: Share) -> Iterator[tuple[int, Any]]:
+    """All batches by number. Several processes fetch the same ones, so each seeds for all of them."""
+    taken = iter(batches)
+    for number in count():
+        if share.count > 1:
+            randomness.seed(seed_of(share.seed, step, number))
+        try:
+            batch = next(taken)
+        except StopIteration:
+            return
+        yield number, batch
+
+
+def seed_of(seed: int, step: int, number: int) -> int:
+    """What the random numbers of a batch begin from."""
+    return int.from_bytes(hashlib.sha256(f"{seed} {step} {number}".encode()).digest()[:8], "little")
 
 
 @no_grad()

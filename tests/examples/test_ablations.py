@@ -36,27 +36,29 @@ class Program:
 
     Args:
         codes: the exit statuses of the next calls; then 0.
+
+    Attributes:
+        ended: how many of train's files a call with an exit status other than 0 still writes at its end.
+        splits: what train measures: those that the data has.
     """
 
     def __init__(self, codes: list[int]) -> None:
         self.calls: list[list[str]] = []
-        self.codes = codes
+        self.codes, self.ended, self.splits = codes, 0, ["validation", "test"]
 
     def __call__(self, arguments: list[str]) -> int:
         self.calls.append(arguments)
         where = Path(arguments[arguments.index("--run") + 1])
-        if arguments[0] == "train":
-            where.joinpath("log.jsonl").write_text('{"step": 3, "seconds": 30.0}\n', encoding="utf-8")
-        if code := self.codes.pop(0) if self.codes else 0:
-            return code
-        if arguments[0] == "train":
-            where.joinpath("log.jsonl").write_text('{"step": 1007, "seconds": 90.0}\n', encoding="utf-8")
-            where.joinpath("model.safetensors").touch()
-        else:
-            bleu = {"value": 10.0 + len(where.name), "signature": "nrefs:1|bs:1000|seed:12345|tok:13a"}
-            report = {"bleu": bleu, "moses": None}
-            Path(arguments[arguments.index("--json") + 1]).write_text(json.dumps(report), encoding="utf-8")
-        return 0
+        assert arguments[0] == "train"
+        code = self.codes.pop(0) if self.codes else 0
+        bleu = {"value": 10.0 + len(where.name), "signature": "nrefs:1|bs:1000|seed:12345|tok:13a"}
+        report = json.dumps({"bleu": bleu, "moses": None})
+        where.joinpath("log.jsonl").write_text('{"step": 3, "seconds": 30.0}\n', encoding="utf-8")
+        files = {"log.jsonl": '{"step": 1007, "seconds": 90.0}\n', "model.safetensors": ""}
+        files |= {f"{split}.json": report for split in self.splits}
+        for name in list(files)[: self.ended if code else None]:
+            where.joinpath(name).write_text(files[name], encoding="utf-8")
+        return code
 
     @property
     def told(self) -> list[str]:
@@ -70,8 +72,7 @@ def program(monkeypatch: pytest.MonkeyPatch) -> Program:
     return fake
 
 
-ALL = [f"{what} {name}" for name in ("as-it-is", "dropout-0.1", "two-vocabularies")
-       for what in ("train", "evaluate", "evaluate")]  # fmt: skip
+ALL = [f"train {name}" for name in ("as-it-is", "dropout-0.1", "two-vocabularies")]
 
 
 def test_each_variant_is_trained_and_measured_once(
@@ -81,13 +82,11 @@ def test_each_variant_is_trained_and_measured_once(
     assert program.told == ALL
     common = ["train", "--preset", "multi30k", "--steps", "7", "--data", "DIR"]
     folders = [str(tmp_path / "runs" / name) for name in ("as-it-is", "dropout-0.1", "two-vocabularies")]
-    assert [call for call in program.calls if call[0] == "train"] == [
+    assert program.calls == [
         [*common, "--run", folders[0]],
         [*common, "--dropout", "0.1", "--run", folders[1]],
         [*common, "--no-joint", "--vocabulary", "60", "--run", folders[2]],
     ]
-    splits = [call[call.index("--split") + 1] for call in program.calls if call[0] == "evaluate"]
-    assert splits == ["validation", "test"] * 3
     out = capsys.readouterr().out
     table = """\
 | variant | updates | minutes | validation BLEU | test BLEU |
@@ -103,10 +102,13 @@ BLEU: `nrefs:1|tok:13a`
     assert program.told == ALL
 
 
+@pytest.mark.parametrize("ended", range(4))
 @pytest.mark.parametrize("n", range(len(ALL)))
-def test_a_stop_anywhere_and_the_same_command_again(n: int, given: list[str], program: Program) -> None:
-    """Ctrl-C in the n-th call: that call is repeated, and nothing else that was done."""
-    program.codes = [0] * n + [130]
+def test_a_stop_anywhere_and_the_same_command_again(
+    n: int, ended: int, given: list[str], program: Program
+) -> None:
+    """Ctrl-C in the n-th call, also as it measures: that call is repeated, and nothing else that was done."""
+    program.codes, program.ended = [0] * n + [130], ended
     assert main(given) == 130
     assert main(given) == 0
     assert program.told == [*ALL[: n + 1], *ALL[n:]]
@@ -115,13 +117,23 @@ def test_a_stop_anywhere_and_the_same_command_again(n: int, given: list[str], pr
 def test_a_variant_that_fails_is_told_of_and_tried_again(
     given: list[str], program: Program, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    program.codes = [0, 0, 0, 1]
+    program.codes = [0, 1]
     assert main(given) == 1
-    assert program.told == [*ALL[:4], *ALL[6:]]
+    assert program.told == ALL
     told = capsys.readouterr()
     assert "| dropout 0.1 (failed) | 3 | 0.5 |  |  |" in told.out and "dropout 0.1 failed" in told.err
     assert main(given) == 0
-    assert program.told[7:] == ALL[3:6]
+    assert program.told[3:] == ALL[1:2]
+
+
+def test_data_without_a_test_set_is_a_failure(
+    given: list[str], program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program.splits = ["validation"]
+    assert main([*given, "--only", "dropout 0.1"]) == 1
+    told = capsys.readouterr()
+    assert "| dropout 0.1 (failed) | 1,007 | 1.5 | 21.00 |  |" in told.out
+    assert "no validation set or no test set" in told.err
 
 
 def test_the_table_alone(given: list[str], program: Program, capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,6 +152,18 @@ def test_another_training_in_the_folder(
     assert main([*given, "--seed", "3"]) == 1
     assert "other options: --preset multi30k --steps 7." in capsys.readouterr().err
     assert len(program.calls) == 1
+
+
+def test_a_finished_training_in_the_folder_with_other_options(
+    given: list[str], program: Program, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its numbers are not given as those of these options; and nothing is trained before that is found."""
+    assert main([*given, "--only", "two | vocabularies"]) == 0
+    capsys.readouterr()
+    assert main([*given, "--seed", "3"]) == 1
+    told = capsys.readouterr()
+    assert "other options: --preset multi30k --steps 7 --no-joint" in told.err and told.out == ""
+    assert program.told == ALL[2:]
 
 
 def test_variants_that_change_nothing_are_passed_over() -> None:
@@ -217,7 +241,8 @@ def test_whole_trainings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
         (tmp_path / f"{split}.en").write_text("\n".join(map(" ".join, lines)), encoding="utf-8")
         german = [" ".join(words[w] for w in line) for line in lines]
         (tmp_path / f"{split}.de").write_text("\n".join(german), encoding="utf-8")
-    options = shlex.split("--vocabulary 40 --steps 4 --d-model 16 --layers 1 --beam 2 --evaluate-every 2")
+    sizes = "--vocabulary 40 --d-model 16 --layers 1 --beam 2"
+    options = shlex.split(f"--steps 4 --warm-up 2 --evaluate-every 2 {sizes}")
     folders = ["--folder", str(tmp_path / "runs"), "--data", str(tmp_path)]
     assert main([*folders, *options, "--only", "the preset", "dropout 0.1"]) == 0
     table = (tmp_path / "runs" / "ablations.md").read_text(encoding="utf-8")

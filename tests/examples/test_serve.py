@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 
 from examples.translate.serve import Server, serve
-from examples.translate.serve.api import LONGEST_TEXT
+from examples.translate.serve.api import LONGEST_TEXT, WIDEST_BEAM
 from examples.translate.serve.handler import LONGEST_BODY
 from examples.translate.serve.sentences import sentences
 from examples.translate.serve.words import units
@@ -114,7 +114,16 @@ def test_the_page_names_nothing_outside_and_makes_no_html_of_text() -> None:
 
 
 def test_what_model_it_is(server: Server) -> None:
-    assert ask(server, "GET", "/about").json == {"source": "en", "target": "it", "parameters": 1100}
+    about = {"source": "en", "target": "it", "parameters": 1100, "beam": 5}
+    assert ask(server, "GET", "/about").json == about
+
+
+@pytest.mark.parametrize(("beam", "wanted"), [(1, 1), (4, 4), (50, WIDEST_BEAM)])
+def test_the_models_own_beam(server: Server, beam: int, wanted: int) -> None:
+    server.translator = Reversing(beam=beam)
+    assert ask(server, "GET", "/about").json["beam"] == wanted
+    (found,) = post(server, "/translate", text="one").json["sentences"]
+    assert len(found["beam"]) == wanted
 
 
 def test_a_sentence_its_translation_and_its_beam(server: Server) -> None:
@@ -277,6 +286,28 @@ def test_one_translation_at_a_time(server: Server) -> None:
     assert found == [200] * 4 and translator.most_at_work == 1
 
 
+def test_who_has_gone_while_waiting_is_not_translated_for(
+    server: Server, capsys: pytest.CaptureFixture[str]
+) -> None:
+    translator = server.translator = Reversing()
+    before = set(threading.enumerate())
+    waiting = {}
+    with server.lock:  # as if a translation was under way
+        for text in ("gone", "stays", "gone too"):
+            waiting[text] = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+            body = json.dumps({"text": text})
+            waiting[text].request("POST", "/translate", body, {"Content-Type": "application/json"})
+        assert ask(server, "GET", "/about").status == 200  # so those before it have been accepted
+        threads = set(threading.enumerate()) - before
+        for text in ("gone", "gone too"):
+            waiting[text].close()
+    assert Answer(waiting["stays"].getresponse()).json["sentences"][0]["text"] == "stays"
+    waiting["stays"].close()
+    for thread in threads:
+        thread.join(10)
+    assert translator.asked == ["stays"] and capsys.readouterr().err == ""
+
+
 def test_who_leaves_early_does_no_harm(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     for sent in (b"", b"POST /translate HTTP/1.1\r\nHost: localhost\r\nContent-Length: 50\r\n\r\n{"):
         with socket.create_connection(("127.0.0.1", server.server_port), timeout=10) as connection:
@@ -334,6 +365,15 @@ def test_it_says_where_it_is_and_ctrl_c_ends_it() -> None:
     ("about 3.5 km, i.e. far.", ["about 3.5 km, i.e. far."]), ("Yahoo! is a word", ["Yahoo! is a word"]),
     ("一。二。", ["一。", "二。"]), ("a\r\nb\u2028c", ["a", "b", "c"]),
     ("?!... . .", ["?!... . ."]),
+    ("Am 3. Mai kam er. Am 14. ging er.", ["Am 3. Mai kam er.", "Am 14. ging er."]),
+    ("vom 3.–5. Mai (am 7. Tag)", ["vom 3.–5. Mai (am 7. Tag)"]),
+    ("Born in 1990. Paid 3.50. Got $5. Left at 12:30. Done",
+     ["Born in 1990.", "Paid 3.50.", "Got $5.", "Left at 12:30.", "Done"]),
+    ("See Fig. 3 and Eq. (2).", ["See Fig. 3 and Eq. (2)."]),
+    ("Apple Inc. Chief Cook et al. (2017) agree.", ["Apple Inc. Chief Cook et al. (2017) agree."]),
+    ("A config. Then a duet al. fresco.", ["A config.", "Then a duet al. fresco."]),
+    ("Он ушёл... и пришёл. Она тоже. ώς.", ["Он ушёл... и пришёл.", "Она тоже. ώς."]),
+    ("Ça va? “Ёлка!” Ελλάδα. 東京.", ["Ça va?", "“Ёлка!”", "Ελλάδα.", "東京."]),
 ])  # fmt: skip
 def test_where_sentences_end(text: str, wanted: list[str]) -> None:
     assert [sentence.text for sentence in sentences(text)] == wanted
@@ -381,7 +421,8 @@ def test_with_a_model(server: Server) -> None:
         assert shape == (2, 2, len(seen.json["target"]["tokens"]), len(seen.json["source"]["tokens"]))
         np.testing.assert_allclose(np.sum(seen.json["weights"], -1), 1, atol=1e-3)
     parameters = sum(p.numel() for p in translator.model.parameters())
-    assert ask(server, "GET", "/about").json == {"source": "en", "target": "it", "parameters": parameters}
+    about = {"source": "en", "target": "it", "parameters": parameters, "beam": 1}
+    assert ask(server, "GET", "/about").json == about
 
 
 def small_translator() -> Translator:

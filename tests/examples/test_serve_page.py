@@ -164,6 +164,16 @@ def test_the_beam_and_what_differs_in_it(open_page: Callable[..., Any]) -> None:
     expect(page.locator("#hypotheses")).to_be_hidden()
 
 
+@pytest.mark.parametrize("beam", [1, 4])
+def test_the_models_own_beam_is_chosen(open_page: Callable[..., Any], server: Server, beam: int) -> None:
+    server.translator = Reversing(beam=beam)
+    page = open_page()
+    expect(page.locator("#beam")).to_have_value(str(beam))
+    assert texts(page, "#beam option") == [str(size) for size in sorted({1, 3, 5, 10, beam})]
+    translate(page, SOURCE)
+    assert page.locator("#list li").count() == beam
+
+
 def test_pointing_at_a_word_shades_the_source(open_page: Callable[..., Any]) -> None:
     page = open_page()
     translate(page, SOURCE)
@@ -212,6 +222,22 @@ def test_layers_heads_and_tokens(open_page: Callable[..., Any]) -> None:
     check(page, weights(SOURCE, TARGET, [[i] for i in range(6)], [2], head=slice(0, 1)))
     translate(page, "one two")  # all tokens are words: nothing to choose; the head stays chosen
     assert not page.is_visible("#pieces-choice") and page.input_value("#head") == "0"
+
+
+def test_by_token_the_word_looked_at_stays_the_same(open_page: Callable[..., Any]) -> None:
+    page = open_page()
+    translate(page, SOURCE)
+    page.click("#target .word >> nth=3")
+    page.check("#pieces")
+    assert texts(page, "#target .active") == ["my"]
+    check(page, weights(SOURCE, TARGET, [[i] for i in range(6)], [4]))
+    page.uncheck("#pieces")
+    assert texts(page, "#target .active") == ["my"]
+    page.check("#pieces")
+    page.click("#target .word >> nth=3")
+    page.uncheck("#pieces")
+    assert texts(page, "#target .active") == ["tomatoes"]
+    check(page, weights(SOURCE, TARGET, SOURCE_WORDS, [2, 3]))
 
 
 def test_by_keyboard(open_page: Callable[..., Any]) -> None:

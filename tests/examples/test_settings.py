@@ -54,6 +54,8 @@ def test_a_file_that_is_written_is_read_again(tmp_path: Path) -> None:
         ("[model]\nd_model = 30", r"d_model \(30\) must be even and a multiple of heads"),
         ("[training]\nschedule = 'up'", "schedule is 'up', and should be one of: inverse_sqrt"),
         ("[data]\ntokenizer = 'words'\n[training]\nsubword_dropout = 0.1", "needs tokenizer = 'subwords'"),
+        ("[data]\nsubword_model = 'unigram'\n[training]\nsubword_dropout = 0.1", "subword_model = 'bpe'"),
+        ("[data]\ntokenizer = 'words'\nlowercase = true", "need tokenizer = 'subwords'"),
         ("[model", "is not TOML"),
         ("[training]\nlearning_rate = nan", "learning_rate is nan"),
     ],
@@ -82,19 +84,40 @@ def test_options_come_before_files_and_files_before_defaults(tmp_path: Path) -> 
     assert (found.model.layers, found.model.heads, found.model.d_ff) == (5, 2, Settings().model.d_ff)
     assert not found.model.norm_first
     assert given() == settings.preset("toy")
-    assert given("--data", "a", "b") == Settings().changed({"data": ("a", "b")})
+    assert given("--data", "a.en", "b.de") == Settings().changed({"data": ("a.en", "b.de")})
     assert given("--preset", "multi30k", "--steps", "9") == settings.preset("multi30k").changed({"steps": 9})
 
 
 def test_every_setting_is_an_option() -> None:
-    values: dict[type, Any] = {int: 8, float: 0.25, str: None, bool: True}
+    values: dict[type, Any] = {int: 8, float: 0.25}
     for name, (section, kind, described) in FIELDS.items():
-        if name in ("data", "subword_dropout"):
+        if name == "data":
             continue
-        value = (described.metadata["choices"] or ("x",))[0] if kind is str else values[kind]
-        option = f"--{name.replace('_', '-')}"
-        found = given(option) if kind is bool else given(option, str(value))
-        assert getattr(getattr(found, section), name) == value
+        default = getattr(getattr(Settings().changed({"data": ("x",)}), section), name)
+        choices = described.metadata["choices"] or ("x",)
+        value = choices[-1] if kind is str else values.get(kind, not default)
+        option = ("" if value else "no-") + name.replace("_", "-")
+        found = given("--data", "x", f"--{option}", *([] if kind is bool else [str(value)]))
+        assert getattr(getattr(found, section), name) == value != default, name
+
+
+@pytest.mark.parametrize(
+    ("data", "found"),
+    [
+        (("a.en.gz", "b.fr"), ("en", "fr")),
+        (("a.tsv",), ("source", "target")),
+        (("a.txt", "b.txt"), ("source", "target")),
+        (("x/train", "x/train2"), ("source", "target")),
+    ],
+)
+def test_languages_of_files(data: tuple[str, ...], found: tuple[str, str]) -> None:
+    settings = given("--data", *data)
+    assert (settings.data.source, settings.data.target) == found
+    assert given("--data", *data, "--target", "it").data.target == "it"
+
+
+def test_a_folder_has_the_languages_of_its_endings(tmp_path: Path) -> None:
+    assert given("--data", str(tmp_path)).data.source == "en"
 
 
 def test_what_may_change_in_a_training_that_goes_on() -> None:
@@ -110,6 +133,6 @@ def test_runs_have_names(tmp_path: Path) -> None:
         return cli.run_folder(options, cli.settings_of(options)).as_posix()
 
     assert folder() == "runs/toy"
-    assert folder("--data", "x", "--target", "fr") == "runs/en-fr"
-    assert folder("--preset", "multi30k", "--data", "x") == "runs/multi30k-en-de"
+    assert folder("--data", str(tmp_path), "--target", "fr") == "runs/en-fr"
+    assert folder("--preset", "multi30k", "--data", str(tmp_path)) == "runs/multi30k-en-de"
     assert folder("--run", "here") == "here"

@@ -106,9 +106,12 @@ def test_the_same_seed_gives_the_same_weights(table: Path) -> None:
 
 NOISE = ("--subword-dropout", "0.2", "--word-dropout", "0.1", "--r-drop", "0.5", "--accumulate", "2",
          "--ema", "0.9", "--attention-dropout", "0.1")  # fmt: skip
+SHARED = (*NOISE, "--processes", "2")
 
 
-@pytest.mark.parametrize("options", [(), NOISE, ("--no-joint",)], ids=["plain", "noise", "two vocabularies"])
+@pytest.mark.parametrize(
+    "options", [(), NOISE, ("--no-joint",), SHARED], ids=["plain", "noise", "vocabularies", "processes"]
+)
 def test_the_same_command_goes_on(
     table: Path, options: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -127,7 +130,7 @@ def test_the_same_command_goes_on(
     with monkeypatch.context() as patch:
         patch.setattr(Transformer, "loss", interrupted)
         assert cli.main(arguments(table, "--steps", "24", "--fresh", *options)) == 130
-    assert "Go on with the same command:\n  python -m examples.translate" in capsys.readouterr().out
+    assert "Go on with the same command:\n  python tasks.py translate" in capsys.readouterr().out
     assert not same(whole, weights(table))
     assert cli.main(arguments(table, "--steps", "24", *options)) == 0
     assert same(whole, weights(table))
@@ -144,29 +147,43 @@ def test_a_finished_run_is_not_trained_again(table: Path, capsys: pytest.Capture
     assert same(before, weights(table))
 
 
+def saved_step(table: Path) -> int:
+    """The step that a training would go on from."""
+    last = table / "run" / "last.safetensors"
+    return int(read_checkpoint(last, mmap=True)["step"]) if last.exists() else 0
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGKILL")
 def test_five_kills_change_nothing(table: Path) -> None:
-    """SIGKILL at five random moments, each time the same command again: the weights of one never killed."""
-    options = ("--steps", "60", "--save-seconds", "0.1", *NOISE)
+    """SIGKILL at random moments, each time the same command again: the weights of one never killed.
+
+    A kill counts if the training had gone on since the kill before: five of them hit one and the same run.
+    """
+    options = ("--steps", "240", "--save-seconds", "0.1", *NOISE)
     assert cli.main(arguments(table, *options)) == 0
     whole = weights(table), weights(table, "model.safetensors"), weights(table, "best.safetensors")
     (table / "run").rename(table / "whole")
     command = [sys.executable, "-m", "examples.translate", *arguments(table, *options)]
     seed = random.randrange(10**6)
     print("seed of the moments:", seed)
-    moments, kills = random.Random(seed), 0
+    nowhere = subprocess.DEVNULL
+    moments, kills, reached = random.Random(seed), 0, 0
     while kills < 5:
-        with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as process:
-            begun = time.monotonic()
-            while not (table / "run" / "last.safetensors").exists() and time.monotonic() - begun < 60:
-                time.sleep(0.01)
-            time.sleep(moments.uniform(0.0, 2.5))
-            if process.poll() is None:
-                process.kill()
-                kills += 1
-            else:  # it was over sooner: begin anew
-                run.remove(table / "run")
+        starting = moments.random() < 0.3
+        with subprocess.Popen(command, cwd=ROOT, stdout=nowhere, stderr=nowhere) as process:
+            while not starting and process.poll() is None and saved_step(table) == reached:
+                time.sleep(0.02)
+            time.sleep(moments.uniform(0.0, 2.0 if starting else 0.4))
+            process.kill()
+        before, reached = reached, saved_step(table)
+        print("killed at step", reached)
+        if process.returncode == 0:  # it was over sooner: begin anew
+            run.remove(table / "run")
+            kills = reached = 0
+        else:
+            assert process.returncode == -signal.SIGKILL and reached >= before
+            kills += reached > before
     ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr[-2000:]
     found = weights(table), weights(table, "model.safetensors"), weights(table, "best.safetensors")
@@ -184,7 +201,7 @@ def test_ctrl_c_saves_and_says_how_to_go_on(table: Path) -> None:
         process.send_signal(signal.SIGINT)
         out, _ = process.communicate(timeout=60)
     assert process.returncode == 130
-    assert "stopped; saved in" in out and "examples.translate train --data" in out
+    assert "stopped; saved in" in out and "python tasks.py translate train --data" in out
     assert read_checkpoint(table / "run" / "last.safetensors")["step"] >= 10
 
 
@@ -231,8 +248,56 @@ def test_n_best_and_what_is_drawn(trained: list[str], capsys: pytest.CaptureFixt
         assert cli.main(["translate", "one cat and two dog", *options, *trained]) == 0
         drawn.append(capsys.readouterr().out)
     assert drawn[0] == drawn[1] != drawn[2]
-    assert cli.main(["translate", "one", "--sample", "1", "--beam", "2", *trained]) == 1
-    assert "choose one" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("options", "told"),
+    [
+        (("one", "--sample", "1", "--beam", "2"), "choose one"),
+        (("one", "--sample", "1", "--n-best", "2"), "choose one"),
+        (("one", "--top-k", "4"), "give --sample, too"),
+        (("one", "--input", "x.txt"), "choose one"),
+        (("one", "two", "--attention", "x.png"), "--attention draws one sentence"),
+        (("--attention", "x.png"), "--attention draws one sentence"),
+    ],
+)
+def test_options_that_do_not_go_together(
+    options: tuple[str, ...], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["translate", *options]) == 1
+    assert told in capsys.readouterr().err
+
+
+def test_a_file_is_replaced_when_all_is_done(table: Path, trained: list[str]) -> None:
+    path = table / "text.txt"
+    path.write_text("one cat\ntwo dog\n", encoding="utf-8")
+    assert cli.main(["translate", "--input", str(path), "--output", str(path), *trained]) == 0
+    assert len(path.read_text(encoding="utf-8").splitlines()) == 2
+    path.write_text("kept", encoding="utf-8")
+    assert cli.main(["translate", "--input", str(table / "none.txt"), "--output", str(path), *trained]) == 1
+    assert path.read_text(encoding="utf-8") == "kept"
+
+
+def test_notes_on_a_text(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    (table / "in.txt").write_text("one\n四\n" + "四\n" * 12, encoding="utf-8")
+    assert cli.main(["translate", "--input", str(table / "in.txt"), *trained]) == 0
+    err = capsys.readouterr().err
+    assert "note: line 2: the model has never seen: 四" in err and "and 3 notes like these" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes that can be waited for")
+def test_a_line_that_is_piped_in_is_translated_at_once(trained: list[str]) -> None:
+    command = [sys.executable, "-m", "examples.translate", "translate", *trained]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin is not None and process.stdout is not None
+        for line in ("one cat\n", "two\n"):
+            process.stdin.write(line)
+            process.stdin.flush()
+            assert process.stdout.readline().strip()
+        process.stdin.close()
+    assert process.returncode == 0
 
 
 def test_the_cache_and_the_batch_change_nothing(table: Path, trained: list[str]) -> None:
@@ -261,6 +326,9 @@ def test_evaluate(table: Path, trained: list[str], capsys: pytest.CaptureFixture
     assert "words of the source" in told and "chrF2" in told and "lowest chrF" in told
     report = json.loads((table / "report.json").read_text(encoding="utf-8"))
     assert report["sentences"] == 20 == len(report["translations"]) and len(report["worst"]) == 2
+    (table / "test.en").unlink()
+    assert cli.main(["evaluate", "--data", str(table), *trained]) == 1
+    assert "holds no test.en with a test.it" in capsys.readouterr().err
     other = ["--data", str(table / "val.en"), str(table / "val.it")]
     assert cli.main(["evaluate", *other, *trained]) == 0
     assert "20 sentences" in capsys.readouterr().out
@@ -390,6 +458,57 @@ def test_a_folder_that_cannot_be_written(table: Path, capsys: pytest.CaptureFixt
     args[args.index("--run") + 1] = str(blocked / "run")
     assert cli.main(args) == 1
     assert str(blocked) in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("wrong", [("--data", "none.tsv"), ("--schedule", "cosine", "--warm-up", "50")])
+def test_fresh_deletes_nothing_before_a_training_can_begin(
+    table: Path, trained: list[str], wrong: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    before = sorted(path.name for path in (table / "run").iterdir())
+    assert cli.main(arguments(table, "--steps", "10", "--fresh", *wrong)) == 1
+    assert sorted(path.name for path in (table / "run").iterdir()) == before
+
+
+def test_other_text_is_another_training(
+    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = (table / "train.it").read_text(encoding="utf-8")
+    (table / "train.it").write_text(text.replace("gatto", "micio"), encoding="utf-8")
+    assert cli.main(arguments(table, "--steps", "10")) == 1
+    assert "the text of the corpus" in capsys.readouterr().err
+
+
+def test_a_training_of_an_earlier_version_goes_on(table: Path, trained: list[str]) -> None:
+    """Its settings lacked some that there are now: these count as if they had had their default."""
+    path = table / "run" / "last.safetensors"
+    found = read_checkpoint(path)
+    for part in (found["extra"]["config"], found["extra"]["settings"]["training"]):
+        del part["word_dropout"]
+    mg.save(found, path)
+    assert cli.main(arguments(table, "--steps", "10")) == 0
+
+
+def test_pairs_are_held_out_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"one {w} {i}\tuno {WORDS[w]} {i}" for i in range(100) for w in ("cat", "dog")]
+    (tmp_path / "c.tsv").write_text("\n".join(rows), encoding="utf-8")
+    command = [
+        "train",
+        "--data",
+        str(tmp_path / "c.tsv"),
+        "--run",
+        str(tmp_path / "run"),
+        *SMALL,
+        "--steps",
+        "5",
+    ]
+    assert cli.main(command) == 0
+    told = capsys.readouterr()
+    assert "180 sentence pairs" in told.out and "test: " in told.out and "validation: " in told.out
+    assert "10 pairs are held out" in told.err
+    assert cli.main(["evaluate", "--run", str(tmp_path / "run")]) == 0
+    assert "10 sentences" in capsys.readouterr().out
+    assert cli.main([*command, "--held-out", "0", "--fresh"]) == 0
+    assert "200 sentence pairs" in capsys.readouterr().out
 
 
 def test_fresh_deletes_what_a_run_wrote_and_nothing_else(table: Path, trained: list[str]) -> None:

@@ -10,8 +10,9 @@ import pytest
 
 import minigrad as mg
 from minigrad.text import generate
-from models.decoding import FIRST_ROOM, Cached, Plain
-from models.transformer import BOS, EOS, Config, Transformer, pad
+from minigrad.text.tokenizer import BOS, EOS
+from models.decoding import INITIAL_CAPACITY, Cached, Plain
+from models.transformer import Config, Transformer, pad
 
 V = 13
 BATCHES = [[[4, 5, 6]], [[4, 5, 6], [7, 8, 9, 10, 4], [5]]]  # alone, and with ragged ends
@@ -32,7 +33,7 @@ def test_each_step_gives_the_logits_of_the_plain_way(
     device: str, norm_first: bool, sentences: list[list[int]]
 ) -> None:
     model, source = transformer(device, norm_first), pad(sentences, device)
-    fixed = mg.randint(4, V, (len(sentences), FIRST_ROOM + 3)).to(device)  # beyond the room at first
+    fixed = mg.randint(4, V, (len(sentences), INITIAL_CAPACITY + 3)).to(device)  # beyond the room at first
     cached, plain = model.begin(source, True), model.begin(source, False)
     assert isinstance(cached, Cached) and isinstance(plain, Plain)
     with mg.no_grad():
@@ -109,6 +110,19 @@ def test_nothing_is_recorded(device: str) -> None:
     assert not logits.requires_grad
 
 
+def test_a_decoder_keeps_no_graph_of_the_encoder(device: str) -> None:
+    """With gradients on, as they are for who calls ``begin`` and then ``generate.greedy``."""
+    model, source = transformer(device), pad(BATCHES[0], device)
+    recorded = []
+    handle = model.encoder[-1].register_forward_hook(lambda _, given, out: recorded.append(out.requires_grad))
+    plain, cached = model.begin(source, False), model.begin(source, True)
+    handle.remove()
+    assert isinstance(plain, Plain) and not plain.memory.requires_grad
+    assert generate.greedy(plain, 5)[0].tokens == generate.greedy(cached, 5)[0].tokens
+    assert recorded == [False, False] and mg.is_grad_enabled()
+    assert model.encode(source)[0].requires_grad
+
+
 def test_a_sentence_longer_than_the_positions_is_refused(device: str) -> None:
     model = transformer(device, positions=4)
     cached, fixed = model.begin(pad([[4]], device), True), mg.full((1, 5), 4, device=device)
@@ -122,4 +136,4 @@ def test_a_sentence_longer_than_the_positions_is_refused(device: str) -> None:
 def test_whole_sentences_are_equal(device: str, sentences: list[list[int]], width: int) -> None:
     model, source = transformer(device), pad(sentences, device)
     assert mg.equal(model.greedy(source, 40), model.greedy(source, 40, cached=False))
-    assert mg.equal(model.beam(source, width, 40), model.beam(source, width, 40, cached=False))
+    assert mg.equal(model.beam_search(source, width, 40), model.beam_search(source, width, 40, cached=False))

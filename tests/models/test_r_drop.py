@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 import minigrad as mg
+from minigrad.text.tokenizer import BOS, EOS, PAD
 from models import r_drop
 from models.r_drop import divergence, r_drop_loss
-from models.transformer import BOS, EOS, PAD, Config, Transformer, pad
+from models.transformer import Config, Transformer, pad
 
 B, T, D, V = 2, 3, 4, 6
 TARGET = [[4, 5, 2], [3, 2, PAD]]
@@ -84,6 +85,20 @@ def test_the_models_loss(device: str) -> None:
     expected = [p.grad.cpu() for p in model.parameters() if p.grad is not None]
     assert len(found) == len(list(model.parameters()))
     assert all(mg.allclose(a, b, atol=1e-5) for a, b in zip(found, expected, strict=True))
+
+
+@pytest.mark.parametrize("alpha", [0.0, 5.0])
+def test_a_batch_of_padding_alone(device: str, alpha: float) -> None:
+    """The mean over no token is NaN, as it is without R-Drop, and no parameter moves."""
+    mg.manual_seed(0)
+    model = Transformer(Config(11, 8, 2, 1, 16)).to(device)
+    source, target = pad([[4, EOS]], device), mg.full((1, 3), PAD, device=device)
+    assert math.isnan(float(model.loss(source, target)))
+    states = model.decode(mg.cat((target, target)), *model.encode(mg.cat((source, source))))
+    loss = r_drop_loss(states, model.embedding.weight, target, alpha, 0.1, PAD)
+    assert math.isnan(float(loss))
+    loss.backward()
+    assert all(p.grad is None or float(p.grad.abs().max()) == 0 for p in model.parameters())
 
 
 @pytest.mark.parametrize("alpha", [-1.0, math.nan])

@@ -11,7 +11,8 @@ import pytest
 import minigrad as mg
 from minigrad.nn import functional as F
 from minigrad.text import generate
-from models.transformer import BOS, EOS, PAD, Config, Transformer, pad, positional_encoding
+from minigrad.text.tokenizer import BOS, EOS, PAD
+from models.transformer import Config, Transformer, pad, positional_encoding
 
 
 def small(device: str, norm_first: bool = False, vocabulary: int = 11, positions: int = 32) -> Transformer:
@@ -75,8 +76,9 @@ SOURCES = [[4, 5, 6], [7, 8, 9, 10, 4], [5]]
 def test_the_cache_changes_no_output(device: str, norm_first: bool) -> None:
     model, source = small(device, norm_first), tokens(SOURCES, device)
     assert mg.equal(model.greedy(source, 12), model.greedy(source, 12, cached=False))
-    for width in (1, 2, 4):
-        assert mg.equal(model.beam(source, width, 12), model.beam(source, width, 12, cached=False))
+    for beam_size in (1, 2, 4):
+        found = [model.beam_search(source, beam_size, 12, cached=cached) for cached in (True, False)]
+        assert mg.equal(*found)
     mg.manual_seed(3)
     drawn = model.sample(source, 12, temperature=0.8, top_k=4)
     mg.manual_seed(3)
@@ -85,9 +87,9 @@ def test_the_cache_changes_no_output(device: str, norm_first: bool) -> None:
 
 def test_a_batch_gives_what_its_sentences_give_alone(device: str) -> None:
     model = small(device)
-    together = model.beam(tokens(SOURCES, device), 3, 10).tolist()
+    together = model.beam_search(tokens(SOURCES, device), 3, 10).tolist()
     for row, sentence in zip(together, SOURCES, strict=True):
-        alone = model.beam(tokens([sentence], device), 3, 10).tolist()[0]
+        alone = model.beam_search(tokens([sentence], device), 3, 10).tolist()[0]
         assert [t for t in row if t != PAD] == [t for t in alone if t != PAD]
 
 
@@ -95,7 +97,7 @@ def test_beam_of_one_is_greedy(device: str) -> None:
     model, source = small(device), tokens(SOURCES, device)
     greedy, beam = (
         [[t for t in row if t != PAD] for row in found.tolist()]
-        for found in (model.greedy(source, 10), model.beam(source, 1, 10))
+        for found in (model.greedy(source, 10), model.beam_search(source, 1, 10))
     )
     assert greedy == beam
 
@@ -112,7 +114,7 @@ def test_a_wide_beam_finds_what_an_exhaustive_search_finds() -> None:
             log_p = model(source, tokens([[BOS, *middle]], "cpu")).log_softmax(-1)
             total = sum(log_p[0, i, t].item() for i, t in enumerate(sentence))
             best = max(best, (total / ((5 + length) / 6) ** 0.6, sentence))
-    found = model.beam(source, width=200, limit=3, length_penalty=0.6)
+    found = model.beam_search(source, beam_size=200, max_length=3, length_penalty=0.6)
     assert found.tolist()[0] == best[1]
 
 
@@ -136,7 +138,7 @@ def test_bad_sizes_and_sentences() -> None:
     model = small("cpu", positions=4)
     with pytest.raises(ValueError, match="a sentence of 5 tokens is longer than the model's 4 positions"):
         model.encode(tokens([[4, 5, 6, 7, 8]], "cpu"))
-    assert model.greedy(tokens([[4, 5]], "cpu"), limit=50).shape[1] <= 4
+    assert model.greedy(tokens([[4, 5]], "cpu"), max_length=50).shape[1] <= 4
     with pytest.raises(IndexError, match="out of range"):
         model.encode(tokens([[4, 11]], "cpu"))
 
@@ -145,12 +147,13 @@ def test_sentences_of_nothing(device: str) -> None:
     """A batch of no sentence, one with the end symbol alone, one that is all padding."""
     model = small(device)
     empty = pad([], device)
-    for none in (empty, model.greedy(empty), model.beam(empty), model.sample(empty)):
+    for none in (empty, model.greedy(empty), model.beam_search(empty), model.sample(empty)):
         assert none.shape == (0, 1)
     for sentence in ([EOS], [PAD, PAD]):
         source = tokens([sentence, [4, 5, EOS]], device)
         for cached in (True, False):
-            assert len(model.beam(source, 3, 5, cached=cached)) == len(model.greedy(source, 5, cached)) == 2
+            assert len(model.beam_search(source, 3, 5, cached=cached)) == 2
+            assert len(model.greedy(source, 5, cached)) == 2
             beams = generate.beam_search(model.begin(source, cached), 3, 5, 0.6, 0.5)
             assert all(math.isfinite(h.score) for beam in beams for h in beam)
 
@@ -195,7 +198,7 @@ def test_a_vocabulary_for_each_language(device: str) -> None:
     assert names["source_embedding.weight"].shape == (30, 8) and names["embedding.weight"].shape == (7, 8)
     source = tokens([[29, 12, EOS], [25, EOS]], device)
     assert model(source, tokens([[BOS, 6], [BOS, 5]], device)).shape == (2, 2, 7)
-    assert mg.equal(model.beam(source, 3, 8), model.beam(source, 3, 8, cached=False))
+    assert mg.equal(model.beam_search(source, 3, 8), model.beam_search(source, 3, 8, cached=False))
     first = tokens([[BOS], [BOS]], device)
     other = tokens([[28, 12, EOS], [25, EOS]], device)
     changed = (values(model(source, first)) - values(model(other, first))).abs().amax((1, 2)) > 1e-6

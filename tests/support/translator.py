@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from examples.translate.settings import Settings
 from minigrad import nn
 
 
@@ -39,11 +40,14 @@ class Reversing:
     languages = ("norm.tok.en", "it")
     layers, heads = 2, 3
 
-    def __init__(self, seconds: float = 0.0) -> None:
+    def __init__(self, seconds: float = 0.0, beam: int = 5) -> None:
         self.model = nn.Linear(10, 100)  # 1,100 parameters
+        self.settings = Settings().changed({"beam": beam})
+        self.asked: list[str] = []
         self.seconds, self.at_work, self.most_at_work = seconds, 0, 0
 
     def translate(self, sentences: list[str], beam: int = 5) -> list[Translation]:
+        self.asked += sentences
         self.at_work += 1
         self.most_at_work = max(self.most_at_work, self.at_work)
         time.sleep(self.seconds)

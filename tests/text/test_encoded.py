@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import pickle
 import re
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -64,7 +66,7 @@ def test_pairs_as_ids(
     assert [found[i] for i in range(50)] == [expected(pair, i) for i in range(50)]
     assert found[-1] == found[np.int64(49)] == expected(pair, 49)
     assert found.lengths.tolist() == [[len(a), len(b)] for a, b in found]  # type: ignore[attr-defined]
-    assert (found.lengths.dtype, found.ids.dtype) == (np.int32, np.uint16)
+    assert (found.lengths.dtype, found.ids.dtype) == (np.dtype("<i4"), np.dtype("<u2"))
     assert found.index.tolist() == list(range(50))
     assert found.left_out == 0
     for outside in (50, -51):
@@ -188,7 +190,7 @@ def test_damaged_files_are_made_again(name: str, how: str, tmp_path: Path) -> No
         data[len(data) // 2] ^= 0x55
         path.write_bytes(data)
     else:
-        path.write_bytes({"empty": b"", "cut": data[:-3], "longer": data + b"more"}[how])
+        path.write_bytes({"empty": b"", "cut": bytes(data[:-3]), "longer": bytes(data + b"more")}[how])
     assert encodings(tmp_path) == 50
     assert encodings(tmp_path) == 0
 
@@ -222,24 +224,111 @@ def test_a_build_that_is_stopped_leaves_nothing_half_done(
         EncodedPairs.build(PAIRS, tokenizers(), longest=8, folder=tmp_path)
     assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     monkeypatch.undo()
-    (tmp_path / "encoded.bin.part").write_bytes(b"of a process that was killed")
+    left, of_another = (tmp_path / f".encoded.bin.{n}.tmp" for n in (0, 1))
+    for path in (left, of_another):
+        path.write_bytes(b"written in part")
+    os.utime(left, (0, 0))  # of a process that was killed
     assert encodings(tmp_path, longest=8) == 50
+    names = sorted(path.name for path in tmp_path.iterdir())
+    assert names == [of_another.name, "encoded.bin", "encoded.json"]
+
+
+@pytest.mark.parametrize("longest", [8, 9])
+def test_two_that_build_in_one_folder(longest: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The second begins, and ends, when the first is about to end; what either gets is its own."""
+    write_tail, second = encoded._write_tail, []
+
+    def interrupted(*args: Any) -> None:
+        monkeypatch.setattr(encoded, "_write_tail", write_tail)
+        second.append(EncodedPairs.build(PAIRS, tokenizers(), longest=longest, folder=tmp_path))
+        write_tail(*args)
+
+    monkeypatch.setattr(encoded, "_write_tail", interrupted)
+    assert encodings(tmp_path, longest=9) == 50
+    alone = EncodedPairs.build(PAIRS, tokenizers(), longest=longest)
+    assert [second[0][i] for i in range(len(second[0]))] == [alone[i] for i in range(len(alone))]
     assert sorted(path.name for path in tmp_path.iterdir()) == ["encoded.bin", "encoded.json"]
+    assert encodings(tmp_path, longest=9) == 0
+
+
+def test_files_of_two_writers_do_not_vouch_for_each_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another process writes into the very file: its bytes do not become what the checksum says."""
+    write_tail = encoded._write_tail
+
+    def mixed(file: Any, *arrays: Any) -> None:
+        write_tail(file, *arrays)
+        file.file.flush()
+        (path,) = tmp_path.glob(".encoded.bin.*")
+        data = bytearray(path.read_bytes())
+        data[:2] = data[:2][::-1]
+        path.write_bytes(data)
+
+    monkeypatch.setattr(encoded, "_write_tail", mixed)
+    with pytest.raises(OSError, match="not what was written: is another program using it"):
+        EncodedPairs.build(PAIRS, tokenizers(), longest=9, folder=tmp_path)
 
 
 def test_a_folder_that_cannot_be_written_to(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("no folder", encoding="utf-8")
-    with pytest.raises(OSError, match=r"token ids cannot be written to .*file"):
+    with pytest.raises(FileExistsError, match=r"token ids cannot be written to .*file") as caught:
         EncodedPairs.build(PAIRS, tokenizers(), longest=9, folder=tmp_path / "file")
+    assert caught.value.errno == errno.EEXIST
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="only Linux has a disk that is always full")
-def test_a_full_disk(tmp_path: Path) -> None:
-    (tmp_path / "encoded.bin.part").symlink_to("/dev/full")
-    with pytest.raises(OSError, match=r"token ids cannot be written to .*No space left"):
-        EncodedPairs.build(PAIRS, tokenizers(), longest=9, folder=tmp_path)
+@pytest.mark.parametrize("copies", [1, 200], ids=["found out at the end", "found out at once"])
+def test_a_full_disk(copies: int, tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource", reason="a limit on the size of files needs Unix")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    pairs = Pairs(SOURCE * copies, TARGET * copies)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100, hard))
+    try:
+        with pytest.raises(OSError, match=r"token ids cannot be written to .*File too large") as caught:
+            EncodedPairs.build(pairs, tokenizers(), longest=9, folder=tmp_path, progress=False)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert caught.value.errno == errno.EFBIG
     assert list(tmp_path.iterdir()) == []
     assert encodings(tmp_path) == 50
+
+
+class Unreadable(list[str]):
+    """Texts on a disk that fails when they are read again."""
+
+    def __iter__(self) -> Iterator[str]:
+        self.passes = getattr(self, "passes", 0) + 1
+        if self.passes > 1:
+            raise OSError(errno.EIO, "Input/output error", "train.de")
+        return super().__iter__()
+
+
+def test_sentences_that_cannot_be_read(tmp_path: Path) -> None:
+    """The error is that of reading, and does not blame the folder."""
+    with pytest.raises(OSError, match=r"Input/output error: 'train\.de'$") as caught:
+        EncodedPairs.build(Pairs(Unreadable(SOURCE), TARGET), tokenizers(), longest=9, folder=tmp_path)
+    assert caught.value.errno == errno.EIO and "written" not in str(caught.value)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_that_cannot_be_read_are_made_again(tmp_path: Path) -> None:
+    """A folder has the name of the one that vouches: an error of the system, not a missing file."""
+    encodings(tmp_path)
+    (tmp_path / "encoded.json").unlink()
+    (tmp_path / "encoded.json").mkdir()
+    with pytest.raises(OSError, match="token ids cannot be written to"):  # a folder cannot be replaced
+        EncodedPairs.build(PAIRS, tokenizers(), longest=9, folder=tmp_path)
+    (tmp_path / "encoded.json").rmdir()
+    assert encodings(tmp_path) == 50
+
+
+def test_a_tokenizer_with_functions_of_its_own_needs_memory(tmp_path: Path) -> None:
+    """Files are known by the description of the tokenizers, and it has none."""
+    letters = WordTokenizer(["a", "b"], split=list)
+    pair, pairs = TokenizerPair(letters, letters), Pairs(["ab"], ["ba"])
+    assert EncodedPairs.build(pairs, pair, longest=9)[0] == ([4, 5, EOS], [BOS, 5, 4, EOS])
+    with pytest.raises(ValueError, match="functions of its own"):
+        EncodedPairs.build(pairs, pair, longest=9, folder=tmp_path)
 
 
 # Use -----------------------------------------------------------------------------------------------------

@@ -44,10 +44,11 @@ class Random:
         found = [self.logits(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
         return mg.tensor(np.stack(found), device=self.device)
 
-    def reorder(self, rows: mg.Tensor, width: int) -> None:
+    def reorder(self, rows: mg.Tensor, beam_size: int) -> None:
         self.rows = [self.rows[i] for i in rows.tolist()]
-        groups = [self.rows[i : i + width] for i in range(0, len(self.rows), width)]
-        assert all(len(set(g)) == 1 and len(g) == width for g in groups)  # a sentence's rows stand together
+        groups = [self.rows[i : i + beam_size] for i in range(0, len(self.rows), beam_size)]
+        # a sentence's rows stand together:
+        assert all(len(set(g)) == 1 and len(g) == beam_size for g in groups)
 
     def attention(self) -> mg.Tensor:
         found = [self.weights(s, t) for s, t in zip(self.rows, self.tokens, strict=True)]
@@ -175,7 +176,10 @@ def test_greedy_takes_the_largest_each_time(device: str) -> None:
         assert found.score == found.log_probability
         assert math.isclose(found.score, log_p(decoder, seed, expected), abs_tol=1e-5)
     best = [hypotheses[0] for hypotheses in beam_search(Random(list(range(6)), device), 1, 8)]
-    assert [h.tokens for h in best] == [h.tokens for h in greedy(Random(list(range(6)), device), 8)]
+    plain = [h.tokens for h in greedy(Random(list(range(6)), device), 8)]
+    assert [h.tokens for h in best] == plain
+    later = beam_search(Random(list(range(6)), device), 1, 8, 2.0, early_stopping=False)
+    assert [found[0].tokens for found in later] != plain  # something longer may be ranked higher
 
 
 def test_what_never_ends_is_cut_at_the_limit() -> None:
@@ -227,6 +231,14 @@ def test_what_is_drawn_from(device: str) -> None:
     assert close(found(0.5, None, 0.6), [cold[0] / both, 0, 0, cold[3] / both, 0])
 
 
+@pytest.mark.parametrize("top_k", [1, 2, 3, 4, 9])
+def test_of_equals_no_more_than_k_are_drawn(device: str, top_k: int) -> None:
+    logits = mg.tensor([[1.0, 2.0, 1.0, 1.0, 1.0], [0.0] * 5], device=device)
+    p = probabilities(logits, top_k=top_k).cpu()
+    assert (p > 0).sum(1).tolist() == [min(top_k, 5)] * 2
+    assert mg.allclose(p.sum(1), mg.ones(2)) and float(p[0, 1]) == float(p[0].max())
+
+
 def test_only_likely_tokens_are_drawn() -> None:
     decoder = Random([9])
     order = decoder.logits(9, [BOS]).argsort()[::-1]
@@ -249,9 +261,9 @@ class Broken(Random):
 
 
 def test_bad_input() -> None:
-    for width in (0, -1):
-        with pytest.raises(ValueError, match=f"the width of a beam must be at least 1, not {width}"):
-            beam_search(Random([1]), width)
+    for size in (0, -1):
+        with pytest.raises(ValueError, match=f"beam_size must be at least 1, not {size}"):
+            beam_search(Random([1]), size)
     for temperature in (0.0, -1.0, math.nan):
         with pytest.raises(ValueError, match="temperature must be positive"):
             sample(Random([1]), temperature=temperature)
@@ -262,7 +274,7 @@ def test_bad_input() -> None:
         sample(Random([1]), top_k=0)
     for write in (greedy, sample, lambda decoder, limit: beam_search(decoder, 2, limit)):
         for limit in (0, [3, 0]):
-            with pytest.raises(ValueError, match="the limit must be at least 1 token"):
+            with pytest.raises(ValueError, match="max_length must be at least 1 token"):
                 write(Random([1, 2]), limit)
         with pytest.raises(ValueError, match="3 limits for 2 sentences"):
             write(Random([1, 2]), [1, 2, 3])

@@ -148,6 +148,7 @@ def test_moses_bleu_looks_past_case_and_quotation_marks() -> None:
     pytest.importorskip("sacremoses")
     score = moses_bleu(['ein mann sagt : "hallo" .'], ["Ein Mann sagt: „Hallo“."], "de")
     assert score.value == pytest.approx(100)
+    assert "|case:lc|" in score.signature and "case:mixed" not in score.signature
     assert score.signature.endswith("|before:norm-lc-moses.de|sacremoses:" + version("sacremoses"))
     assert moses_tokens(["It's  “here”…"], "en") == ["it &apos;s &quot; here ... &quot;"]
     assert moses_tokens(["", " "], "de") == ["", ""]

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import json
+import pickle
+from typing import Any
 
 import pytest
 
@@ -25,6 +28,16 @@ def test_words() -> None:
 def test_words_of_texts_by_frequency() -> None:
     t = WordTokenizer.train(["b a c", "c a", "c"])
     assert [t.token(i) for i in range(4, len(t))] == ["c", "a", "b"]
+
+
+@pytest.mark.parametrize("vocabulary", range(9))
+def test_a_vocabulary_of_at_most_so_many_entries(vocabulary: int) -> None:
+    """It counts the four special tokens, which are always there, and the rarest words go first."""
+    t = WordTokenizer.train(["b a c", "c a", "c"], vocabulary)
+    kept = ["c", "a", "b"][: max(0, vocabulary - 4)]
+    assert len(t) == 4 + len(kept)
+    assert t.unknown("a b c") == [word for word in "abc" if word not in kept]
+    assert [t.decode([i]) for i in t.encode("c a b")][: len(kept)] == kept
 
 
 def test_english_italian_takes_what_people_type() -> None:
@@ -52,3 +65,20 @@ def test_tokenizers_come_back_from_their_description() -> None:
         assert again.encode(text) == t.encode(text) and len(again) == len(t)
     with pytest.raises(ValueError, match="unknown kind of tokenizer: 'x'"):
         tokenizer_from_dict({"kind": "x"})
+    with pytest.raises(ValueError, match="unknown way to split into words: 'x'"):
+        tokenizer_from_dict({"kind": "words", "scheme": "x", "words": ["a"]})
+
+
+@pytest.mark.parametrize(
+    "own", [{"split": list}, {"join": "".join}, {"normalize": str.lower}], ids=["split", "join", "normalize"]
+)
+def test_functions_of_ones_own_cannot_be_described(own: dict[str, Any]) -> None:
+    """The tokenizer that came back would give other ids."""
+    for scheme in ("spaces", "english_italian"):
+        words = ["a", "cat"]
+        t = WordTokenizer(words) if scheme == "spaces" else WordTokenizer.english_italian(words=words)
+        for same in (t, copy.deepcopy(t), pickle.loads(pickle.dumps(t))):
+            assert same.as_dict()["scheme"] == scheme
+        changed = WordTokenizer(words, **({"split": t.split, "join": t.join, "normalize": t.normalize} | own))
+        with pytest.raises(ValueError, match="functions of its own"):
+            changed.as_dict()

@@ -72,13 +72,62 @@ def test_a_disk_that_stays_full(tmp_path: Path, whole: dict[str, Any]) -> None:
         folder = tmp_path / str(first)
         with pytest.MonkeyPatch.context() as patch:
             Disk(patch, full, first, names=WRITING)
-            with pytest.raises(OSError, match=r"cannot save .*(last|best|\d+)\.safetensors.*No space left"):
+            told = r"cannot (save .*(last|best|\d+)\.safetensors|write .*log\.jsonl): No space left"
+            with pytest.raises(OSError, match=told):
                 trainer(folder).fit()
         assert not list(folder.rglob("*.tmp"))
         step = read_checkpoint(folder / "last.safetensors")["training"]["step"]
         assert step < 30
         trainer(folder).fit()
         assert differences(contents(folder), whole) == []
+
+
+def test_the_last_line_of_the_log_is_not_lost(
+    tmp_path: Path, whole: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nothing is added after the final evaluation: the save at the end sees to its line."""
+    write, failed = os.write, []
+
+    def failing(handle: int, data: bytes) -> int:
+        if b'"step": 30, "epoch"' in data and b'"evaluation"' in data and len(failed) < 3:
+            failed.append(data)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        return write(handle, data)
+
+    monkeypatch.setattr(os, "write", failing)
+    assert trainer(tmp_path, retry_seconds=60.0).fit().finished
+    assert len(failed) == 3
+    assert differences(contents(tmp_path), whole) == []
+
+
+def test_lines_are_on_the_disk_before_the_checkpoint_that_counts_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    replace, write, happened = os.replace, os.write, []
+
+    def log() -> int:
+        path = tmp_path / "log.jsonl"
+        return path.stat().st_ino if path.exists() else 0
+
+    def replacing(source: Any, target: Any) -> None:
+        happened.append("save" if Path(target).name == "last.safetensors" else "other")
+        replace(source, target)
+
+    def writing(handle: int, data: bytes) -> int:
+        happened.append("line")
+        return write(handle, data)
+
+    monkeypatch.setattr(os, "replace", replacing)
+    monkeypatch.setattr(os, "write", writing)
+    monkeypatch.setattr(os, "fsync", lambda h: os.fstat(h).st_ino == log() and happened.append("flush"))
+    trainer(tmp_path, steps=12).fit()
+    lines, on_disk, saves = 0, 0, 0
+    for what in happened:
+        lines += what == "line"
+        on_disk = lines if what == "flush" else on_disk
+        saves += what == "save"
+        assert what != "save" or on_disk == lines
+    assert lines == 8 and saves > 4
 
 
 def test_a_disk_that_is_full_from_the_start(tmp_path: Path) -> None:
@@ -108,7 +157,7 @@ def test_a_limit_of_the_system(tmp_path: Path, whole: dict[str, Any]) -> None:
                          capture_output=True, text=True)  # fmt: skip
     assert ran.returncode == 1
     assert "warning: " in ran.stderr and "Training goes on" in ran.stderr
-    assert "cannot save" in ran.stderr.splitlines()[-1] and "File too large" in ran.stderr
+    assert "cannot save" in ran.stderr and "File too large" in ran.stderr.splitlines()[-1]
     assert not list(tmp_path.rglob("*.tmp"))
     assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 5
     trainer(tmp_path).fit()
@@ -178,6 +227,29 @@ def test_weights_alone_are_no_training(tmp_path: Path) -> None:
     (tmp_path / "best.safetensors").replace(tmp_path / "last.safetensors")
     with pytest.raises(RuntimeError, match=r"last\.safetensors holds weights alone"):
         trainer(tmp_path).fit()
+    with pytest.raises(RuntimeError, match=r"last\.safetensors holds weights alone"):
+        RunFolder(tmp_path).snapshots()
+
+
+def test_a_part_that_is_missing_is_told(tmp_path: Path) -> None:
+    trainer(tmp_path, steps=6).fit()
+    last = tmp_path / "last.safetensors"
+    found = read_checkpoint(last)
+    for name in ("extra", "optimizer", "schedule"):
+        write_checkpoint(last, {key: value for key, value in found.items() if key != name})
+        with pytest.raises(RuntimeError, match=rf"last\.safetensors lacks {name}: a training cannot go on"):
+            trainer(tmp_path).fit()
+
+
+def test_temporary_files_of_a_killed_run_are_deleted(tmp_path: Path) -> None:
+    left = [tmp_path / f".{name}.safetensors.0123abcd.tmp" for name in ("last", "model")]
+    left += [tmp_path / "snapshots" / ".000000004.safetensors.0123abcd.tmp"]
+    others = [tmp_path / name for name in (".notes.tmp", "model.safetensors.0123abcd.tmp")]
+    (tmp_path / "snapshots").mkdir()
+    for path in (*left, *others):
+        path.write_bytes(b"begun")
+    trainer(tmp_path, steps=6).fit()
+    assert [path for path in (*left, *others) if path.exists()] == others
 
 
 def test_a_run_without_its_last_checkpoint_is_left(tmp_path: Path) -> None:
@@ -201,6 +273,10 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
         trainer(tmp_path, config=changed, accumulate=4).fit()
     assert everything(tmp_path) == before
     trainer(tmp_path, steps=6, config=config, log_every=3, save_every=9).fit()
+    without = trainer(tmp_path, config=config)
+    without.schedule = None
+    with pytest.raises(ValueError, match=r"configuration: schedule \('given' there, None now\)"):
+        without.fit()
 
 
 def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
@@ -212,6 +288,9 @@ def test_other_files_are_not_checkpoints(tmp_path: Path) -> None:
     write_checkpoint(tmp_path / "new.safetensors", {"model": {}, "version": 99})
     with pytest.raises(RuntimeError, match="version 99, this program reads version 1"):
         read_checkpoint(tmp_path / "new.safetensors")
+    minigrad.save({"program": "minigrad.training", "model": {}}, tmp_path / "none.safetensors")
+    with pytest.raises(RuntimeError, match="version unknown, this program reads version 1"):
+        read_checkpoint(tmp_path / "none.safetensors")
 
 
 def test_what_could_not_be_loaded_is_refused_at_the_start(tmp_path: Path) -> None:
@@ -219,6 +298,20 @@ def test_what_could_not_be_loaded_is_refused_at_the_start(tmp_path: Path) -> Non
     made.extra["own"] = random.Random
     with pytest.raises(TypeError, match="not plain data"):
         made.fit()
+    assert not RunFolder(tmp_path).last.exists()
+
+
+def test_a_disk_that_gives_back_something_else(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The data was plain: it is not to blame."""
+    replace = os.replace
+
+    def cut(source: Any, target: Any) -> None:
+        os.truncate(source, 100)
+        replace(source, target)
+
+    monkeypatch.setattr(os, "replace", cut)
+    with pytest.raises(RuntimeError, match=r"last\.safetensors is damaged"):
+        trainer(tmp_path).fit()
     assert not RunFolder(tmp_path).last.exists()
 
 

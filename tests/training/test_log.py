@@ -59,6 +59,28 @@ def test_a_full_disk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert [line["step"] for line in read_log(path)] == [1, 2, 3, 4]
 
 
+def test_flush_writes_what_waits_or_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "log.jsonl"
+
+    def full(handle: int, *data: bytes) -> int:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with Log(path) as log:
+        for name in ("write", "ftruncate"):
+            monkeypatch.setattr(module.os, name, full)
+        assert log.add({"step": 1}) is not None and log.waiting
+        with pytest.raises(OSError, match=r"cannot write .*log\.jsonl: No space left"):
+            log.flush()
+        monkeypatch.undo()
+        monkeypatch.setattr(module.os, "fsync", full)
+        with pytest.raises(OSError, match=r"cannot write .*log\.jsonl: No space left"):
+            log.flush()
+        assert log.waiting and read_log(path) == []
+        monkeypatch.undo()
+        log.flush()
+        assert not log.waiting and read_log(path) == [{"step": 1}]
+
+
 def test_what_is_no_log(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         read_log(tmp_path)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import io
 import math
 import sys
 from pathlib import Path
@@ -72,6 +74,53 @@ def test_evaluations_are_told(tmp_path: Path, capsys: pytest.CaptureFixture[Any]
     trainer(tmp_path, steps=12, progress=True, evaluate=lambda model: {"loss": 2.5, "bleu": 30.0}).fit()
     err = capsys.readouterr().err
     assert "step 6: loss 2.5, bleu 30 (best)\n" in err and "step 12: loss 2.5, bleu 30\n" in err
+
+
+class Gone(io.StringIO):
+    """A terminal, or a file, that takes nothing any more."""
+
+    def __init__(self, terminal: bool, gone: bool = True) -> None:
+        super().__init__()
+        self.terminal, self.gone, self.tried = terminal, gone, 0
+
+    def isatty(self) -> bool:
+        return self.terminal
+
+    def write(self, text: str) -> int:
+        if not self.gone:
+            return super().write(text)
+        self.tried += 1
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+
+@pytest.mark.parametrize("terminal", [False, True])
+def test_a_training_outlives_its_terminal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool
+) -> None:
+    gone = Gone(terminal)
+    monkeypatch.setattr(sys, "stderr", gone)
+    monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)
+    assert trainer(tmp_path, steps=6, progress=True).fit().finished
+    assert gone.tried
+    assert trainer(tmp_path, steps=6, progress=True).fit().finished
+    for stream in (gone, None):
+        gone.close()
+        monkeypatch.setattr(sys, "stderr", stream)
+        assert trainer(tmp_path / f"{stream is None}", steps=6, progress=True).fit().finished
+
+
+def test_a_bar_outlives_its_terminal(monkeypatch: pytest.MonkeyPatch, now: list[float]) -> None:
+    pytest.importorskip("tqdm")
+    stream = Gone(True, gone=False)
+    monkeypatch.setattr(sys, "stderr", stream)
+    with Progress(4, math.inf) as shown:
+        assert shown.bar is not None
+        stream.gone = True
+        for step in range(4):
+            shown.bar.last_print_t = 0.0
+            shown.advance(1.0, 10, step + 1.0)
+            shown.note("a warning")
+    assert stream.tried > 4, "the notes, and the bar"
 
 
 def test_clock() -> None:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import minigrad
+from minigrad.optim.lr_scheduler import ReduceLROnPlateau
 from minigrad.training import RunFolder, Settings, Trainer, averaged_state, read_checkpoint, read_log
 from tests.training import program
 from tests.training.program import contents, differences, trainer
@@ -55,17 +56,15 @@ def test_a_run(tmp_path: Path, device: str) -> None:
 def test_what_a_device_saved_goes_on_there_and_elsewhere(tmp_path: Path, device: str) -> None:
     whole = trainer(tmp_path / "whole", device)
     whole.fit()
-    trainer(tmp_path / "run", device, steps=11).fit()
+    trainer(tmp_path / "run", device, steps=12).fit()
     again = trainer(tmp_path / "run", device)
     again.fit()
-    found, expected = contents(tmp_path / "run"), contents(tmp_path / "whole")
-    for name in found["files"]:
-        if name.endswith("s"):
-            assert numbers(read_checkpoint(tmp_path / "run" / name)["model"])
+    assert differences(contents(tmp_path / "run"), contents(tmp_path / "whole")) == []
     assert numbers(again.model.state_dict()) == numbers(whole.model.state_dict())
-    assert found["last.safetensors"]["optimizer"] == expected["last.safetensors"]["optimizer"]
-    assert trainer(tmp_path / "run", "cpu", steps=33).fit().step == 33
-    assert averaged_state(tmp_path / "run")
+    here = trainer(tmp_path / "run", "cpu", steps=33)
+    assert here.fit().step == 33
+    assert here.model.state_dict().keys() == averaged_state(tmp_path / "run").keys()
+    here.model.load_state_dict(averaged_state(tmp_path / "run"))
 
 
 def test_the_log_means_what_it_says(tmp_path: Path) -> None:
@@ -109,10 +108,22 @@ def test_a_metric_that_is_missing(tmp_path: Path) -> None:
         trainer(tmp_path, metric="bleu").fit()
 
 
+def test_with_another_metric_the_best_is_looked_for_anew(tmp_path: Path) -> None:
+    evaluate = lambda model: {"loss": 1.0, "error": 5.0}
+    assert trainer(tmp_path, evaluate=evaluate, steps=12).fit().best_step == 6
+    for metric, mode, best_step in (("error", "min", 18), ("error", "max", 24), ("error", "max", 24)):
+        steps = best_step + 6 * (mode == "max")
+        outcome = trainer(tmp_path, evaluate=evaluate, metric=metric, mode=mode, steps=steps).fit()
+        assert (outcome.best, outcome.best_step) == (5.0, best_step)
+        assert read_checkpoint(tmp_path / "best.safetensors")["step"] == best_step
+
+
 def test_without_evaluation(tmp_path: Path) -> None:
     outcome = trainer(tmp_path, evaluate=None, keep_snapshots=0, ema_decay=None).fit()
     assert outcome.best is None
     assert contents(tmp_path)["files"] == ["last.safetensors", "log.jsonl"]
+    with pytest.raises(ValueError, match="patience counts evaluations, and there are none"):
+        trainer(tmp_path, evaluate=None, patience=3)
 
 
 def test_minutes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -151,7 +162,8 @@ def test_a_finished_run_is_left_alone(tmp_path: Path, capsys: pytest.CaptureFixt
     again = trainer(tmp_path)
     outcome = again.fit()
     assert outcome.finished and outcome.step == 30 and outcome.best == first.state.best
-    assert "holds a finished training of 30 steps" in capsys.readouterr().err
+    told = f"{tmp_path} holds a finished training of 30 steps; to begin another, give another folder\n"
+    assert capsys.readouterr().err == told
     after = {str(p): (p.read_bytes(), p.stat().st_mtime_ns) for p in tmp_path.rglob("*") if p.is_file()}
     assert after == before
     assert numbers(again.model.state_dict()) == numbers(first.model.state_dict())
@@ -202,6 +214,24 @@ def test_modes_gradients_and_random_numbers(tmp_path: Path, fails: bool) -> None
     else:
         made.fit()
     assert look() == before
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_modes_are_those_that_were_given(tmp_path: Path, whole: bool) -> None:
+    """A part in eval mode stays so, from the first update on; a model that was evaluated is trained."""
+    seen: list[tuple[bool, bool, bool]] = []
+
+    def loss(model: Any, batch: Any) -> Any:
+        seen.append((model.training, model.dropout.training, model.normed.training))
+        return program.loss(model, batch)
+
+    for steps in (3, 8):
+        made = trainer(tmp_path, loss=loss, steps=steps, accumulate=1)
+        (made.model if whole else made.model.normed).eval()
+        made.fit()
+    assert seen == [(True, True, whole)] * 8
+    tracked = read_checkpoint(tmp_path / "last.safetensors")["model"]["normed.num_batches_tracked"]
+    assert int(tracked) == 8 * whole
 
 
 def test_the_moving_average_is_what_is_evaluated(tmp_path: Path) -> None:
@@ -319,12 +349,21 @@ def test_a_schedule_is_an_lr_scheduler(tmp_path: Path) -> None:
     with pytest.raises(TypeError, match=r"LambdaLR\(optimizer, function\)"):
         Trainer(model, optimizer, None, None, folder=tmp_path, settings=Settings(1),  # type: ignore[arg-type]
                 schedule=lambda e: 1.0)  # type: ignore[arg-type]  # fmt: skip
+    with pytest.raises(TypeError, match="ReduceLROnPlateau cannot be the schedule: it steps with a metric"):
+        Trainer(model, optimizer, None, None, folder=tmp_path, settings=Settings(1),  # type: ignore[arg-type]
+                schedule=ReduceLROnPlateau(optimizer))  # fmt: skip
 
 
 def test_tensorboard(tmp_path: Path) -> None:
     pytest.importorskip("tensorboard")
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
+    def killed(model: Any) -> Any:
+        raise KeyError("before the first save")
+
+    with pytest.raises(KeyError):
+        trainer(tmp_path, evaluate=killed, tensorboard=True, save_every=None, keep_snapshots=0).fit()
+    assert read_checkpoint(tmp_path / "last.safetensors")["step"] == 0
     trainer(tmp_path, steps=12, tensorboard=True).fit()
     trainer(tmp_path, steps=18, tensorboard=True).fit()
     read = EventAccumulator(str(tmp_path / "tensorboard"))
@@ -339,6 +378,8 @@ def test_tensorboard(tmp_path: Path) -> None:
 @pytest.mark.parametrize("wrong", [
     {"steps": 0}, {"steps": 1.5}, {"accumulate": 0}, {"clip": 0.0}, {"minutes": -1}, {"patience": 0},
     {"ema_decay": 1.0}, {"mode": "least"}, {"keep_snapshots": -1}, {"save_seconds": 0}, {"snapshot_every": 0},
+    {"patience": True}, {"log_every": True}, {"keep_snapshots": True}, {"keep_snapshots": 1.5},
+    {"processes": 4},
 ])  # fmt: skip
 def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):

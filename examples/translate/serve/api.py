@@ -74,6 +74,10 @@ class Translator(Protocol):
     def model(self) -> Any:
         """What has ``parameters()``."""
 
+    @property
+    def settings(self) -> Any:
+        """What has ``decoding.beam``: how many beginnings are followed unless a person says."""
+
     def translate(self, sentences: list[str], beam: int = 5) -> Sequence[Translation]:
         """Each sentence's translation. ValueError: a sentence cannot be translated, and why."""
 
@@ -82,22 +86,23 @@ class Translator(Protocol):
 
 
 def about(translator: Translator) -> dict[str, Any]:
-    """What model it is: its languages' codes, and how many numbers it has learned."""
+    """What model it is: its languages' codes, how many numbers it has learned, and its own beam."""
     source, target = (name.rpartition(".")[2] for name in translator.languages)
     parameters = sum(parameter.numel() for parameter in translator.model.parameters())
-    return {"source": source, "target": target, "parameters": parameters}
+    return {"source": source, "target": target, "parameters": parameters, "beam": _beam(translator)}
 
 
 def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
     """The text's sentences with their translations; ``seconds`` is what they took.
 
     Args:
-        request: ``text``, of one or many sentences, and ``beam``, how many beginnings are followed (5).
+        request: ``text``, of one or many sentences, and ``beam``, how many beginnings are followed
+            (without it: the model's own).
 
     Raises:
         Refused: the request is malformed (400), or the text cannot be translated (422).
     """
-    text, beam = _text(request, "text"), request.get("beam", 5)
+    text, beam = _text(request, "text"), request.get("beam", _beam(translator))
     if not isinstance(beam, int) or isinstance(beam, bool) or not 1 <= beam <= WIDEST_BEAM:
         raise Refused(400, f'"beam" must be a whole number from 1 to {WIDEST_BEAM}.')
     parts = sentences(text)
@@ -148,6 +153,11 @@ def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
 def _side(tokens: Sequence[str], text: str) -> dict[str, Any]:
     pieces, words = units(tokens, text)
     return {"tokens": [unit._asdict() for unit in pieces], "words": [unit._asdict() for unit in words]}
+
+
+def _beam(translator: Translator) -> int:
+    """The model's own beam, as far as it is offered."""
+    return min(int(translator.settings.decoding.beam), WIDEST_BEAM)
 
 
 def _ask(question: Any) -> Any:

@@ -110,6 +110,7 @@ class Handler(BaseHTTPRequestHandler):
         if not self.server.lock.acquire(timeout=PATIENCE):
             raise Refused(503, "The model is busy with other texts. Try again in a while.")
         try:
+            self._check_client()
             return _json(CALLS[self._path()](self.server.translator, request))
         finally:
             self.server.lock.release()
@@ -145,6 +146,21 @@ class Handler(BaseHTTPRequestHandler):
         return body
 
     # Who asks ---------------------------------------------------------------------------------------------
+
+    def _check_client(self) -> None:
+        """A page that has thought better of it, as it waited for the model, has closed its connection.
+
+        Raises:
+            ConnectionError: nobody waits for the answer.
+        """
+        self.connection.setblocking(False)  # with a time-out, Python would wait even with MSG_DONTWAIT
+        try:
+            if not self.connection.recv(1, socket.MSG_PEEK):
+                raise ConnectionAbortedError("the client has gone")
+        except BlockingIOError:
+            pass  # it is there, and says nothing
+        finally:
+            self.connection.settimeout(self.timeout)
 
     def _check_host(self) -> None:
         """An address in digits or a name of this machine: nobody can make those point elsewhere."""

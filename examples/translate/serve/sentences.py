@@ -5,9 +5,15 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-# An end mark, closing quotes and brackets after it, white space, and something a sentence can begin with.
-_END = re.compile(r"[.!?…]++[\"'”’»)\]]*+\s+(?=[\"'“‘«¿¡(\[]*[^\W_a-zà-öø-ÿ])|(?<=[。！？])")
-_ABBREVIATED = re.compile(r"(?:\b(?:Mr|Mrs|Ms|Dr|Prof|St|No|vs|bzw|etc|Nr|Sig|Mme|Mlle)|\b[^\W\d_])\.$")
+# An end mark, closing quotes and brackets after it, white space, and the letter or digit that comes next.
+_END = re.compile(r"[.!?…]++[\"'”’»)\]]*+\s+(?=[\"'“‘«¿¡(\[]*([^\W_]))|(?<=[。！？])")
+_SHORT = (
+    "Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Jr|Sr|St|Mt|Sig|Mme|Mlle|Hr|Fr|"  # persons, places
+    "Fig|Figs|Eq|Eqs|Sec|Ch|Vol|No|Nos|Nr|pp|Abb|Abs|Kap|Tab|"  # before a number
+    "Inc|Ltd|Co|Corp|Jan|Feb|Aug|Sept|Oct|Nov|Dec|Tel|Str|vs|bzw|etc|cf|ca|approx|inkl|et al"
+)
+# The day of a date or an ordinal, too: one or two digits alone ("am 3. Mai", "vom 3.–5. Mai").
+_ABBREVIATED = re.compile(rf"(?:\b(?:{_SHORT})|\b[^\W\d_]|(?<![^\s(/–-])\d\d?)\.$")
 LONGEST = 8  # characters of an abbreviation with its point, and of what comes before it
 
 
@@ -27,6 +33,8 @@ def _cut(line: str) -> list[str]:
     parts, start = [], 0
     for end in _END.finditer(line):
         part = line[start : end.end()].strip()
+        if (end[1] or "").islower():
+            continue
         if part and not _ABBREVIATED.search(part[-LONGEST:]):
             parts.append(part)
             start = end.end()

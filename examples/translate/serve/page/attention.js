@@ -69,12 +69,19 @@ export class AttentionView {
     if (!this.data) return;
     const { source, target, weights } = this.data;
     const kind = this.pieces ? "tokens" : "words";
+    for (const name of ["selected", "hovered"]) this[name] = this.#place(this[name], target[kind]);
     this.words = { source: source[kind], target: target[kind] };
     this.matrix = byWord(choose(weights, this.layer, this.head), target[kind], source[kind]);
-    if (this.selected >= this.words.target.length) this.selected = null;
     this.#lines();
     this.#table();
     this.#mark();
+  }
+
+  /** The number, among other units of the same tokens, of the one that a word begins in; null of none. */
+  #place(word, units) {
+    if (word === null) return null;
+    const [first] = this.words.target[word].tokens;
+    return units.findIndex((unit) => unit.tokens.includes(first));
   }
 
   /** Look at a target word by its number; null: at none. */

@@ -4,6 +4,7 @@ import { AttentionView, element, NOTHING } from "./attention.js";
 import { changes, count, language } from "./text.js";
 
 const $ = (id) => document.getElementById(id);
+const BEAMS = [1, 3, 5, 10]; // to choose from, with the model's own
 const view = new AttentionView({ source: $("source"), target: $("target"), map: $("map"), told: $("told") });
 let running = null; // what stops the translation that is under way
 let latest = 0; // the number of the newest request for attention: answers to older ones are dropped
@@ -43,7 +44,8 @@ async function translate() {
   const own = running = new AbortController();
   enter("loading");
   try {
-    const { sentences } = await ask("/translate", { text, beam: Number($("beam").value) }, own.signal);
+    const beam = Number($("beam").value) || undefined; // not yet known: the model's own
+    const { sentences } = await ask("/translate", { text, beam }, own.signal);
     showSentences(sentences);
     enter("done");
   } catch (error) {
@@ -142,6 +144,12 @@ function offer(name, size) {
   for (let i = 0; i < size; i++) select.append(new Option(String(i + 1), String(i)));
 }
 
+/** The choices of a beam; the model's own is chosen. */
+function offerBeams(own) {
+  const sizes = [...new Set([...BEAMS, own])].sort((a, b) => a - b);
+  $("beam").replaceChildren(...sizes.map((size) => new Option(size, size, size === own, size === own)));
+}
+
 function choose() {
   const value = (name) => ($(name).value === "" ? null : Number($(name).value));
   view.layer = value("layer");
@@ -167,6 +175,7 @@ async function introduce() {
   for (const id of ["text", "source"]) $(id).lang = about.source;
   for (const id of ["target", "sentences", "list"]) $(id).lang = about.target;
   $("about").textContent = `a transformer of ${count(about.parameters)} parameters`;
+  offerBeams(about.beam);
 }
 
 $("form").addEventListener("submit", (event) => { event.preventDefault(); translate(); });

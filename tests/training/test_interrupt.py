@@ -1,0 +1,65 @@
+"""Signals to a training and to the processes that it has forked."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import signal
+import time
+from typing import Any
+
+import pytest
+
+from minigrad.training import LoaderBatches
+from minigrad.training.interrupt import Interrupt
+
+pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system cannot fork")
+
+
+def test_a_forked_process_leaves_ctrl_c_to_its_parent(capfd: pytest.CaptureFixture[str]) -> None:
+    context = multiprocessing.get_context("fork")
+    begun, end = context.Event(), context.Event()
+
+    def work() -> None:
+        begun.set()
+        while not end.is_set():
+            time.sleep(0.01)
+
+    with Interrupt(print) as stop:
+        children = [context.Process(target=work) for _ in range(2)]
+        for child in children:
+            begun.clear()
+            child.start()
+            assert begun.wait(20)
+        for _ in range(2):
+            os.kill(children[0].pid or 0, signal.SIGINT)
+            time.sleep(0.05)
+        os.kill(children[1].pid or 0, signal.SIGTERM)
+        children[1].join(20)
+        end.set()
+        children[0].join(20)
+        assert [child.exitcode for child in children] == [0, -signal.SIGTERM]
+        assert not stop.asked
+    assert capfd.readouterr() == ("", "")
+
+
+class Data:
+    """Each example is the process that fetched it."""
+
+    def __len__(self) -> int:
+        return 8
+
+    def __getitem__(self, i: int) -> int:
+        return os.getpid()
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_to_all_leaves_the_batches_whole(number: int) -> None:
+    with Interrupt() as stop:
+        found: list[Any] = []
+        for batch in LoaderBatches(Data(), 1, collate=list, num_workers=1).epoch(0):
+            found += batch
+            for process in {os.getpid(), *batch}:
+                if len(found) == 1:
+                    os.kill(process, number)
+        assert stop.asked and len(found) == 8 and len(set(found)) == 1 and os.getpid() not in found
