@@ -48,6 +48,8 @@ def photograph(translator: Asked, sentence: str, word: int) -> bytes:
         page = browser.new_page(viewport={"width": 820, "height": 600}, color_scheme="light")
         page.goto(server.url)
         page.fill("#text", sentence)
+        page.wait_for_selector("#beam option[value='5']", state="attached")
+        page.select_option("#beam", "5")
         page.press("#text", "Enter")
         page.wait_for_selector("#map tr")
         page.hover(f"#target .word >> nth={word - 1}")
