@@ -27,7 +27,7 @@ from examples.translate.settings import preset
 from examples.translate.translator import Translator
 from minigrad.text import TokenizerPair, WordTokenizer
 from models.transformer import Config, Transformer
-from tests.support.translator import Reversing
+from tests.support.translator import Reversing, served
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "examples" / "translate" / "serve" / "page"
@@ -35,12 +35,8 @@ PAGE = ROOT / "examples" / "translate" / "serve" / "page"
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server(Reversing(), port=0) as made:
-        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
-        thread.start()
+    with served(Reversing()) as made:
         yield made
-        made.shutdown()
-        thread.join()
 
 
 class Answer:

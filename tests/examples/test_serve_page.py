@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shutil
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ import numpy as np
 import pytest
 
 from examples.translate.serve import Server
-from tests.support.translator import Reversing
+from tests.support.translator import Reversing, served
 
 NEEDED = "playwright drives the browser: pip install playwright"
 playwright = pytest.importorskip("playwright.sync_api", reason=NEEDED)
@@ -37,12 +36,8 @@ def browser() -> Iterator[Any]:
 
 @pytest.fixture
 def server() -> Iterator[Server]:
-    with Server(Reversing(), port=0) as made:
-        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
-        thread.start()
+    with served(Reversing()) as made:
         yield made
-        made.shutdown()
-        thread.join()
 
 
 @pytest.fixture

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
 import numpy as np
 
+from examples.translate.serve import Server
 from examples.translate.settings import Settings
 from minigrad import nn
 
@@ -75,3 +79,16 @@ class Reversing:
 
 def _pieces(text: str) -> list[str]:
     return [word[i : i + 4] for word in text.split() for i in range(0, len(word), 4)]
+
+
+@contextmanager
+def served(translator: Reversing) -> Iterator[Server]:
+    """A server that answers, at a free port."""
+    with Server(translator, port=0) as made:
+        thread = threading.Thread(target=made.serve_forever, args=(0.01,))
+        thread.start()
+        try:
+            yield made
+        finally:
+            made.shutdown()
+            thread.join()
