@@ -202,6 +202,8 @@ def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool 
 
 def _at_zero_zero(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
     """A root, whose gradient at 0 is 0 and not 0/0."""
+    if not x.requires_grad:
+        return function(x)
     zero = x == 0
     return function(x.masked_fill(zero, 1.0)).masked_fill(zero, 0.0)
 

@@ -29,7 +29,6 @@ from typing import Any
 
 import numpy as np
 
-from ..autograd import no_grad
 from ..backend.parallel import get_num_threads, set_num_threads
 from ..functions.creation import from_numpy
 from ..nn.module import Module
@@ -188,22 +187,22 @@ class Shared:
             p.grad = None
         return present
 
-    @no_grad()
     def read(self) -> None:
         """Take the parameters' values from there."""
         for view, p in zip(self._views, self._parameters, strict=True):
-            p.copy_(from_numpy(view))
+            p.detach().numpy()[...] = view
 
-    @no_grad()
     def add_to_gradients(self, factor: float, present: list[bool]) -> None:
         """Add those that are there, times a factor, to the parameters' gradients."""
         for view, p, there in zip(self._views, self._parameters, present, strict=True):
             if not there:
                 continue
+            part = view * view.dtype.type(factor)
             if p.grad is None:
-                p.grad = from_numpy(view * view.dtype.type(factor))
+                p.grad = from_numpy(part)
             else:
-                p.grad.add_(from_numpy(view), alpha=factor)
+                gradient = p.grad.numpy()
+                gradient += part
 
 
 def serve(

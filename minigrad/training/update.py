@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple, Protocol
 
-from ..autograd import no_grad
 from ..nn.module import Module
 from ..nn.utils.clip_grad import clip_grads_with_norm_, get_total_norm
 from ..optim.optimizer import Optimizer
@@ -141,11 +140,12 @@ def seed_of(seed: int, step: int, number: int) -> int:
     return int.from_bytes(hashlib.sha256(f"{seed} {step} {number}".encode()).digest()[:8], "little")
 
 
-@no_grad()
 def _scale(gradients: list[Tensor], factor: float) -> None:
+    """Multiply all by a number, in place; as arrays, which for small ones is many times faster."""
     if factor != 1:
         for gradient in gradients:
-            gradient.mul_(factor)
+            array = gradient.array
+            array *= factor
 
 
 def _check(found: Updated, step: int) -> None:

@@ -57,6 +57,8 @@ def clip_grads_with_norm_(
 ) -> None:
     """Scale all gradients together, in place, as those of norm ``total_norm`` that may have ``max_norm``."""
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
+    if factor.device.type == "cpu" and factor.item() == 1:  # a GPU is not waited for
+        return
     for gradient in _gradients(parameters):
         gradient.mul_(factor.to(gradient))
 
