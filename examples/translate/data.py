@@ -37,12 +37,13 @@ class Batch(NamedTuple):
 
     Attributes:
         source: tokens and EOS (B, S). target: BOS, tokens, EOS (B, T). read: what the decoder is given of the
-            target, (B, T - 1); with word dropout some of it is UNKNOWN.
+            target, (B, T - 1); with word dropout some of it is UNKNOWN. epoch: the batch's, from 0.
     """
 
     source: Tensor
     target: Tensor
     read: Tensor
+    epoch: int = 0
 
 
 def read(settings: DataSettings) -> dict[str, Pairs]:
@@ -153,7 +154,7 @@ class PairBatches:
         if self.settings.word_dropout:
             draw = np.random.default_rng((self.settings.seed, epoch, place))
             source, read = (self._forget(x, draw) for x in (source, read))
-        return Batch(*(x.to(self.settings.device) for x in (source, target, read)))
+        return Batch(*(x.to(self.settings.device) for x in (source, target, read)), epoch)
 
     def _sampled(self, i: int, epoch: int) -> tuple[list[int], list[int]]:
         """A pair with subwords drawn at random; as a rule, if what was drawn is too long."""

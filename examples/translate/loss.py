@@ -16,7 +16,8 @@ def loss_of(s: TrainingSettings) -> Callable[[Transformer, Batch], tuple[Tensor,
     """A function of the model and a batch: the mean loss a target token, and how many tokens these are."""
 
     def loss(model: Transformer, batch: Batch) -> tuple[Tensor, float]:
-        mean = model.loss(batch.source, batch.target, s.label_smoothing, s.r_drop, read=batch.read)
+        r_drop = s.r_drop if batch.epoch >= s.r_drop_after else 0.0
+        mean = model.loss(batch.source, batch.target, s.label_smoothing, r_drop, read=batch.read)
         return mean, float((batch.target[:, 1:] != PAD).sum())
 
     return loss

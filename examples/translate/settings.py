@@ -77,6 +77,7 @@ class TrainingSettings:
     clip: float = _says(1.0, "the largest norm of the gradient; 0: not clipped")
     label_smoothing: float = _says(0.1, "probability shared among all tokens but the right one")
     r_drop: float = _says(0.0, "weight of R-Drop's divergence between two passes; 0: one pass")
+    r_drop_after: int = _says(0, "epochs without R-Drop at first, at half the time each")
     subword_dropout: float = _says(0.0, "probability that a merge of subwords is left out (BPE-dropout)")
     word_dropout: float = _says(0.0, "probability that the model reads <unk> in place of a token")
     evaluate_every: int = _says(500, "updates between evaluations")
@@ -183,8 +184,8 @@ LIMITS = [
     *((name, 1, _MANY) for name in ("vocabulary", "longest", "layers", "d_model", "heads", "d_ff",
                                     "positions", "steps", "batch_tokens", "accumulate", "processes",
                                     "warm_up", "evaluate_every", "snapshot_every", "log_every", "beam")),
-    *((name, 0, _MANY) for name in ("minutes", "learning_rate", "weight_decay", "clip", "r_drop", "patience",
-                                    "average", "save_seconds", "held_out", "coverage_penalty")),
+    *((name, 0, _MANY) for name in ("minutes", "learning_rate", "weight_decay", "clip", "r_drop", "r_drop_after",
+                                    "patience", "average", "save_seconds", "held_out", "coverage_penalty")),
     *((name, 0, 0.999999) for name in ("dropout", "attention_dropout", "activation_dropout",
                                        "label_smoothing", "subword_dropout", "word_dropout", "ema")),
     ("embedding_dropout", -1, 0.999999),

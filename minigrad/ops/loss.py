@@ -6,8 +6,8 @@ from typing import Any
 
 from ..backend import xp
 from ..backend.dtype import Array
-from .elementwise import log, maximum, where
-from .indexing import gather
+from .elementwise import exp, log, maximum, where
+from .indexing import gather, getitem
 from .linear import linear
 from .op import op
 from .reduction import sum as sum_over
@@ -65,6 +65,27 @@ def count_targets(target: Any, ignore_index: int) -> float:
     """How many targets count (NaN for none: the mean of nothing)."""
     count = int((getattr(target, "array", target) != ignore_index).sum())
     return float(count) if count else float("nan")
+
+
+@op(kernel="linear_r_drop")
+def linear_r_drop(x: Array, weight: Array, target: Array, alpha: float, label_smoothing: float = 0.0) -> Array:
+    """mean of ½ (CE(P₁) + CE(P₂)) + α/4 (KL(P₁‖P₂) + KL(P₂‖P₁)), P = softmax(x Wᵀ) of two passes
+
+    x (2N, D), the second pass's rows after the first's, weight (V, D), target (N,) (Liang et al. 2021,
+    arXiv 2106.14448, equation 4, halved). The kernel works in chunks of rows, as ``linear_cross_entropy``'s.
+    """
+    target = getattr(target, "array", target)
+    n, twice = len(target), xp(target).concatenate((target, target))
+    logits = linear(x, weight, None)
+    entropies = sum_over(cross_entropy(logits, twice, None, -100, label_smoothing), None, False)
+    log_p, first, second = log_softmax(logits, -1), (slice(None, n),), (slice(n, None),)
+    p = exp(log_p)
+    # KL(P₁‖P₂) + KL(P₂‖P₁) = Σ (P₁ - P₂)(ln P₁ - ln P₂)
+    apart = (getitem(p, first) - getitem(p, second)) * (getitem(log_p, first) - getitem(log_p, second))
+    return (entropies * 0.5 + sum_over(apart, None, False) * (alpha / 4)) / (n or float("nan"))
+
+
+linear_r_drop.gradient(x=None, weight=None)
 
 
 @op

@@ -594,6 +594,26 @@ case(
     _TARGET,
     theirs=lambda t, x, w, y: t.nn.functional.cross_entropy(x @ w.t(), y),
 )
+
+
+def _their_r_drop(t: Any, x: Any, w: Any, y: Any, alpha: float, smoothing: float) -> Any:
+    """By the paper's formula, with PyTorch's functions."""
+    f, logits = t.nn.functional, (x @ w.t()).chunk(2)
+    entropies = [f.cross_entropy(one, y, label_smoothing=smoothing) for one in logits]
+    log_p, log_q = (one.log_softmax(-1) for one in logits)
+    both = [f.kl_div(a, b, reduction="batchmean", log_target=True) for a, b in ((log_p, log_q), (log_q, log_p))]
+    return sum(entropies) / 2 + alpha / 4 * sum(both)
+
+
+for _alpha, _smooth in ((0.0, 0.0), (5.0, 0.1)):
+    case(
+        "linear_r_drop",
+        lambda t, x, w, y, a=_alpha, s=_smooth: loss.linear_r_drop(x, w, y, a, s),
+        (8, 3),
+        (5, 3),
+        np.array([2, 0, 3, 4]),
+        theirs=lambda t, x, w, y, a=_alpha, s=_smooth: _their_r_drop(t, x, w, y, a, s),
+    )
 _sdpa = attention.scaled_dot_product_attention
 _QKV: tuple[Input, ...] = ((1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 3))
 _ALLOWED = np.array([[True, True, False, True, False], [False, True, True, True, True], [True] * 5])

@@ -14,7 +14,7 @@ from minigrad.ops.op import REGISTRY
 
 RTOL = {np.float64: 1e-11, np.float32: 2e-5}
 Arrays = Sequence[Any]
-CUT_BY_THREADS = ("linear", "linear_cross_entropy")  # their products: a part for each thread
+CUT_BY_THREADS = ("linear", "linear_cross_entropy", "linear_r_drop")  # their products: a part for each thread
 
 
 def normal(*shape: int, seed: int = 0) -> Any:
