@@ -154,7 +154,8 @@ class PairBatches:
         if self.settings.word_dropout:
             draw = np.random.default_rng((self.settings.seed, epoch, place))
             source, read = (self._forget(x, draw) for x in (source, read))
-        return Batch(*(x.to(self.settings.device) for x in (source, target, read)), epoch)
+        device = self.settings.device
+        return Batch(source.to(device), target.to(device), read.to(device), epoch)
 
     def _sampled(self, i: int, epoch: int) -> tuple[list[int], list[int]]:
         """A pair with subwords drawn at random; as a rule, if what was drawn is too long."""

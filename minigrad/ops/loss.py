@@ -68,7 +68,9 @@ def count_targets(target: Any, ignore_index: int) -> float:
 
 
 @op(kernel="linear_r_drop")
-def linear_r_drop(x: Array, weight: Array, target: Array, alpha: float, label_smoothing: float = 0.0) -> Array:
+def linear_r_drop(
+    x: Array, weight: Array, target: Array, alpha: float, label_smoothing: float = 0.0
+) -> Array:
     """mean of ½ (CE(P₁) + CE(P₂)) + α/4 (KL(P₁‖P₂) + KL(P₂‖P₁)), P = softmax(x Wᵀ) of two passes
 
     x (2N, D), the second pass's rows after the first's, weight (V, D), target (N,) (Liang et al. 2021,

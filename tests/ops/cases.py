@@ -601,8 +601,9 @@ def _their_r_drop(t: Any, x: Any, w: Any, y: Any, alpha: float, smoothing: float
     f, logits = t.nn.functional, (x @ w.t()).chunk(2)
     entropies = [f.cross_entropy(one, y, label_smoothing=smoothing) for one in logits]
     log_p, log_q = (one.log_softmax(-1) for one in logits)
-    both = [f.kl_div(a, b, reduction="batchmean", log_target=True) for a, b in ((log_p, log_q), (log_q, log_p))]
-    return sum(entropies) / 2 + alpha / 4 * sum(both)
+    ways = ((log_p, log_q), (log_q, log_p))
+    apart = sum(f.kl_div(a, b, reduction="batchmean", log_target=True) for a, b in ways)
+    return sum(entropies) / 2 + alpha / 4 * apart
 
 
 for _alpha, _smooth in ((0.0, 0.0), (5.0, 0.1)):

@@ -53,8 +53,8 @@ def forward(
 ) -> tuple[Array, Any]:
     n, (classes, width) = len(target), weight.shape
     if not n:
-        dx, dweight = (np.zeros_like(t, order="C") if need else None for t, need in zip((x, weight), needs, strict=False))
-        return np.asarray(np.nan, x.dtype), (dx, dweight)
+        wanted = zip((x, weight), needs, strict=False)
+        return np.asarray(np.nan, x.dtype), tuple(np.zeros_like(t) if need else None for t, need in wanted)
     parts = shares(n, 12 * n * classes * width / PRODUCTS_A_SECOND)
     loss = _Loss(
         np.ascontiguousarray(x).reshape(2, n, width), weight, target, alpha / 4, label_smoothing,
