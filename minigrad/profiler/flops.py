@@ -39,6 +39,7 @@ def _elementwise(out: Shape, *_: Any) -> int:
 
 _KNOWN: dict[str, Callable[..., int]] = {
     "matmul": _product, "linear": _product, "convolve": _convolution, "linear_cross_entropy": _head,
+    "linear_r_drop": _head,
     "scaled_dot_product_attention": _attention, "add": _elementwise, "mul": _elementwise,
 }  # fmt: skip
 
