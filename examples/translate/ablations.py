@@ -42,6 +42,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "no R-Drop": {"r_drop": 0.0},
     "R-Drop 1": {"r_drop": 1.0},
     "R-Drop 5": {"r_drop": 5.0},
+    "Adam": {"optimizer": "adamw"},
+    "Muon": {"optimizer": "muon"},
     "no subword dropout": {"subword_dropout": 0.0},
     "subword dropout 0.1": {"subword_dropout": 0.1},
     "no word dropout": {"word_dropout": 0.0},

@@ -65,6 +65,7 @@ class TrainingSettings:
     batch_tokens: int = _says(4096, "at most so many tokens a side in a batch, padding included")
     accumulate: int = _says(1, "batches whose gradients make one update")
     processes: int = _says(1, "processes that share these batches, on the CPU; at most accumulate")
+    optimizer: str = _says("adamw", "Adam, or Muon for the matrices of the layers", ("adamw", "muon"))
     learning_rate: float = _says(0.005, "the highest learning rate")
     warm_up: int = _says(2000, "updates in which the learning rate rises")
     schedule: str = _says(

@@ -89,9 +89,7 @@ def make_trainer(
 ) -> Trainer:  # fmt: skip
     """The loop over the updates, with all that it needs."""
     s = settings.training
-    optimizer = mg.optim.AdamW(
-        model.parameters(), lr=s.learning_rate, betas=(0.9, 0.98), eps=1e-9, weight_decay=s.weight_decay
-    )
+    optimizer = optimizer_of(model, s)
     evaluate = None
     if "validation" in pairs:
         evaluate = Evaluation(Translator(model, tokenizers, settings), pairs["validation"])
@@ -106,6 +104,21 @@ def make_trainer(
         evaluate=evaluate,
         extra=described,
     )
+
+
+def optimizer_of(model: Transformer, s: TrainingSettings) -> mg.optim.AdamW:
+    """AdamW for all; or Muon for the layers' matrices, and AdamW for the embeddings and all vectors."""
+    how: dict[str, Any] = {
+        "lr": s.learning_rate, "betas": (0.9, 0.98), "eps": 1e-9, "weight_decay": s.weight_decay,
+    }  # fmt: skip
+    if s.optimizer == "adamw":
+        return mg.optim.AdamW(model.parameters(), **how)
+    tables = {id(m.weight) for m in model.modules() if isinstance(m, mg.nn.Embedding)}
+    matrices = [p for p in model.parameters() if p.ndim == 2 and id(p) not in tables]
+    chosen = {id(p) for p in matrices}
+    rest = [p for p in model.parameters() if id(p) not in chosen]
+    groups: list[dict[str, Any]] = [{"params": matrices, "muon": True}, {"params": rest}]
+    return mg.optim.MuonWithAdamW(groups, **how)
 
 
 def schedule_of(s: TrainingSettings) -> Callable[[int], float]:

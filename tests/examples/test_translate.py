@@ -105,7 +105,8 @@ def test_the_same_seed_gives_the_same_weights(table: Path) -> None:
 
 
 NOISE = ("--subword-dropout", "0.2", "--word-dropout", "0.1", "--r-drop", "0.5", "--accumulate", "2",
-         "--ema", "0.9", "--attention-dropout", "0.1")  # fmt: skip
+         "--ema", "0.9", "--attention-dropout", "0.1", "--optimizer", "muon",
+         "--r-drop-after", "1")  # fmt: skip
 SHARED = (*NOISE, "--processes", "2")
 
 

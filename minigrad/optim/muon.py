@@ -1,0 +1,168 @@
+"""Muon (Jordan et al. 2024): momentum, made orthogonal, for the matrices inside of a network."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..backend import xp
+from ..backend.dtype import Array
+from ..ops.linear import matmul
+from ..tensor import Tensor
+from .adam import AdamW
+from .optimizer import Group, Optimizer, Params, Rate, State, zeros_like
+
+Coefficients = tuple[float, float, float]
+JORDAN: Coefficients = (3.4445, -4.775, 2.0315)
+ORIGINAL, MATCHED = "original", "match_rms_adamw"
+
+
+def orthogonal(
+    matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 1e-7, steps: int = 5
+) -> Array:
+    """Roughly U Vᵀ of a matrix U S Vᵀ: its singular values come to lie about 1 (0.7 to 1.2, from 5 steps on).
+
+    Newton's and Schulz's iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which needs products alone.
+    """
+    a, b, c = coefficients
+    tall = matrix.shape[0] > matrix.shape[1]
+    x = matrix.T if tall else matrix  # XXᵀ is then the smaller of the two products
+    m = xp(x)
+    x = x / m.maximum(m.sqrt((x * x).sum()), eps)
+    for _ in range(steps):
+        gram = matmul(x, x.T)
+        x = a * x + matmul(b * gram + c * matmul(gram, gram), x)
+    return x.T if tall else x
+
+
+def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
+    """The rate for a matrix of this shape, so that updates of all shapes have about the same size.
+
+    "original" is Jordan's √max(1, rows / columns); "match_rms_adamw" 0.2 √max(rows, columns), by which each
+    number changes about as much as with AdamW at the same rate (Liu et al. 2025, arXiv 2502.16982).
+    """
+    rows, columns = shape
+    if adjust == MATCHED:
+        return lr * 0.2 * math.sqrt(max(rows, columns))
+    return lr * math.sqrt(max(1.0, rows / columns))
+
+
+def muon_step(p: Tensor, state: State, group: Group) -> None:
+    """One update of a matrix, in place."""
+    array, g = p.array, p._grad.array
+    if not state:
+        state["momentum_buffer"] = zeros_like(p)
+    momentum, mean = float(group["momentum"]), state["momentum_buffer"].array
+    mean += (1 - momentum) * (g - mean)
+    update = g + momentum * (mean - g) if group["nesterov"] else mean
+    lr = float(group["lr"])
+    if group["weight_decay"]:
+        array *= 1 - lr * float(group["weight_decay"])
+    direction = orthogonal(update, group["ns_coefficients"], float(group["eps"]), group["ns_steps"])
+    array -= rate_of(lr, array.shape, group["adjust_lr_fn"]) * direction
+
+
+def check_options(
+    lr: Rate, weight_decay: float, momentum: float, ns_steps: int, adjust_lr_fn: str | None
+) -> None:
+    """Refuse what makes no sense, in PyTorch's words.
+
+    Raises:
+        ValueError: it names the option.
+    """
+    for name, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
+        if not float(value) >= 0:
+            raise ValueError(f"{name} should be >= 0 but is: {value}")
+    if ns_steps >= 100:
+        raise ValueError("Number of steps must be less than 100 for computational efficiency")
+    if adjust_lr_fn not in (None, ORIGINAL, MATCHED):
+        raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
+
+
+class Muon(Optimizer):
+    """θ ← θ - lr' · O, O being the orthogonal matrix next to the momentum: ``orthogonal`` and ``rate_of``.
+
+    It is for matrices between hidden layers. Embeddings, the last layer and all vectors want another
+    optimiser: ``MuonWithAdamW`` is both in one. PyTorch rounds the iteration to bfloat16, this does not.
+
+    Args:
+        params: matrices. lr: before it is adjusted. weight_decay: θ shrinks by lr · weight_decay before.
+        momentum, nesterov: m ← m + (1 - momentum)(g - m); with ``nesterov`` what is made orthogonal is
+            g + momentum (m - g), else m.
+        ns_coefficients, eps, ns_steps: of the iteration.
+        adjust_lr_fn: "original" (also None) or "match_rms_adamw".
+
+    Raises:
+        ValueError: an option outside its range, or a parameter that is no matrix.
+    """
+
+    def __init__(
+        self, params: Params, lr: Rate = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
+        nesterov: bool = True, ns_coefficients: Coefficients = JORDAN, eps: float = 1e-7, ns_steps: int = 5,
+        adjust_lr_fn: str | None = None,
+    ) -> None:  # fmt: skip
+        check_options(lr, weight_decay, momentum, ns_steps, adjust_lr_fn)
+        super().__init__(params, {
+            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
+            "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps,
+            "adjust_lr_fn": adjust_lr_fn,
+        })  # fmt: skip
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add matrices with options of their own."""
+        super().add_param_group(param_group)
+        for p in self.param_groups[-1]["params"]:
+            if p.ndim != 2:
+                self.param_groups.pop()
+                raise ValueError(
+                    f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}"
+                )
+
+    def _update(self, p: Tensor, group: Group) -> None:
+        muon_step(p, self.state[p], group)
+
+
+class MuonWithAdamW(AdamW):
+    """Muon for the groups that have ``muon=True``, AdamW for all others: one optimiser, and one schedule.
+
+        MuonWithAdamW([{"params": matrices, "muon": True}, {"params": rest}], lr=5e-3, betas=(0.9, 0.98))
+
+    Muon's rate is adjusted so that its updates are of AdamW's size ("match_rms_adamw").
+
+    Args:
+        params: groups. lr, betas, eps, weight_decay: AdamW's; Muon has lr and weight_decay as well.
+        momentum, ns_steps: Muon's.
+
+    Raises:
+        ValueError: an option outside its range, or a parameter for Muon that is no matrix.
+    """
+
+    def __init__(
+        self, params: Params, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        weight_decay: float = 1e-2, *, momentum: float = 0.95, ns_steps: int = 5,
+    ) -> None:  # fmt: skip
+        check_options(lr, weight_decay, momentum, ns_steps, MATCHED)
+        self._muon: dict[str, Any] = {
+            "muon": False, "momentum": momentum, "nesterov": True, "ns_coefficients": JORDAN,
+            "ns_steps": ns_steps, "adjust_lr_fn": MATCHED,
+        }  # fmt: skip
+        super().__init__(params, lr, betas, eps, weight_decay)
+        self.defaults.update(self._muon)
+
+    def add_param_group(self, param_group: Group) -> None:
+        """Add parameters; with "muon": True they are matrices."""
+        if isinstance(param_group, dict):
+            for name, value in self._muon.items():
+                param_group.setdefault(name, value)
+        super().add_param_group(param_group)
+        group = self.param_groups[-1]
+        odd = [p for p in group["params"] if group["muon"] and p.ndim != 2]
+        if odd:
+            self.param_groups.pop()
+            raise ValueError(f"Muon is for matrices, and a parameter has the size {tuple(odd[0].shape)}")
+
+    def _update(self, p: Tensor, group: Group) -> None:
+        if group["muon"]:
+            muon_step(p, self.state[p], group)
+        else:
+            super()._update(p, group)

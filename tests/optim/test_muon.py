@@ -1,0 +1,127 @@
+"""Muon against PyTorch, which rounds its iteration to bfloat16; and with AdamW for what are no matrices."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn, optim
+from minigrad.optim.muon import orthogonal
+from tests.support.parity import host, ours, torch
+
+SHAPES = ((8, 8), (6, 20), (20, 6))
+
+
+def matrices(dtype: Any, device: str) -> tuple[list[Any], list[Any]]:
+    """Parameters of both libraries, with gradients."""
+    rng = np.random.default_rng(0)
+    mine, other = [], []
+    for shape in SHAPES:
+        values, g = (rng.standard_normal(shape).astype(dtype) for _ in range(2))
+        mine.append(nn.Parameter(ours(values, device=device)))
+        other.append(torch.nn.Parameter(torch.from_numpy(values.copy())))
+        mine[-1].grad, other[-1].grad = ours(g, device=device), torch.from_numpy(g.copy())
+    return mine, other
+
+
+@pytest.mark.parity
+@pytest.mark.parametrize("how", [
+    {}, {"lr": 0.1, "weight_decay": 0.0, "nesterov": False}, {"lr": 0.1, "momentum": 0.5, "ns_steps": 3},
+    {"lr": 0.02, "adjust_lr_fn": "match_rms_adamw"}, {"lr": 0.1, "adjust_lr_fn": "original"},
+])  # fmt: skip
+def test_agrees_with_pytorch_as_far_as_bfloat16_goes(how: dict[str, Any], device: str) -> None:
+    mine, other = matrices(np.float32, device)
+    before = [host(p).copy() for p in mine]
+    optimisers = optim.Muon(mine, **how), torch.optim.Muon(other, **how)
+    for _ in range(5):
+        for o in optimisers:
+            o.step()
+    for p, t, b in zip(mine, other, before, strict=True):
+        moved = np.linalg.norm(host(t) - b)
+        assert np.linalg.norm(host(p) - host(t)) < 0.05 * moved
+        assert list(optimisers[0].state[p]) == list(optimisers[1].state[t])
+        found, expected = (o.state[q]["momentum_buffer"] for o, q in zip(optimisers, (p, t), strict=True))
+        np.testing.assert_allclose(host(found), host(expected), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parity
+def test_signature_and_errors_are_pytorchs() -> None:
+    found = inspect.signature(optim.Muon).parameters
+    expected = inspect.signature(torch.optim.Muon).parameters
+    assert list(found) == list(expected)
+    assert all(found[key].default == parameter.default for key, parameter in expected.items())
+    bad: tuple[dict[str, Any], ...]
+    bad = ({"lr": -1}, {"weight_decay": -1}, {"momentum": -1}, {"adjust_lr_fn": "x"}, {"ns_steps": 100})
+    for how in bad:
+        theirs_p, own_p = torch.nn.Parameter(torch.ones(2, 2)), nn.Parameter(minigrad.ones(2, 2))
+        theirs_p.grad = torch.ones(2, 2)
+        with pytest.raises(ValueError) as theirs:
+            torch.optim.Muon([theirs_p], **how).step()
+        with pytest.raises(ValueError) as own:
+            optim.Muon([own_p], **how)
+        assert str(own.value) == str(theirs.value)
+    with pytest.raises(ValueError, match="only supports 2D parameters") as theirs:
+        torch.optim.Muon([torch.nn.Parameter(torch.ones(2))])
+    with pytest.raises(ValueError) as own:
+        optim.Muon([nn.Parameter(minigrad.ones(2))])
+    assert str(own.value) == str(theirs.value)
+
+
+@pytest.mark.parametrize("shape", [(5, 5), (3, 40), (40, 3), (1, 7), (2, 0)])
+def test_singular_values_come_near_one(shape: tuple[int, int]) -> None:
+    matrix = np.random.default_rng(1).standard_normal(shape) * 1e-3
+    found = orthogonal(matrix)
+    assert found.shape == shape and found.dtype == matrix.dtype
+    u, s, vt = np.linalg.svd(matrix, full_matrices=False)
+    kept = s > 0.02 * np.linalg.norm(s)  # smaller ones take more steps
+    size = np.linalg.svd(found, compute_uv=False)
+    assert ((size[: kept.sum()] > 0.5) & (size[: kept.sum()] < 1.3)).all()
+    np.testing.assert_allclose(u.T @ found @ vt.T, np.diag(np.diag(u.T @ found @ vt.T)), atol=1e-9)
+
+
+def test_a_gradient_of_zeros_changes_nothing(device: str) -> None:
+    p = nn.Parameter(minigrad.ones(3, 2, device=device))
+    p.grad = minigrad.zeros(3, 2, device=device)
+    optim.Muon([p], weight_decay=0.0).step()
+    assert (host(p) == 1).all()
+
+
+def test_with_adamw_each_group_has_its_own_rule(device: str) -> None:
+    """The matrix goes as Muon alone would, the rest as AdamW alone would; the state can be loaded again."""
+
+    def parameters() -> list[Any]:
+        minigrad.manual_seed(0)
+        found = [nn.Parameter(minigrad.randn(*shape, device=device)) for shape in ((4, 6), (6,), (9, 4))]
+        for p in found:
+            p.grad = minigrad.randn(*p.shape, device=device)
+        return found
+
+    mine, alone = parameters(), parameters()
+    groups: list[dict[str, Any]] = [{"params": mine[:1], "muon": True}, {"params": mine[1:]}]
+    both = optim.MuonWithAdamW(groups, lr=0.01, betas=(0.9, 0.98), weight_decay=0.1)
+    muon = optim.Muon(alone[:1], 0.01, 0.1, eps=1e-8, adjust_lr_fn="match_rms_adamw")
+    adam = optim.AdamW(alone[1:], lr=0.01, betas=(0.9, 0.98), weight_decay=0.1)
+    for _ in range(3):
+        for o in (both, muon, adam):
+            o.step()
+    for p, q in zip(mine, alone, strict=True):
+        assert (host(p) == host(q)).all()
+    saved, again = both.state_dict(), parameters()
+    groups = [{"params": again[:1], "muon": True}, {"params": again[1:]}]
+    other = optim.MuonWithAdamW(groups, lr=1.0)
+    other.load_state_dict(saved)
+    with minigrad.no_grad():
+        for p, q in zip(again, mine, strict=True):
+            p.copy_(q)
+    other.step()
+    both.step()
+    assert all((host(p) == host(q)).all() for p, q in zip(again, mine, strict=True))
+
+
+def test_with_adamw_refuses_vectors_for_muon() -> None:
+    with pytest.raises(ValueError, match=r"Muon is for matrices, and a parameter has the size \(3,\)"):
+        optim.MuonWithAdamW([{"params": [nn.Parameter(minigrad.ones(3))], "muon": True}])
