@@ -1,0 +1,112 @@
+"""The causal mask, before and after softmax: word i may look at the words up to i."""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import minigrad as mg
+from minigrad import Tensor
+from minigrad.nn import functional as F
+
+from .lesson import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number
+from .multi_head import NAMES, WORDS, attend
+
+HEAD = 0
+
+
+class Masked(NamedTuple):
+    """One head of the lesson on multi-head attention; (T, T) each."""
+
+    scores: Tensor
+    allowed: Tensor  # bool
+    masked: Tensor
+    weights: Tensor
+    late: Tensor  # masked after the softmax: wrong
+    causal: Tensor  # (T, Dh), by the fused kernel
+    output: Tensor  # (T, Dh), by hand
+
+
+@mg.no_grad()
+def mask(words: tuple[str, ...] = WORDS) -> Masked:
+    """One operation at a time."""
+    found = attend(words)
+    scores = found.scores[0, HEAD]
+    allowed = mg.ones(len(words), len(words), dtype=mg.bool).tril()
+    masked = scores.masked_fill(~allowed, -math.inf)
+    weights = masked.softmax(-1)
+    q, k, v = (t[:, HEAD : HEAD + 1] for t in (found.queries, found.keys, found.values))
+    causal = F.scaled_dot_product_attention(q, k, v, is_causal=True)[0, 0]
+    late = scores.softmax(-1).masked_fill(~allowed, 0.0)
+    return Masked(scores, allowed, masked, weights, late, causal, weights @ found.values[0, HEAD])
+
+
+def lesson() -> Lesson:
+    """The worked example."""
+    found = mask()
+    return Lesson(
+        "causal-mask", "The causal mask, before and after softmax",
+        "A decoder writes word after word, and must not see what it has not written yet. In training all "
+        "words are there at once; the mask hides from each word those after it.",
+        (_mask(found), _softmax(found), _late(found), _checks(found)),
+    )  # fmt: skip
+
+
+def _mask(found: Masked) -> Section:
+    scores = found.scores.numpy()
+
+    def told(i: int, j: int) -> str:
+        if j > i:
+            after = f"{WORDS[j]}, word {j}, comes after {WORDS[i]}, word {i}"
+            return f"{after}: {number(float(scores[i, j]))} becomes −∞"
+        return f"{WORDS[j]} does not come after {WORDS[i]}: {number(float(scores[i, j]))} stays"
+
+    made = (Mark("scores", "cell"),)
+    return Section("1. Before the softmax", (
+        Text("Rows look at columns. Above the diagonal are words that come later; their scores become −∞."),
+        Equation((
+            Matrix("scores", scores, NAMES, WORDS, 2), "→",
+            Matrix("masked", found.masked, NAMES, WORDS, 2, "", told, made),
+        )),
+    ))  # fmt: skip
+
+
+def _softmax(found: Masked) -> Section:
+    masked, weights = found.masked.numpy(), found.weights.numpy()
+
+    def told(i: int, j: int) -> str:
+        if j > i:
+            return "e^−∞ = 0: nothing is taken from a later word"
+        terms = " + ".join(f"e^{number(x)}" for x in masked[i, : i + 1].tolist())
+        return f"e^{number(float(masked[i, j]))} / ({terms}) = {number(float(weights[i, j]))}"
+
+    shown = Matrix("softmax(masked)", weights, NAMES, WORDS, 2, "weights", told, (Mark("masked", "row"),))
+    return Section("2. After the softmax", (
+        Text("e^−∞ is 0, so later words get no weight, and the others share 1 among them. The first word can "
+             "look at itself only."),
+        shown,
+    ))  # fmt: skip
+
+
+def _late(found: Masked) -> Section:
+    sums = found.late.sum(-1, keepdim=True)
+    return Section("3. Why not mask the weights", (
+        Text("Set to 0 after the softmax, the later words have already taken their share: rows sum to less "
+             "than 1, and the size of what is left tells of words that should be hidden."),
+        Equation((Matrix("masked too late", found.late, NAMES, WORDS, 2, "weights"), "→",
+                  Matrix("sum of the row", sums, NAMES, (), 2, "", None, (Mark("masked too late", "row"),)))),
+    ))  # fmt: skip
+
+
+def _checks(found: Masked) -> Section:
+    other = mask((*WORDS[:-1], "Your"))  # another last word
+    later = found.weights.masked_select(~found.allowed)
+    return Section("Checked", (
+        Checked("every weight of a later word is exactly 0", bool((later == 0).all())),
+        Checked("each row sums to 1", mg.allclose(found.weights.sum(-1), mg.ones(len(WORDS)), atol=1e-6)),
+        Checked("F.scaled_dot_product_attention(q, k, v, is_causal=True) gives the same output",
+                mg.allclose(found.causal, found.output, atol=1e-5)),
+        Checked("another last word changes the results of no word before it",
+                mg.allclose(other.output[:-1], found.output[:-1], atol=1e-6)
+                and not mg.allclose(other.output[-1], found.output[-1], atol=1e-2)),
+    ))  # fmt: skip

@@ -1,0 +1,132 @@
+"""Layer normalisation of a batch of three, step by step (Ba, Kiros, Hinton 2016, arXiv 1607.06450)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import minigrad as mg
+from minigrad import Tensor, nn
+
+from .lesson import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number
+
+BATCH = ((2.0, 4.0, 6.0, 8.0), (20.0, 40.0, 60.0, 80.0), (-3.0, 1.0, 0.0, 2.0))
+GAIN = (1.0, 2.0, 1.0, 0.5)  # γ
+BIAS = (0.0, 0.5, 0.0, -1.0)  # β
+ITEMS = ("item 1", "item 2", "item 3")
+FEATURES = ("x₁", "x₂", "x₃", "x₄")
+
+
+class Normalised(NamedTuple):
+    """Every intermediate result, float64: a batch of 3, 4 features."""
+
+    x: Tensor  # (3, 4)
+    mean: Tensor  # (3, 1)
+    deviations: Tensor  # (3, 4)
+    variance: Tensor  # (3, 1)
+    normal: Tensor  # (3, 4)
+    output: Tensor  # (3, 4)
+    layer: nn.LayerNorm
+
+
+@mg.no_grad()
+def normalise() -> Normalised:
+    """One operation at a time."""
+    layer = nn.LayerNorm(len(GAIN), dtype=mg.float64)
+    with mg.no_grad():
+        layer.weight.copy_(mg.tensor(GAIN))
+        layer.bias.copy_(mg.tensor(BIAS))
+    x = mg.tensor(BATCH, dtype=mg.float64)
+    mean = x.mean(-1, keepdim=True)
+    deviations = x - mean
+    variance = (deviations * deviations).mean(-1, keepdim=True)
+    normal = deviations / (variance + layer.eps).sqrt()
+    return Normalised(x, mean, deviations, variance, normal, normal * layer.weight + layer.bias, layer)
+
+
+def lesson() -> Lesson:
+    """The worked example."""
+    found = normalise()
+    return Lesson(
+        "layer-norm", "Layer norm on a batch of three",
+        "Each item is brought to mean 0 and variance 1 over its own features; what the other items of the "
+        "batch are does not matter. A gain and a bias for each feature, which are learned, come after.",
+        (_moments(found), _normal(found), _checks(found)),
+    )  # fmt: skip
+
+
+def _moments(found: Normalised) -> Section:
+    x, mean, deviations = found.x.numpy(), found.mean.numpy(), found.deviations.numpy()
+    variance = found.variance.numpy()
+
+    made = (Mark("x", "cell"), Mark("μ", "row"))
+
+    def averaged(i: int, _: int) -> str:
+        return f"({' + '.join(_term(v) for v in x[i].tolist())}) / 4 = {number(float(mean[i, 0]))}"
+
+    def difference(i: int, j: int) -> str:
+        return f"{number(float(x[i, j]), 0)} − {_term(float(mean[i, 0]))} = {number(float(deviations[i, j]))}"
+
+    def squared(i: int, _: int) -> str:
+        squares = " + ".join(f"{_term(v)}²" for v in deviations[i].tolist())
+        return f"({squares}) / 4 = {number(float(variance[i, 0]))}"
+
+    return Section("1. Mean and variance of each item", (
+        Text("μ is the mean over an item's features. σ² is the mean of the squared deviations: over all "
+             "four, not three."),
+        Equation((
+            Matrix("x", found.x, ITEMS, FEATURES, 0), "→",
+            Matrix("μ", mean, ITEMS, (), 2, "", averaged, (Mark("x", "row"),)),
+        )),
+        Equation((
+            Matrix("x − μ", deviations, ITEMS, FEATURES, 2, "", difference, made), "→",
+            Matrix("σ²", variance, ITEMS, (), 2, "", squared, (Mark("x − μ", "row"),)),
+        )),
+    ))  # fmt: skip
+
+
+def _normal(found: Normalised) -> Section:
+    deviations, variance = found.deviations.numpy(), found.variance.numpy()
+    normal, output = found.normal.numpy(), found.output.numpy()
+
+    def divided(i: int, j: int) -> str:
+        of = f"{number(float(variance[i, 0]))} + 0.00001"
+        return f"{number(float(deviations[i, j]))} / √({of}) = {number(float(normal[i, j]), 3)}"
+
+    def affine(i: int, j: int) -> str:
+        by = f"{_term(GAIN[j])} × {_term(float(normal[i, j]), 3)} + {_term(BIAS[j])}"
+        return f"{by} = {number(float(output[i, j]), 3)}"
+
+    return Section("2. Divide, then scale and shift", (
+        Text("ε = 0.00001 keeps the division from failing where all features are equal. γ and β are the "
+             "layer's parameters, one for each feature, here set to round numbers."),
+        Equation((
+            Matrix("(x − μ) / √(σ² + ε)", normal, ITEMS, FEATURES, 3, "signs", divided,
+                   (Mark("x − μ", "cell"), Mark("σ²", "row"))), "→",
+            Matrix("output", output, ITEMS, FEATURES, 3, "", affine,
+                   (Mark("(x − μ) / √(σ² + ε)", "cell"), Mark("γ", "column"), Mark("β", "column"))),
+        )),
+        Equation((Matrix("γ", found.layer.weight[None], (), FEATURES, 1), "",
+                  Matrix("β", found.layer.bias[None], (), FEATURES, 1))),
+        Text("Item 2 is ten times item 1, and comes out the same: layer norm does not see the scale of its "
+             "input."),
+    ))  # fmt: skip
+
+
+def _term(value: float, digits: int = 2) -> str:
+    """A number inside a sum: negative ones in brackets."""
+    text = number(value, digits)
+    short = text.rstrip("0").rstrip(".") if "." in text else text
+    return f"({short})" if value < 0 else short
+
+
+def _checks(found: Normalised) -> Section:
+    zeros = mg.zeros(3, dtype=mg.float64)
+    return Section("Checked", (
+        Checked("nn.LayerNorm(4), with these γ and β, gives the same",
+                mg.allclose(found.layer(found.x), found.output, atol=1e-12)),
+        Checked("each normalised item has mean 0 and variance 1 (less by ε)",
+                mg.allclose(found.normal.mean(-1), zeros, atol=1e-12)
+                and mg.allclose(found.normal.var(-1, correction=0), zeros + 1, atol=1e-4)),
+        Checked("items 1 and 2 come out equal, but for ε",
+                mg.allclose(found.output[0], found.output[1], atol=1e-5)),
+    ))  # fmt: skip

@@ -1,0 +1,290 @@
+"""What a worked example consists of: paragraphs, matrices, equations, charts; as a page, and as plain text.
+
+An example builds a Lesson out of numbers that minigrad computed. Text is plain; in it `code` stands between
+back quotes. What a person may have written, such as the tokens of a sentence, is shown as it is.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+import numpy as np
+
+from minigrad import Tensor
+from minigrad.viz.page import Page
+
+Array = np.ndarray[Any, Any]
+Shade = Literal["", "weights", "signs"]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A paragraph."""
+
+    text: str
+
+
+@dataclass(frozen=True)
+class Mark:
+    """What a cell (i, j) of a result was made of, in another matrix.
+
+    part: "row" i, "column" j, "row j" (of a matrix that is used transposed), "cell" (i, j), or "all".
+    """
+
+    matrix: str
+    part: Literal["row", "column", "row j", "cell", "all"]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Numbers with names at their rows and columns.
+
+    Attributes:
+        name: above it. key: by which marks call it; no other matrix of the lesson has it; the name if empty.
+        values: two dimensions; -inf is shown as −∞.
+        rows, columns: names, or none.
+        digits: after the decimal point.
+        shade: of cells by number: "weights" from 0 to 1, "signs" around 0.
+        told: how cell (i, j) was computed, in words; marks: what it was made of.
+        first: how many columns are shown before "…" and the last; None: all.
+        note: below the name, such as a shape.
+    """
+
+    name: str
+    values: Tensor | Array
+    rows: Sequence[str] = ()
+    columns: Sequence[str] = ()
+    digits: int = 2
+    shade: Shade = ""
+    told: Callable[[int, int], str] | None = None
+    marks: tuple[Mark, ...] = ()
+    first: int | None = None
+    note: str = ""
+    key: str = ""
+
+    @property
+    def array(self) -> Array:
+        """The numbers (rows, columns)."""
+        values = self.values.detach().numpy() if isinstance(self.values, Tensor) else np.asarray(self.values)
+        if values.ndim != 2:
+            raise ValueError(f"the matrix {self.name} has the shape {values.shape}: it needs two dimensions")
+        return values
+
+    @property
+    def shown(self) -> list[int]:
+        """The columns that are shown."""
+        count = self.array.shape[1]
+        if self.first is None or count <= self.first + 2:
+            return list(range(count))
+        return [*range(self.first), count - 1]
+
+    def cells(self) -> list[list[str]]:
+        """The numbers as they are read."""
+        return [[number(row[j], self.digits) for j in self.shown] for row in self.array.tolist()]
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        array, told = self.array, self.told
+        explained = told and [[told(i, j) for j in self.shown] for i in range(len(array))]
+        return {
+            "kind": "matrix", "name": self.name, "key": self.key or self.name,
+            "note": self.note, "cells": self.cells(), "values": array[:, self.shown].tolist(),
+            "rows": list(self.rows),
+            "columns": [self.columns[j] for j in self.shown] if self.columns else [],
+            "cut": self.first if len(self.shown) < array.shape[1] else None,
+            "shade": self.shade, "most": float(np.abs(array[np.isfinite(array)]).max(initial=0)),
+            "told": explained or None, "marks": [[mark.matrix, mark.part] for mark in self.marks],
+        }  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Equation:
+    """Matrices and the signs between them: Q, "×", Kᵀ, "=", QKᵀ."""
+
+    parts: Sequence[Matrix | str]
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        parts = [part if isinstance(part, str) else part.data() for part in self.parts]
+        return {"kind": "equation", "parts": parts}
+
+
+@dataclass(frozen=True)
+class Steps:
+    """A table of text: what is done, how it is written, what comes out."""
+
+    head: Sequence[str]
+    rows: Sequence[Sequence[str]]
+    code: tuple[int, ...] = ()  # columns that are code
+    numbers: tuple[int, ...] = ()  # columns that are numbers, and stand at the right
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        return {"kind": "steps", "head": list(self.head), "rows": [list(row) for row in self.rows],
+                "code": list(self.code), "numbers": list(self.numbers)}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Series:
+    """One line of a chart. dashed: it was not measured, but is what theory says."""
+
+    name: str
+    x: Sequence[float]
+    y: Sequence[float]
+    dashed: bool = False
+
+
+@dataclass(frozen=True)
+class Chart:
+    """Lines over numbers."""
+
+    title: str
+    across: str
+    up: str
+    series: Sequence[Series]
+    log_x: bool = False
+    log_y: bool = False
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        series = [{"name": s.name, "x": list(map(float, s.x)), "y": list(map(float, s.y)), "dashed": s.dashed}
+                  for s in self.series]  # fmt: skip
+        return {"kind": "chart", "title": self.title, "across": self.across, "up": self.up, "series": series,
+                "logX": self.log_x, "logY": self.log_y}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Line:
+    """A sentence whose words are shaded by weights; ``asks`` is the place of the word that looks, or none."""
+
+    words: Sequence[str]
+    weights: Sequence[float]
+    asks: int | None = None
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        weights = [float(weight) for weight in self.weights]
+        return {"kind": "line", "words": list(self.words), "weights": weights, "asks": self.asks}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of several, by a list or (``slider``) on a line; in plain text those of ``printed``, or all."""
+
+    label: str
+    names: Sequence[str]
+    options: Sequence[Block]
+    start: int = 0
+    slider: bool = False
+    printed: Sequence[int] | None = None
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        options = [block_data(option) for option in self.options]
+        return {"kind": "choice", "label": self.label, "names": list(self.names), "start": self.start,
+                "slider": self.slider, "options": options}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A claim that was tested when the lesson was made."""
+
+    claim: str
+    holds: bool
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        return {"kind": "checked", "claim": self.claim, "holds": bool(self.holds)}
+
+
+@dataclass(frozen=True)
+class Positions:
+    """The page of ``viz.positional_encoding`` within a lesson; in plain text its table."""
+
+    view: Any  # a PositionalEncoding
+
+    def data(self) -> dict[str, Any]:
+        """For assets/lecture.js."""
+        return {"kind": "positional", "data": self.view.data()}
+
+
+Block = Text | Matrix | Equation | Steps | Chart | Line | Choice | Checked | Positions
+
+
+@dataclass(frozen=True)
+class Section:
+    """A heading and what stands below it."""
+
+    title: str
+    blocks: Sequence[Block]
+
+
+@dataclass(frozen=True)
+class Lesson:
+    """A worked example. In a notebook it shows itself."""
+
+    name: str
+    title: str
+    about: str
+    sections: Sequence[Section] = field(default_factory=tuple)
+
+    def page(self) -> Page:
+        """One file that works offline."""
+        sections = [{"title": section.title, "blocks": [block_data(block) for block in section.blocks]}
+                    for section in self.sections]  # fmt: skip
+        data = {"title": self.title, "about": self.about, "sections": sections}
+        return Page(self.title, data, ("positional.js", "lecture.js"), ("positional.css", "lecture.css"),
+                    '<main id="lecture"></main>', height=900)  # fmt: skip
+
+    def checks(self) -> list[Checked]:
+        """All claims that were tested."""
+        return [block for section in self.sections for block in section.blocks if isinstance(block, Checked)]
+
+    def _repr_html_(self) -> str:
+        return self.page()._repr_html_()
+
+
+def block_data(block: Block) -> dict[str, Any]:
+    """A block for assets/lecture.js."""
+    return {"kind": "text", "text": block.text} if isinstance(block, Text) else block.data()
+
+
+def number(value: float, digits: int = 2) -> str:
+    """A number as it is printed in books: 1.20, −0.50, −∞; a zero has no sign."""
+    if not np.isfinite(value):
+        return "NaN" if np.isnan(value) else "∞" if value > 0 else "−∞"
+    text = f"{value:.{digits}f}"
+    return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
+
+
+def product(
+    left: Array, right: Array, digits: tuple[int, int] = (1, 1), result: int = 2
+) -> Callable[[int, int], str]:
+    """Tells how cell (i, j) of ``left @ right`` comes about: 1.3 × 0.6 + 0.8 × 2.4 = 2.70.
+
+    digits: of left and of right; result: of their product.
+    """
+    first, second = digits
+
+    def told(i: int, j: int) -> str:
+        pairs = list(zip(left[i].tolist(), right[:, j].tolist(), strict=True))
+        total = number(float(left[i] @ right[:, j]), result)
+        if len(pairs) > 8:
+            return f"the sum of {len(pairs)} products = {total}"
+        return " + ".join(f"{number(a, first)} × {number(b, second)}" for a, b in pairs) + f" = {total}"
+
+    return told
+
+
+def softmax_told(scores: Array, digits: int = 2, result: int = 2) -> Callable[[int, int], str]:
+    """Tells how cell (i, j) of the softmax over each row comes about."""
+
+    def told(i: int, j: int) -> str:
+        row = np.exp(scores[i].astype(np.float64))
+        terms = " + ".join(f"e^{number(x, digits)}" for x in scores[i].tolist())
+        share = number(float(row[j] / row.sum()), result)
+        return f"e^{number(float(scores[i, j]), digits)} / ({terms}) = {share}"
+
+    return told

@@ -1,0 +1,153 @@
+"""A lesson as plain text, for a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+
+from minigrad.viz.vector import label
+
+from .lesson import (
+    Block,
+    Chart,
+    Checked,
+    Choice,
+    Equation,
+    Lesson,
+    Line,
+    Matrix,
+    Positions,
+    Section,
+    Steps,
+    Text,
+)
+
+WIDE = 100  # columns of text
+
+
+def plain(lesson: Lesson) -> str:
+    """The whole lesson."""
+    heading = f"{lesson.title}\n{'=' * len(lesson.title)}\n\n{_paragraph(lesson.about)}"
+    return "\n\n".join([heading, *map(_section, lesson.sections)]) + "\n"
+
+
+def _section(section: Section) -> str:
+    return "\n\n".join([f"{section.title}\n{'-' * len(section.title)}", *map(_block, section.blocks)])
+
+
+def _block(block: Block) -> str:
+    match block:
+        case Text():
+            return _paragraph(block.text)
+        case Matrix():
+            return "\n".join(_matrix(block))
+        case Equation():
+            return _equation(block)
+        case Steps():
+            return _table(block.head, block.rows, block.numbers)
+        case Chart():
+            return _chart(block)
+        case Line():
+            return _line(block)
+        case Choice():
+            places = range(len(block.options)) if block.printed is None else block.printed
+            return "\n\n".join(f"{block.label} {block.names[i]}\n{_block(block.options[i])}" for i in places)
+        case Checked():
+            return f"[{'ok' if block.holds else 'WRONG'}] {block.claim}"
+        case Positions():
+            return _positions(block)
+
+
+def _paragraph(text: str) -> str:
+    return textwrap.fill(printable(text.replace("`", "")), WIDE)
+
+
+def printable(text: str) -> str:
+    """Without what would move a terminal's cursor or change its colours."""
+    return "".join("�" if unicodedata.category(c) in ("Cc", "Cs") and c != "\n" else c for c in text)
+
+
+def _name(text: str) -> str:
+    """A token beside its row."""
+    return printable(label(text))
+
+
+def width(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    return sum(
+        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
+    )
+
+
+def _pad(text: str, size: int, right: bool = False) -> str:
+    space = " " * max(0, size - width(text))
+    return space + text if right else text + space
+
+
+def _matrix(matrix: Matrix) -> list[str]:
+    """Its name, then its numbers between brackets: lines of one width."""
+    cells = matrix.cells()
+    columns = [_name(matrix.columns[j]) for j in matrix.shown] if matrix.columns else [""] * len(cells[0])
+    if len(columns) < matrix.array.shape[1]:
+        cells = [[*row[:-1], "…", row[-1]] for row in cells]
+        columns = [*columns[:-1], "", columns[-1]]
+    rows = [_name(row) for row in matrix.rows] or [""] * len(cells)
+    left = max(map(width, rows))
+    sizes = [max(width(row[j]) for row in [columns, *cells]) for j in range(len(columns))]
+    lines = [matrix.name + (f"  {matrix.note}" if matrix.note else "")]
+    if any(columns):
+        lines.append(_pad("", left) + "   " + "  ".join(map(_pad, columns, sizes, [True] * len(sizes))))
+    for name, row in zip(rows, cells, strict=True):
+        lines.append(f"{_pad(name, left)} [ {'  '.join(map(_pad, row, sizes, [True] * len(sizes)))} ]")
+    wide = max(map(width, lines))
+    return [_pad(line, wide) for line in lines]
+
+
+def _equation(equation: Equation) -> str:
+    """Side by side if there is room, else one below another."""
+    parts = [[part] if isinstance(part, str) else _matrix(part) for part in equation.parts]
+    if sum(width(part[0]) + 2 for part in parts) > WIDE:
+        return "\n".join("\n".join(part) for part in parts)
+    high = max(map(len, parts))
+    lines = [""] * high
+    for part in parts:
+        # Names stand above; signs stand at the middle of the numbers.
+        block = [" "] * (high // 2) + part if len(part) == 1 else part
+        wide = max(map(width, block))
+        block = [_pad(line, wide) for line in block + [""] * (high - len(block))]
+        lines = [f"{line}  {more}" if line else more for line, more in zip(lines, block, strict=True)]
+    return "\n".join(line.rstrip() for line in lines)
+
+
+def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
+    lines = [[printable(cell) for cell in row] for row in [head, *rows]]
+    sizes = [max(width(row[j]) for row in lines) for j in range(len(head))]
+    written = ["  ".join(_pad(cell, sizes[j], j in numbers) for j, cell in enumerate(row)) for row in lines]
+    return "\n".join(line.rstrip() for line in [written[0], "-" * width(written[0]), *written[1:]])
+
+
+def _chart(chart: Chart) -> str:
+    """Its numbers, a line for each place across."""
+    places = sorted({x for series in chart.series for x in series.x})
+    found = [dict(zip(series.x, series.y, strict=True)) for series in chart.series]
+    rows = [[f"{x:g}", *(f"{y[x]:.4g}" if x in y else "" for y in found)] for x in places]
+    table = _table([chart.across, *(s.name for s in chart.series)], rows, range(len(found) + 1))
+    return f"{chart.title}\n{table}"
+
+
+def _line(line: Line) -> str:
+    """Each word with its weight, and a bar."""
+    size = max(width(_name(word)) for word in line.words)
+    return "\n".join(
+        f"  {_pad(_name(word), size)} {100 * weight:5.1f} %  {'█' * round(40 * weight)}"
+        + ("  ← looks" if i == line.asks else "")
+        for i, (word, weight) in enumerate(zip(line.words, line.weights, strict=True))
+    )
+
+
+def _positions(block: Positions) -> str:
+    view = block.view
+    rows = [f"{i} {view.tokens[i]}" if view.tokens else str(i) for i in range(min(8, len(view.values)))]
+    columns = [f"{'cos' if j % 2 else 'sin'} {j}" for j in range(view.values.shape[1])]
+    return "\n".join(_matrix(Matrix("PE", view.values[:8], rows, columns, 4, first=8)))

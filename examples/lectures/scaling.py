@@ -1,0 +1,113 @@
+"""Why attention divides by √d: the variance of a dot product, measured over the width d.
+
+If the elements of q and k are independent, with mean 0 and variance 1, q · k has variance d (Vaswani et al.
+2017, footnote 4). What that does to the softmax and to its gradient is measured as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import minigrad as mg
+
+from .lesson import Chart, Checked, Lesson, Section, Series, Steps, Text
+
+WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+PAIRS = 4096  # of a query and a key, at each width
+KEYS = 16  # that a query is compared with
+SEED = 0
+HEAD = ("d", "variance of q·k", "of q·k/√d", "greatest weight", "with 1/√d", "slope", "with 1/√d")
+
+
+class Measured(NamedTuple):
+    """At one width.
+
+    Attributes:
+        variance, scaled_variance: of q · k, and of q · k / √d.
+        greatest, scaled_greatest: the mean of the greatest of KEYS weights.
+        slope, scaled_slope: the mean over queries of ∑ⱼ |∂p/∂zⱼ|, p being the greatest weight.
+    """
+
+    width: int
+    variance: float
+    scaled_variance: float
+    greatest: float
+    scaled_greatest: float
+    slope: float
+    scaled_slope: float
+
+
+def measure(widths: Sequence[int] = WIDTHS, pairs: int = PAIRS) -> list[Measured]:
+    """Draw queries and keys, and look at their dot products."""
+    generator = mg.Generator().manual_seed(SEED)
+    return [_at(width, pairs, generator) for width in widths]
+
+
+def _at(width: int, pairs: int, generator: mg.Generator) -> Measured:
+    query = mg.randn(pairs, width, generator=generator)
+    key = mg.randn(pairs, width, generator=generator)
+    dots = (query * key).sum(-1)  # (pairs,)
+    groups = (query[: pairs // KEYS, None] * key.reshape(-1, KEYS, width)).sum(-1)  # (pairs / KEYS, KEYS)
+    found = [float(dots.var()), float((dots / width**0.5).var())]
+    greatest, slopes = [], []
+    for scores in (groups, groups / width**0.5):
+        scores = scores.detach().requires_grad_()
+        p = scores.softmax(-1).amax(-1)
+        (slope,) = mg.autograd.grad(p.sum(), scores)  # p (1 − p) at the greatest, −p pⱼ at the others
+        greatest.append(float(p.detach().mean()))
+        slopes.append(float(slope.abs().sum(-1).mean()))
+    return Measured(width, *found, *greatest, *slopes)
+
+
+def lesson() -> Lesson:
+    """The worked example."""
+    found = measure()
+    widths = [m.width for m in found]
+    rows = [
+        (f"{m.width}", f"{m.variance:.2f}", f"{m.scaled_variance:.3f}", f"{m.greatest:.3f}",
+         f"{m.scaled_greatest:.3f}", f"{m.slope:.4f}", f"{m.scaled_slope:.4f}")
+        for m in found
+    ]  # fmt: skip
+    last = found[-1]
+    return Lesson(
+        "scaling", "Why 1/√d: the variance of a dot product",
+        "Draw the elements of a query and of a key at random, with mean 0 and variance 1. Their dot product "
+        "is a sum of d terms of variance 1, so its variance is d: it grows with the width, and a softmax of "
+        "it grows sharp.",
+        (
+            Section("1. Measured", (
+                Text(f"{PAIRS:,} pairs at each width, drawn with minigrad's generator."),
+                Chart("The variance of a dot product", "width d", "variance", (
+                    Series("q · k", widths, [m.variance for m in found]),
+                    Series("q · k / √d", widths, [m.scaled_variance for m in found]),
+                    Series("d", widths, widths, dashed=True),
+                ), log_x=True, log_y=True),
+            )),
+            Section("2. What it does to the weights", (
+                Text(f"A query is compared with {KEYS} keys. Without the division, the greatest weight goes "
+                     f"to 1 as the width grows, and the gradient that comes back through the softmax goes to "
+                     f"0."),
+                Chart(f"The greatest of {KEYS} weights, on average", "width d", "weight", (
+                    Series("softmax(q · k)", widths, [m.greatest for m in found]),
+                    Series("softmax(q · k / √d)", widths, [m.scaled_greatest for m in found]),
+                ), log_x=True),
+                Chart("How much of a gradient gets through the softmax, ∑ |∂p/∂z|", "width d", "slope", (
+                    Series("softmax(q · k)", widths, [m.slope for m in found]),
+                    Series("softmax(q · k / √d)", widths, [m.scaled_slope for m in found]),
+                ), log_x=True),
+            )),
+            Section("3. The numbers", (
+                Steps(HEAD, rows, numbers=tuple(range(7))),
+            )),
+            Section("Checked", (
+                Checked("the variance of q · k is d at every width, within a tenth",
+                        all(abs(m.variance / m.width - 1) < 0.1 for m in found)),
+                Checked("divided by √d it is 1 at every width, within a tenth",
+                        all(abs(m.scaled_variance - 1) < 0.1 for m in found)),
+                Checked(f"at d = {last.width:,} the division lets more than five times as much gradient "
+                        f"through",
+                        last.scaled_slope > 5 * last.slope),
+            )),
+        ),
+    )  # fmt: skip

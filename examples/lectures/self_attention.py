@@ -1,0 +1,151 @@
+"""Self-attention by hand on "I like cats": from three word vectors to three new ones.
+
+softmax(Q Kᵀ / √d) V (Vaswani et al. 2017, equation 1), with d = 2.
+
+Where Q and K come from: the lectures give Q Kᵀ alone, to two digits. Its determinant is exactly 0, as it must
+be for a product of width 2, and so there are factors that give it exactly, not only rounded. Of these, one
+pair alone has a single digit after the point, no negative number, and none of 6 or more; it is taken (tests
+search for it).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+import minigrad as mg
+from minigrad import Tensor
+from minigrad.nn import functional as F
+
+from .lesson import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number, product, softmax_told
+
+WORDS = ("I", "like", "cats")
+FIGURES = ((2.7, 2.4, 3.49), (8.82, 6.51, 2.8), (1.38, 1.69, 4.78))  # Q Kᵀ of the lectures
+# Each word has a feature of its own, and one that all words share.
+EMBEDDINGS = ((1, 0, 0, 1), (0, 1, 0, 1), (0, 0, 1, 1))
+W_QUERY = ((0.6, 0.7), (0.0, 3.4), (1.2, 0.0), (0.7, 0.1))
+W_KEY = ((0.0, 2.1), (0.2, 1.4), (1.9, 0.0), (0.6, 0.3))
+W_VALUE = ((0.5, 1.0), (2.5, 0.0), (0.0, 3.0), (0.5, 1.0))
+
+
+class ByHand(NamedTuple):
+    """Every intermediate result, float64. Words T = 3, width of an embedding D = 4, of a head d = 2."""
+
+    x: Tensor  # (T, D)
+    w_query: Tensor  # (D, d)
+    w_key: Tensor
+    w_value: Tensor
+    query: Tensor  # (T, d)
+    key: Tensor
+    value: Tensor
+    scores: Tensor  # (T, T)
+    scaled: Tensor
+    weights: Tensor
+    output: Tensor  # (T, d)
+
+
+def by_hand() -> ByHand:
+    """Equation 1, one operation at a time."""
+    x, w_query, w_key, w_value = (
+        mg.tensor(table, dtype=mg.float64) for table in (EMBEDDINGS, W_QUERY, W_KEY, W_VALUE)
+    )
+    query, key, value = x @ w_query, x @ w_key, x @ w_value
+    scores = query @ key.T
+    scaled = scores / math.sqrt(query.shape[-1])
+    weights = scaled.softmax(-1)
+    return ByHand(
+        x, w_query, w_key, w_value, query, key, value, scores, scaled, weights, weights @ value
+    )
+
+
+def lesson() -> Lesson:
+    """The worked example."""
+    found = by_hand()
+    return Lesson(
+        "self-attention", "Self-attention by hand: I like cats",
+        "Three words look at each other. Every number below was computed by minigrad when this was made; "
+        "point at a number to see what it was made of.",
+        (_projections(found), _scores(found), _softmax(found), _output(found), _checks(found)),
+    )  # fmt: skip
+
+
+def _projections(found: ByHand) -> Section:
+    equations = []
+    for letter, weight, result in (
+        ("Q", found.w_query, found.query), ("K", found.w_key, found.key), ("V", found.w_value, found.value),
+    ):  # fmt: skip
+        x = Matrix("X", found.x, WORDS, (), 0, key=f"X for {letter}")
+        w = Matrix(f"W_{letter}", weight, (), (), 1)
+        told = product(found.x.numpy(), weight.numpy(), (0, 1), 1)
+        made = (Mark(x.key, "row"), Mark(w.name, "column"))
+        equations.append(Equation((x, "×", w, "=", Matrix(letter, result, WORDS, (), 1, "", told, made))))
+    return Section("1. Queries, keys and values", (
+        Text("Each word begins as an embedding: a row of X. Three learned matrices turn it into what it "
+             "looks for (its query), what it can be found by (its key), and what it has to say (its value)."),
+        *equations,
+    ))  # fmt: skip
+
+
+def _scores(found: ByHand) -> Section:
+    query, key = found.query.numpy(), found.key.numpy()
+    told = product(query, key.T)
+    made = (Mark("Q of scores", "row"), Mark("Kᵀ", "column"))
+    scores = Matrix("Q Kᵀ", found.scores, WORDS, WORDS, 2, "", told, made)
+    return Section("2. How well each query fits each key", (
+        Text("The dot product of a query with a key is large where the two point the same way. Row i holds "
+             "the scores of word i with every word; the first row asks for I."),
+        Equation((Matrix("Q", query, WORDS, (), 1, key="Q of scores"), "×",
+                  Matrix("Kᵀ", key.T, (), WORDS, 1), "=", scores)),
+        Text("These are the figures of the lectures. They fix Q and K nearly: the product has width 2, so "
+             "its determinant is 0, and of all Q and K that give it exactly, one pair alone has one digit "
+             "after the point, no negative number, and none of 6 or more."),
+    ))  # fmt: skip
+
+
+def _softmax(found: ByHand) -> Section:
+    scores, scaled = found.scores.numpy(), found.scaled.numpy()
+
+    def divided(i: int, j: int) -> str:
+        return f"{number(float(scores[i, j]))} / √2 = {number(float(scaled[i, j]))}"
+
+    weights = Matrix("softmax(Q Kᵀ / √2)", found.weights, WORDS, WORDS, 3, "weights",
+                     softmax_told(scaled, 2, 3), (Mark("Q Kᵀ / √2", "row"),))  # fmt: skip
+    made = (Mark("Q Kᵀ", "cell"),)
+    return Section("3. From scores to weights", (
+        Text("The scores are divided by √d, the width of a key being d = 2; without this they would grow "
+             "with the width (see the lesson scaling). The softmax then turns each row into weights that are "
+             "positive and sum to 1."),
+        Equation((Matrix("Q Kᵀ / √2", scaled, WORDS, WORDS, 2, "", divided, made), "→", weights)),
+        Text("Read a row: it says where that word looks. Like puts most of its weight on I, cats most on "
+             "itself."),
+    ))  # fmt: skip
+
+
+def _output(found: ByHand) -> Section:
+    weights, value = found.weights.numpy(), found.value.numpy()
+    told = product(weights, value, (3, 1))
+    made = (Mark("weights", "row"), Mark("V of output", "column"))
+    return Section("4. A mixture of values", (
+        Text("Each word's new vector is the mixture of all values by its weights."),
+        Equation((
+            Matrix("weights", weights, WORDS, WORDS, 3, "weights"), "×",
+            Matrix("V", value, WORDS, (), 1, key="V of output"), "=",
+            Matrix("output", found.output, WORDS, (), 2, "", told, made),
+        )),
+    ))  # fmt: skip
+
+
+def _checks(found: ByHand) -> Section:
+    q, k, v = (t[None, None] for t in (found.query, found.key, found.value))  # (B, H, T, d)
+    fused = F.scaled_dot_product_attention(q, k, v)[0, 0]
+    figures = np.abs(found.scores.numpy() - np.array(FIGURES)).max()
+    return Section("Checked", (
+        Checked("Q Kᵀ is [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]], the lectures' figures",
+                bool(figures < 1e-9)),
+        Checked("each row of weights sums to "
+                "1", mg.allclose(found.weights.sum(-1), mg.ones(3, dtype=mg.float64))),
+        Checked("F.scaled_dot_product_attention(Q, K, V), one fused operation, gives the same output",
+                mg.allclose(fused, found.output, atol=1e-12)),
+    ))  # fmt: skip

@@ -1,0 +1,227 @@
+// Attention: what is known, what is chosen, and the bar of choices. The views are in files of their own.
+
+const attention = {
+  views: {}, // by name: {title, draw(box, state), heads: "several" or "one", known(kind)}
+  LEAST: 0.01, // weights below are not drawn as lines,
+  FAINTEST: 0.002, // and these not as cells
+
+  /** How opaque a weight is drawn: more than itself, so that weights of a tenth can be seen. */
+  opacity: (weight) => Math.max(0, Math.min(1, weight)) ** 0.7,
+
+  /** An array that travelled as base64: {shape, values}. */
+  array(packed) {
+    if (!packed) return null;
+    const values = viz.bytes(packed.bytes, packed.half ? Uint16Array : Float32Array);
+    return { shape: packed.shape, values: packed.half ? attention.halves(values) : values };
+  },
+
+  /** Numbers of half precision (IEEE 754 binary16) as numbers. */
+  halves(words) {
+    return Float32Array.from(words, (word) => {
+      const sign = word & 0x8000 ? -1 : 1, exponent = (word >> 10) & 31, part = word & 1023;
+      if (exponent === 31) return part ? NaN : sign * Infinity;
+      return sign * (exponent ? 2 ** (exponent - 15) * (1 + part / 1024) : 2 ** -24 * part);
+    });
+  },
+
+  /** A number with 4 digits that count, or in a column with so many after its point. */
+  number: (x) => viz.format(Number(Number(x).toPrecision(attention.digits))).replace("-", "−"),
+  decimal: (x, places) => Number(x).toFixed(places).replace("-", "−"),
+  places: (values) => {
+    const most = values.reduce((top, x) => Math.max(top, Math.abs(x)), 0);
+    return most ? Math.max(0, Math.min(8, attention.digits - 1 - Math.floor(Math.log10(most)))) : 0;
+  },
+  percent: (x) => (x >= 0.0995 ? `${Math.round(100 * x)} %` : `${(100 * x).toFixed(1)} %`),
+
+  /** A token in a sentence; what is written from right to left leaves the order of the rest alone. */
+  quoted(text) {
+    const shown = attention.cut(text, 24);
+    return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(shown) ? `“\u2068${shown}\u2069”` : `“${shown}”`;
+  },
+
+  /** A text with at most so many characters. */
+  cut(text, most) {
+    const letters = [...text];
+    return letters.length > most ? `${letters.slice(0, most - 1).join("")}…` : text;
+  },
+
+  /** A text cut to a width in pixels. */
+  fitted(text, font, most) {
+    const pen = (attention.pen ??= document.createElement("canvas").getContext("2d"));
+    pen.font = font;
+    const letters = [...text].slice(0, 80), whole = [...text].length;
+    const shown = () => letters.join("") + (letters.length < whole ? "…" : "");
+    while (letters.length > 1 && pen.measureText(shown()).width > most) letters.pop();
+    return { text: shown(), width: Math.min(most, pen.measureText(shown()).width) };
+  },
+
+  /** The style with the colour of a head: its own where there are several, else the page's accent. */
+  colour: (head, several) => (several ? viz.series(head) : "--own: var(--accent)"),
+};
+
+/** One layer of one kind; arrays are unpacked when they are first asked for. */
+attention.Layer = class {
+  constructor(packed, kind) {
+    this.packed = packed;
+    this.kind = kind;
+    this.path = packed.path;
+    this.heads = packed.heads;
+    this.scale = packed.scale;
+  }
+
+  get weights() { return (this._weights ??= attention.array(this.packed.weights)).values; }
+  get query() { return (this._query ??= attention.array(this.packed.query)); }
+  get key() { return (this._key ??= attention.array(this.packed.key)); }
+  get bias() { return (this._bias ??= attention.array(this.packed.bias)); }
+
+  weight(head, t, s) { return this.weights[(head * this.kind.T + t) * this.kind.S + s]; }
+
+  /** The mean of some heads for all pairs, (T, S). */
+  mean(heads) {
+    const size = this.kind.T * this.kind.S, sum = new Float32Array(size);
+    for (const head of heads) {
+      for (let i = 0; i < size; i++) sum[i] += this.weights[head * size + i] / heads.length;
+    }
+    return sum;
+  }
+
+  /** Whether a mask forbids query t to look at key s; in all heads, if none is named. */
+  masked(t, s, head = null) {
+    const mask = this.kind.masks[this.packed.mask];
+    if (!mask) return false;
+    const size = this.kind.T * this.kind.S, count = mask.length / size, at = t * this.kind.S + s;
+    if (head !== null) return mask[(count > 1 ? head : 0) * size + at] === 1;
+    for (let h = 0; h < count; h++) if (!mask[h * size + at]) return false;
+    return true;
+  }
+
+  /** The keys that no query may look at: padding. */
+  get padding() {
+    const { keys, queries } = this.kind;
+    return (this._padding ??= keys.map((_, s) => queries.every((__, t) => this.masked(t, s))));
+  }
+};
+
+attention.Kind = class {
+  constructor(packed) {
+    Object.assign(this, packed, { T: packed.queries.length, S: packed.keys.length });
+    this.masks = packed.masks.map((bytes) => viz.bytes(bytes));
+    this.layers = packed.layers.map((layer) => new attention.Layer(layer, this));
+  }
+
+  get cross() { return this.kind === "cross"; }
+  get vectors() { return this.layers.some((layer) => layer.packed.query); }
+};
+
+/** What an arrow key moves by: [rows, columns]. */
+attention.ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
+
+/** What is chosen. A change draws the page again. */
+attention.State = class {
+  constructor(kinds) {
+    this.kinds = kinds;
+    this.view = "heads";
+    this.number = 0;
+    this.at = 0;
+    this.chosen = null; // heads; null is all
+    this.query = this.key = null; // tokens
+  }
+
+  get kind() { return this.kinds[this.number]; }
+  get layer() { return this.kind.layers[this.at]; }
+  get heads() {
+    const all = Array.from({ length: this.layer.heads }, (_, i) => i);
+    const some = this.chosen ? all.filter((head) => this.chosen.has(head)) : all;
+    const left = some.length ? some : all;
+    return attention.views[this.view].heads === "one" ? left.slice(0, 1) : left;
+  }
+
+  set(change) {
+    const kind = this.kind;
+    Object.assign(this, change);
+    if (this.kind !== kind) this.query = this.key = null;
+    this.at = Math.min(this.at, this.kind.layers.length - 1);
+    if (!attention.views[this.view].known(this.kind)) this.view = "heads";
+    this.draw();
+  }
+
+  /** A head alone, or, with others, in or out. */
+  choose(head, others) {
+    if (!others) return this.set({ chosen: new Set([head]) });
+    const chosen = new Set(this.heads);
+    if (!chosen.delete(head)) chosen.add(head);
+    return this.set({ chosen: chosen.size ? chosen : new Set([head]) });
+  }
+};
+
+/** The bar: kind, view, layer and heads. */
+attention.Bar = class {
+  constructor(state, box) {
+    this.state = state;
+    this.box = box;
+  }
+
+  draw() {
+    const { state } = this;
+    this.box.replaceChildren(
+      viz.el("div", { class: "bar" }, this.kinds(), viz.el("span", { class: "last" }, this.views())),
+      viz.el("div", { class: "bar" }, this.layer(), state.view === "model" ? [] : this.heads()),
+    );
+  }
+
+  button(id, text, pressed, onclick, more = {}) {
+    return viz.el("button", { id, type: "button", "aria-pressed": String(pressed), onclick, ...more }, text);
+  }
+
+  kinds() {
+    const { state } = this;
+    const buttons = state.kinds.map((kind, i) => (
+      this.button(`kind-${i}`, kind.title, i === state.number, () => state.set({ number: i }))));
+    return viz.el("div", { class: "choice", role: "group", "aria-label": "kind of attention" }, buttons);
+  }
+
+  views() {
+    const { state } = this;
+    const buttons = Object.entries(attention.views).map(([name, view]) => {
+      const known = view.known(state.kind);
+      return this.button(`view-${name}`, view.title, name === state.view, () => state.set({ view: name }), {
+        disabled: !known,
+        title: known ? null : "queries and keys are not known here: record a model, not its weights alone",
+      });
+    });
+    return viz.el("div", { class: "choice", role: "group", "aria-label": "view" }, buttons);
+  }
+
+  layer() {
+    const { state } = this, count = state.kind.layers.length;
+    if (state.view === "model") return viz.el("span", { class: "quiet" }, "layers downwards, heads across");
+    const step = (id, text, by, label) => viz.el("button", {
+      id, type: "button", "aria-label": label, disabled: state.at + by < 0 || state.at + by >= count,
+      onclick: () => state.set({ at: state.at + by }),
+    }, text);
+    const options = state.kind.layers.map((_, i) => (
+      viz.el("option", { value: i, selected: i === state.at }, `layer ${i}`)));
+    const change = (event) => state.set({ at: Number(event.target.value) });
+    const choose = viz.el("select", { id: "layer", "aria-label": "layer", onchange: change }, options);
+    const path = viz.el("code", { id: "path", class: "quiet" }, attention.cut(state.layer.path, 60));
+    return viz.el("div", { class: "steps" }, step("earlier", "‹", -1, "the layer before"), choose,
+      step("later", "›", 1, "the layer after"), path);
+  }
+
+  heads() {
+    const { state } = this, chosen = new Set(state.heads), one = attention.views[state.view].heads === "one";
+    const several = chosen.size > 1;
+    const chips = Array.from({ length: state.layer.heads }, (_, head) => this.button(
+      `head-${head}`, String(head), chosen.has(head),
+      (event) => state.choose(head, !one && (event.shiftKey || event.ctrlKey || event.metaKey)),
+      {
+        "data-head": head, style: attention.colour(head, several),
+        title: one ? `head ${head}` : `head ${head} alone; with Shift, also this one`,
+      },
+    ));
+    const all = chosen.size === state.layer.heads;
+    if (!one) chips.push(this.button("head-all", "all", all, () => state.set({ chosen: null })));
+    return viz.el("div", { class: "steps last" }, viz.el("span", { class: "quiet" }, one ? "head" : "heads"),
+      viz.el("div", { class: "chips", role: "group", "aria-label": "heads" }, chips));
+  }
+};

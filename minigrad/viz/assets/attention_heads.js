@@ -1,0 +1,192 @@
+// Head view: tokens at both sides, a line for each weight. A token that is pointed at brings out its lines.
+
+attention.Heads = class {
+  static PITCH = 26;
+  static WIDE = 240; // pixels of a token's text
+
+  constructor(box, state, told) {
+    Object.assign(this, { box, state, told, kind: state.kind, layer: state.layer, heads: state.heads });
+    this.several = this.heads.length > 1;
+    this.pinned = state.query === null ? null : { side: 0, at: state.query };
+    this.pointed = null;
+    this.draw();
+    this.mark();
+  }
+
+  draw() {
+    const { PITCH, WIDE } = attention.Heads;
+    const names = [this.kind.queries, this.kind.keys];
+    const cut = names.map((side) => side.map((text) => attention.fitted(text, "600 15px system-ui", WIDE)));
+    const [left, right] = cut.map((side) => Math.max(70, ...side.map((one) => one.width)));
+    this.square = Math.max(4, Math.min(14, Math.floor(224 / this.heads.length)));
+    const extra = this.several ? this.square * this.heads.length + 20 : 70;
+    this.extra = extra;
+    const gap = Math.max(220, Math.min(460, this.box.clientWidth - left - right - 2 * extra - 40));
+    this.x = [extra + left + 8, extra + left + 8 + gap];
+    const rows = Math.max(this.kind.T, this.kind.S);
+    this.top = names.map((side) => 30 + (PITCH * (rows - side.length)) / 2);
+    const width = this.x[1] + right + 8 + extra, height = 34 + PITCH * rows;
+    const titles = this.kind.cross ? ["target", "source"] : ["looks", "at"];
+    this.under = viz.svg("g", { class: "links" });
+    this.over = viz.svg("g", { class: "links" });
+    this.shades = viz.svg("g", { class: "shades" });
+    const tokens = [left, right].map((wide, side) => viz.svg("g", { class: side ? "keys" : "queries" },
+      cut[side].map((one, i) => this.token(side, i, one, names[side][i], wide))));
+    this.svg = viz.svg("svg", {
+      id: "heads", width, height, viewBox: `0 0 ${width} ${height}`,
+      role: "group", "aria-label": "tokens and lines",
+    },
+      viz.svg("text", { class: "caption", x: this.x[0] - 8, y: 14, "text-anchor": "end" }, titles[0]),
+      viz.svg("text", { class: "caption", x: this.x[1] + 8, y: 14 }, titles[1]),
+      this.under, this.over, this.shades, tokens);
+    let count = 0;
+    for (const head of this.heads) {
+      const pairs = this.all(head);
+      count += pairs.length;
+      this.lines(this.under, head, pairs);
+    }
+    this.under.classList.toggle("crowd", count > 5000);
+    this.box.replaceChildren(viz.el("div", { class: "scroll" }, this.svg));
+    this.svg.addEventListener("keydown", (event) => this.pressed(event));
+  }
+
+  y(side, i) { return this.top[side] + attention.Heads.PITCH * (i + 0.5); }
+
+  token(side, i, cut, whole, wide) {
+    const y = this.y(side, i), x = this.x[side] + (side ? 8 : -8), own = { side, at: i };
+    const ground = {
+      class: "ground", x: side ? this.x[1] + 2 : this.x[0] - wide - 14, y: y - attention.Heads.PITCH / 2 + 1,
+      width: wide + 12, height: attention.Heads.PITCH - 2, rx: 4,
+    };
+    return viz.svg("g", {
+      class: side && this.layer.padding[i] ? "token masked" : "token",
+      role: "button", tabindex: side || i ? -1 : 0,
+      "data-side": side, "data-at": i, "aria-label": attention.cut(whole, 200),
+      onpointerenter: () => this.point(own), onpointerleave: () => this.point(null),
+      onfocus: () => this.point(own), onblur: () => this.point(null), onclick: () => this.pin(own),
+    },
+      viz.svg("title", {}, attention.cut(whole, 2000)), viz.svg("rect", ground),
+      viz.svg("text", { x, y: y + 5, "text-anchor": side ? "start" : "end" }, cut.text));
+  }
+
+  /** Pairs of a head that have a line: of one token, or of all. */
+  all(head, only = null) {
+    const pairs = [], { T, S } = this.kind;
+    for (let t = 0; t < T; t++) {
+      if (only?.side === 0 && only.at !== t) continue;
+      for (let s = 0; s < S; s++) {
+        if (only?.side === 1 && only.at !== s) continue;
+        const weight = this.layer.weight(head, t, s);
+        if (weight >= attention.LEAST) pairs.push([t, s, weight]);
+      }
+    }
+    return pairs;
+  }
+
+  /** Lines of equal opacity are one path: thousands stay fluid. */
+  lines(group, head, pairs) {
+    const paths = new Map(), [a, b] = this.x, mid = (a + b) / 2, count = this.heads.length;
+    const lower = (this.heads.indexOf(head) - (count - 1) / 2) * Math.min(2, 12 / count); // side by side
+    for (const [t, s, weight] of pairs) {
+      const step = Math.max(1, Math.round(attention.opacity(weight) * 25));
+      const y0 = this.y(0, t) + lower, y1 = this.y(1, s) + lower;
+      paths.set(step, `${paths.get(step) ?? ""}M${a} ${y0}C${mid} ${y0} ${mid} ${y1} ${b} ${y1}`);
+    }
+    for (const [step, d] of [...paths].sort((p, q) => p[0] - q[0])) {
+      group.append(viz.svg("path", { d, style: attention.colour(head, this.several), opacity: step / 25 }));
+    }
+  }
+
+  point(where) {
+    this.pointed = where;
+    this.mark();
+  }
+
+  pin(where) {
+    this.pinned = this.same(where, this.pinned) ? null : where;
+    this.state.query = this.pinned?.side === 0 ? this.pinned.at : null;
+    this.mark();
+  }
+
+  same(one, other) { return Boolean(one && other && one.side === other.side && one.at === other.at); }
+
+  /** Bring out one token's lines, and write its weights beside the other side's tokens. */
+  mark() {
+    const one = this.pointed ?? this.pinned;
+    this.over.replaceChildren();
+    this.shades.replaceChildren();
+    this.under.classList.toggle("faint", one !== null);
+    for (const node of this.svg.querySelectorAll(".token")) {
+      const own = { side: Number(node.dataset.side), at: Number(node.dataset.at) };
+      node.classList.toggle("active", this.same(own, one));
+      node.setAttribute("aria-pressed", String(this.same(own, this.pinned)));
+    }
+    if (!one) {
+      this.told.textContent = "Point at a token to see what it looks at, click to keep it; "
+        + "or Tab into the tokens and walk with the arrow keys.";
+      return;
+    }
+    for (const head of this.heads) this.lines(this.over, head, this.all(head, one));
+    const other = 1 - one.side, names = other ? this.kind.keys : this.kind.queries;
+    const shares = names.map((_, i) => this.share(one, i));
+    shares.forEach((share, i) => this.shade(other, i, share));
+    this.told.textContent = this.sentence(one, names, shares);
+  }
+
+  /** The weights between a token and one of the other side, a head each. */
+  share(one, other) {
+    const [t, s] = one.side ? [other, one.at] : [one.at, other];
+    const weights = this.heads.map((head) => this.layer.weight(head, t, s));
+    return { weights, masked: this.layer.masked(t, s) };
+  }
+
+  /** Beside a token: a square for each head, or one head's weight. */
+  shade(side, i, { weights, masked }) {
+    const { square } = this, y = this.y(side, i);
+    const x = side ? this.svg.viewBox.baseVal.width - this.extra + 6 : this.extra - 6;
+    const text = (name, shown) => this.shades.append(
+      viz.svg("text", { class: name, x, y: y + 4, "text-anchor": side ? "start" : "end" }, shown));
+    if (masked) text("caption", "masked");
+    else if (!this.several && weights[0] >= 0.0005) text("share", attention.decimal(weights[0], 3));
+    else if (this.several) this.shades.append(...weights.map((weight, k) => viz.svg("rect", {
+      x: side ? x + square * k : x - square * (weights.length - k), y: y - 7, width: square - 1, height: 13,
+      opacity: attention.opacity(weight).toFixed(3), style: attention.colour(this.heads[k], true),
+    }, viz.svg("title", {}, `head ${this.heads[k]}: ${attention.number(weight)}`))));
+  }
+
+  sentence(one, names, shares) {
+    const mean = ({ weights }) => weights.reduce((sum, weight) => sum + weight, 0) / weights.length;
+    const most = shares.map((share, i) => [mean(share), i]).filter(([share]) => share >= 0.005)
+      .sort((p, q) => q[0] - p[0]).slice(0, 4);
+    const told = most.map(([share, i]) => `${attention.quoted(names[i])} ${attention.percent(share)}`);
+    const own = attention.quoted((one.side ? this.kind.keys : this.kind.queries)[one.at]);
+    const how = this.several ? ` (mean of ${this.heads.length} heads)` : "";
+    return `${own} ${one.side ? "is looked at by" : "looks at"} ${told.join(", ") || "no token"}${how}.`;
+  }
+
+  pressed(event) {
+    const node = event.target.closest(".token");
+    if (event.key === "Escape" && this.pinned) this.pin(this.pinned);
+    if (!node) return;
+    const side = Number(node.dataset.side), at = Number(node.dataset.at);
+    const last = [this.kind.T - 1, this.kind.S - 1];
+    const to = {
+      ArrowDown: [side, at + 1], ArrowUp: [side, at - 1], ArrowRight: [1, at], ArrowLeft: [0, at],
+      Home: [side, 0], End: [side, last[side]],
+    }[event.key];
+    if (event.key === "Enter" || event.key === " ") this.pin({ side, at });
+    else if (!to) return;
+    event.preventDefault();
+    if (!to) return;
+    const place = Math.max(0, Math.min(last[to[0]], to[1]));
+    const found = this.svg.querySelector(`.token[data-side="${to[0]}"][data-at="${place}"]`);
+    node.setAttribute("tabindex", -1);
+    found.setAttribute("tabindex", 0);
+    found.focus();
+  }
+};
+
+attention.views.heads = {
+  title: "Heads", heads: "several", known: () => true, svg: true,
+  draw: (box, state, told) => new attention.Heads(box, state, told),
+};

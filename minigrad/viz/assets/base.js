@@ -1,0 +1,150 @@
+// What all pages share. Everything is in `viz`: the scripts of a page are one file, in order.
+"use strict";
+
+const viz = {
+  /** What the page was made with. Numbers that are not finite are texts: `viz.number` reads them. */
+  async data() {
+    const node = document.getElementById("data");
+    let text = node.textContent;
+    if (node.type.endsWith("+deflate")) {
+      const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
+      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
+      text = await new Response(stream).text();
+    }
+    return JSON.parse(text);
+  },
+
+  /** What travelled as base64, as numbers of a kind: Uint8Array, Int8Array, Float32Array (little-endian). */
+  bytes(text, Kind = Uint8Array) {
+    return new Kind(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+  },
+
+  /** A number that may have travelled as "NaN", "Infinity" or "-Infinity". */
+  number(value) { return typeof value === "string" ? Number(value) : value; },
+
+  /** An element: attributes by name ("class", "onclick"), then children: nodes, or text, which stays text. */
+  el(name, attributes = {}, ...children) {
+    return viz.filled(document.createElement(name), attributes, children);
+  },
+
+  /** The same for SVG. */
+  svg(name, attributes = {}, ...children) {
+    return viz.filled(document.createElementNS("http://www.w3.org/2000/svg", name), attributes, children);
+  },
+
+  filled(made, attributes, children) {
+    for (const [key, value] of Object.entries(attributes)) {
+      if (key.startsWith("on")) made.addEventListener(key.slice(2), value);
+      else if (value === true) made.setAttribute(key, "");
+      else if (value !== false && value !== null && value !== undefined) made.setAttribute(key, value);
+    }
+    made.append(...children.flat().map((child) => (child instanceof Node ? child : String(child))));
+    return made;
+  },
+
+  /** A number as people read it: 4 digits that count. */
+  format(value) {
+    const x = viz.number(value);
+    if (!Number.isFinite(x)) return String(x);
+    if (Number.isInteger(x) && Math.abs(x) < 1e6) return String(x);
+    const size = Math.abs(x);
+    return size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(2) : String(Number(x.toPrecision(4)));
+  },
+
+  /** The value of one of the page's colours, such as "accent", in the present theme. */
+  colour(name) { return getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim(); },
+
+  /** The same as [red, green, blue]. */
+  rgb(name) { return viz.colour(name).match(/[0-9a-f]{2}/gi).map((part) => parseInt(part, 16)); },
+
+  /** A style that gives a run, a head, … its own colour, as `var(--own)`; from the ninth on, again. */
+  series(number) { return `--own: var(--series-${number % 8})`; },
+
+  /**
+   * Text on the accent, which lies on the page's paper with some opacity: black or white, whichever stands
+   * out more. That is 4.5 : 1 at least; between, ink and paper would both be too faint. (As in palette.py.)
+   */
+  onAccent(opacity = 1) {
+    const [paper, accent] = [viz.rgb("paper"), viz.rgb("accent")];
+    const shade = accent.map((a, i) => (paper[i] + opacity * (a - paper[i])) / 255);
+    const [r, g, b] = shade.map((c) => (c <= 0.04045 ? c / 12.92 : ((c + 0.055) / 1.055) ** 2.4));
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+  },
+
+  /**
+   * Numbers as a picture, a cell each, row by row: blue above zero, red below, the field's own colour at
+   * zero, and grey where one is not finite. The canvas is painted again when the theme changes.
+   *
+   * value(i) is the number of cell i; one of size `most` has the full colour, and `shade` tells how opaque a
+   * part of it (0 to 1) is. `side`: of a cell in pixels, else the style decides. `label`: what it is.
+   * `tell(row, column, number)` is called for the cell that is pointed at, `tell(null)` when it is left.
+   */
+  heat({ rows, columns, value, most = 1, shade = (part) => part, side = null, label = null, tell = null }) {
+    const named = label ? { role: "img", "aria-label": label } : {};
+    const canvas = viz.el("canvas", { class: "heat", width: columns, height: rows, ...named });
+    if (side) Object.assign(canvas.style, { width: `${columns * side}px`, height: `${rows * side}px` });
+    const paint = () => {
+      const [plus, minus, unknown] = ["plus", "minus", "quiet"].map(viz.rgb);
+      const image = new ImageData(columns, rows);
+      for (let i = 0; i < rows * columns; i++) {
+        const x = value(i), known = Number.isFinite(x), part = Math.min(Math.abs(x) / (most || 1), 1);
+        image.data.set(known ? (x < 0 ? minus : plus) : unknown, 4 * i);
+        image.data[4 * i + 3] = known ? Math.round(255 * shade(part)) : 255;
+      }
+      canvas.getContext("2d").putImageData(image, 0, 0);
+    };
+    const cell = (at, size, count) => Math.max(0, Math.min(Math.floor(at / size * count), count - 1));
+    if (tell) {
+      canvas.addEventListener("pointermove", ({ offsetX, offsetY }) => {
+        const row = cell(offsetY, canvas.clientHeight, rows);
+        const column = cell(offsetX, canvas.clientWidth, columns);
+        tell(row, column, value(row * columns + column));
+      });
+      canvas.addEventListener("pointerleave", () => tell(null));
+    }
+    canvas.addEventListener("repaint", paint);
+    paint();
+    return canvas;
+  },
+
+  theme: {
+    /** Light or dark: what was chosen, else what the system wants. Who draws anew asks by `changed`. */
+    listeners: [],
+    set(name) {
+      document.documentElement.dataset.theme = name;
+      const pictures = document.querySelectorAll("canvas.heat");
+      for (const canvas of pictures) canvas.dispatchEvent(new Event("repaint"));
+      for (const listener of viz.theme.listeners) listener(name);
+    },
+    changed(listener) { viz.theme.listeners.push(listener); },
+    button() {
+      return viz.el("button", { id: "theme", type: "button", title: "light or dark", onclick: () => {
+        viz.theme.set(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
+      } }, "◐");
+    },
+  },
+
+  /** Offer a file. */
+  download(name, text, type) {
+    const link = viz.el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
+    link.click();
+    setTimeout(() => URL.revokeObjectURL(link.href), 1000);
+  },
+
+  /** An SVG element of the page as a file of its own: colours of the theme written out. */
+  saveSvg(svg, name) {
+    const copy = svg.cloneNode(true);
+    const from = [svg, ...svg.querySelectorAll("*")], to = [copy, ...copy.querySelectorAll("*")];
+    const written = ["fill", "stroke", "stroke-width", "opacity", "font-family", "font-size", "font-weight",
+      "text-anchor"];
+    from.forEach((node, i) => {
+      const style = getComputedStyle(node);
+      for (const key of written) to[i].style.setProperty(key, style.getPropertyValue(key));
+    });
+    copy.setAttribute("xmlns", "http://www.w3.org/2000/svg");
+    copy.style.background = viz.colour("paper");
+    viz.download(name, new XMLSerializer().serializeToString(copy), "image/svg+xml");
+  },
+};
+
+viz.theme.set(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");

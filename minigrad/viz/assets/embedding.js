@@ -1,0 +1,279 @@
+// An embedding: a map of words to move and enlarge, a search, and the neighbours of the chosen word.
+
+const embedding = {
+  FOUND: 30, // words that a search lists
+  NAMES: 140, // names on the map at a time
+  TRIED: 2000, // words within the map that a place is looked for
+  REACH: 14, // pixels from a point at which the pointer is on it
+  widths: new Map(), // of names, in pixels
+
+  open(main, data) {
+    const numbers = (text, Kind) => new Kind(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
+    embedding.data = { ...data, points: numbers(data.points, Float32Array), indices: numbers(data.indices, Int32Array),
+      cosines: numbers(data.cosines, Float32Array), lower: data.tokens.map((t) => t.toLowerCase()), zero: new Set(data.zero) };
+    embedding.chosen = embedding.pointed = null;
+    embedding.build(main);
+    embedding.fit();
+    viz.theme.changed(() => embedding.draw());
+    new ResizeObserver(() => embedding.fit(true)).observe(embedding.canvas);
+  },
+
+  build(main) {
+    const { data } = embedding, count = data.tokens.length.toLocaleString("en");
+    const percent = (part) => `${(100 * part).toFixed(part < .1 ? 1 : 0)} %`;
+    embedding.canvas = viz.el("canvas", { tabindex: 0, role: "application",
+      "aria-label": "map of all words: arrow keys move it, plus and minus enlarge it, 0 shows all" });
+    embedding.search = viz.el("input", { type: "search", placeholder: "Find a word", "aria-label": "find a word", autocomplete: "off", spellcheck: false,
+      oninput: () => embedding.find(), onkeydown: (event) => {
+        if (event.key === "Enter") embedding.list.querySelector("button")?.click();
+        if (event.key === "Escape") { embedding.search.value = ""; embedding.choose(null); }
+      } });
+    embedding.word = viz.el("p", { class: "word" });
+    embedding.told = viz.el("p", { class: "quiet", "aria-live": "polite" });
+    embedding.list = viz.el("ul");
+    const all = viz.el("button", { type: "button", class: "last", id: "all", onclick: () => embedding.fit() }, "Show all");
+    main.append(
+      viz.el("div", { class: "bar" }, viz.el("h1", {}, data.title), all, viz.theme.button()),
+      viz.el("p", { class: "quiet told" }, `${count} words of ${data.width} dimensions; the map has the first two principal components, ${percent(data.explained[0])} and ${percent(data.explained[1])} of the variance. Nearness in the list is the cosine in all ${data.width}.`),
+      viz.el("div", { class: "split" }, viz.el("div", { class: "map" }, embedding.canvas),
+        viz.el("aside", {}, embedding.search, embedding.word, embedding.told, embedding.list)));
+    embedding.listen();
+    embedding.choose(null);
+  },
+
+  listen() {
+    const { canvas } = embedding;
+    let from = null, moved = false;
+    canvas.addEventListener("pointerdown", (event) => {
+      from = [event.offsetX, event.offsetY];
+      moved = false;
+      canvas.setPointerCapture(event.pointerId);
+    });
+    canvas.addEventListener("pointermove", (event) => {
+      if (!from) return embedding.point(embedding.at(event.offsetX, event.offsetY));
+      const [dx, dy] = [event.offsetX - from[0], event.offsetY - from[1]];
+      if (!moved && Math.hypot(dx, dy) < 4) return;
+      moved = true;
+      canvas.classList.add("moving");
+      from = [event.offsetX, event.offsetY];
+      embedding.move(dx, dy);
+    });
+    canvas.addEventListener("pointerup", (event) => {
+      if (from && !moved) embedding.choose(embedding.at(event.offsetX, event.offsetY));
+      from = null;
+      canvas.classList.remove("moving");
+    });
+    canvas.addEventListener("pointerleave", () => embedding.point(null));
+    canvas.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      embedding.enlarge(Math.exp(-event.deltaY * .0015), event.offsetX, event.offsetY);
+    }, { passive: false });
+    canvas.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, 40], ArrowDown: [0, -40] }[event.key];
+      if (step) embedding.move(...step);
+      else if (event.key === "+" || event.key === "=") embedding.enlarge(1.3, canvas.clientWidth / 2, canvas.clientHeight / 2);
+      else if (event.key === "-") embedding.enlarge(1 / 1.3, canvas.clientWidth / 2, canvas.clientHeight / 2);
+      else if (event.key === "0") embedding.fit();
+      else if (event.key === "Escape") embedding.choose(null);
+      else return;
+      event.preventDefault();
+    });
+  },
+
+  // Where things are ------------------------------------------------------------------------------------------
+
+  /** The whole map; `keep`: only the size of the canvas has changed. */
+  fit(keep = false) {
+    const { canvas, data } = embedding, ratio = devicePixelRatio || 1;
+    const [wide, high] = [canvas.clientWidth, canvas.clientHeight];
+    if (!wide || !high) return;
+    canvas.width = wide * ratio;
+    canvas.height = high * ratio;
+    if (keep && embedding.view?.moved) return embedding.draw();
+    let [left, right, low, top] = [Infinity, -Infinity, Infinity, -Infinity];
+    for (let i = 0; i < data.points.length; i += 2) {
+      left = Math.min(left, data.points[i]);
+      right = Math.max(right, data.points[i]);
+      low = Math.min(low, data.points[i + 1]);
+      top = Math.max(top, data.points[i + 1]);
+    }
+    const scale = Math.min((wide - 90) / Math.max(right - left, 1e-9), (high - 50) / Math.max(top - low, 1e-9));
+    embedding.view = { scale, x: wide / 2 - scale * (left + right) / 2, y: high / 2 + scale * (low + top) / 2, moved: false };
+    embedding.draw();
+  },
+
+  place(i) {
+    const { view, data } = embedding;
+    return [view.x + view.scale * data.points[2 * i], view.y - view.scale * data.points[2 * i + 1]];
+  },
+
+  move(dx, dy) {
+    Object.assign(embedding.view, { x: embedding.view.x + dx, y: embedding.view.y + dy, moved: true });
+    embedding.draw();
+  },
+
+  enlarge(factor, x, y) {
+    const { view } = embedding;
+    view.x = x + (view.x - x) * factor;
+    view.y = y + (view.y - y) * factor;
+    view.scale *= factor;
+    view.moved = true;
+    embedding.draw();
+  },
+
+  /** The word at a place, or null. Of the chosen word and its neighbours the reach is larger than of others. */
+  at(x, y) {
+    const { data } = embedding;
+    let best = null, least = embedding.REACH ** 2;
+    const near = new Set(embedding.near());
+    for (let i = 0; i < data.tokens.length; i++) {
+      const [px, py] = embedding.place(i);
+      const distance = ((px - x) ** 2 + (py - y) ** 2) * (near.has(i) ? .4 : 1);
+      if (distance < least) [best, least] = [i, distance];
+    }
+    return best;
+  },
+
+  /** The chosen word, then its neighbours. */
+  near() {
+    const { data, chosen } = embedding;
+    if (chosen === null) return [];
+    return data.zero.has(chosen) ? [chosen] : [chosen, ...data.indices.subarray(chosen * data.count, (chosen + 1) * data.count)];
+  },
+
+  // Drawing ---------------------------------------------------------------------------------------------------
+
+  draw() {
+    if (!embedding.view || embedding.waiting) return;
+    embedding.waiting = true;
+    requestAnimationFrame(() => { embedding.waiting = false; embedding.paint(); });
+  },
+
+  paint() {
+    const { canvas, data, pointed } = embedding, context = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
+    const [wide, high] = [canvas.clientWidth, canvas.clientHeight], near = embedding.near(), lit = new Set(near);
+    const colour = Object.fromEntries(["ink", "quiet", "accent", "field"].map((name) => [name, viz.colour(name)]));
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.putImageData(embedding.dots(colour.quiet, near.length ? .25 : .4), 0, 0);
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.globalAlpha = .6;
+    context.lineWidth = 1.25;
+    context.strokeStyle = colour.accent;
+    for (const i of near.slice(1)) {
+      context.beginPath();
+      context.moveTo(...embedding.place(near[0]));
+      context.lineTo(...embedding.place(i));
+      context.stroke();
+    }
+    context.globalAlpha = 1;
+    for (const i of near) embedding.dot(context, i, i === near[0] ? colour.ink : colour.accent);
+    if (pointed !== null) embedding.dot(context, pointed, colour.ink);
+    embedding.names(context, [pointed, ...near].filter((i) => i !== null), lit, colour, wide, high);
+  },
+
+  /** All words as small squares. They are set pixel by pixel: so many are too slow to draw one after another. */
+  dots(colour, alpha) {
+    const { canvas, data, view } = embedding, { width, height } = canvas, ratio = devicePixelRatio || 1;
+    const size = Math.max(2, Math.round(3 * ratio)), image = new ImageData(width, height), pixels = new Uint32Array(image.data.buffer);
+    const [r, g, b] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
+    const once = ((Math.round(255 * alpha) << 24) | (b << 16) | (g << 8) | r) >>> 0, more = ((Math.round(255 * Math.min(1, 1.6 * alpha)) << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    for (let i = 0; i < data.tokens.length; i++) {
+      const left = Math.round((view.x + view.scale * data.points[2 * i]) * ratio - size / 2);
+      const top = Math.round((view.y - view.scale * data.points[2 * i + 1]) * ratio - size / 2);
+      if (left < 0 || top < 0 || left + size > width || top + size > height) continue;
+      for (let y = top; y < top + size; y++) {
+        for (let at = y * width + left, end = at + size; at < end; at++) pixels[at] = pixels[at] ? more : once;
+      }
+    }
+    return image;
+  },
+
+  dot(context, i, colour) {
+    context.fillStyle = colour;
+    context.beginPath();
+    context.arc(...embedding.place(i), 4, 0, 2 * Math.PI);
+    context.fill();
+  },
+
+  /** Names where there is room: first of what is looked at, then of all words that are seen, from the first on. */
+  names(context, first, lit, colour, wide, high) {
+    const { data, pointed, chosen } = embedding, cells = new Set(), family = getComputedStyle(document.body).fontFamily;
+    let written = 0, tried = 0;
+    context.textBaseline = "middle";
+    const write = (i, forced) => {
+      const [x, y] = embedding.place(i), name = embedding.short(data.tokens[i]);
+      if (x < 0 || y < 0 || x > wide || y > high) return;
+      tried++;
+      const font = `${i === chosen || i === pointed ? "600 " : ""}13px ${family}`;
+      if (context.font !== font) context.font = font;
+      if (!embedding.widths.has(i)) embedding.widths.set(i, context.measureText(name).width);
+      const long = embedding.widths.get(i), start = x + 8 + long > wide ? x - 8 - long : x + 8;
+      const taken = [];
+      for (let cx = Math.floor(start / 8); cx <= Math.floor((start + long) / 8); cx++) {
+        for (let cy = Math.floor((y - 8) / 8); cy <= Math.floor((y + 8) / 8); cy++) taken.push(cx * 4096 + cy);
+      }
+      if (!forced && taken.some((cell) => cells.has(cell))) return;
+      taken.forEach((cell) => cells.add(cell));
+      written++;
+      context.globalAlpha = .8;
+      context.fillStyle = colour.field;
+      context.fillRect(start - 1, y - 7, long + 2, 14);
+      context.globalAlpha = 1;
+      context.fillStyle = i === chosen || i === pointed ? colour.ink : lit.has(i) ? colour.accent : colour.ink;
+      context.fillText(name, start, y);
+    };
+    first.forEach((i) => write(i, i === pointed || i === chosen));
+    if (chosen === null) for (let i = 0; i < data.tokens.length && written < embedding.NAMES && tried < embedding.TRIED; i++) if (i !== pointed) write(i, false);
+  },
+
+  short(text) { return text.length > 24 ? text.slice(0, 23) + "…" : text.trim() || "␣"; },
+
+  // What is looked at -----------------------------------------------------------------------------------------
+
+  point(i) {
+    if (i === embedding.pointed) return;
+    embedding.pointed = i;
+    embedding.canvas.classList.toggle("pointing", i !== null);
+    for (const button of embedding.list.querySelectorAll("button")) button.classList.toggle("pointed", Number(button.dataset.word) === i);
+    embedding.draw();
+  },
+
+  choose(i) {
+    const { data } = embedding;
+    embedding.chosen = i;
+    embedding.word.textContent = i === null ? "" : data.tokens[i].trim() ? data.tokens[i].slice(0, 200) : "␣";
+    embedding.word.hidden = i === null;
+    if (i === null) embedding.find();
+    else {
+      embedding.told.textContent = data.zero.has(i) ? "Its vector is all zeros: it points nowhere." : "Nearest by cosine";
+      embedding.show(embedding.near().slice(1).map((j, k) => [j, data.cosines[i * data.count + k]]));
+    }
+    embedding.draw();
+  },
+
+  /** Words that have the text: those that begin with it first. */
+  find() {
+    const { data } = embedding, text = embedding.search.value.trim().toLowerCase();
+    if (embedding.chosen !== null && text) { embedding.chosen = null; embedding.word.hidden = true; embedding.draw(); }
+    if (embedding.chosen !== null) return;
+    const rank = (i) => (data.lower[i] === text ? 0 : data.lower[i].startsWith(text) ? 1 : 2);
+    const found = text ? data.lower.flatMap((t, i) => (t.includes(text) ? [i] : [])).sort((a, b) => rank(a) - rank(b) || a - b) : [];
+    embedding.told.textContent = text ? `${found.length.toLocaleString("en")} ${found.length === 1 ? "word has" : "words have"} it` : "Click a word, or search for one, to see what is near.";
+    embedding.show(found.slice(0, embedding.FOUND).map((i) => [i, null]));
+  },
+
+  show(words) {
+    embedding.list.replaceChildren(...words.map(([i, cosine]) => viz.el("li", {}, viz.el("button", {
+      type: "button", "data-word": i, style: cosine === null ? null : `--part:${Math.max(0, cosine).toFixed(3)}`,
+      onclick: () => { embedding.search.value = ""; embedding.choose(i); },
+      onpointerenter: () => embedding.point(i), onpointerleave: () => embedding.point(null),
+      onfocus: () => embedding.point(i), onblur: () => embedding.point(null),
+    }, viz.el("span", { class: "name" }, embedding.short(embedding.data.tokens[i])),
+    viz.el("span", { class: "cosine" }, cosine === null ? "" : cosine.toFixed(2).replace("-", "−"))))));
+  },
+};
+
+{
+  const main = document.getElementById("embedding");
+  if (main) viz.data().then(({ embedding: data }) => embedding.open(main, data));
+}

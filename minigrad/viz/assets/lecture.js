@@ -1,0 +1,234 @@
+// Worked examples: text, matrices that tell what each number was made of, charts, and sentences with weights.
+
+const lecture = {
+  open(main, data) {
+    main.append(
+      viz.el("div", { class: "bar" }, viz.el("h1", {}, data.title), viz.el("span", { class: "last" }, viz.theme.button())),
+      viz.el("p", { class: "about" }, data.about),
+      ...data.sections.map((section) => viz.el("section", {}, viz.el("h2", {}, section.title), section.blocks.map(lecture.block))));
+  },
+
+  block(block) { return viz.el("div", { class: "block" }, lecture.kinds[block.kind](block)); },
+
+  kinds: {
+    text: ({ text }) => viz.el("p", { class: "prose" }, lecture.written(text)),
+    matrix: (block) => lecture.told([lecture.matrix(block)], [block]),
+    equation: ({ parts }) => lecture.told([lecture.equation(parts)], parts),
+    steps: (block) => lecture.steps(block),
+    chart: (block) => lecture.chart(block),
+    line: (block) => lecture.line(block),
+    choice: (block) => lecture.choice(block),
+    checked: ({ claim, holds }) => viz.el("p", { class: holds ? "checked" : "checked wrong" },
+      viz.el("span", { class: "sign", role: "img", "aria-label": holds ? "holds" : "does not hold" }, holds ? "✓" : "✗"), viz.el("span", {}, claim)),
+    positional: ({ data }) => {
+      const box = viz.el("div");
+      positional.draw(box, data);
+      return box;
+    },
+  },
+
+  /** Text, with what stands between back quotes as code, and the rest as formulas are written. */
+  written(text) { return text.split("`").flatMap((part, i) => (i % 2 ? viz.el("code", {}, part) : lecture.formula(part))); },
+
+  /** x^2, x^(a/b) and x_i with what is raised or lowered in its place. */
+  formula(text) {
+    return text.split(/(\^\([^)]*\)|\^−?[\d.]+|\^−?∞|\^\w|_\w)/).map((part, i) => (i % 2 === 0 ? part
+      : viz.el(part[0] === "^" ? "sup" : "sub", {}, part.slice(1).replace(/^\((.*)\)$/, "$1"))));
+  },
+
+  // Matrices --------------------------------------------------------------------------------------------------
+
+  /** Matrices side by side, each with the sign before it, so that lines break between the two. */
+  equation(parts) {
+    const named = parts.some((part) => part.columns?.length), groups = [];
+    let sign = [];
+    for (const part of parts) {
+      if (typeof part === "string") sign = viz.el("span", { class: "sign" }, part);
+      else {
+        groups.push(viz.el("div", { class: "term" }, sign, lecture.matrix(part, named)));
+        sign = [];
+      }
+    }
+    return viz.el("div", { class: named ? "equation named" : "equation" }, groups);
+  },
+
+  /** `room`: leave room for the names of columns even without any, so that rows stand beside rows. */
+  matrix(data, room = false) {
+    const names = data.columns.map((name) => viz.el("th", { scope: "col", title: name }, name));
+    const head = names.length ? viz.el("thead", {}, viz.el("tr", {}, data.rows.length ? viz.el("th") : [], lecture.cut(names, data.cut, "th")))
+      : room ? viz.el("thead", { "aria-hidden": "true" }, viz.el("tr", {}, viz.el("th", {}, "\u00a0"))) : [];
+    const body = data.cells.map((row, i) => viz.el("tr", {},
+      data.rows.length ? viz.el("th", { scope: "row", title: data.rows[i] }, data.rows[i]) : [],
+      lecture.cut(row.map((text, j) => lecture.cell(data, text, i, j)), data.cut, "td")));
+    const kind = `matrix ${data.shade}${data.rows.length ? " named" : ""}`;
+    const made = viz.el("figure", { class: kind, "data-key": data.key },
+      viz.el("figcaption", {}, lecture.formula(data.name), data.note ? viz.el("span", { class: "note" }, data.note) : []),
+      viz.el("table", {}, head, viz.el("tbody", {}, body)));
+    if (data.told) {
+      for (const event of ["pointerover", "focusin"]) made.addEventListener(event, ({ target }) => lecture.look(made, data, target.closest("td")));
+      for (const event of ["pointerleave", "focusout"]) made.addEventListener(event, () => lecture.look(made, data, null));
+      made.addEventListener("keydown", (event) => lecture.move(made, event));
+    }
+    return made;
+  },
+
+  cut(cells, at, name) { return at === null ? cells : [...cells.slice(0, at), viz.el(name, { class: "dots" }, "⋯"), ...cells.slice(at)]; },
+
+  cell(data, text, i, j) {
+    const value = viz.number(data.values[i][j]), most = data.shade === "signs" ? data.most || 1 : 1;
+    const weight = data.shade && Number.isFinite(value) ? Math.min(1, Math.abs(value) / most) : 0;
+    const sign = value === -Infinity ? "out" : data.shade === "signs" ? (value < 0 ? "minus" : "plus") : null;
+    return viz.el("td", { class: sign, "data-cell": `${i} ${j}`, style: data.shade ? `--weight:${weight.toFixed(4)}` : null,
+      tabindex: data.told ? (i || j ? -1 : 0) : null }, text);
+  },
+
+  /** A line below that says how the number under the pointer was made, where there is anything to say. */
+  told(nodes, parts) {
+    if (!parts.some((part) => part.told)) return nodes[0];
+    const hint = lecture.hinted ? "" : " hint";
+    lecture.hinted = true;
+    return viz.el("div", { class: `telling${hint}` }, nodes, viz.el("p", { class: "told", "aria-live": "polite" }));
+  },
+
+  /** Mark a cell and what it was made of; null: nothing. */
+  look(made, data, cell) {
+    const root = document.getElementById("lecture"), told = made.closest(".telling")?.querySelector(".told");
+    for (const node of root.querySelectorAll(".marked")) {
+      node.classList.remove("now", "lit", "marked");
+      for (const side of ["top", "bottom", "left", "right", "mark"]) node.style.removeProperty(`--${side}`);
+    }
+    if (!cell?.dataset.cell) {
+      if (told) told.textContent = "";
+      return;
+    }
+    const [i, j] = cell.dataset.cell.split(" ").map(Number);
+    cell.classList.add("now", "marked");
+    lecture.names(made, i, j);
+    data.marks.forEach(([key, part], n) => {
+      const source = [...root.querySelectorAll(".matrix")].find((node) => node.dataset.key === key);
+      if (source) lecture.frame(source, part, i, j, n ? "var(--minus)" : "var(--plus)");
+    });
+    if (told) told.replaceChildren(...lecture.formula(data.told[i][j]));
+  },
+
+  names(made, i, j) {
+    const row = made.querySelector(`tbody tr:nth-child(${i + 1}) th`), cell = made.querySelector(`[data-cell="${i} ${j}"]`);
+    const column = made.querySelectorAll("thead th")[cell.cellIndex];
+    for (const node of [row, column]) node?.classList.add("lit", "marked");
+  },
+
+  /** A frame around a row, a column, a cell or all of a matrix. */
+  frame(source, part, i, j, colour) {
+    const cells = [...source.querySelectorAll("td[data-cell]")].map((node) => [node, ...node.dataset.cell.split(" ").map(Number)]);
+    const rows = Math.max(...cells.map(([, r]) => r)), columns = Math.max(...cells.map(([, , c]) => c));
+    const wanted = { row: (r) => r === i, column: (r, c) => c === j, "row j": (r) => r === j, cell: (r, c) => r === i && c === j, all: () => true }[part];
+    const [whole, high] = [part === "row" || part === "row j", part === "column"];
+    for (const [node, r, c] of cells.filter(([, r, c]) => wanted(r, c))) {
+      node.classList.add("marked");
+      node.style.setProperty("--mark", colour);
+      if (!high || r === 0) node.style.setProperty("--top", "2px");
+      if (!high || r === rows) node.style.setProperty("--bottom", "2px");
+      if (!whole || c === 0) node.style.setProperty("--left", "2px");
+      if (!whole || c === columns) node.style.setProperty("--right", "2px");
+      if (part === "all") ["top", "bottom", "left", "right"].forEach((side, n) => {
+        if ([r, rows - r, c, columns - c][n]) node.style.removeProperty(`--${side}`);
+      });
+    }
+  },
+
+  move(made, event) {
+    const step = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] }[event.key];
+    if (event.key === "Escape") document.activeElement.blur();
+    if (!step || !event.target.dataset.cell) return;
+    event.preventDefault();
+    const [i, j] = event.target.dataset.cell.split(" ").map(Number);
+    const next = made.querySelector(`[data-cell="${i + step[0]} ${j + step[1]}"]`);
+    if (!next) return;
+    event.target.tabIndex = -1;
+    next.tabIndex = 0;
+    next.focus();
+  },
+
+  // Other blocks ----------------------------------------------------------------------------------------------
+
+  steps({ head, rows, code, numbers }) {
+    const side = (j) => (numbers.includes(j) ? "right" : null);
+    return viz.el("div", { class: "steps" }, viz.el("table", {},
+      viz.el("thead", {}, viz.el("tr", {}, head.map((text, j) => viz.el("th", { scope: "col", class: side(j) }, text)))),
+      viz.el("tbody", {}, rows.map((row) => viz.el("tr", {}, row.map(
+        (text, j) => viz.el("td", { class: side(j) }, code.includes(j) ? viz.el("code", {}, text) : text)))))));
+  },
+
+  line({ words, weights, asks }) {
+    return viz.el("p", { class: "line" }, words.map((word, i) => viz.el("span",
+      { class: i === asks ? "word asks" : "word", style: `--weight:${weights[i].toFixed(4)}` },
+      viz.el("span", { class: "spelling" }, word), viz.el("span", { class: "share" }, `${Math.round(100 * weights[i])} %`))));
+  },
+
+  choice({ label, names, options, start, slider }) {
+    const place = viz.el("div"), shown = viz.el("output"), made = new Map();
+    const control = slider
+      ? viz.el("input", { type: "range", min: 0, max: options.length - 1, value: start })
+      : viz.el("select", {}, names.map((name, i) => viz.el("option", { value: i, selected: i === start }, name)));
+    const show = () => {
+      const i = Number(control.value);
+      if (!made.has(i)) made.set(i, lecture.block(options[i]));
+      place.replaceChildren(made.get(i));
+      shown.textContent = names[i];
+    };
+    control.addEventListener("input", show);
+    show();
+    return viz.el("div", { class: "choice" }, viz.el("label", {}, label, control, slider ? shown : []), place);
+  },
+
+  // Charts ----------------------------------------------------------------------------------------------------
+
+  chart(data) {
+    const svg = viz.svg("svg", { viewBox: "0 0 700 300", role: "img", "aria-label": data.title });
+    const points = data.series.flatMap((one) => one.x.map((x, i) => [x, one.y[i]]));
+    const across = lecture.axis(points.map(([x]) => x), data.logX, 56, 520), up = lecture.axis(points.map(([, y]) => y), data.logY, 252, 54);
+    const nodes = [viz.svg("text", { class: "title", x: 0, y: 16 }, data.title),
+      viz.svg("text", { x: 520, y: 290, "text-anchor": "end" }, data.across), viz.svg("text", { x: 0, y: 34 }, data.up)];
+    for (const v of up.ticks) nodes.push(viz.svg("line", { class: "grid", x1: 56, x2: 520, y1: up.at(v), y2: up.at(v) }),
+      viz.svg("text", { x: 48, y: up.at(v) + 4, "text-anchor": "end" }, lecture.round(v)));
+    for (const v of across.ticks) nodes.push(viz.svg("text", { x: across.at(v), y: 270, "text-anchor": "middle" }, lecture.round(v)));
+    data.series.forEach((one, n) => lecture.series(nodes, one, n, across, up));
+    lecture.keys(nodes, data.series, up);
+    svg.append(...nodes);
+    const save = viz.el("button", { type: "button", onclick: () => viz.saveSvg(svg, "chart.svg") }, "Save as SVG");
+    return viz.el("figure", { class: "chart" }, svg, viz.el("div", { class: "bar" }, save));
+  },
+
+  series(nodes, one, n, across, up) {
+    const places = one.x.map((x, i) => [across.at(x), up.at(one.y[i])]);
+    nodes.push(viz.svg("polyline", { class: `series s${n}`, "stroke-dasharray": one.dashed ? "3 4" : null,
+      points: places.map((place) => place.map((v) => v.toFixed(1)).join(",")).join(" ") }));
+    if (!one.dashed) places.forEach(([x, y], i) => nodes.push(viz.svg("circle", { class: `f${n}`, cx: x, cy: y, r: 3.5 },
+      viz.svg("title", {}, `${one.name} at ${one.x[i]}: ${viz.format(one.y[i])}`))));
+  },
+
+  /** Names at the ends of the lines, moved apart where they would meet. */
+  keys(nodes, series, up) {
+    const ends = series.map((one, n) => ({ name: one.name, n, y: up.at(one.y.at(-1)) })).sort((a, b) => a.y - b.y);
+    ends.forEach((end, i) => { if (i) end.y = Math.max(end.y, ends[i - 1].y + 17); });
+    for (const { name, n, y } of ends) nodes.push(viz.svg("text", { class: `named f${n}`, x: 532, y: y + 4 }, name));
+  },
+
+  axis(values, log, from, to) {
+    const scale = log ? Math.log10 : (x) => x, [low, high] = log ? [Math.min(...values), Math.max(...values)] : [Math.min(0, ...values), Math.max(...values)];
+    const span = scale(high) - scale(low) || 1, at = (v) => from + (scale(v) - scale(low)) / span * (to - from);
+    if (log) {
+      const whole = Array.from({ length: 12 }, (_, i) => 10 ** (i - 4)).filter((v) => v >= low * .999 && v <= high * 1.001);
+      return { at, ticks: whole };
+    }
+    const step = [.01, .02, .05, .1, .2, .25, .5, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000].find((s) => span / s <= 5) ?? span;
+    return { at, ticks: Array.from({ length: 7 }, (_, i) => Math.ceil(low / step) * step + i * step).filter((v) => v <= high * 1.0001) };
+  },
+
+  round(value) { return Number(value.toPrecision(3)).toLocaleString("en"); },
+};
+
+{
+  const main = document.getElementById("lecture");
+  if (main) viz.data().then((data) => lecture.open(main, data));
+}

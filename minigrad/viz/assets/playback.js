@@ -1,0 +1,260 @@
+// The page that plays a backward pass. At 0 nothing has run; then a step each; at the end, the leaves.
+
+(async () => {
+  const data = await viz.data(), root = document.getElementById("playback");
+  const panel = new GraphPanel(data, (key) => visit(Number(key.slice(1))));
+  const { steps, nodes, values } = data;
+  const last = steps.length + 1, stepOf = new Map(steps.map((step, i) => [step.node, i + 1]));
+  const into = new Map(); // of each node or leaf: what was given to it, in order
+  steps.forEach((step, i) => step.deliveries.forEach((d) => {
+    if (!into.has(d.target)) into.set(d.target, []);
+    into.get(d.target).push({ ...d, from: step.node, at: i + 1 });
+  }));
+  let now = 0, timer = null;
+
+  // Names and numbers
+
+  const minus = (text) => text.replace("-", "−");
+  const opOf = (node) => data.ops[node.op];
+  const shape = (place) => (place === null ? "" : GraphPanel.shape(values[place]));
+  const called = (id) => nodes[id].name || opOf(nodes[id])?.name || nodes[id].kind;
+  const section = (id, title, ...content) => viz.el("section", { id }, viz.el("h2", {}, title), ...content);
+  const quiet = (...text) => viz.el("p", { class: "quiet" }, ...text);
+  const aside = (...text) => viz.el("span", { class: "quiet" }, ...text);
+
+  /** How long a gradient is, if that is known. */
+  function long(place) {
+    const norm = playbackDrawing.norm(values[place]);
+    return Number.isNaN(norm) ? "" : `‖g‖ ${minus(viz.format(norm))}`;
+  }
+
+  function link(id) {
+    if (!stepOf.has(id)) return viz.el("b", {}, called(id));
+    return viz.el("button", { class: "link", type: "button", onclick: () => visit(id) }, called(id));
+  }
+
+  /** Go to the step of a node; of a leaf, to the end. */
+  function visit(id) { go(stepOf.get(id) ?? last); }
+
+  // The drawing
+
+  function box(id, label, state) {
+    const node = nodes[id], op = opOf(node), go = stepOf.has(id) ? () => visit(id) : null;
+    const what = node.kind !== "op" ? node.kind : op.name === called(id) ? "" : op.name;
+    const told = [what, shape(node.value)].filter(Boolean).join(" · ");
+    return { title: called(id), told, kind: node.kind, label, state, go };
+  }
+
+  function drawing(id) {
+    const step = steps[stepOf.get(id) - 1], ran = stepOf.get(id) <= now, state = ran ? "done" : "wait";
+    const label = (d) => `${d.input}: ${long(d.gradient)}`;
+    const above = (into.get(id) ?? []).map((d) => box(d.from, ran ? label(d) : "", state));
+    const below = panel.into[id].map((edge) => {
+      const given = step.deliveries.find((d) => d.input === edge.input && d.target === edge.source);
+      const made = box(edge.source, given && ran ? label(given) : edge.input, given ? state : "none");
+      const several = given && ran && given.of > 1;
+      return { ...made, note: several ? `${given.count} of ${given.of} have arrived` : "" };
+    });
+    return playbackDrawing.draw(above, box(id, "", ""), below, content.clientWidth);
+  }
+
+  // A step
+
+  function ruleOf(op, input) { return op.rules[input] ?? op.rules[input.split(" ")[0]] ?? null; }
+
+  function source(told, found) {
+    const place = viz.el("span", { class: "place" }, `${found.file}:${found.line}`);
+    return viz.el("div", { class: "rule" }, viz.el("p", {}, told, place), viz.el("pre", {}, found.text));
+  }
+
+  /** What the rule reads besides the gradient. */
+  function kept(node) {
+    const found = node.saved.filter((saved) => saved.name !== "kernel" && saved.node !== null);
+    if (!found.length) return "";
+    return viz.el("div", { class: "kept" }, found.map((saved) => {
+      const { value } = nodes[saved.node], name = viz.el("code", {}, saved.name);
+      const whose = saved.node === node.id ? "its own result" : called(saved.node);
+      return viz.el("details", {}, viz.el("summary", {}, name, `: ${whose} `, aside(shape(value))),
+        panel.value(value, "its numbers are not known"));
+    }));
+  }
+
+  /** Where gradients came from: one in a line, several as a list. */
+  function sources(given) {
+    const told = (d) => ["from ", link(d.from), `, input ${d.input}`];
+    if (given.length === 1) return viz.el("p", { class: "quiet" }, told(given[0]));
+    const item = (d) => viz.el("li", {}, told(d), aside(` ${long(d.gradient)}`));
+    return viz.el("ol", { class: "parts" }, given.map(item));
+  }
+
+  function arrives(step) {
+    const given = into.get(step.node) ?? [], parts = [];
+    if (step.node === data.output && !given.length) {
+      parts.push(quiet(`Backward begins here: the gradient of ${called(step.node)} for itself.`));
+    }
+    if (given.length > 1) parts.push(quiet(`The sum of ${given.length}, in this order:`));
+    if (given.length) parts.push(sources(given));
+    if (step.hooked) parts.push(quiet("Hooks of the program have seen it, and may have changed it."));
+    for (const [slot, place] of step.arrived) {
+      if (step.arrived.length > 1) parts.push(viz.el("h3", {}, `result ${slot + 1}`));
+      parts.push(panel.value(place));
+    }
+    return section("arrives", "Arrives: g", ...parts);
+  }
+
+  function goesOut(d) {
+    const parts = [panel.value(d.gradient)], waits = d.of - d.count, target = nodes[d.target];
+    const complete = d.of > 1 ? "complete" : "complete: nothing else reads it";
+    const state = waits ? `waits for ${waits} more` : complete;
+    if (d.of > 1) {
+      const count = viz.el("span", { class: "count" }, ` ${d.count} of ${d.of}`);
+      parts.push(viz.el("h4", {}, "running sum at ", link(d.target), count),
+        d.count === 1 ? quiet("the first: the sum is this gradient itself") : panel.value(d.total));
+    }
+    const kind = aside(target.kind === "op" ? "" : ` ${target.kind}`);
+    return viz.el("div", { class: "out", "data-input": d.input },
+      viz.el("h3", {}, viz.el("code", {}, d.input), " → ", link(d.target), kind), ...parts,
+      viz.el("p", { class: `quiet state${waits ? " waits" : ""}` }, state));
+  }
+
+  /** Which node it is: its op, what it makes, where, and how long its rules took. */
+  function heading(step) {
+    const node = nodes[step.node], op = opOf(node), took = `${minus(viz.format(step.seconds * 1000))} ms`;
+    const name = node.name && node.name !== op.name ? [aside(" makes "), node.name] : [];
+    return viz.el("header", { class: "what" },
+      viz.el("h1", { id: "name" }, op.name, name),
+      quiet([node.module && `in ${node.module}`, node.place, took].filter(Boolean).join(" · ")),
+      op.formula ? viz.el("p", { class: "formula" }, op.formula) : "",
+      node.code ? viz.el("pre", {}, node.code) : "");
+  }
+
+  /** The rules that ran: of a kernel as a whole, else of each input. */
+  function rulesOf(step) {
+    const op = opOf(nodes[step.node]), helpers = Object.values(op.helpers ?? {});
+    const told = { kernel: "the kernel's backward ", plain: "its plain definition ", backward: "backward " };
+    const kinds = Object.keys(told).filter((key) => op.rules[key]);
+    const whole = kinds.map((key) => source(told[key], op.rules[key]));
+    const ran = new Map(step.deliveries.map((d) => [d.input, ruleOf(op, d.input)]));
+    const single = [...ran].flatMap(([input, rule]) => (rule ? [source(`∂ / ∂ ${input} `, rule)] : []));
+    const rules = whole.length ? whole : single, more = helpers.map((found) => source("", found));
+    return section("rule", rules.length > 1 && !whole.length ? "Rules" : "Rule", ...rules,
+      more.length ? viz.el("details", {}, viz.el("summary", {}, "functions it calls"), more) : "",
+      kept(nodes[step.node]));
+  }
+
+  function showStep(step) {
+    const out = step.deliveries.length ? step.deliveries.map(goesOut) : [quiet("nothing")];
+    return [heading(step), drawing(step.node), viz.el("div", { class: "columns" },
+      viz.el("div", {}, arrives(step), rulesOf(step)), section("goes-out", "Goes out", ...out))];
+  }
+
+  // Before and after
+
+  function showStart() {
+    const name = called(data.output);
+    const told = "Nothing has a gradient. That is not a gradient of zero: there is none.";
+    return [
+      viz.el("header", { class: "what" }, viz.el("h1", { id: "name" }, "No backward yet"),
+        quiet(`${told} Backward will begin at ${name}.`)),
+      drawing(data.output),
+      section("value", name, panel.value(nodes[data.output].value, "its numbers are not known")),
+    ];
+  }
+
+  function showEnd() {
+    const leaves = [...into].filter(([id]) => nodes[id].kind !== "op").sort(([a], [b]) => a - b);
+    const count = `${leaves.length} ${leaves.length === 1 ? "leaf" : "leaves"}`;
+    return [
+      viz.el("header", { class: "what" }, viz.el("h1", { id: "name" }, "The walk is over"),
+        quiet(`The sums of ${count}: what backward() adds to their .grad.`)),
+      viz.el("div", { id: "leaves" }, leaves.map(([id, given]) => leaf(id, given))),
+    ];
+  }
+
+  /** A leaf's line; what it was made of is drawn when it is opened. */
+  function leaf(id, given) {
+    const told = viz.el("div"), { kind, gradient } = nodes[id];
+    const fill = () => { if (!told.firstChild) told.append(sources(given), panel.value(gradient)); };
+    return viz.el("details", { "data-leaf": id, ontoggle: fill }, viz.el("summary", {},
+      viz.el("span", { class: "name" }, called(id)), aside(kind), aside(shape(gradient)),
+      aside(given.length > 1 ? `sum of ${given.length}` : ""),
+      viz.el("span", { class: "number" }, long(gradient))), told);
+  }
+
+  // The controls
+
+  /** Go to a step by hand: what plays stops. */
+  const take = (to) => { pause(); go(to); };
+  const button = (id, title, text, onclick) => (
+    viz.el("button", { id, type: "button", title, "aria-label": title, onclick }, text));
+  const slider = viz.el("input", {
+    id: "step", type: "range", min: 0, max: last, value: 0, "aria-label": "step",
+    oninput: () => take(Number(slider.value)),
+  });
+  const told = viz.el("output", { id: "at", for: "step", "aria-live": "polite" });
+  const play = button("play", "play", "▶", () => (timer ? pause() : start()));
+  const controls = [
+    button("first", "before backward (Home)", "«", () => take(0)),
+    button("back", "a step back (←)", "‹", () => take(now - 1)), play,
+    button("on", "a step on (→)", "›", () => take(now + 1)),
+    button("last", "the end (End)", "»", () => take(last)),
+  ];
+  const entry = (i, text, module) => viz.el("li", {},
+    viz.el("button", { type: "button", "data-step": i, onclick: () => take(i) },
+      viz.el("span", { class: "number" }, i && i < last ? i : ""), viz.el("span", { class: "text" }, text),
+      viz.el("span", { class: "module", title: module }, viz.el("bdi", {}, module))));
+  const list = viz.el("ol", { id: "steps", "aria-label": "steps" }, entry(0, "no backward yet", ""),
+    steps.map(({ node }, i) => entry(i + 1, opOf(nodes[node]).name, nodes[node].module)),
+    entry(last, "the leaves", ""));
+  const content = viz.el("article", { id: "content" });
+
+  function start() {
+    if (now === last) go(0);
+    timer = setInterval(() => { if (now < last) go(now + 1); if (now === last) pause(); }, 1200);
+    play.textContent = "❚❚";
+    play.setAttribute("aria-label", "pause");
+  }
+
+  function pause() {
+    clearInterval(timer);
+    timer = null;
+    play.textContent = "▶";
+    play.setAttribute("aria-label", "play");
+  }
+
+  function go(to) {
+    now = Math.max(0, Math.min(to, last));
+    slider.value = now;
+    const middle = `step ${now} of ${steps.length}`;
+    told.textContent = now === 0 ? "no backward yet" : now === last ? "the end" : middle;
+    slider.setAttribute("aria-valuetext", told.textContent);
+    document.getElementById("first").disabled = document.getElementById("back").disabled = now === 0;
+    document.getElementById("on").disabled = document.getElementById("last").disabled = now === last;
+    list.querySelector("[aria-current]")?.removeAttribute("aria-current");
+    const current = list.querySelector(`[data-step="${now}"]`);
+    current.setAttribute("aria-current", "step");
+    const { offsetTop: top, offsetHeight: tall } = current.parentNode, { scrollTop, clientHeight } = list;
+    const seen = top >= scrollTop && top + tall <= scrollTop + clientHeight;
+    if (!seen) list.scrollTop = top - clientHeight / 2;
+    const shown = now === 0 ? showStart() : now === last ? showEnd() : showStep(steps[now - 1]);
+    content.replaceChildren(...shown);
+  }
+
+  document.addEventListener("keydown", (event) => {
+    if (event.ctrlKey || event.metaKey || event.altKey) return;
+    if (event.target.matches("input, select, textarea")) return;
+    const to = { ArrowRight: now + 1, ArrowLeft: now - 1, Home: 0, End: last }[event.key];
+    const presses = event.target.closest("button, summary, [role=button]"); // of these, the space bar
+    if (to !== undefined) take(to);
+    else if (event.key === " " && !presses) (timer ? pause : start)();
+    else return;
+    event.preventDefault();
+  });
+
+  const title = viz.el("strong", {}, "Backward of ", data.title);
+  root.append(viz.el("div", { class: "bar top" }, title, controls, slider, told, viz.theme.button()),
+    viz.el("div", { id: "body" }, list, content));
+  viz.theme.changed(() => go(now));
+  go(0);
+  root.dataset.ready = "yes";
+})();

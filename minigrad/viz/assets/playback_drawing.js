@@ -1,0 +1,100 @@
+// The surroundings of one node: above it what reads its result, below it what it reads. Gradients go down.
+
+const playbackDrawing = {
+  WIDEST: 720, NARROWEST: 330, BOX: 50, MOST: 6,
+
+  /** A value's length as a vector: of its statistics, or of all its elements. */
+  norm(value) {
+    if (!value) return NaN;
+    if (value.statistics) return viz.number(value.statistics.norm);
+    let sum = 0;
+    for (const row of value.table ?? []) for (const x of row) sum += viz.number(x) ** 2;
+    return value.table ? Math.sqrt(sum) : NaN;
+  },
+
+  cut(text, width) {
+    const most = Math.max(4, Math.floor(width / 7.6)), letters = [...text];
+    return letters.length <= most ? text : `…${letters.slice(letters.length - most + 1).join("")}`;
+  },
+
+  /**
+   * above and below: [{ title, told, kind, label, state, note, go }]: label and state are of their wires,
+   * note stands under a box. state: "done" has carried a gradient, "wait" will, "none" never does. room: pixels.
+   */
+  draw(above, middle, below, room) {
+    const { WIDEST, NARROWEST, BOX } = playbackDrawing;
+    const WIDTH = Math.max(NARROWEST, Math.min(WIDEST, room));
+    const rows = [above, [middle], below].map((row) => playbackDrawing.few(row));
+    const drawn = [], wires = [], tall = 84;
+    const fits = (label, slot) => (6.3 * label.length + 10 > slot * 0.8 ? label.replace("‖g‖ ", "") : label);
+    let y = 4;
+    const places = rows.map((row) => {
+      const place = row.length ? y : null;
+      if (row.length) y += BOX + tall;
+      return place;
+    });
+    const height = y - tall + (below.length ? 24 : 6);
+    const centres = rows.map((row) => row.map((_, i) => (i + 0.5) * WIDTH / row.length));
+    rows.forEach((row, r) => row.forEach((box, i) => {
+      const wide = Math.min(r === 1 ? 260 : 200, WIDTH / row.length - 12);
+      drawn.push(playbackDrawing.box(box, centres[r][i], places[r], wide, r === 1));
+      if (r === 1) return;
+      const [from, to] = r === 0 ? [0, 1] : [1, 2]; // the rows that it goes between; one of them is the node
+      const [x1, x2] = [from, to].map((at) => centres[at][at === 1 ? 0 : i]);
+      const label = fits(box.label, WIDTH / row.length);
+      const ends = [x1, places[from] + BOX + 1, x2, places[to] - 2];
+      wires.push(playbackDrawing.wire({ ...box, label }, ...ends, r === 0 ? 0.3 : 0.72));
+    }));
+    return viz.svg("svg", {
+      id: "around", width: WIDTH, height, viewBox: `0 0 ${WIDTH} ${height}`, role: "group",
+      "aria-label": "the node, what reads it, and what it reads",
+    }, viz.svg("defs", {}, ["done", "wait"].map(playbackDrawing.head)), wires, drawn);
+  },
+
+  /** The head of an arrow. */
+  head(state) {
+    const size = { viewBox: "0 0 8 8", refX: 7, refY: 4, markerWidth: 7, markerHeight: 7, orient: "auto" };
+    return viz.svg("marker", { id: `head-${state}`, class: state, ...size },
+      viz.svg("path", { d: "M0 0.5L8 4L0 7.5z" }));
+  },
+
+  few(row) {
+    const { MOST } = playbackDrawing;
+    if (row.length <= MOST) return row;
+    const state = row.some((b) => b.state === "done") ? "done" : "wait";
+    const rest = { title: `and ${row.length - MOST + 1} more`, told: "", kind: "more", label: "", state };
+    return [...row.slice(0, MOST - 1), rest];
+  },
+
+  box(box, x, y, wide, now) {
+    const { BOX, cut } = playbackDrawing, rx = box.kind === "op" ? 6 : BOX / 2;
+    const text = (kind, down, shown) => (
+      viz.svg("text", { class: kind, x, y: y + down, "text-anchor": "middle" }, shown));
+    const parts = [
+      viz.svg("title", {}, box.title), viz.svg("rect", { x: x - wide / 2, y, width: wide, height: BOX, rx }),
+      text("title", 21, cut(box.title, wide - 16)), text("told", 38, cut(box.told, (wide - 16) * 1.1)),
+    ];
+    if (box.note) parts.push(text("note", BOX + 15, box.note));
+    const act = box.go && {
+      tabindex: 0, role: "button", "aria-label": `go to ${box.title}`, onclick: box.go,
+      onkeydown: (event) => { if (event.key === "Enter") box.go(); },
+    };
+    const kind = `box ${box.kind}${now ? " now" : ""}${box.go ? " link" : ""}`;
+    return viz.svg("g", { class: kind, ...act }, parts);
+  },
+
+  /** A wire down, with its label on paper at a part of its way. */
+  wire(box, x1, y1, x2, y2, part) {
+    const middle = (y1 + y2) / 2, line = viz.svg("path", {
+      class: `wire ${box.state}`, d: `M${x1} ${y1}C${x1} ${middle} ${x2} ${middle} ${x2} ${y2}`,
+      "marker-end": box.state === "none" ? null : `url(#head-${box.state})`,
+    });
+    if (!box.label) return line;
+    const t = part, u = 1 - part; // a point of Bézier's curve
+    const at = (a, b, c, d) => u ** 3 * a + 3 * u * u * t * b + 3 * u * t * t * c + t ** 3 * d;
+    const x = at(x1, x1, x2, x2), y = at(y1, middle, middle, y2), wide = 6.3 * box.label.length + 10;
+    return viz.svg("g", {}, line,
+      viz.svg("rect", { class: "back", x: x - wide / 2, y: y - 9, width: wide, height: 18 }),
+      viz.svg("text", { class: `label ${box.state}`, x, y: y + 4, "text-anchor": "middle" }, box.label));
+  },
+};

@@ -1,0 +1,361 @@
+// The arithmetic of curves (as in viz/training/curves.py), and one chart.
+
+const curves = {
+  SMALL: 46, // pixels left of a chart's field
+  HEIGHT: 190,
+  FEW: 4, // values that stand beside a chart's name
+
+  /** Means of y weighed by exp(−|distance in x| / width), from both sides; NaN has no weight. */
+  smooth(x, y, width) {
+    const n = y.length;
+    if (width <= 0 || n < 3) return y;
+    const total = new Float64Array(n), weight = new Float64Array(n);
+    let a = 0, b = 0;
+    for (let i = 0; i < n; i++) {
+      const known = Number.isFinite(y[i]), decay = i ? Math.exp((x[i - 1] - x[i]) / width) : 0;
+      a = a * decay + (known ? y[i] : 0);
+      b = b * decay + (known ? 1 : 0);
+      total[i] = a;
+      weight[i] = b;
+    }
+    a = b = 0;
+    for (let i = n - 1; i >= 0; i--) { // what comes after a point: the point itself has been counted
+      const known = Number.isFinite(y[i]);
+      total[i] += a;
+      weight[i] += b;
+      const decay = i ? Math.exp((x[i - 1] - x[i]) / width) : 0;
+      a = (a + (known ? y[i] : 0)) * decay;
+      b = (b + (known ? 1 : 0)) * decay;
+    }
+    return y.map((value, i) => (Number.isFinite(value) ? total[i] / weight[i] : value));
+  },
+
+  /** The first place in x, ascending, that is not before a value. */
+  place(x, value) {
+    let low = 0, high = x.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (x[middle] < value) low = middle + 1; else high = middle;
+    }
+    return low;
+  },
+
+  nearest(x, value) {
+    const i = curves.place(x, value);
+    if (i === 0) return 0;
+    return i === x.length || value - x[i - 1] <= x[i] - value ? i - 1 : i;
+  },
+
+  /** Which points between two draw the same curve: in each pixel first, last, least, greatest, and a gap. */
+  thin(x, y, begin, end, low, high, cells) {
+    const kept = [];
+    if (end - begin <= 4 * cells) {
+      for (let i = begin; i < end; i++) kept.push(i);
+      return kept;
+    }
+    let i = begin;
+    while (i < end) {
+      const cell = Math.floor((x[i] - low) / (high - low) * cells);
+      let least = -1, most = -1, gap = -1, last = i;
+      const first = i;
+      for (; i < end && Math.floor((x[i] - low) / (high - low) * cells) === cell; i++) {
+        last = i;
+        if (!Number.isFinite(y[i])) gap = i;
+        else {
+          if (least < 0 || y[i] < y[least]) least = i;
+          if (most < 0 || y[i] > y[most]) most = i;
+        }
+      }
+      kept.push(...[...new Set([first, least, most, gap, last])].filter((k) => k >= 0).sort((p, q) => p - q));
+    }
+    return kept;
+  },
+
+  /** Round numbers in a range. */
+  ticks(low, high, about) {
+    if (!(high > low)) return [low];
+    const rough = (high - low) / about, power = 10 ** Math.floor(Math.log10(rough));
+    const far = (s) => Math.abs(Math.log(s / rough)), steps = [1, 2, 5, 10].map((f) => f * power);
+    const step = steps.reduce((best, s) => (far(s) < far(best) ? s : best));
+    const found = [];
+    for (let k = Math.ceil(low / step - 1e-9); k <= Math.floor(high / step + 1e-9); k++) {
+      found.push(Number((k * step).toPrecision(12)));
+    }
+    return found;
+  },
+
+  logTicks(low, high, most = 6) {
+    let found = [];
+    for (const factors of [[1, 2, 5], [1, 3], [1]]) {
+      found = [];
+      for (let p = Math.floor(Math.log10(low)); p <= Math.ceil(Math.log10(high)); p++) {
+        for (const f of factors) {
+          const tick = Number(`${f}e${p}`);
+          if (tick >= low && tick <= high) found.push(tick);
+        }
+      }
+      if (found.length <= most) return found.length > 2 ? found : curves.ticks(low, high, 4);
+    }
+    const every = Math.ceil(found.length / most);
+    return found.filter((_, i) => i % every === 0);
+  },
+
+  bounds(low, high, log) {
+    if (!(low <= high)) return log ? [0.1, 1] : [0, 1];
+    if (high - low <= 1e-9 * Math.max(Math.abs(low), Math.abs(high))) { // the same, but for rounding
+      const space = Math.abs(low) / 10 || 1e-12;
+      return log ? [low / 2, high * 2] : [low - space, high + space];
+    }
+    if (log) return [low / (high / low) ** 0.04, high * (high / low) ** 0.04];
+    const margin = 0.04 * (high - low);
+    return [low >= 0 && low < 0.15 * high ? 0 : low - margin, high + margin];
+  },
+
+  /** From the ninth run on, colours come again, with dashes. */
+  dash(run) { return run < 8 ? null : `${2 + 3 * Math.floor(run / 8)} 2`; },
+
+  /** A number on an axis. */
+  told(value) {
+    const size = Math.abs(value);
+    if (size >= 1e9 || (size > 0 && size < 1e-4)) {
+      return Number(value.toPrecision(3)).toExponential().replace("e+", "e");
+    }
+    if (size >= 1e6) return `${Number((value / 1e6).toPrecision(6))}M`;
+    if (size >= 1e4) return `${Number((value / 1e3).toPrecision(6))}k`;
+    return curves.grouped(Number(value.toPrecision(6)));
+  },
+
+  /** With commas between thousands. */
+  grouped(value) { return value.toLocaleString("en-US", { maximumFractionDigits: 12 }); },
+
+  /** A value that was measured: 6 digits that count. */
+  exact(value) {
+    if (!Number.isFinite(value)) return Number.isNaN(value) ? "not a number" : value > 0 ? "∞" : "−∞";
+    const size = Math.abs(value);
+    if (Number.isInteger(value) || (size >= 1e4 && size < 1e12)) {
+      return curves.grouped(Math.round(value * 10) / 10);
+    }
+    if (size !== 0 && (size < 1e-4 || size >= 1e12)) return value.toExponential(5);
+    return String(Number(value.toPrecision(6)));
+  },
+
+  seconds(value) {
+    const s = Math.round(value), parts = [Math.floor(s / 3600), Math.floor(s / 60) % 60, s % 60];
+    const words = parts.map((part, i) => (part ? `${part} ${["h", "min", "s"][i]}` : "")).filter(Boolean);
+    return words.slice(0, 2).join(" ") || "0 s";
+  },
+};
+
+/** A chart of one quantity: all runs' series of a name. `look` is the page's state, which it reads. */
+class TrainingChart {
+  constructor(name, series, look) {
+    Object.assign(this, { name, series, look });
+    this.log = false;
+    this.values = viz.el("span", { class: "values" });
+    this.tip = viz.el("div", { class: "tip", hidden: true });
+    this.toggle = viz.el("button", {
+      type: "button", class: "log", "aria-pressed": "false", title: "logarithmic axis",
+      onclick: () => {
+        this.log = !this.log;
+        this.toggle.setAttribute("aria-pressed", String(this.log));
+        this.draw();
+      },
+    }, "log");
+    this.svg = viz.svg("svg", {
+      class: "field", tabindex: 0, role: "application", "aria-label": `${name}: arrow keys walk along it`,
+    });
+    this.figure = viz.el("figure", { class: "chart", "data-chart": name },
+      viz.el("figcaption", {}, viz.el("h2", {}, name), this.values, this.toggle), this.svg, this.tip);
+  }
+
+  /** The series that are shown: of runs that are not hidden, with the axis that is chosen. */
+  get shown() { return this.series.filter((s) => !this.look.hidden.has(s.run) && s.places[this.look.over]); }
+
+  /** How wide the field is. */
+  get wide() { return this.right - curves.SMALL; }
+
+  x(value) {
+    const [a, b] = this.range;
+    return curves.SMALL + (value - a) / (b - a) * this.wide;
+  }
+
+  value(x) {
+    const [a, b] = this.range;
+    return a + (x - curves.SMALL) / this.wide * (b - a);
+  }
+
+  y(value) {
+    const [a, b] = this.limits, span = this.bottom - 8;
+    if (!Number.isFinite(value) || (this.log && value <= 0)) return NaN;
+    return this.bottom - (this.log ? Math.log(value / a) / Math.log(b / a) : (value - a) / (b - a)) * span;
+  }
+
+  /** Everything anew: after a change of what is shown, or of the width. */
+  draw() {
+    const width = Math.max(this.figure.clientWidth, 160);
+    this.right = width - 6;
+    this.bottom = curves.HEIGHT - 22;
+    this.range = this.look.range();
+    const parts = this.shown.map((s) => this.part(s));
+    const low = Math.min(...parts.map((p) => p.low)), high = Math.max(...parts.map((p) => p.high));
+    this.limits = curves.bounds(low, high, this.log);
+    const clip = `clip-${this.look.charts.indexOf(this)}`;
+    this.svg.setAttribute("viewBox", `0 0 ${width} ${curves.HEIGHT}`);
+    this.svg.setAttribute("width", width);
+    this.svg.setAttribute("height", curves.HEIGHT);
+    this.marks = viz.svg("g", { class: "marks" });
+    this.svg.replaceChildren(
+      viz.svg("clipPath", { id: clip },
+        viz.svg("rect", { x: curves.SMALL, y: 2, width: this.wide + 4, height: this.bottom })),
+      ...this.yAxis(), ...this.xAxis(),
+      viz.svg("g", { "clip-path": `url(#${clip})` }, ...parts.flatMap((part) => this.curve(part))),
+      this.marks);
+    this.mark();
+  }
+
+  /** What of a series is visible, and its least and greatest values there. */
+  part(series) {
+    const x = series.places[this.look.over], [from, to] = this.range;
+    const begin = Math.max(curves.place(x, from) - 1, 0), end = Math.min(curves.place(x, to) + 2, x.length);
+    const front = this.look.smoothed(series);
+    let low = Infinity, high = -Infinity;
+    for (let i = begin; i < end; i++) {
+      const value = front[i];
+      if (x[i] < from || x[i] > to || !Number.isFinite(value) || (this.log && value <= 0)) continue;
+      if (value < low) low = value;
+      if (value > high) high = value;
+    }
+    return { series, x, begin, end, front, low, high };
+  }
+
+  curve({ series, x, begin, end, front }) {
+    const dash = { "stroke-dasharray": curves.dash(series.run) };
+    const drawn = [], cells = Math.round(this.wide);
+    const path = (values, kind) => (
+      viz.svg("path", { class: kind, d: this.path(x, values, begin, end, cells), ...dash }));
+    if (series.evaluated) {
+      drawn.push(path(series.values, "thread"));
+      if (end - begin <= cells) drawn.push(...this.dots(series, x, begin, end));
+    } else {
+      if (front !== series.values) drawn.push(path(series.values, "raw"));
+      drawn.push(path(front, "line"));
+    }
+    const own = { class: "curve", style: viz.series(series.run) };
+    return [viz.svg("g", own, ...drawn), ...this.crosses(series, x, begin, end)];
+  }
+
+  /** Evaluations: a dot each, a ring for the best. */
+  dots(series, x, begin, end) {
+    const found = [], best = series.best.at(-1);
+    for (let i = begin; i < end; i++) {
+      const y = this.y(series.values[i]), [kind, r] = i === best ? ["best", 3.6] : ["dot", 2.4];
+      if (Number.isFinite(y)) found.push(viz.svg("circle", { class: kind, cx: this.x(x[i]), cy: y, r }));
+    }
+    return found;
+  }
+
+  path(x, values, begin, end, cells) {
+    const [from, to] = this.range;
+    let text = "", pen = "M";
+    for (const i of curves.thin(x, values, begin, end, from, to, cells)) {
+      const y = this.y(values[i]);
+      if (Number.isFinite(y)) {
+        text += `${pen}${this.x(x[i]).toFixed(1)} ${y.toFixed(1)}`;
+        pen = "L";
+      } else pen = "M";
+    }
+    return text;
+  }
+
+  /** At the foot, where values are not finite numbers: a cross, and a line as far as they go on. */
+  crosses(series, x, begin, end) {
+    const found = [], y = this.bottom - 4;
+    for (let i = begin; i < end; i++) {
+      if (Number.isFinite(series.values[i])) continue;
+      const from = this.x(x[i]);
+      while (i + 1 < end && !Number.isFinite(series.values[i + 1])) i++;
+      const d = `M${from - 3} ${y - 3}l6 6m0 -6l-6 6M${from} ${y}H${this.x(x[i])}`;
+      found.push(viz.svg("path", { class: "cross", d }, viz.svg("title", {}, "not a finite number")));
+    }
+    return found;
+  }
+
+  yAxis() {
+    const ticks = this.log ? curves.logTicks(...this.limits) : curves.ticks(...this.limits, 4);
+    return ticks.flatMap((tick) => {
+      const y = this.y(tick), place = { x: curves.SMALL - 6, y: y + 3.5, "text-anchor": "end" };
+      return [
+        viz.svg("path", { class: "grid", d: `M${curves.SMALL} ${y}H${this.right}` }),
+        viz.svg("text", { class: "tick", ...place }, curves.told(tick)),
+      ];
+    });
+  }
+
+  xAxis() {
+    const [low, high] = this.range, over = this.look.over;
+    const [unit, word] = over !== "seconds" ? [1, over]
+      : [[3600, "hours"], [60, "minutes"], [1, "seconds"]].find(([u]) => high - low >= 2 * u || u === 1);
+    const drawn = [viz.svg("path", { class: "axis", d: `M${curves.SMALL} ${this.bottom}H${this.right}` }),
+      viz.svg("text", { class: "tick", x: this.right, y: this.bottom + 15, "text-anchor": "end" }, word)];
+    const about = Math.max(2, Math.min(6, (this.right - 40) / 70));
+    for (const tick of curves.ticks(low / unit, high / unit, about)) {
+      const x = this.x(tick * unit), text = curves.told(tick);
+      drawn.push(viz.svg("path", { class: "axis", d: `M${x} ${this.bottom}v3` }));
+      if (x + 3 * text.length < this.right - 6 * word.length - 6) {
+        drawn.push(viz.svg("text", { class: "tick", x, y: this.bottom + 15, "text-anchor": "middle" }, text));
+      }
+    }
+    return drawn;
+  }
+
+  /** The cross-hair, the step that is chosen beside the charts, and the values that belong to them. */
+  mark() {
+    if (!this.marks) return;
+    const { at, picked, drag } = this.look, made = [], told = [];
+    if (drag) {
+      const [x, end] = drag.map((value) => this.x(value)).sort((a, b) => a - b);
+      made.push(viz.svg("rect", { class: "drag", x, y: 2, width: end - x, height: this.bottom - 2 }));
+    }
+    for (const [value, kind] of [[picked, "picked"], [at, "hair"]]) {
+      const x = value === null ? NaN : this.x(value);
+      const inside = x >= curves.SMALL - 1 && x <= this.right + 1;
+      if (inside) made.push(viz.svg("path", { class: kind, d: `M${x} 2V${this.bottom}` }));
+    }
+    for (const series of this.shown) {
+      const x = series.places[this.look.over];
+      if (!x.length) continue;
+      const i = at === null ? x.length - 1 : curves.nearest(x, at), style = viz.series(series.run);
+      const [cx, cy] = [this.x(x[i]), this.y(this.look.smoothed(series)[i])];
+      if (at !== null && Number.isFinite(cy) && cx >= curves.SMALL && cx <= this.right) {
+        made.push(viz.svg("circle", { class: "at", style, cx, cy, r: 3.5 }));
+      }
+      told.push({ value: series.values[i], series, node: this.number(series, i) });
+    }
+    this.marks.replaceChildren(...made);
+    this.tell(told);
+  }
+
+  /** The value of a point, in its run's colour. */
+  number(series, i) {
+    const value = series.values[i], kind = series.evaluated ? "evaluation" : "training";
+    const name = this.look.runs[series.run].name, step = curves.grouped(series.places.step[i]);
+    return viz.el("span", {
+      class: series.evaluated ? "value evaluated" : "value", style: viz.series(series.run),
+      "data-run": series.run, title: `${name}, ${kind}, step ${step}: ${value}`,
+    }, curves.exact(value));
+  }
+
+  /** The values beside the name; many, in a list over the chart that is pointed at. */
+  tell(told) {
+    const few = told.length <= curves.FEW, { at, looked } = this.look;
+    this.values.replaceChildren(...few ? told.map(({ node }) => node) : []);
+    this.tip.hidden = few || at === null || looked !== this;
+    if (this.tip.hidden) return;
+    const size = ({ value }) => (Number.isFinite(value) ? value : -Infinity);
+    this.tip.replaceChildren(...told.sort((a, b) => size(b) - size(a)).map(({ node, series }) =>
+      viz.el("div", {}, viz.el("span", { class: "name" }, this.look.runs[series.run].name), node)));
+    const left = this.x(at) > (this.right + curves.SMALL) / 2;
+    this.tip.style.left = left ? `${curves.SMALL + 4}px` : "auto";
+    this.tip.style.right = left ? "auto" : "8px";
+  }
+}

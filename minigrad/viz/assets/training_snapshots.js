@@ -1,0 +1,278 @@
+// What stands beside the curves and follows the step: weights as tables, heat maps and histograms; pictures.
+
+/** The panel. `chosen(step)` is told which step is looked at. */
+class SnapshotPanel {
+  constructor(tracks, chosen) {
+    Object.assign(this, { tracks, chosen, number: 0, index: 0, playing: null });
+    Object.assign(this, { statistic: "norm", order: "model", filter: "", row: null }); // of tables
+    const button = (id, title, text, onclick) => (
+      viz.el("button", { id, type: "button", title, "aria-label": title, onclick }, text));
+    this.choice = viz.el("select", {
+      id: "track", "aria-label": "what is shown", onchange: () => this.open(Number(this.choice.value)),
+    }, tracks.map((track, i) => viz.el("option", { value: i }, track.name)));
+    this.slider = viz.el("input", {
+      id: "scrub", type: "range", min: 0, value: 0, "aria-label": "step",
+      oninput: () => { this.pause(); this.go(Number(this.slider.value)); },
+    });
+    this.told = viz.el("output", { id: "at-step", for: "scrub" });
+    this.play = button("play", "play", "▶", () => (this.playing ? this.pause() : this.start()));
+    const before = button("back", "the snapshot before", "‹", () => this.go(this.index - 1));
+    const after = button("on", "the next snapshot", "›", () => this.go(this.index + 1));
+    const name = tracks.length > 1 ? this.choice : viz.el("h2", { class: "name" }, tracks[0].name);
+    this.body = viz.el("div", { id: "snapshot" });
+    this.node = viz.el("aside", { id: "snapshots", "aria-label": "at a step" },
+      viz.el("div", { class: "bar" }, name),
+      viz.el("div", { class: "bar scrub" }, before, this.play, after, this.slider, this.told),
+      this.body);
+  }
+
+  get track() { return this.tracks[this.number]; }
+
+  /** Show another kind of picture, at the step nearest to the present one. */
+  open(number) {
+    const step = this.track.steps[this.index];
+    this.number = number;
+    this.slider.max = this.track.steps.length - 1;
+    this.row = null;
+    this.build();
+    this.at(step ?? Infinity);
+  }
+
+  /** Go to the snapshot nearest to a step. */
+  at(step) { this.go(curves.nearest(this.track.steps, step)); }
+
+  go(index) {
+    this.index = Math.max(0, Math.min(index, this.track.steps.length - 1));
+    this.slider.value = this.index;
+    const step = this.track.steps[this.index];
+    this.told.textContent = `step ${curves.grouped(step)}`;
+    this.slider.setAttribute("aria-valuetext", this.told.textContent);
+    this.show();
+    this.chosen(step);
+  }
+
+  start() {
+    if (this.index === this.track.steps.length - 1) this.go(0);
+    this.playing = setInterval(() => {
+      this.go(this.index + 1);
+      if (this.index === this.track.steps.length - 1) this.pause();
+    }, 700);
+    this.play.textContent = "❚❚";
+    this.play.setAttribute("aria-label", "pause");
+  }
+
+  pause() {
+    clearInterval(this.playing);
+    this.playing = null;
+    this.play.textContent = "▶";
+    this.play.setAttribute("aria-label", "play");
+  }
+
+  /** What stays while the step changes. */
+  build() {
+    if (this.track.table) this.buildTable();
+    else this.body.replaceChildren(this.frame = viz.el("div", { id: "frame" }));
+  }
+
+  /** What the present step shows. */
+  show() {
+    if (this.track.table) this.showTable();
+    else this.showFrame(this.track.frames[this.index]);
+  }
+
+  // Pictures and arrays
+
+  showFrame(frame) {
+    const name = `${this.track.name}, ${this.told.textContent}`;
+    if (frame.svg) {
+      const image = this.frame.querySelector("img") ?? viz.el("img");
+      image.src = frame.svg;
+      image.alt = name;
+      if (image.parentNode !== this.frame) this.frame.replaceChildren(image);
+      return;
+    }
+    const legend = `darkest: ${viz.format(this.most())}`, told = viz.el("p", { class: "quiet told" }, legend);
+    const tell = (panel) => (row, column, number) => {
+      const where = `${panel.name ? `${panel.name}: ` : ""}row ${row}, column ${column}`;
+      told.textContent = row === null ? legend : `${where}: ${viz.format(number)}`;
+    };
+    const one = frame.heat.length === 1 ? " one" : "";
+    const panels = frame.heat.map((panel) => this.panel(panel, name, tell(panel)));
+    this.frame.replaceChildren(viz.el("div", { class: `panels${one}` }, panels), told);
+  }
+
+  /** One heat map of a frame. */
+  panel(panel, name, tell) {
+    const [rows, columns] = panel.cells, label = `${name}, ${panel.name || "array"}`;
+    const value = (i) => panel.numbers[i];
+    const canvas = viz.heat({ rows, columns, value, most: this.most(), label, tell });
+    canvas.style.aspectRatio = Math.min(4, Math.max(0.25, panel.shape[1] / panel.shape[0]));
+    const caption = panel.name ? viz.el("figcaption", { class: "quiet" }, panel.name) : [];
+    return viz.el("figure", {}, canvas, caption);
+  }
+
+  /** The largest number of all steps, which is shown darkest: so that they can be compared. */
+  most() {
+    const { track } = this;
+    if (track.most === undefined) {
+      track.most = 0;
+      for (const panel of track.frames.flatMap((frame) => frame.heat ?? [])) {
+        panel.numbers = viz.bytes(panel.values, Float32Array);
+        for (const v of panel.numbers) if (Number.isFinite(v)) track.most = Math.max(track.most, Math.abs(v));
+      }
+    }
+    return track.most;
+  }
+
+  // Weights and other numbers
+
+  buildTable() {
+    const table = this.track.table, kinds = [...new Set(table.flatMap((row) => Object.keys(row.statistics)))];
+    if (!kinds.includes(this.statistic)) this.statistic = kinds[0];
+    this.list = viz.el("div", { id: "parameters", tabindex: -1 });
+    this.detail = viz.el("div", { id: "detail" });
+    this.body.replaceChildren(this.choices(kinds), this.list, this.detail);
+    this.rows = table.map((row, i) => this.entry(row, i));
+    this.list.append(...this.rows.map(({ node }) => node));
+    this.list.addEventListener("keydown", (event) => this.walk(event));
+    this.row = this.rows.findIndex(({ row }) => row.heat && row.cells[0] > 1);
+    if (this.row < 0) this.row = 0;
+    this.lines();
+  }
+
+  /** Which statistic is shown, in which order, of which names. */
+  choices(kinds) {
+    const select = (id, name, all, chosen) => {
+      const options = Object.entries(all).map(([value, text]) => (
+        viz.el("option", { value, selected: value === this[id] }, text)));
+      const made = viz.el("select", { id, "aria-label": name, onchange: () => {
+        this[id] = made.value;
+        chosen();
+      } }, options);
+      return made;
+    };
+    const names = Object.fromEntries(kinds.map((kind) => [kind, kind]));
+    const orders = { model: "in the model's order", value: "largest first" };
+    const statistic = select("statistic", "statistic", names, () => { this.lines(); this.show(); });
+    const order = select("order", "order", orders, () => this.show());
+    const search = viz.el("input", {
+      id: "filter", type: "search", placeholder: "name", "aria-label": "names that contain",
+      value: this.filter, oninput: () => { this.filter = search.value; this.show(); },
+    });
+    return viz.el("div", { class: "bar" }, statistic, order, search);
+  }
+
+  /** A line of the table: a name, a small curve, and the number at the present step. */
+  entry(row, i) {
+    const line = viz.svg("path", { class: "spark" }), dot = viz.svg("circle", { class: "spot", r: 2.2 });
+    const value = viz.el("span", { class: "number" });
+    const node = viz.el("button", {
+      type: "button", class: "row", "aria-pressed": "false", "data-row": i,
+      onclick: () => { this.row = i; this.show(); },
+    },
+      viz.el("span", { class: "name", title: row.name }, viz.el("bdi", {}, row.name)),
+      viz.svg("svg", { viewBox: "0 0 80 18", width: 80, height: 18, "aria-hidden": "true" }, line, dot),
+      value);
+    return { node, line, dot, value, row };
+  }
+
+  /** Arrow keys go from row to row. */
+  walk(event) {
+    const to = { ArrowDown: "nextElementSibling", ArrowUp: "previousElementSibling" }[event.key];
+    let next = to && event.target.closest(".row")?.[to];
+    while (next?.hidden) next = next[to];
+    if (!next) return;
+    event.preventDefault();
+    next.focus();
+    next.click();
+  }
+
+  numbers(row) { return (row.statistics[this.statistic] ?? []).map(viz.number); }
+
+  /** The small curves, of the statistic that is chosen. */
+  lines() {
+    const steps = this.track.steps, span = steps.at(-1) - steps[0] || 1;
+    for (const entry of this.rows) {
+      const values = this.numbers(entry.row), finite = values.filter(Number.isFinite);
+      const low = Math.min(...finite), high = Math.max(...finite);
+      const rise = (v) => (high > low ? 15 - (v - low) / (high - low) * 12 : 9);
+      const places = values.map((v, i) => [3 + (steps[i] - steps[0]) / span * 74, rise(v)]);
+      let pen = "M";
+      entry.line.setAttribute("d", places.map(([x, y], i) => {
+        if (!Number.isFinite(values[i])) { pen = "M"; return ""; }
+        const text = `${pen}${x.toFixed(1)} ${y.toFixed(1)}`;
+        pen = "L";
+        return text;
+      }).join(""));
+      entry.places = places;
+    }
+  }
+
+  showTable() {
+    const words = this.filter.toLowerCase();
+    for (const [i, entry] of this.rows.entries()) {
+      const value = this.numbers(entry.row)[this.index], [x, y] = entry.places[this.index] ?? [0, NaN];
+      entry.now = value;
+      const known = Number.isFinite(value), missing = this.statistic === "change" && this.index === 0;
+      entry.value.textContent = known ? viz.format(value) : missing ? "–" : "not a number";
+      entry.dot.style.display = known && Number.isFinite(y) ? "" : "none";
+      if (known) { entry.dot.setAttribute("cx", x); entry.dot.setAttribute("cy", y); }
+      entry.node.hidden = !entry.row.name.toLowerCase().includes(words);
+      entry.node.setAttribute("aria-pressed", String(i === this.row));
+    }
+    const focused = document.activeElement;
+    const size = (entry) => (Number.isFinite(entry.now) ? entry.now : -Infinity);
+    const sorted = this.order === "value" ? [...this.rows].sort((a, b) => size(b) - size(a)) : this.rows;
+    if (sorted.some(({ node }, i) => this.list.children[i] !== node)) {
+      this.list.append(...sorted.map(({ node }) => node));
+      if (this.list.contains(focused)) focused.focus();
+    }
+    this.showDetail(this.rows[this.row]?.row);
+  }
+
+  showDetail(row) {
+    if (!row) { this.detail.replaceChildren(); return; }
+    const shape = row.shape ? ` ${row.shape.join(" × ") || "scalar"}` : "";
+    const parts = [viz.el("h2", { title: row.name }, row.name, viz.el("span", { class: "quiet" }, shape))];
+    if (row.heat) parts.push(viz.el("div", { class: "pictures" }, this.heat(row), this.histogram(row)));
+    const lines = Object.entries(row.statistics).map(([kind, all]) => {
+      const x = viz.number(all[this.index]), number = viz.el("td", {}, Number.isNaN(x) ? "–" : viz.format(x));
+      return viz.el("tr", {}, viz.el("th", { scope: "row" }, kind), number);
+    });
+    parts.push(viz.el("table", { class: "numbers" }, viz.el("tbody", {}, lines)));
+    this.detail.replaceChildren(...parts);
+  }
+
+  heat(row) {
+    const [rows, columns] = row.cells, most = viz.number(row.scale);
+    const all = viz.bytes(row.heat, Int8Array), begin = this.index * rows * columns;
+    const value = (i) => (all[begin + i] === -128 ? NaN : all[begin + i] / 127 * most);
+    const caption = `means, ${rows} × ${columns} cells, to ±${viz.format(most)}`;
+    const told = viz.el("figcaption", { class: "quiet" }, caption);
+    const tell = (r, c, number) => {
+      told.textContent = r === null ? caption : `cell ${r}, ${c}: ${viz.format(number)}`;
+    };
+    const canvas = viz.heat({ rows, columns, value, most, label: `heat map of ${row.name}`, tell });
+    canvas.classList.toggle("vector", rows === 1);
+    return viz.el("figure", {}, canvas, told);
+  }
+
+  histogram(row) {
+    const all = viz.bytes(row.histogram), bins = all.length / this.track.steps.length;
+    const [low, high] = row.range.map(viz.number), height = 96, width = 200, parts = [];
+    if (low < 0 && high > 0) {
+      parts.push(viz.svg("path", { class: "zero", d: `M${-low / (high - low) * width} 0V${height}` }));
+    }
+    const wide = width / bins, bars = Array.from({ length: bins }, (_, i) => {
+      const tall = all[this.index * bins + i] / 255 * height;
+      return viz.svg("rect", { x: i * wide + 0.5, y: height - tall, width: wide - 1, height: tall });
+    });
+    parts.push(viz.svg("g", { class: "bars" }, bars));
+    parts.push(viz.svg("path", { class: "axis", d: `M0 ${height + 0.5}H${width}` }));
+    const named = { role: "img", "aria-label": `histogram of ${row.name}` };
+    const ends = [low, high].map((x) => viz.el("span", {}, viz.format(x)));
+    return viz.el("figure", { class: "histogram" },
+      viz.svg("svg", { viewBox: `0 0 ${width} ${height + 1}`, ...named }, parts),
+      viz.el("figcaption", { class: "quiet" }, ends));
+  }
+}

@@ -1,0 +1,59 @@
+"""Attention of all layers and heads, as one offline page and as pictures: ``viz.attention``."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...nn.module import Module
+from ...tensor import Tensor
+from .data import Attention, Kind, Layer
+from .given import from_weights, strings
+from .record import from_call
+from .tokens import Sides, Tokens, sides
+from .view import AttentionView
+
+__all__ = ["Attention", "AttentionView", "Kind", "Layer", "attention"]
+
+
+def attention(
+    subject: Any, *inputs: Any, tokens: Tokens = None, sentence: int = 0, title: str = "Attention",
+    **named: Any,
+) -> AttentionView:  # fmt: skip
+    """What each token looks at: every layer and head of encoder, decoder and cross-attention.
+
+        viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
+        viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
+
+    Args:
+        subject: a module, or a function of tensors, which is called once with ``inputs`` and ``named``, in
+            evaluation mode; every attention that runs is recorded. Or weights: an array or Tensor
+            (L, H, T, S), (H, T, S) or (T, S), a list with one (H, T, S) or (B, H, T, S) for each layer, or
+            {"encoder": …, "decoder": …, "cross": …} of these. Each query and key is a token; rows sum to 1.
+        inputs: for a module, its inputs; for weights, the tokens of the source, and those of the target.
+        tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …}.
+            For a module a function from an id to a text will do. By default the ids, or numbers.
+        sentence: which of a batch.
+        title: of the page.
+        named: the module's inputs by name.
+
+    Returns:
+        What shows itself in a notebook, and has ``svg``, ``save`` and ``page``.
+
+    Raises:
+        TypeError: neither a module nor weights; tokens that are not texts.
+        ValueError: no attention, tokens that do not fit, weights that are not rows of probabilities.
+    """
+    if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
+        return AttentionView(from_call(subject, inputs, named, sides(tokens), sentence), title)
+    return AttentionView(from_weights(subject, _of_weights(inputs, tokens, named), sentence), title)
+
+
+def _of_weights(inputs: tuple[Any, ...], tokens: Tokens, named: dict[str, Any]) -> Sides:
+    """The tokens that were given with weights."""
+    if named or not strings(inputs) or len(inputs) > 2 or (inputs and tokens is not None):
+        told = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
+        raise TypeError(
+            f"weights are followed by the tokens of the source, and those of the target (or by tokens=…): "
+            f"lists of texts; got {told}. To record a model's attention, give the module itself"
+        )
+    return sides(tokens) if not inputs else sides(inputs[0] if len(inputs) == 1 else (inputs[0], inputs[1]))

@@ -1,0 +1,127 @@
+"""What is known of a model's attention for some tokens: plain data, which every picture of it is made from.
+
+Shape letters: H heads, T queries (the tokens that look), S keys (the tokens that are looked at), Dh width of
+a head.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+Array = np.ndarray[Any, np.dtype[Any]]
+Kind = Literal["encoder", "decoder", "cross"]
+TITLES: dict[Kind, str] = {
+    "encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention",
+}  # fmt: skip
+SLACK = 1e-2  # how far a row's sum may be from 1: half precision rounds each weight by up to 1/2048
+
+
+@dataclass(frozen=True)
+class Layer:
+    """One application of attention.
+
+    Attributes:
+        weights: (H, T, S) float32, rows of probabilities; of zeros for a query that may look at nothing.
+        path: of the module that it belongs to, "" where that is not known.
+        blocked: (1 or H, T, S), True where a mask forbids to look; None without a mask.
+        query, key: (H, T, Dh) and (H, S, Dh), or None where they are not known. scale: what their products
+            are multiplied by. bias: (1 or H, T, S), what is added then; None for nothing.
+    """
+
+    weights: Array
+    path: str = ""
+    blocked: Array | None = None
+    query: Array | None = None
+    key: Array | None = None
+    scale: float = 1.0
+    bias: Array | None = None
+
+
+@dataclass(frozen=True)
+class Attention:
+    """All layers of one kind of attention.
+
+    Attributes:
+        kind: see ``Kind``. layers: in the order in which they ran.
+        queries, keys: texts of the T and S tokens. note: what tells it from another one of its kind.
+    """
+
+    kind: Kind
+    layers: tuple[Layer, ...]
+    queries: tuple[str, ...]
+    keys: tuple[str, ...]
+    note: str = ""
+
+    @property
+    def title(self) -> str:
+        """What to call it."""
+        return f"{TITLES[self.kind]} {self.note}".strip()
+
+    def checked(self) -> Attention:
+        """Itself.
+
+        Raises:
+            ValueError: tokens that do not fit the weights, or weights that are not rows of probabilities.
+        """
+        for number, layer in enumerate(self.layers):
+            self._check_shape(number, layer)
+            self._check_rows(number, layer.weights)
+        return self
+
+    def _check_shape(self, number: int, layer: Layer) -> None:
+        _, target, source = layer.weights.shape
+        told = f"{self.title}, layer {number}"
+        if not layer.weights.size:
+            raise ValueError(f"{told} is empty: its weights (H, T, S) have shape {layer.weights.shape}")
+        for name, count, names in (("queries", target, self.queries), ("keys", source, self.keys)):
+            if count != len(names):
+                raise ValueError(
+                    f"{told} has {count} {name}, but there are {len(names)} tokens for them: weights are "
+                    f"(layers, heads, queries, keys), and each query and key has a token (the end of the "
+                    f"sentence and padding, too)"
+                )
+
+    def _check_rows(self, number: int, weights: Array) -> None:
+        """Each row must be of probabilities, or be all 0."""
+        sums = weights.sum(-1, dtype=np.float64)  # (H, T)
+        wrong = ~np.isfinite(weights).all(-1) | (weights < -SLACK).any(-1)
+        wrong |= (np.abs(sums - 1) > SLACK) & (sums != 0)
+        if not wrong.any():
+            return
+        head, row = (int(i) for i in np.argwhere(wrong)[0])
+        values = weights[head, row]
+        if not np.isfinite(values).all():
+            told = "has numbers that are not finite (NaN or infinity)"
+        elif (values < -SLACK).any():
+            told = f"has negative numbers, down to {values.min():.4g}"
+        else:
+            told = f"sums to {sums[head, row]:.4g}, and not to 1"
+        raise ValueError(
+            f"{self.title}: these are not attention weights. In layer {number}, head {head}, the row of "
+            f"query {row} ({self.queries[row][:40]!r}) {told}. Scores become weights by softmax over the "
+            f"last axis; dropout of weights is for training: record in evaluation mode"
+        )
+
+
+def inferred_mask(weights: Array) -> Array | None:
+    """What a mask must have forbidden, from the weights of all heads (N, T, S) alone: (1, T, S) or None.
+
+    Where no head looks at a whole column of keys, that is padding; where none looks at any later token, that
+    is the causal mask. Single zeros are no mask.
+    """
+    nowhere = (weights == 0).all(0)  # (T, S)
+    later = np.triu(np.ones_like(nowhere), 1)
+    blocked = np.broadcast_to(nowhere.all(0), nowhere.shape).copy()
+    if nowhere.shape[0] == nowhere.shape[1] and nowhere[later].all():
+        blocked |= later
+    return blocked[None] if blocked.any() else None
+
+
+def is_causal(blocked: Array | None) -> bool:
+    """Whether a mask (1 or H, T, S) hides all later tokens, of at least two."""
+    if blocked is None or blocked.shape[-2] != blocked.shape[-1] or blocked.shape[-1] < 2:
+        return False
+    return bool(blocked[:, np.triu(np.ones(blocked.shape[1:], bool), 1)].all())

@@ -1,0 +1,271 @@
+"""Attention as a model computes it: every one that runs in a forward, with the module that it belongs to.
+
+The forward runs once, in evaluation mode, while the tape shows each op to a ``Trace``. Nothing of the model
+is replaced, and nothing of it is different afterwards.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...autograd import enable_grad
+from ...autograd.mode import state
+from ...autograd.tape import Node, Variable
+from ...nn.module import Module
+from ...tensor import Tensor
+from .data import Array, Attention, Kind, Layer, is_causal
+from .given import checked_sentence
+from .tokens import Sides, named
+from .trace import Found, Trace, ancestors
+
+_ORDER: tuple[Kind, ...] = ("encoder", "decoder", "cross")
+
+
+class Frame(NamedTuple):
+    """A module at work: its path, and the floating tensors that it was called with."""
+
+    path: str
+    inputs: tuple[Variable, ...]
+
+
+class Seen(NamedTuple):
+    """An attention that ran: what it is, and its layer."""
+
+    kind: Kind
+    layer: Layer
+
+
+def from_call(
+    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], tokens: Sides,
+    sentence: int = 0,
+) -> list[Attention]:  # fmt: skip
+    """The attentions of ``model(*inputs, **named_inputs)``.
+
+    Args:
+        tokens: of source and target; functions get the ids of the first and second integer input.
+        sentence: which of the batch.
+
+    Raises:
+        ValueError: there is no attention, no such sentence, or tokens that do not fit.
+    """
+    seen = recorded(model, inputs, named_inputs, sentence)
+    if not seen:
+        raise ValueError(
+            f"no attention ran in {_called(model)}: what is found is F.scaled_dot_product_attention, "
+            f"nn.MultiheadAttention, and a softmax over the last axis whose result multiplies values. What "
+            f"runs under no_grad, or with ops on bare arrays (decoding with a cache), is not seen"
+        )
+    return _grouped(seen, tokens, _ids([*inputs, *named_inputs.values()], sentence))
+
+
+def recorded(model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any],
+             sentence: int = 0) -> list[Seen]:  # fmt: skip
+    """Every attention of one sentence, in the order in which they ran."""
+    trace, frames, seen = Trace(_batch([*inputs, *named_inputs.values()])), list[Frame](), list[Seen]()
+
+    def observe(node: Node, args: tuple[Any, ...], result: Any) -> None:
+        found = trace.observe(node, args, result)
+        if found is not None:
+            path = frames[-1].path if frames else ""
+            layer = replace(_of_sentence(found.layer, sentence), path=path)
+            seen.append(Seen(_kind(found, layer, frames), layer))
+
+    wanting = _Wanting()
+    given, given_named = wanting.of(inputs), {k: wanting.of((v,))[0] for k, v in named_inputs.items()}
+    with ExitStack() as around:
+        if isinstance(model, Module):
+            around.enter_context(_in_evaluation(model))
+            around.enter_context(_framed(model, frames))
+        else:
+            frames.append(Frame("", _floating([*given, *given_named.values()])))
+        around.enter_context(enable_grad())
+        around.enter_context(_observed(observe))
+        model(*given, **given_named)
+    return seen
+
+
+# Around the forward -----------------------------------------------------------------------------------------
+
+
+class _Wanting:
+    """Tensors that want a gradient in the place of those that want none, so that the tape has their ops."""
+
+    def __init__(self) -> None:
+        self.made: dict[int, Any] = {}
+
+    def of(self, values: tuple[Any, ...]) -> list[Any]:
+        """The values, one tensor for one tensor; what has no gradient stays as it is."""
+        return [self._one(v) for v in values]
+
+    def _one(self, value: Any) -> Any:
+        if not isinstance(value, Tensor) or not value.is_floating_point() or value.requires_grad:
+            return value
+        if id(value) not in self.made:
+            self.made[id(value)] = value.detach().requires_grad_()
+        return self.made[id(value)]
+
+
+@contextmanager
+def _in_evaluation(model: Module) -> Iterator[None]:
+    """The model in evaluation mode, its floating parameters wanting gradients; afterwards as it was."""
+    modes = [(module, module.training) for module in model.modules()]
+    frozen = [p for p in model.parameters() if not p.requires_grad and p.is_floating_point()]
+    try:
+        model.eval()
+        for p in frozen:
+            p.requires_grad_()
+        yield
+    finally:
+        for p in frozen:
+            p.requires_grad_(False)
+        for module, training in modes:
+            module.training = training
+
+
+@contextmanager
+def _framed(model: Module, frames: list[Frame]) -> Iterator[None]:
+    """Keep ``frames`` to the modules at work, the innermost last."""
+    handles = []
+
+    def watch(path: str, module: Module) -> None:
+        def enter(_: Module, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+            frames.append(Frame(path, _floating([*args, *kwargs.values()])))
+
+        def leave(_: Module, args: tuple[Any, ...], result: Any) -> None:
+            frames.pop()
+
+        handles.append(module.register_forward_pre_hook(enter, with_kwargs=True))
+        handles.append(module.register_forward_hook(leave, always_call=True))
+
+    try:
+        for path, module in model.named_modules():
+            watch(path, module)
+        yield
+    finally:
+        for handle in handles:
+            handle.remove()
+
+
+@contextmanager
+def _observed(observe: Callable[..., None]) -> Iterator[None]:
+    before = state.observers
+    state.observers = (*before, observe)
+    try:
+        yield
+    finally:
+        state.observers = before
+
+
+def _floating(values: list[Any]) -> tuple[Variable, ...]:
+    return tuple(v for v in values if isinstance(v, Tensor) and v.is_floating_point())
+
+
+# What an attention is ---------------------------------------------------------------------------------------
+
+
+def _kind(found: Found, layer: Layer, frames: list[Frame]) -> Kind:
+    """Whether queries and keys come from the same tensor; and of self-attention, whose.
+
+    Within a module that was given the model's states, queries and keys go back to one of these or to two. A
+    module that was given finished queries and keys does not tell; then the one around it is asked.
+    """
+    target, source = layer.weights.shape[-2:]
+    crosses = target != source
+    for frame in reversed(frames):
+        if (told := _crosses(found, frame)) is not None:
+            crosses = told
+            break
+    if crosses:
+        return "cross"
+    if is_causal(layer.blocked):
+        return "decoder"
+    return "decoder" if any(word.startswith("dec") for word in layer.path.lower().split(".")) else "encoder"
+
+
+def _crosses(found: Found, frame: Frame) -> bool | None:
+    """Whether queries and keys go back to different inputs of a module; None where that does not tell."""
+    query, query_maps = _origins(found.query, frame)
+    key, key_maps = _origins(found.key, frame)
+    if query and query == key:
+        return False
+    if not (query or key) or not (query_maps or key_maps):
+        return None
+    return True
+
+
+def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], bool]:
+    """Which inputs of a module a tensor was made from, and whether a map or product lies between."""
+    inputs = {id(v if (node := v._source()[0]) is None else node): i for i, v in enumerate(frame.inputs)}
+    reached, mapped = set[int](), False
+    if x is not None:
+        for maps, at in ancestors(x, inputs):
+            if id(at) in inputs:
+                reached.add(inputs[id(at)])
+                mapped = mapped or maps > 0
+    return reached, mapped
+
+
+def _of_sentence(layer: Layer, sentence: int) -> Layer:
+    """One sentence of a layer's arrays (B, H, ...); what is alike for all heads is kept once."""
+    at = checked_sentence(sentence, len(layer.weights))
+
+    def once(x: Array | None) -> Array | None:
+        if x is None:
+            return None
+        x = x[at]
+        return np.array(x[:1] if (x == x[:1]).all() else x)
+
+    q, k = (None if x is None else np.array(x[at]) for x in (layer.query, layer.key))
+    weights = np.array(layer.weights[at])
+    return Layer(weights, layer.path, once(layer.blocked), q, k, layer.scale, once(layer.bias))
+
+
+# Tokens and groups ------------------------------------------------------------------------------------------
+
+
+def _batch(values: list[Any]) -> int:
+    """How many sentences the first input holds: ids (B, T), or states (B, T, D)."""
+    for value in values:
+        if isinstance(value, Tensor) and value.ndim >= (3 if value.is_floating_point() else 2):
+            return int(value.shape[0])
+    return 1
+
+
+def _ids(values: list[Any], sentence: int) -> list[list[int]]:
+    """The ids of one sentence in each integer input, (T) or (B, T)."""
+    found = []
+    for value in values:
+        if isinstance(value, Tensor) and value.array.dtype.kind in "iu" and value.ndim in (1, 2):
+            found.append((value if value.ndim == 1 else value[sentence]).tolist())
+    return found
+
+
+def _grouped(seen: list[Seen], tokens: Sides, ids: list[list[int]]) -> list[Attention]:
+    """Layers of one kind and of the same lengths together."""
+    groups: dict[tuple[Kind, int, int], list[Layer]] = {}
+    for kind, layer in seen:
+        groups.setdefault((kind, *layer.weights.shape[-2:]), []).append(layer)
+    kinds = [kind for kind, _, _ in groups]
+    made = []
+    for (kind, target, source), layers in sorted(groups.items(), key=lambda group: _ORDER.index(group[0][0])):
+        reads, written = tokens
+        if kind == "encoder":
+            written = reads if reads is not None else written
+        elif kind == "decoder":
+            reads = written = written if written is not None else reads
+        of_keys = ids[:1] if kind != "decoder" else ids[-1:]
+        of_queries = ids[:1] if kind == "encoder" else ids[-1:]
+        note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
+        queries = named(written, of_queries[0] if ids else None, target)
+        keys = named(reads if kind != "encoder" else written, of_keys[0] if ids else None, source)
+        made.append(Attention(kind, tuple(layers), queries, keys, note).checked())
+    return made
+
+
+def _called(model: Any) -> str:
+    return f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")

@@ -1,0 +1,222 @@
+"""Embeddings to look at: which words are near which, and all of them in two dimensions."""
+
+from __future__ import annotations
+
+import base64
+import difflib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .page import Page
+from .vector import INK, PLUS, QUIET, Drawing, label
+from .view import Picture
+
+MOST = 100_000  # words in a page
+ROWS = 1024  # words that are compared with all others at a time
+NAMES = 150  # words that the picture has the names of, at most
+WIDE, HIGH, EDGE = 720.0, 560.0, 36.0  # of the picture, in pixels
+Array = np.ndarray[Any, Any]
+
+
+@dataclass(frozen=True)
+class Embedding(Picture):
+    """Words as vectors. In a notebook it shows itself.
+
+    Attributes:
+        weights: (V, D), float32. tokens: V texts. count: neighbours that the page has of each word.
+        title: of the page.
+    """
+
+    weights: Array
+    tokens: tuple[str, ...]
+    count: int = 10
+    title: str = "Embedding"
+
+    @cached_property
+    def units(self) -> Array:
+        """The vectors at length 1 (V, D); a vector of zeros stays one."""
+        norms = np.linalg.norm(self.weights, axis=1, keepdims=True)
+        return self.weights / np.where(norms == 0, 1, norms)
+
+    @cached_property
+    def neighbours(self) -> tuple[Array, Array]:
+        """Of each word the ``count`` others of the largest cosine: indices and cosines (V, count), falling.
+
+        A cosine with a vector of zeros is 0.
+        """
+        total = len(self.tokens)
+        count = min(self.count, total - 1)
+        indices, cosines = np.zeros((total, count), np.int32), np.zeros((total, count), np.float32)
+        for start in range(0, total if count else 0, ROWS):
+            rows = slice(start, min(start + ROWS, total))
+            found = self.units[rows] @ self.units.T  # (ROWS, V)
+            found[np.arange(len(found)), np.arange(rows.start, rows.stop)] = -np.inf  # not itself
+            some = np.argpartition(-found, count - 1, axis=1)[:, :count]
+            values = np.take_along_axis(found, some, 1)
+            order = np.lexsort((some, -values))  # of equal ones the first word
+            indices[rows] = np.take_along_axis(some, order, 1)
+            cosines[rows] = np.take_along_axis(values, order, 1)
+        return indices, np.clip(cosines, -1, 1)
+
+    @cached_property
+    def _principal(self) -> tuple[Array, Array]:
+        """Points (V, 2) and their parts (2,) of the variance."""
+        centred = self.weights.astype(np.float64) - self.weights.mean(0, dtype=np.float64)
+        # The factor R of centred = QR has its singular values and its right vectors, and is small.
+        _, sizes, axes = np.linalg.svd(np.linalg.qr(centred, mode="r"))
+        # Of the two signs that an axis can have, the one that makes its largest number positive.
+        axes = axes[:2] * np.sign(axes[:2, np.abs(axes[:2]).argmax(1)].diagonal())[:, None]
+        points = np.zeros((len(centred), 2))
+        points[:, : len(axes)] = centred @ axes.T
+        total = (sizes**2).sum()
+        parts = np.zeros(2)
+        parts[: len(sizes[:2])] = sizes[:2] ** 2 / total if total else 0
+        return points, parts
+
+    @property
+    def points(self) -> Array:
+        """The first two principal components of the words (V, 2) (Pearson 1901; by singular values)."""
+        return self._principal[0]
+
+    @property
+    def explained(self) -> tuple[float, float]:
+        """What part of all variance each of the two has."""
+        first, second = self._principal[1].tolist()
+        return first, second
+
+    def index(self, word: str | int) -> int:
+        """The number of a word: of the first of that name.
+
+        Raises:
+            ValueError: there is no such word; it names similar ones.
+        """
+        if isinstance(word, int):
+            if not 0 <= word < len(self.tokens):
+                raise ValueError(f"there is no word {word}: there are {len(self.tokens):,}, from 0 on")
+            return word
+        if word in self.tokens:
+            return self.tokens.index(word)
+        similar = difflib.get_close_matches(word, self.tokens, 3, 0.5)
+        hint = f"; there is {', '.join(map(repr, similar))}" if similar else ""
+        raise ValueError(f"there is no word {label(word)!r}{hint}")
+
+    def nearest(self, word: str | int, count: int = 10) -> list[tuple[str, float]]:
+        """The words of the largest cosine with one, and their cosines.
+
+        Raises:
+            ValueError: there is no such word.
+        """
+        index = self.index(word)
+        cosines = self.units @ self.units[index]
+        order = [i for i in np.argsort(-cosines, kind="stable").tolist() if i != index]
+        return [(self.tokens[i], float(cosines[i])) for i in order[: max(count, 0)]]
+
+    def page(self) -> Page:
+        """A map to point at, with a search and each word's neighbours; one file that works offline."""
+        indices, cosines = self.neighbours
+        data = {
+            "title": self.title, "tokens": list(self.tokens), "width": self.weights.shape[1],
+            "points": _coded(self.points, "<f4"), "explained": list(self.explained),
+            "count": indices.shape[1], "indices": _coded(indices, "<i4"), "cosines": _coded(cosines, "<f4"),
+            "zero": np.flatnonzero(~self.weights.any(1)).tolist(),
+        }  # fmt: skip
+        return Page(self.title, {"embedding": data}, ("embedding.js",), ("embedding.css",),
+                    '<main id="embedding"></main>', height=680)  # fmt: skip
+
+    def svg(self, word: str | int | None = None) -> str:
+        """A vector picture of all words, or of one among its neighbours.
+
+        Names are written from the first word on, as far as there is room.
+
+        Raises:
+            ValueError: there is no such word.
+        """
+        drawing = Drawing(WIDE, HIGH, self.title)
+        places = _fitted(self.points)
+        dots = "".join(f"M{x:.1f} {y:.1f}h0" for x, y in places.tolist())
+        drawing.add("path", d=dots, stroke=QUIET, stroke_width=3, stroke_linecap="round", opacity=0.45)
+        near: list[int] = []
+        if word is not None:
+            chosen = self.index(word)
+            near = [chosen, *self.neighbours[0][chosen].tolist()]
+            for i in near[1:]:
+                drawing.line([tuple(places[chosen]), tuple(places[i])], PLUS, 0.8)
+        boxes: list[tuple[float, float, float, float]] = []
+        for i in [*near, *range(len(self.tokens) if word is None else 0)]:
+            if len(boxes) < NAMES or i in near:
+                colour = PLUS if i in near[1:] else INK
+                _name(drawing, boxes, places[i], label(self.tokens[i]), colour, forced=i in near[:1])
+        return drawing.svg()
+
+
+def embedding(
+    weights: Any, tokens: Sequence[str] | None = None, neighbours: int = 10, title: str = "Embedding"
+) -> Embedding:
+    """The vectors of words: neighbours by cosine, and a map of the first two principal components.
+
+    Args:
+        weights: (V, D): an ``nn.Embedding``, a Tensor or an array.
+        tokens: the text of each; their numbers if None.
+        neighbours: how many of each word are in the page.
+
+    Raises:
+        ValueError: weights are no matrix of finite numbers, there are too many words for a page, or tokens do
+            not fit them.
+    """
+    matrix = _array(getattr(weights, "weight", weights))
+    if matrix.ndim != 2 or 0 in matrix.shape:
+        raise ValueError(f"weights is a matrix (V, D) of V words, but has the shape {matrix.shape}")
+    if matrix.dtype.kind not in "fiu" or not np.isfinite(matrix).all():
+        raise ValueError("weights must be finite real numbers: there is no distance from NaN or infinity")
+    if len(matrix) > MOST:
+        raise ValueError(f"{len(matrix):,} words are too many for a page: choose {MOST:,} of them")
+    if neighbours < 1:
+        raise ValueError(f"neighbours is 1 at least, not {neighbours}")
+    if isinstance(tokens, str):
+        raise ValueError(f"tokens is a list of texts, not one text: {label(tokens)!r}")
+    names = tuple(map(str, range(len(matrix)) if tokens is None else tokens))
+    if len(names) != len(matrix):
+        raise ValueError(f"{len(names):,} tokens for {len(matrix):,} vectors: there must be one for each")
+    return Embedding(matrix.astype(np.float32), names, neighbours, title)
+
+
+def _array(weights: Any) -> Array:
+    """On the CPU, and without a gradient."""
+    if hasattr(weights, "detach"):
+        return np.asarray(weights.detach().cpu().numpy())
+    return np.asarray(weights)
+
+
+def _coded(values: Array, kind: str) -> str:
+    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
+
+
+def _fitted(points: Array) -> Array:
+    """Points (V, 2) in the picture, with one scale for both axes."""
+    low, high = points.min(0), points.max(0)
+    room = np.array([WIDE, HIGH]) - 2 * EDGE
+    scale = (room / np.maximum(high - low, 1e-12)).min()
+    placed: Array = (points - (low + high) / 2) * min(scale, 1e12) * [1, -1] + np.array([WIDE, HIGH]) / 2
+    return placed
+
+
+def _name(
+    drawing: Drawing, boxes: list[tuple[float, float, float, float]], place: Array, name: str, colour: str,
+    forced: bool = False,
+) -> None:  # fmt: skip
+    """Write a word beside its point, if no other stands there."""
+    x, y = float(place[0]) + 5, float(place[1]) + 4
+    wide = 6.6 * len(name)
+    if x + wide > WIDE:
+        x -= wide + 10
+    box = (x - 1, y - 11, x + wide + 1, y + 3)
+    if not forced and any(
+        box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3] for other in boxes
+    ):
+        return
+    boxes.append(box)
+    drawing.text(x, y, name, size=12, colour=colour, font_weight=600 if forced else None)

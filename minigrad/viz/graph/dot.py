@@ -1,0 +1,208 @@
+"""A folded graph in Graphviz' language: nested clusters, what boxes say, and colours in six digits.
+
+All that a program named is quoted; DOT has no limit to what a quoted text may hold, but older programs do, so
+that long names lose their middle.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Literal
+
+from .data import Graph, Node, Value
+from .fold import Child, Total, Tree, norm, total, wires
+
+Direction = Literal["forward", "backward", "both"]
+Colour = Literal["none", "time", "bytes", "gradient"]
+LONGEST = 40  # characters of a name
+FORWARD, BACKWARD, INK, QUIET, LINE, PAPER = "#35618f", "#9a4a1c", "#1b1c1e", "#5f6368", "#c9cbcd", "#ffffff"
+TINTS = {"time": (0xB3, 0x40, 0x2A), "bytes": (0x24, 0x58, 0xB3), "gradient": (0x9A, 0x4A, 0x1C)}
+_MANY = 150  # boxes from which on the layout is told to hurry
+_HURRY = "nslimit=1, nslimit1=1, mclimit=0.1, splines=line, "
+
+
+@dataclass(frozen=True)
+class Box:
+    """What a visible box looks like: two lines of text, and the colour that fills it."""
+
+    key: str
+    kind: str
+    lines: tuple[str, str]
+    fill: str
+    group: int
+
+
+def source(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colour = "none") -> str:
+    """DOT of what is open in a tree. Ids are "n3" of nodes and "g4" of groups, also in the SVG made of it."""
+    boxes = drawn(graph, tree, direction, colour)
+    lines = [
+        "digraph graph_ {",
+        f"  graph [{_HURRY if len(boxes) > _MANY else ''}rankdir=TB, nodesep=0.25, ranksep=0.4, pad=0.2, "
+        f'bgcolor="transparent", fontname="Helvetica", fontsize=11, tooltip="{text(graph.title)}"];',
+        f'  node [shape=box, style="rounded,filled", height=0.4, margin="0.12,0.05", fontname="Helvetica", '
+        f'fontsize=11, color="{QUIET}", fontcolor="{INK}", fillcolor="{PAPER}"];',
+        "  edge [arrowsize=0.55, penwidth=0.9];",
+    ]
+    lines += _clusters(graph, tree, 0, _by_group(boxes), 1)
+    lines += (f"  {line}" for line in _edges(graph, tree, direction))
+    return "\n".join([*lines, "}"]) + "\n"
+
+
+def text(words: str) -> str:
+    """A text within quotes of DOT: it means itself, in one line."""
+    words = shortened(words)
+    for before, after in (("&", "&amp;"), ("\\", "\\\\"), ('"', '\\"')):
+        words = words.replace(before, after)
+    return words
+
+
+def shortened(words: str, longest: int = LONGEST) -> str:
+    """In one line without control characters, and a long one without its middle."""
+    words = " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in words).split())
+    if len(words) <= longest:
+        return words
+    return f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
+
+
+# What boxes say --------------------------------------------------------------------------------------------
+
+
+def drawn(graph: Graph, tree: Tree, direction: Direction, colour: Colour) -> list[Box]:
+    """All visible boxes; leaves at the side of their op are boxes of their own here."""
+    keys = [*tree.boxes(tree.opened)]
+    keys += [("node", leaf) for leaf in tree.docks if tree.box_of(leaf, tree.opened) == ("node", leaf)]
+    totals = [total(graph, [number] if kind == "node" else list(tree.nodes(number))) for kind, number in keys]
+    measures = [_measure(each, direction, colour) for each in totals]
+    known = [value for value in measures if value]
+    scale = (min(known), max(known)) if known else (1.0, 1.0)
+    made = []
+    for (kind, number), each, value in zip(keys, totals, measures, strict=True):
+        if kind == "node":
+            node, group = graph.nodes[number], tree.group_of[number]
+            said, shape = (_name(node, tree), _numbers(node, direction)), str(node.kind)
+        else:
+            group = tree.groups[number].parent or 0
+            said = (_title(graph, tree, number), _told(each, direction))
+            shape = "repeat" if tree.groups[number].kind == "repeat" else "folded"
+        made.append(Box(f"{kind[0]}{number}", shape, said, _tint(value, scale, colour), group))
+    return made
+
+
+def _name(node: Node, tree: Tree) -> str:
+    name = tree.names.get(node.id, node.name or node.op or node.kind)
+    path = tree.groups[tree.group_of[node.id]].path
+    if node.kind != "op" and path and name.startswith(f"{path}."):
+        name = name[len(path) + 1 :]
+    extra = node.op if node.kind == "op" and name != node.op else ""
+    return f"{shortened(name)}  {shortened(extra)}".rstrip()
+
+
+def _title(graph: Graph, tree: Tree, number: int) -> str:
+    group = tree.groups[number]
+    module = graph.modules.get(group.path) if group.kind != "section" else None
+    label = shortened(group.label or graph.title) if group.kind != "section" else _ends(graph, tree, number)
+    times = f" × {len(group.children)}" if group.kind == "repeat" else ""
+    return f"{label}{times}  {shortened(module.kind) if module else ''}".rstrip()
+
+
+def _ends(graph: Graph, tree: Tree, number: int) -> str:
+    nodes = list(tree.nodes(number))
+    return f"{shortened(graph.nodes[nodes[0]].name, 16)} … {shortened(graph.nodes[nodes[-1]].name, 16)}"
+
+
+def _told(each: Total, direction: Direction) -> str:
+    parts = [f"{each.nodes} nodes"]
+    if direction != "backward" and each.parameters:
+        parts.append(f"{each.parameters:,} parameters")
+    if direction != "forward" and each.gradient is not None:
+        parts.append(f"∇ {each.gradient:.4g}")
+    return " · ".join(parts)
+
+
+def _numbers(node: Node, direction: Direction) -> str:
+    """The result's shape and the gradient's norm; of single numbers, these."""
+    parts = []
+    if direction != "backward" and node.value:
+        one = _single(node.value)
+        parts.append(f"{one:.4g}" if one is not None else " × ".join(map(str, node.value.shape)) or "scalar")
+    if direction != "forward" and node.gradient:
+        one = _single(node.gradient)
+        size = norm(node.gradient) if one is None else one
+        parts += [] if size is None else [f"∇ {size:.4g}"]
+    return " · ".join(parts)
+
+
+def _single(value: Value) -> float | None:
+    table = value.table
+    return table[0][0] if table is not None and len(table) == 1 and len(table[0]) == 1 else None
+
+
+def _measure(each: Total, direction: Direction, colour: Colour) -> float | None:
+    if colour == "time":
+        back = None if direction == "forward" else each.backward_seconds
+        return ((None if direction == "backward" else each.forward_seconds) or 0) + (back or 0)
+    return {"bytes": float(each.bytes), "gradient": each.gradient}.get(colour)
+
+
+def _tint(value: float | None, scale: tuple[float, float], colour: Colour) -> str:
+    """White to not quite the colour's half, by the logarithm."""
+    if not value or not math.isfinite(value) or colour == "none":
+        return PAPER
+    low, high = scale
+    part = math.log(value / low) / math.log(high / low) if high > low and math.isfinite(high) else 1.0
+    mixed = (round(255 - (255 - channel) * (0.05 + 0.4 * part)) for channel in TINTS[colour])
+    return "#" + "".join(f"{channel:02x}" for channel in mixed)
+
+
+# Clusters and edges ----------------------------------------------------------------------------------------
+
+
+def _by_group(boxes: list[Box]) -> dict[int, list[Box]]:
+    found: dict[int, list[Box]] = {}
+    for box in boxes:
+        found.setdefault(box.group, []).append(box)
+    return found
+
+
+def _clusters(
+    graph: Graph, tree: Tree, number: int, boxes: dict[int, list[Box]], depth: int
+) -> Iterator[str]:
+    indent = "  " * depth
+    for box in boxes.get(number, ()):
+        said = "\\n".join(text(line) for line in box.lines if line)
+        look = {"folded": f', color="{INK}"', "repeat": f', color="{INK}", peripheries=2'}.get(box.kind, "")
+        if box.kind in ("parameter", "constant", "input"):
+            look = f', shape=ellipse, style=filled, height=0.25, margin="0.04,0.02", color="{LINE}"'
+        look = f'fillcolor="{box.fill}", tooltip="{said}"{look}'
+        yield f'{indent}{box.key} [id="{box.key}", label="{said}", {look}];'
+    for kind, child in tree.groups[number].children:
+        if kind == "group" and child in tree.opened:
+            yield f'{indent}subgraph "cluster_g{child}" {{'
+            label = text(_title(graph, tree, child))
+            yield f'{indent}  graph [id="g{child}", label="{label}", tooltip="{label}", labeljust=l, ' \
+                  f'style=rounded, color="{LINE}", fontcolor="{QUIET}"];'  # fmt: skip
+            yield from _clusters(graph, tree, child, boxes, depth + 1)
+            yield f"{indent}}}"
+
+
+def _edges(graph: Graph, tree: Tree, direction: Direction) -> Iterator[str]:
+    """Gradients are edges drawn back, so that both directions have the same ranks."""
+    for wire in wires(graph, tree, tree.opened):
+        ends = f"{key_of(wire.source)} -> {key_of(wire.target)}"
+        back = any(graph.edges[number].gradient is not None for number in wire.edges)
+        results = any(graph.nodes[graph.edges[number].source].kind == "op" for number in wire.edges)
+        weight = 4 if results else 1  # chains of ops are straight
+        if direction != "backward":
+            yield f'{ends} [color="{FORWARD}", weight={weight}];'
+        if direction != "forward" and back:
+            free = ", constraint=false" if direction == "both" else ""
+            yield f'{ends} [color="{BACKWARD}", dir=back{free}];'
+        elif direction == "backward":
+            yield f'{ends} [color="{LINE}", arrowhead=none];'
+
+
+def key_of(box: Child) -> str:
+    """What a box is called in DOT, in SVG and in the page."""
+    return f"{box[0][0]}{box[1]}"

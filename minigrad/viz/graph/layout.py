@@ -1,0 +1,191 @@
+"""A picture of a folded graph without Graphviz: layers, in plain Python (Sugiyama, Tagawa and Toda, 1981).
+
+Ranks by longest path; wires that pass through a rank have a place there; order by barycentres; coordinates by
+medians. The interactive page has its own (assets/graph_layout.js), which nests; this one writes a module's
+path into the box instead.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from html import escape
+from itertools import pairwise
+from statistics import median
+
+from .data import Graph
+from .dot import BACKWARD, FORWARD, INK, LINE, QUIET, Box, Colour, Direction, drawn, key_of, shortened
+from .fold import Tree, wires
+
+GAP, RANK, HEIGHT, PAD = 24.0, 44.0, 40.0, 16.0
+SWEEPS = 12
+
+
+@dataclass
+class Spot:
+    """A place in a rank: of a box, or (width 0) of a wire that passes."""
+
+    width: float
+    x: float = 0.0
+    above: list[Spot] = field(default_factory=list)
+    below: list[Spot] = field(default_factory=list)
+
+
+def svg(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colour = "none") -> str:
+    """What is open in a tree, as SVG. Elements have the ids "n3" of nodes and "g4" of groups."""
+    order = {key: place for place, key in enumerate(_in_order(tree))}
+    boxes = sorted(drawn(graph, tree, direction, colour), key=lambda box: order[box.key])
+    found = wires(graph, tree, tree.opened)
+    links = [(key_of(wire.source), key_of(wire.target)) for wire in found]
+    back = [any(graph.edges[number].gradient is not None for number in wire.edges) for wire in found]
+    ranks, ways = layers({box.key: _width(box) for box in boxes}, links)
+    place = {
+        id(spot): (spot.x, PAD + rank * (HEIGHT + RANK)) for rank, row in enumerate(ranks) for spot in row
+    }
+    left = min((spot.x - spot.width / 2 for row in ranks for spot in row), default=0.0) - PAD
+    right = max((spot.x + spot.width / 2 for row in ranks for spot in row), default=0.0) + PAD
+    height = 2 * PAD + len(ranks) * (HEIGHT + RANK) - RANK
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{right - left:.0f}" height="{height:.0f}" '
+        f'viewBox="{left:.1f} 0 {right - left:.1f} {height:.1f}" font-family="Helvetica, Arial, sans-serif" '
+        f'font-size="13" text-anchor="middle">',
+        f"<title>{escape(shortened(graph.title))}</title>",
+    ]
+    for way, goes_back in zip(ways.ways, back, strict=True):
+        points = [place[id(spot)] for spot in way]
+        both = direction == "both" and goes_back
+        if direction != "backward":
+            parts.append(_line(points, FORWARD, -2.5 * both))
+        if direction != "forward" and goes_back:
+            parts.append(_line(points, BACKWARD, 2.5 * both, back=True))
+    parts += [_drawn(box, *place[id(ways.spots[box.key])]) for box in boxes]
+    return "\n".join([*parts, "</svg>"]) + "\n"
+
+
+@dataclass
+class Ways:
+    """The spot of each box, and of each link the spots that it leads through."""
+
+    spots: dict[str, Spot]
+    ways: list[list[Spot]]
+
+
+def layers(widths: dict[str, float], links: list[tuple[str, str]]) -> tuple[list[list[Spot]], Ways]:
+    """Ranks of spots with their x, for boxes in an order in which no link runs back."""
+    order = {key: place for place, key in enumerate(widths)}
+    rank = dict.fromkeys(widths, 0)
+    for source, target in sorted(links, key=lambda link: order[link[1]]):
+        rank[target] = max(rank[target], rank[source] + 1)
+    inner = {target for _, target in links}
+    for key in widths:  # what nothing leads to stands just above its first reader
+        if key not in inner and (below := [rank[target] for source, target in links if source == key]):
+            rank[key] = min(below) - 1
+    ranks: list[list[Spot]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
+    spots = {key: Spot(width) for key, width in widths.items()}
+    for key, spot in spots.items():
+        ranks[rank[key]].append(spot)
+    passing: dict[tuple[str, int], Spot] = {}
+    ways = []
+    for source, target in links:
+        way = [spots[source]]
+        for between in range(rank[source] + 1, rank[target]):
+            if (source, between) not in passing:
+                passing[source, between] = Spot(0.0)
+                ranks[between].append(passing[source, between])
+            way.append(passing[source, between])
+        way.append(spots[target])
+        ways.append(way)
+        for upper, lower in pairwise(way):
+            if lower not in upper.below:
+                upper.below.append(lower)
+                lower.above.append(upper)
+    _arrange(ranks)
+    return ranks, Ways(spots, ways)
+
+
+def _arrange(ranks: list[list[Spot]]) -> None:
+    """Order within each rank by barycentres, then x by medians, pushed apart."""
+    place: dict[int, float] = {}
+    for row in ranks:
+        place.update((id(spot), float(i)) for i, spot in enumerate(row))
+    for sweep in range(SWEEPS):
+        for row in ranks if sweep % 2 == 0 else ranks[::-1]:
+            mean = {}
+            for spot in row:
+                near = spot.above if sweep % 2 == 0 else spot.below
+                mean[id(spot)] = sum(place[id(s)] for s in near) / len(near) if near else place[id(spot)]
+            row.sort(key=lambda spot, mean=mean: mean[id(spot)])  # type: ignore[misc]
+            place.update((id(spot), float(i)) for i, spot in enumerate(row))
+    for row in ranks:
+        _apart(row)
+    for sweep in range(SWEEPS):
+        for row in ranks if sweep % 2 == 0 else ranks[::-1]:
+            for spot in row:
+                near = spot.above if sweep % 2 == 0 else spot.below
+                if near:
+                    spot.x = median(other.x for other in near)
+            _apart(row)
+
+
+def _apart(row: list[Spot]) -> None:
+    """Push neighbours apart, from the left and from the right, and take the middle."""
+    if not row:
+        return
+    rightward, leftward = [row[0].x], [row[-1].x]
+    for before, spot in pairwise(row):
+        rightward.append(max(spot.x, rightward[-1] + (before.width + spot.width) / 2 + GAP))
+    for after, spot in pairwise(row[::-1]):
+        leftward.append(min(spot.x, leftward[-1] - (after.width + spot.width) / 2 - GAP))
+    for spot, a, b in zip(row, rightward, leftward[::-1], strict=True):
+        spot.x = (a + b) / 2
+
+
+# SVG -------------------------------------------------------------------------------------------------------
+
+
+def _in_order(tree: Tree) -> list[str]:
+    """Keys of all that can be visible, in the program's order."""
+    keys: list[str] = []
+    todo = [("group", 0)]
+    while todo:
+        kind, number = todo.pop()
+        keys.append(f"{kind[0]}{number}")
+        if kind == "group":
+            todo.extend(reversed(tree.groups[number].children))
+    return keys
+
+
+def _width(box: Box) -> float:
+    """Of its text, as wide letters are."""
+    return max(7.6 * len(box.lines[0]), 6.4 * len(box.lines[1]), 24.0) + 20
+
+
+def _line(points: list[tuple[float, float]], colour: str, beside: float, back: bool = False) -> str:
+    """Through all points, from the first box's lower edge to the last one's upper edge, with a tip."""
+    (x, y), *rest = points
+    x, y = x + beside, y + HEIGHT
+    path = f"M{x:.1f} {y:.1f}"
+    start = (x, y)
+    for i, (to, top) in enumerate(rest):
+        to, middle = to + beside, (y + top) / 2
+        path += f"C{x:.1f} {middle:.1f} {to:.1f} {middle:.1f} {to:.1f} {top:.1f}"
+        x, y = to, top
+        if i + 1 < len(rest):
+            y = top + HEIGHT
+            path += f"V{y:.1f}"
+    (tip_x, tip_y), sign = (start, 7) if back else ((x, y), -7)
+    tip = f'<path d="M{tip_x:.1f} {tip_y:.1f}l-3.4 {sign}h6.8z" fill="{colour}"/>'
+    return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.2"/>{tip}'
+
+
+def _drawn(box: Box, x: float, y: float) -> str:
+    width = _width(box)
+    leaf = box.kind in ("parameter", "input", "constant")
+    ink = INK if box.kind in ("folded", "repeat") else LINE if leaf else QUIET
+    first, second = (escape(line) for line in box.lines)
+    at = y + (17 if second else 25)
+    return (
+        f'<g id="{box.key}"><rect x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" '
+        f'height="{HEIGHT:g}" rx="{20 if leaf else 5}" fill="{box.fill}" stroke="{ink}"/>'
+        f'<text x="{x:.1f}" y="{at:.1f}" fill="{INK}">{first}</text>'
+        f'<text x="{x:.1f}" y="{y + 32:.1f}" font-size="11" fill="{QUIET}">{second}</text></g>'
+    )

@@ -1,0 +1,249 @@
+"""What a program calls things: parameters, arguments, variables, modules, and its own lines."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import inspect
+import linecache
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from ...autograd.tape import Node, Variable
+from ...nn.module import Module
+from ...profiler.names import ModuleNames
+from .data import ModuleInfo
+
+PACKAGE = __name__.split(".")[0]
+_ROOT = Path(__file__).resolve().parents[3]  # what the package's own files are told from
+_LONGEST = 200  # characters of an attribute's text
+
+
+# Places in the program ------------------------------------------------------------------------------------
+
+
+def user_frame() -> FrameType:
+    """The innermost call on the stack that is not the library's."""
+    frame = sys._getframe(1)
+    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == PACKAGE:
+        frame = frame.f_back
+    return frame
+
+
+def place_of(frame: FrameType) -> tuple[str, str]:
+    """The line that a frame is at: "file:line", and its text ("" where it cannot be read)."""
+    file, line = frame.f_code.co_filename, frame.f_lineno
+    return f"{readable(file)}:{line}", linecache.getline(file, line, frame.f_globals).strip()
+
+
+def readable(file: str) -> str:
+    """A path as short as it can be understood: within the library, the working folder, or the user's home."""
+    path = Path(file)
+    for folder, told in ((_ROOT / PACKAGE, Path(PACKAGE)), (Path.cwd(), Path()), (Path.home(), Path("~"))):
+        if path.is_relative_to(folder):
+            return (told / path.relative_to(folder)).as_posix()
+    return file
+
+
+class Variables:
+    """The names that the program binds results to, as they are bound.
+
+    Whenever an op is recorded, the variables of the functions that recorded earlier ones are looked at: those
+    whose value is such a result give it their name. The first name stays. A function's arguments name nothing
+    that was there before.
+
+    Attributes:
+        names: of results, by node and slot.
+    """
+
+    def __init__(self) -> None:
+        self.names: dict[tuple[Node, int], str] = {}
+        self._frames: dict[FrameType, int] = {}  # and the age of the first node that each recorded
+
+    def look(self) -> None:
+        """Look at the variables of all these functions, and forget those that have returned."""
+        running = set(_stack())
+        for frame in reversed(list(self._frames)):  # the innermost first
+            self._name(frame)
+            if frame not in running:
+                del self._frames[frame]
+
+    def expect(self, frame: FrameType, node: Node) -> None:
+        """Note that a function has recorded an op."""
+        self._frames.setdefault(frame, node.order)
+
+    def finish(self) -> None:
+        """Look at all of them for the last time."""
+        for frame in reversed(self._frames):
+            self._name(frame)
+        self._frames.clear()
+
+    def _name(self, frame: FrameType) -> None:
+        first, code = self._frames[frame], frame.f_code
+        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+        for name, value in list(frame.f_locals.items()):
+            node = value._node if isinstance(value, Variable) else None
+            if node is not None and name.isidentifier() and (node.order >= first or name not in arguments):
+                self.names.setdefault((node, value._slot), name)
+
+
+def _stack() -> Iterator[FrameType]:
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+# Leaves ---------------------------------------------------------------------------------------------------
+
+
+def tensors_within(value: Any, name: str) -> Iterator[tuple[str, Variable]]:
+    """The tensors of a value and what they are called: "batch", "batch 0", "batch.mask"."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+    elif hasattr(value, "_asdict"):
+        value = value._asdict()
+    if isinstance(value, Variable):
+        yield name, value
+    elif isinstance(value, Mapping):
+        for key, inner in value.items():
+            yield from tensors_within(inner, f"{name}.{key}" if name else str(key))
+    elif isinstance(value, list | tuple):
+        for i, inner in enumerate(value):
+            yield from tensors_within(inner, f"{name} {i}" if name else str(i))
+
+
+def argument_names(function: Callable[..., Any], inputs: tuple[Any, ...], named: dict[str, Any]
+                   ) -> list[tuple[str, Variable]]:  # fmt: skip
+    """The tensors among a call's arguments, with the names that the function has for them."""
+    called = function.forward if isinstance(function, Module) else function
+    try:
+        bound = inspect.signature(called).bind(*inputs, **named).arguments
+    except (TypeError, ValueError):  # built in, or the call will fail and say why
+        bound = {"input": inputs, **named} if len(inputs) > 1 else {"input": (*inputs, None)[0], **named}
+    return [found for name, value in bound.items() for found in tensors_within(value, name)]
+
+
+def variables_of(frame: FrameType) -> tuple[list[tuple[str, Variable]], dict[str, Module]]:
+    """A function's own and global variables that are tensors or modules."""
+    tensors, modules = list[tuple[str, Variable]](), dict[str, Module]()
+    for name, value in [*frame.f_locals.items(), *frame.f_globals.items()]:
+        if isinstance(value, Variable):
+            tensors.append((name, value))
+        elif isinstance(value, Module):
+            modules.setdefault(name, value)
+    return tensors, modules
+
+
+# Modules --------------------------------------------------------------------------------------------------
+
+
+class Modules:
+    """The modules that were called, by their paths, and their parameters' names.
+
+    Args:
+        root: the module whose path is ""; None for a function, whose outermost modules are called by their
+            classes: "Net.encoder".
+    """
+
+    def __init__(self, root: Module | None = None) -> None:
+        self._names = ModuleNames()
+        self._found: dict[str, Module] = {}
+        self._root = "" if root is None else self._names.path(root, "")
+        if root is not None:
+            self._enter("", root)
+
+    def name(self, module: Module, caller: str) -> str:
+        """The path of a module that the one at the path ``caller`` calls ("" for none)."""
+        outer = f"{self._root}.{caller}" if self._root and caller else self._root or caller
+        path = self._names.path(module, outer)
+        if self._root and (path == self._root or path.startswith(f"{self._root}.")):
+            path = path[len(self._root) + 1 :]
+        if path not in self._found:
+            self._enter(path, module)
+        return path
+
+    def add(self, name: str, module: Module) -> None:
+        """Make a module known that nobody has called."""
+        self._enter(name, module)
+
+    def _enter(self, path: str, module: Module) -> None:
+        for name, found in module.named_modules(remove_duplicate=False):
+            self._found.setdefault(".".join(part for part in (path, name) if part), found)
+
+    def parameters(self) -> dict[int, list[str]]:
+        """All names of each parameter and buffer, by its id."""
+        names: dict[int, list[str]] = {}
+        for path, module in self._found.items():
+            for name, held in (*module._parameters.items(), *module._buffers.items()):
+                if held is not None:
+                    names.setdefault(id(held), []).append(f"{path}.{name}" if path else name)
+        return names
+
+    def told(self, paths: set[str]) -> dict[str, ModuleInfo]:
+        """What is known of the modules at these paths, and of those around them."""
+        wanted = {""} | paths
+        for path in paths:
+            parts = path.split(".")
+            wanted |= {".".join(parts[:n]) for n in range(1, len(parts))}
+        known = {path: self._found[path] for path in wanted if path in self._found}
+        infos = {path: ModuleInfo(path, "") for path in wanted}
+        for path, module in known.items():
+            infos[path] = ModuleInfo(path, type(module).__name__, module.extra_repr(), _digest(module))
+        return dict(sorted(infos.items()))
+
+
+def _digest(module: Module) -> str:
+    """Equal for modules of the same structure."""
+    return hashlib.sha256(repr(_structure(module)).encode()).hexdigest()[:16]
+
+
+def _structure(module: Module) -> tuple[Any, ...]:
+    """Class, own text, parameters' shapes and dtypes, and the same of the children."""
+    kind, held = type(module), {**module._parameters, **module._buffers}
+    shapes = [(name, None if p is None else told(p.array)) for name, p in held.items()]
+    children = [(name, None if m is None else _structure(m)) for name, m in module._modules.items()]
+    return kind.__module__, kind.__qualname__, module.extra_repr(), shapes, children
+
+
+# Arguments of ops -----------------------------------------------------------------------------------------
+
+
+def input_name(node: Node, i: int) -> str:
+    """What an op calls its argument ``i``: "x", of a variadic op "xs 2", of a user's Function as its
+    ``forward`` does."""
+    op = node.op
+    function = getattr(op, "function", None)
+    if function is not None:
+        names = [p.name for p in inspect.signature(function.forward).parameters.values()]
+        names = names[1:] if function.setup_context is None else names
+        return names[i] if i < len(names) else op.param(i)
+    return op.param(i) if i < op.arity else f"{op.variadic} {i - op.arity}"
+
+
+def told(value: Any) -> str:
+    """An argument that is no tensor, as text; slices as in an index, arrays by dtype and shape."""
+    text = _text(value)
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        index = any(isinstance(part, slice) or part is Ellipsis for part in value)
+        inner = ", ".join(map(_text, value))
+        return f"[{inner}]" if index else f"({inner},)" if len(value) == 1 else f"({inner})"
+    if isinstance(value, slice):
+        start, stop, step = ("" if p is None else str(p) for p in (value.start, value.stop, value.step))
+        return f"{start}:{stop}:{step}" if step else f"{start}:{stop}"
+    if value is Ellipsis:
+        return "..."
+    if isinstance(value, np.dtype):
+        return value.name
+    if hasattr(value, "shape") and hasattr(getattr(value, "dtype", None), "name"):
+        return f"{value.dtype.name} {tuple(value.shape)}"
+    return repr(value)

@@ -1,0 +1,141 @@
+"""One HTML file that holds all it shows: data, style and script, and asks nobody for anything.
+
+Whatever a user's program named (tensors, tokens, files) travels as JSON and becomes text in the page, never
+markup. The page's own policy forbids every request, and every script but its own.
+"""
+
+from __future__ import annotations
+
+import base64
+import errno
+import hashlib
+import html
+import json
+import math
+import os
+import re
+import zlib
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+from ..serialization.source import replaced
+
+PACK_BYTES = 200_000  # of JSON from which on it is compressed
+_HALVES = re.compile("[\ud800-\udfff]")  # lone surrogates: no UTF-8 holds them
+_SAFE = str.maketrans(
+    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
+)
+
+
+@dataclass(frozen=True)
+class Page:
+    """A page that works without a network.
+
+    In a notebook it shows itself. ``data`` is read in a script by ``await viz.data()`` (assets/base.js).
+
+    Args:
+        title: plain text, of the window.
+        data: what JSON can hold; numbers that are not finite become strings: "NaN", "Infinity", "-Infinity"
+            (`viz.number` makes numbers of these).
+        scripts, styles: names of files in assets/, after base.js and base.css.
+        body: the page's own HTML, which holds nothing that comes from a user.
+        height: in a notebook, in pixels.
+    """
+
+    title: str
+    data: Any
+    scripts: tuple[str, ...] = ()
+    styles: tuple[str, ...] = ()
+    body: str = ""
+    height: int = 640
+
+    def html(self) -> str:
+        """The whole file."""
+        style = "\n".join(asset(name) for name in ("base.css", *self.styles))
+        script = "\n".join(asset(name) for name in ("base.js", *self.scripts))
+        policy = (
+            f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
+            f"script-src 'sha256-{_digest(script)}'"
+        )
+        title = _text(self.title)
+        kind, data = _packed(_json(self.data))
+        return (
+            f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+            f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+            f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+            f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n{self.body}\n"
+            f'<script type="{kind}" id="data">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n'
+        )
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Write the file: whole, or not at all.
+
+        Raises:
+            OSError: it cannot be written, or there is no such folder.
+        """
+        return written(path, self.html())
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the page in a frame of its own."""
+        return (
+            f'<iframe srcdoc="{html.escape(self.html())}" sandbox="allow-scripts allow-downloads" '
+            f'style="width:100%;height:{self.height}px;border:0" title="{_text(self.title)}"></iframe>'
+        )
+
+
+def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
+    """Write a file: whole, or not at all; text as UTF-8, its lines as they are on every system.
+
+    Raises:
+        OSError: it cannot be written (FileNotFoundError: there is no such folder); an older file is left.
+    """
+    file = Path(path)
+    folder = Path(os.path.realpath(file)).parent
+    if not folder.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "there is no such folder", str(folder))
+    with replaced(file) as temporary:
+        Path(temporary).write_bytes(content.encode() if isinstance(content, str) else content)
+    return file
+
+
+@cache
+def asset(name: str) -> str:
+    """A file of assets/."""
+    return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
+
+
+def _digest(script: str) -> str:
+    """What the policy knows the page's script by."""
+    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+
+
+def _text(title: str) -> str:
+    """Plain text as HTML holds it."""
+    return html.escape(_HALVES.sub("\ufffd", title))
+
+
+def _json(data: Any) -> str:
+    """JSON that UTF-8 holds: half of a pair of surrogates is written as its escape, and arrives as it was."""
+    text = json.dumps(_plain(data), ensure_ascii=False, separators=(",", ":"))
+    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+
+
+def _packed(text: str) -> tuple[str, str]:
+    """A script element's type and content for some JSON: as it is, or where it is long, compressed."""
+    if len(text) < PACK_BYTES:
+        return "application/json", text.translate(_SAFE)
+    return "application/json+deflate", base64.b64encode(zlib.compress(text.encode(), 9)).decode()
+
+
+def _plain(value: Any) -> Any:
+    """With strings in the place of numbers that JSON lacks."""
+    if isinstance(value, dict):
+        return {str(key): _plain(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if value != value else "Infinity" if value > 0 else "-Infinity"
+    return value

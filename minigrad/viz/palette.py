@@ -1,0 +1,62 @@
+"""The colours of pictures, on light and on dark paper. assets/base.css has the same for pages.
+
+All that letters are set in stands out from its paper by 4.5 : 1 at least (WCAG 2.2, success criterion 1.4.3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Palette:
+    """Colours as "#rrggbb".
+
+    Attributes:
+        ink, quiet: of text. line: of thin lines. paper: behind all. accent: of what matters.
+        plus, minus: of numbers by their sign. wrong: of what is not finite.
+        series: of things that are told apart: the first again after the last.
+    """
+
+    ink: str
+    quiet: str
+    line: str
+    paper: str
+    accent: str
+    plus: str
+    minus: str
+    wrong: str
+    series: tuple[str, ...]
+
+    def nth(self, number: int) -> str:
+        """The colour of a series, a run, a head."""
+        return self.series[number % len(self.series)]
+
+    def on_accent(self, opacity: float = 1.0) -> str:
+        """Text on the accent, which lies on the paper with some opacity: black or white, whichever stands out
+        more. That is 4.58 : 1 at least; between, ink and paper would both be too faint."""
+        shade = [p + opacity * (a - p) for a, p in zip(_rgb(self.accent), _rgb(self.paper), strict=True)]
+        return "#000000" if luminance(shade) > 0.179 else "#ffffff"
+
+
+LIGHT = Palette(
+    ink="#1b1c1e", quiet="#5f6368", line="#dedfe0", paper="#ffffff", accent="#2458b3", plus="#2458b3",
+    minus="#b3402a", wrong="#a3261c",
+    series=("#2458b3", "#b3402a", "#2b7a4b", "#7d55a8", "#8f6409", "#1d7583", "#a83c76", "#5f6368"),
+)  # fmt: skip
+DARK = Palette(
+    ink="#e9e7e2", quiet="#9da2a8", line="#34383c", paper="#151719", accent="#8fb6f5", plus="#8fb6f5",
+    minus="#f0a08c", wrong="#f0978c",
+    series=("#8fb6f5", "#f0a08c", "#8ccf9f", "#c5a6ea", "#dfbb67", "#7ecbd6", "#ec9cc5", "#b9bec4"),
+)  # fmt: skip
+
+
+def luminance(channels: Sequence[float]) -> float:
+    """Relative luminance of red, green and blue from 0 to 255 (WCAG 2.2)."""
+    linear = [c / 255 / 12.92 if c / 255 <= 0.04045 else ((c / 255 + 0.055) / 1.055) ** 2.4 for c in channels]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def _rgb(colour: str) -> tuple[int, int, int]:
+    return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

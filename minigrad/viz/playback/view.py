@@ -1,0 +1,130 @@
+"""``viz.playback``: the backward pass as it goes, forwards and back, on a page that needs no network."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import asdict
+from typing import Any
+
+from ...autograd.tape import Variable
+from ..graph.build import Builder
+from ..graph.data import Graph, Value
+from ..graph.gradients import watch_backward
+from ..graph.observe import clock
+from ..graph.page import HEAT_BYTES, heat
+from ..graph.record import built_by_call, built_from_tensor
+from ..page import Page
+from ..view import View
+from .steps import Recorder, Step
+
+
+class Playback(View):
+    """A backward pass that can be played.
+
+    Attributes:
+        graph: all nodes and edges, as ``viz.graph`` draws them. steps: in the engine's order, the youngest
+            node first. At step 0 of the page none has run: there is no gradient yet, which is not zero.
+    """
+
+    def __init__(self, graph: Graph, steps: tuple[Step, ...]) -> None:
+        self.graph, self.steps = graph, steps
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        return f"<playback of {self.graph.title}: {len(self)} steps; .save('x.html')>"
+
+    def page(self) -> Page:
+        """The page that plays it."""
+        scripts = ("graph_panel.js", "playback_drawing.js", "playback.js")
+        body = '<main id="playback"></main>'
+        return Page(f"Backward of {self.graph.title}", _data(self), scripts, ("playback.css",), body, 760)
+
+
+def playback(loss_or_module: Variable | Callable[..., Any], *inputs: Any, **named: Any) -> Playback:
+    """Backward, step by step: at each node its rule with file and line, the gradient that arrives, what goes
+    out on each edge, and the running sum at each target.
+
+        viz.playback(loss).save("backward.html")
+        viz.playback(model, tokens)
+
+    The backward pass is run here, by the engine and in its order, and touches no ``.grad``.
+
+    Args:
+        loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, that is
+            called with ``inputs`` and ``named``, and then all values in between are known. Of a tensor that
+            is no scalar, backward begins with its sum.
+
+    Raises:
+        RuntimeError: nothing wants a gradient, or a backward has freed the graph.
+        TypeError: a tensor and inputs, or something that cannot be called.
+    """
+    if isinstance(loss_or_module, Variable):
+        if inputs or named:
+            raise TypeError("playback takes a tensor alone, or a module or function and its inputs")
+        built, title = built_from_tensor(loss_or_module)
+        if built.is_released():
+            raise RuntimeError(
+                "playback: a backward() has freed this graph, and its numbers are gone. Call playback before "
+                "it, pass retain_graph=True to it, or give playback the module (or function) and its inputs"
+            )
+        return _recorded(built, title, free=False)
+    if not callable(loss_or_module):
+        raise TypeError(
+            f"playback takes a tensor, a module or a function, not {type(loss_or_module).__name__}"
+        )
+    return _recorded(*built_by_call(loss_or_module, inputs, named), free=True)
+
+
+def _recorded(built: Builder, title: str, free: bool) -> Playback:
+    recorder = Recorder(built.tape)
+    watch_backward(built.root, recorder, free=free, clock=clock())
+    return Playback(built.graph(title, recorder), recorder.steps(built))
+
+
+class _Values:
+    """Values for the page, each once; heat maps as bytes, coarser where they are many."""
+
+    def __init__(self, values: list[Value]) -> None:
+        self.numbers: dict[int, int] = {}
+        self.kept: list[Value] = []
+        for value in values:
+            if id(value) not in self.numbers:
+                self.numbers[id(value)] = len(self.kept)
+                self.kept.append(value)
+        cells = sum(len(value.heat) * len(value.heat[0]) for value in self.kept if value.heat)
+        self.step = max(1, math.ceil(math.sqrt(cells / HEAT_BYTES)))
+
+    def place(self, value: Value | None) -> int | None:
+        return None if value is None else self.numbers[id(value)]
+
+    def packed(self) -> list[dict[str, Any]]:
+        return [{**asdict(value), "heat": heat(value.heat, self.step)} for value in self.kept]
+
+
+def _data(played: Playback) -> dict[str, Any]:
+    """What the page's script reads: the graph, and the steps with the places of their values."""
+    graph = played.graph
+    shown = [node.value for node in graph.nodes] + [node.gradient for node in graph.nodes]
+    shown += [value for step in played.steps for value in step.arrived.values()]
+    shown += [value for step in played.steps for d in step.deliveries for value in (d.gradient, d.total)]
+    values = _Values([value for value in shown if value is not None])
+    nodes = [
+        {**vars(node), "saved": [asdict(s) for s in node.saved], "value": values.place(node.value),
+         "gradient": values.place(node.gradient)}
+        for node in graph.nodes
+    ]  # fmt: skip
+    steps = [
+        {"node": step.node, "hooked": step.hooked, "seconds": step.seconds,
+         "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
+         "deliveries": [
+             {"input": d.input, "target": d.target, "slot": d.slot, "gradient": values.place(d.gradient),
+              "total": values.place(d.total), "count": d.count, "of": d.of} for d in step.deliveries]}
+        for step in played.steps
+    ]  # fmt: skip
+    edges = [[e.source, e.target, e.input, e.slot, values.place(e.gradient)] for e in graph.edges]
+    return {"title": graph.title, "nodes": nodes, "edges": edges, "steps": steps, "values": values.packed(),
+            "ops": {key: asdict(info) for key, info in graph.ops.items()}, "output": graph.output,
+            "backward": "done", "groups": [], "modules": {}}  # fmt: skip

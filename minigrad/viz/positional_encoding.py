@@ -1,0 +1,158 @@
+"""Sinusoidal positions to look at: as a heat map, as curves, and as a table of numbers."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..nn.positional import sinusoids
+from .page import Page
+from .vector import INK, LINE, QUIET, SERIES, Drawing, diverging, label
+from .view import Picture
+
+MOST = 2_000_000  # numbers in a page
+NAMED = 48  # positions up to which the picture has a name at each
+CURVES = 4  # pairs of dimensions that the picture draws
+
+
+@dataclass(frozen=True)
+class PositionalEncoding(Picture):
+    """The table of ``nn.SinusoidalPositionalEncoding``. In a notebook it shows itself.
+
+    Attributes:
+        values: (T, D), float32. tokens: T texts, or none.
+    """
+
+    values: np.ndarray[Any, Any]
+    tokens: tuple[str, ...] = ()
+
+    def wavelength(self, dimension: int) -> float:
+        """After how many positions a dimension repeats: 2π · 10000^(2i/D), for 2i and 2i + 1.
+
+        Raises:
+            IndexError: there is no such dimension.
+        """
+        width = self.values.shape[1]
+        if not 0 <= dimension < width:
+            raise IndexError(f"there is no dimension {dimension}: there are {width}, from 0 to {width - 1}")
+        return float(2 * math.pi * 10000 ** (dimension // 2 * 2 / width))
+
+    def data(self) -> dict[str, Any]:
+        """What assets/positional.js draws."""
+        numbers = np.ascontiguousarray(self.values, dtype="<f4").tobytes()
+        return {
+            "length": self.values.shape[0], "width": self.values.shape[1], "tokens": list(self.tokens),
+            "values": base64.b64encode(numbers).decode(),
+        }  # fmt: skip
+
+    def page(self) -> Page:
+        """Heat map, curves and table, to point at; one file that works offline."""
+        return Page(
+            "Positional encoding", {"positional": self.data()}, ("positional.js",), ("positional.css",),
+            '<main id="positional"></main>', height=900,
+        )  # fmt: skip
+
+    def svg(self) -> str:
+        """A vector picture: the heat map, and below it, as curves, dimensions whose waves fit."""
+        length, width = self.values.shape
+        cell = min(16.0, max(4.0, 480 / max(length, width)))
+        wide, high = max(cell * width, 320.0), max(cell * length, 96.0)
+        named = max((len(label(row)) for row in self._rows()), default=0) if self._named() else 0
+        left = max(84.0, 24.0 + 7 * named)
+        drawing = Drawing(left + wide + 190, high + 270, "Sinusoidal positional encoding")
+        drawing.image(left, 30, wide, high, diverging(self.values))
+        drawing.add("rect", x=left, y=30, width=wide, height=high, fill="none", stroke=LINE)
+        self._axes(drawing, left, wide, high)
+        _scale(drawing, left + wide + 20, 30, min(high, 160.0))
+        self._curves(drawing, left, high + 90, wide, 120)
+        return drawing.svg()
+
+    def _named(self) -> bool:
+        return bool(self.tokens) and len(self.tokens) <= NAMED
+
+    def _rows(self) -> list[str]:
+        """Names of the positions."""
+        return [f"{i} {token}" for i, token in enumerate(self.tokens)]
+
+    def _axes(self, drawing: Drawing, left: float, wide: float, high: float) -> None:
+        length, width = self.values.shape
+        for column in ticks(width):
+            x = left + wide * (column + 0.5) / width
+            drawing.text(x, 22, str(column), "middle", 11, QUIET)
+        drawing.text(left + wide, 44 + high, "dimension →", "end", 11, QUIET)
+        for row in range(length) if self._named() else ticks(length):
+            y = 30 + high * (row + 0.5) / length + 4
+            name = label(self._rows()[row]) if self._named() else str(row)
+            drawing.text(left - 8, y, name, "end", 11, INK if self._named() else QUIET)
+        drawing.text(left - 8, 44 + high, "position ↓", "end", 11, QUIET)
+
+    def _curves(self, drawing: Drawing, left: float, top: float, wide: float, high: float) -> None:
+        """The sines of some pairs of dimensions, at the positions there are and, thin, between them."""
+        length, width = self.values.shape
+        seen = [i for i in range(-(-width // 2)) if i == 0 or self.wavelength(2 * i) <= 4 * length]
+        chosen = sorted({round(i * (len(seen) - 1) / (CURVES - 1)) for i in range(CURVES)})
+        drawing.line([(left, top + high / 2), (left + wide, top + high / 2)], LINE, 1)
+        for text, y in (("1", top + 4), ("−1", top + high + 4)):
+            drawing.text(left - 8, y, text, "end", 11, QUIET)
+        fine = np.linspace(0, max(length - 1, 1), 20 * max(length - 1, 1) + 1)
+        for colour, pair in zip(SERIES, chosen, strict=False):
+            waves = np.sin(fine * 2 * math.pi / self.wavelength(2 * pair))
+            scale = wide / max(length - 1, 1)
+            drawing.line(zip(left + fine * scale, top + (1 - waves) * high / 2, strict=True), colour, 1.2)
+            for i, value in enumerate(self.values[:, 2 * pair] if length <= NAMED else ()):
+                drawing.add("circle", cx=left + i * scale, cy=float(top + (1 - value) * high / 2), r=2.5,
+                            fill=colour)  # fmt: skip
+        for i, (colour, pair) in enumerate(zip(SERIES, chosen, strict=False)):
+            y = top + 12 + 18 * i
+            drawing.line([(left + wide + 20, y - 4), (left + wide + 38, y - 4)], colour, 2)
+            wave = f"{self.wavelength(2 * pair):,.1f}".removesuffix(".0")
+            drawing.text(left + wide + 44, y, f"{2 * pair}: wavelength {wave}", size=11)
+        for position in ticks(length):
+            x = left + position * wide / max(length - 1, 1)
+            drawing.text(x, top + high + 18, str(position), "middle", 11, QUIET)
+        drawing.text(left + wide, top + high + 36, "position →", "end", 11, QUIET)
+
+
+def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None = None) -> PositionalEncoding:
+    """PE(t, 2i) = sin(t / 10000^(2i/D)), PE(t, 2i+1) = cos(t / 10000^(2i/D)) for ``length`` positions.
+
+    Vaswani et al. 2017, section 3.5; computed by the layer that models use.
+
+    Args:
+        length: T, positions. d_model: D, dimensions.
+        tokens: texts at the positions; T of them.
+
+    Raises:
+        ValueError: a size is not positive, the page would be too large, or tokens do not fit the length.
+    """
+    if length < 1 or d_model < 1:
+        raise ValueError(f"there have to be positions and dimensions: length={length}, d_model={d_model}")
+    if length * d_model > MOST:
+        raise ValueError(
+            f"{length:,} positions of {d_model:,} dimensions are too many to look at: at most {MOST:,} "
+            f"numbers"
+        )
+    if isinstance(tokens, str):
+        raise ValueError(f"tokens is a list of texts, not one text: {label(tokens)!r}")
+    named = tuple(map(str, tokens)) if tokens is not None else ()
+    if tokens is not None and len(named) != length:
+        raise ValueError(f"{len(named)} tokens for a length of {length}: there must be one a position")
+    return PositionalEncoding(sinusoids(length, d_model).numpy(), named)
+
+
+def ticks(count: int) -> list[int]:
+    """Round numbers from 0 to below ``count``, at most eleven."""
+    step = next(s for e in range(12) for s in (10**e, 2 * 10**e, 5 * 10**e) if count <= 10 * s)
+    return list(range(0, count, step))
+
+
+def _scale(drawing: Drawing, x: float, y: float, high: float) -> None:
+    """What the colours mean."""
+    drawing.image(x, y, 10, high, diverging(np.linspace(1, -1, 64)[:, None]))
+    for text, place in (("1", y + 9), ("0", y + high / 2 + 4), ("−1", y + high)):
+        drawing.text(x + 16, place, text, size=11, colour=QUIET)

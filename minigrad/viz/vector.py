@@ -1,0 +1,112 @@
+"""Vector pictures as text, without a library: what a paper or a slide takes.
+
+Whatever a user named is written as text: escaped, and without characters that XML has no place for.
+"""
+
+from __future__ import annotations
+
+import base64
+import html
+import re
+import struct
+import zlib
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from .palette import LIGHT
+
+INK, QUIET, LINE, PAPER = LIGHT.ink, LIGHT.quiet, LIGHT.line, LIGHT.paper
+PLUS, MINUS, SERIES = LIGHT.plus, LIGHT.minus, LIGHT.series
+SANS = "system-ui, 'Segoe UI', Roboto, 'Noto Sans', 'DejaVu Sans', Helvetica, Arial, sans-serif"
+LONGEST = 24  # characters of a label
+_NO_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+class Drawing:
+    """An SVG file in the making; units are CSS pixels, y grows downwards.
+
+    Elements become text at once, and may be any that SVG has (clips, images, dashes). Pictures that must be
+    PDF and PNG as well are made of the few shapes of ``attention.drawing``.
+    """
+
+    def __init__(self, width: float, height: float, title: str) -> None:
+        self.width, self.height, self.title = width, height, title
+        self.parts: list[str] = []
+
+    def add(self, element: str, content: str = "", **attributes: Any) -> None:
+        """One element; ``content`` is text. ``stroke_width=2`` becomes ``stroke-width="2"``."""
+        written = "".join(
+            f' {name.rstrip("_").replace("_", "-")}="{escaped(_short(value))}"'
+            for name, value in attributes.items() if value is not None
+        )  # fmt: skip
+        self.parts.append(f"<{element}{written}>{escaped(content)}</{element}>")
+
+    def text(self, x: float, y: float, text: str, anchor: str = "start", size: float = 12,
+             colour: str = INK, **more: Any) -> None:  # fmt: skip
+        """A line of text; y is its base line."""
+        self.add("text", text, x=x, y=y, text_anchor=anchor, font_size=size, fill=colour, **more)
+
+    def line(self, points: Iterable[tuple[float, float]], colour: str = INK, width: float = 1.5,
+             dash: str | None = None) -> None:  # fmt: skip
+        """Straight lines from point to point."""
+        joined = " ".join(f"{_short(float(x))},{_short(float(y))}" for x, y in points)
+        self.add("polyline", points=joined, fill="none", stroke=colour, stroke_width=width,
+                 stroke_linejoin="round", stroke_dasharray=dash)  # fmt: skip
+
+    def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray[Any, Any]) -> None:
+        """Pixels (rows, columns, 3), uint8, each a sharp rectangle."""
+        data = base64.b64encode(png(pixels)).decode()
+        self.add("image", x=x, y=y, width=width, height=height, preserveAspectRatio="none",
+                 style="image-rendering:pixelated", href=f"data:image/png;base64,{data}")  # fmt: skip
+
+    def svg(self) -> str:
+        """The whole file."""
+        size = f"{_short(self.width)} {_short(self.height)}"
+        wide, high = size.split()
+        return (
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{wide}" height="{high}" '
+            f'font-family="{SANS}" role="img"><title>{escaped(self.title)}</title>'
+            f'<rect width="100%" height="100%" fill="{PAPER}"/>{"".join(self.parts)}</svg>\n'
+        )
+
+
+def escaped(text: Any) -> str:
+    """Text as XML holds it."""
+    return html.escape(_NO_XML.sub("�", str(text)))
+
+
+def label(token: str) -> str:
+    """A token's text as it is shown beside a row: not too long, and not without a trace."""
+    shown = token.replace("\n", "↵").replace("\t", "⇥") if token.strip() else "␣"
+    return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+
+
+def png(pixels: np.ndarray[Any, Any]) -> bytes:
+    """Pixels (rows, columns, 3), uint8, as a PNG file (W3C 2003)."""
+    height, width, _ = pixels.shape
+
+    def chunk(kind: bytes, data: bytes) -> bytes:
+        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+
+    rows = np.concatenate([np.zeros((height, 1), np.uint8), pixels.reshape(height, -1)], 1)  # 0: no filter
+    head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+    packed = zlib.compress(rows.tobytes(), 9)
+    return b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", packed) + chunk(b"IEND", b"")
+
+
+def diverging(values: np.ndarray[Any, Any], most: float = 1.0) -> np.ndarray[Any, Any]:
+    """Numbers (…) as colours (…, 3), uint8: from MINUS at -most over white to PLUS at +most."""
+    amount = np.clip(values / most, -1, 1)[..., None]
+    ends = np.where(amount < 0, _rgb(MINUS), _rgb(PLUS))
+    return np.rint(255 + np.abs(amount) * (ends - 255)).astype(np.uint8)
+
+
+def _rgb(colour: str) -> np.ndarray[Any, Any]:
+    return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], np.float64)
+
+
+def _short(value: Any) -> str:
+    """Numbers to hundredths of a pixel."""
+    return f"{value:.2f}".rstrip("0").rstrip(".") if isinstance(value, float) else str(value)

@@ -1,0 +1,155 @@
+"""Lessons in a real browser: what a number tells when it is pointed at, and what is marked."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from examples.lectures.cli import make
+from examples.lectures.lesson import (
+    Chart,
+    Choice,
+    Equation,
+    Lesson,
+    Line,
+    Mark,
+    Matrix,
+    Section,
+    Series,
+    Steps,
+    Text,
+)
+from tests.support.browser import contrast, texts
+
+EVIL = ['<img src=x onerror="alert(1)">', "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 10_000]
+
+
+@pytest.fixture
+def opened(open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    def open_lesson(lesson: Lesson, **options: Any) -> Any:
+        page = open_file(lesson.page().save(tmp_path / f"{lesson.name}.html"), **options)
+        page.wait_for_selector("#lecture section")
+        return page
+
+    return open_lesson
+
+
+def marked(page: Any, key: str) -> list[str]:
+    """The cells of a matrix that are marked, as row and column."""
+    read = """(nodes, key) => nodes.filter(node => node.dataset.key === key)
+        .flatMap(node => [...node.querySelectorAll("td.marked")].map(cell => cell.dataset.cell))"""
+    return page.eval_on_selector_all(".matrix", read, key)
+
+
+def numbers(page: Any, key: str) -> np.ndarray:
+    read = """(nodes, key) => [...nodes.find(node => node.dataset.key === key).querySelectorAll("tbody tr")]
+        .map(row => [...row.querySelectorAll("td[data-cell]")].map(cell => cell.textContent))"""
+    rows = page.eval_on_selector_all(".matrix", read, key)
+    return np.array([[float(cell.replace("−", "-").replace("∞", "inf")) for cell in row] for row in rows])
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_pointing_at_a_score(opened: Callable[..., Any], scheme: str) -> None:
+    page = opened(make("self-attention"), color_scheme=scheme)
+    figures = [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]]
+    np.testing.assert_allclose(numbers(page, "Q Kᵀ"), figures)
+    page.hover('[data-key="Q Kᵀ"] [data-cell="1 0"]')
+    assert "0.7 × 0.6 + 3.5 × 2.4 = 8.82" in texts(page, ".told")
+    assert marked(page, "Q of scores") == ["1 0", "1 1"] and marked(page, "Kᵀ") == ["0 0", "1 0"]
+    assert texts(page, '[data-key="Q Kᵀ"] th.lit') == ["I", "like"]
+    page.hover('[data-key="softmax(Q Kᵀ / √2)"] [data-cell="2 1"]')
+    assert marked(page, "Q Kᵀ / √2") == ["2 0", "2 1", "2 2"] and marked(page, "Q of scores") == []
+    assert "e1.20 / (e0.98 + e1.20 + e3.38) = 0.094" in texts(page, ".told")
+    page.hover("h1")
+    assert page.locator(".marked").count() == 0
+    assert contrast(page, ".told") >= 4.5 and contrast(page, ".matrix th") >= 4.5
+
+
+def test_by_keyboard(opened: Callable[..., Any]) -> None:
+    page = opened(make("self-attention"))
+    page.focus('[data-key="output"] [data-cell="0 0"]')
+    assert marked(page, "weights") == ["0 0", "0 1", "0 2"]
+    assert marked(page, "V of output") == ["0 0", "1 0", "2 0"]
+    for key in ("ArrowRight", "ArrowDown", "ArrowDown", "ArrowDown"):
+        page.keyboard.press(key)
+    assert marked(page, "output") == ["2 1"] and marked(page, "weights") == ["2 0", "2 1", "2 2"]
+    assert page.locator('[data-key="output"] td[tabindex="0"]').count() == 1
+    page.keyboard.press("Escape")
+    assert page.locator(".marked").count() == 0
+
+
+def test_the_temperature(opened: Callable[..., Any]) -> None:
+    lesson = make("softmax")
+    (choice,) = (b for s in lesson.sections for b in s.blocks if isinstance(b, Choice) and b.slider)
+    page = opened(lesson)
+    for place in (0, 24, 56):
+        page.fill("input[type=range]", str(place))
+        assert page.inner_text("output") == choice.names[place]
+        option = choice.options[place]
+        assert isinstance(option, Matrix)
+        np.testing.assert_allclose(numbers(page, option.name), option.array, atol=5.1e-4)
+    page.select_option("select", label="8 z")
+    assert numbers(page, "∂p/∂z at 8 z").max() == 0.001
+
+
+def test_masked_scores_and_positions(opened: Callable[..., Any]) -> None:
+    page = opened(make("causal-mask"))
+    assert np.isneginf(numbers(page, "masked")[np.triu_indices(6, 1)]).all()
+    page.hover('[data-key="softmax(masked)"] [data-cell="0 3"]')
+    assert "e−∞ = 0: nothing is taken from a later word" in texts(page, ".told")
+    page = opened(make("positions"))
+    page.wait_for_selector(".positional canvas")
+    assert numbers(page, "PE").shape == (4, 4)
+
+
+def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
+    chart = Chart("Growth", "width", "variance", (
+        Series("measured", (1, 10, 100), (1, 9, 101)), Series(EVIL[0], (1, 100), (1, 100), dashed=True),
+    ), log_x=True, log_y=True)  # fmt: skip
+    page = opened(Lesson("chart", "Chart", "", (Section("One", (chart,)),)))
+    assert page.locator(".chart .title").all_text_contents() == ["Growth"]
+    assert page.locator(".chart circle").count() == 3
+    read = "nodes => nodes.map(node => Number(node.getAttribute('cx')))"
+    places = page.eval_on_selector_all(".chart circle", read)
+    assert places[1] - places[0] == pytest.approx(places[2] - places[1])
+    with page.expect_download() as saved:
+        page.click(".chart button")
+    names = [node.text for node in ElementTree.parse(saved.value.path()).iter() if node.tag.endswith("}text")]
+    assert EVIL[0] in names and "1,000" not in names and "100" in names
+
+
+def test_text_is_text(opened: Callable[..., Any]) -> None:
+    square = np.eye(4)
+    made = Matrix("B", square, EVIL, EVIL, told=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row j"),))
+    blocks = (
+        Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], made)), Line(EVIL, (0.1, 0.2, 0.9, 0.4), 1),
+        Steps(EVIL, (EVIL,), code=(1,)), Text(" ".join(EVIL)), Choice(EVIL[0], EVIL, [Text(t) for t in EVIL]),
+    )  # fmt: skip
+    page = opened(Lesson("evil", EVIL[0], EVIL[1], (Section(EVIL[0], blocks),)))
+    assert page.inner_text("h1") == page.title() == EVIL[0]
+    page.hover('[data-key="B"] [data-cell="0 1"]')
+    assert texts(page, ".told") == [EVIL[1]] and marked(page, EVIL[0]) == ["1 0", "1 1", "1 2", "1 3"]
+    assert texts(page, ".spelling") == EVIL and texts(page, ".asks .spelling") == [EVIL[1]]
+    page.select_option("select", index=2)
+    assert texts(page, ".choice .prose") == [EVIL[2]]
+    assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
+    page.set_viewport_size({"width": 360, "height": 640})
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+
+
+def test_they(opened: Callable[..., Any], small_run: Path) -> None:
+    lesson = make("they", small_run)
+    (choice,) = (b for b in lesson.sections[0].blocks if isinstance(b, Choice))
+    page = opened(lesson)
+    page.select_option("select >> nth=0", label="layer 2, head 1")
+    line = choice.options[choice.names.index("layer 2, head 1")]
+    assert isinstance(line, Line)
+    shares = texts(page, ".choice .line >> nth=0 >> .share")
+    shown = [float(share.removesuffix(" %")) for share in shares]
+    np.testing.assert_allclose(shown, 100 * np.array(line.weights), atol=0.51)
+    assert texts(page, ".choice .asks .spelling") == ["they"]

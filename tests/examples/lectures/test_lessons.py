@@ -1,0 +1,146 @@
+"""Lessons as text and pages, and the command line that makes them."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from examples.lectures import cli, layer_norm
+from examples.lectures.lesson import (
+    Chart,
+    Checked,
+    Choice,
+    Equation,
+    Lesson,
+    Line,
+    Matrix,
+    Section,
+    Series,
+    Steps,
+    Text,
+    number,
+)
+from examples.lectures.plain import plain, width
+
+HTML = '<img src=x onerror="alert(1)">'
+QUICK = ("self-attention", "softmax", "layer-norm")
+
+
+def of(*blocks: object) -> Lesson:
+    return Lesson("test", "A test", "About it.", (Section("Only section", blocks),))  # type: ignore[arg-type]
+
+
+def body(*blocks: object) -> str:
+    return plain(of(*blocks)).split("------------\n\n")[1].rstrip("\n")
+
+
+# Text ----------------------------------------------------------------------------------------------------
+
+
+def test_numbers_are_written_as_in_books() -> None:
+    values = [1.0, -0.5, -0.001, float("-inf"), float("nan"), 1234.5]
+    assert [number(v) for v in values] == ["1.00", "−0.50", "0.00", "−∞", "NaN", "1234.50"]
+
+
+def test_an_equation_in_text() -> None:
+    one = Matrix("A", np.array([[1.0], [-2.0]]), ("I", "cats"), ("x",), 1)
+    assert body(Equation((one, "×", Matrix("B", np.eye(2), digits=0)))) == "\n".join([
+        "A                 B",
+        "          x        [ 1  0 ]",
+        "I    [  1.0 ]  ×   [ 0  1 ]",
+        "cats [ −2.0 ]",
+    ])
+
+
+def test_a_wide_matrix_is_cut() -> None:
+    wide = Matrix("A", np.arange(20.0).reshape(2, 10), (), [str(i) for i in range(10)], 0, first=2)
+    assert wide.shown == [0, 1, 9] and wide.data()["columns"] == ["0", "1", "9"] and wide.data()["cut"] == 2
+    assert body(wide).splitlines()[2:] == [" [  0   1  …   9 ]", " [ 10  11  …  19 ]"]
+    whole = Matrix("A", np.zeros((1, 3)), first=2)
+    assert whole.shown == [0, 1, 2] and whole.data()["cut"] is None
+
+
+def test_other_blocks_in_text() -> None:
+    assert body(Steps(("a", "b"), (("x", "1"), ("y", "22")), numbers=(1,))) == "a   b\n-----\nx   1\ny  22"
+    assert body(Text("call `f(x)`")) == "call f(x)"
+    assert body(Checked("it holds", True), Checked("it fails", False)) == "[ok] it holds\n\n[WRONG] it fails"
+    assert body(Line(("they", "are"), (0.5, 0.25), 0)).splitlines() == [
+        "  they  50.0 %  ████████████████████  ← looks", "  are   25.0 %  ██████████",
+    ]  # fmt: skip
+    chart = Chart("T", "d", "y", (Series("one", (1, 2), (3, 4)), Series("two", (2,), (5,))))
+    assert body(chart).splitlines() == ["T", "d  one  two", "-----------", "1    3", "2    4    5"]
+    choice = Choice("head", ("1", "2"), (Text("first"), Text("second")), printed=(1,))
+    assert body(choice) == "head 2\nsecond"
+
+
+def test_a_terminal_is_not_commanded() -> None:
+    evil = "a\x1b[2Jb\x07"
+    matrix = Matrix("A", np.zeros((1, 1)), (evil,), (evil,))
+    text = plain(of(Line((evil, "b"), (0.5, 0.5)), matrix, Text(evil)))
+    assert "\x1b" not in text and "\x07" not in text and "a�[2Jb�" in text
+
+
+def test_wide_letters_take_two_columns() -> None:
+    assert width("猫cat") == 5 and width("e\u0301") == 1
+    lines = body(Matrix("A", np.zeros((2, 1)), ("猫", "cats"))).splitlines()
+    assert {width(line[: line.index("[")]) for line in lines[1:]} == {5}
+
+
+def test_a_matrix_has_two_dimensions() -> None:
+    with pytest.raises(ValueError, match=r"matrix A has the shape \(3,\)"):
+        Matrix("A", np.zeros(3)).data()
+
+
+def test_a_page_holds_names_as_text() -> None:
+    matrix = Matrix(HTML, np.zeros((1, 1)), (HTML,), (HTML,))
+    html = of(matrix, Line((HTML,), (1.0,)), Text(HTML)).page().html()
+    assert HTML not in html and "\\u003cimg" in html
+
+
+# The command line ----------------------------------------------------------------------------------------
+
+
+def test_the_list_and_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["--list"]) == 0
+    assert [line.split()[0] for line in capsys.readouterr().out.splitlines()] == list(cli.LESSONS)
+    assert cli.main(["softmax", "hardmax"]) == 2
+    assert "no lesson hardmax; there are self-attention" in capsys.readouterr().err
+
+
+def test_pages_are_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*QUICK, "--save", str(tmp_path / "new")]) == 0
+    told = capsys.readouterr()
+    assert {path.name for path in (tmp_path / "new").iterdir()} == {f"{name}.html" for name in QUICK}
+    assert "like [ 8.82  6.51  2.80 ]" in told.out and "0.116  0.157  0.158  0.426  0.142" in told.out
+    assert told.err.count("wrote ") == 3
+    (tmp_path / "file").write_text("")
+    assert cli.main([QUICK[0], "--save", str(tmp_path / "file")]) == 1
+    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_a_claim_that_fails_is_told(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    failed = Section("Checked", (Checked("no", False),))
+    monkeypatch.setattr(layer_norm, "_checks", lambda found: failed)
+    assert cli.main(["layer-norm"]) == 1
+    assert "[WRONG] no" in capsys.readouterr().out
+
+
+def test_without_a_run_they_is_skipped(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cli, "LESSONS", {name: cli.LESSONS[name] for name in ("layer-norm", "they")})
+    assert cli.main(["--run", str(tmp_path)]) == 0
+    assert "skipped they: there is no model in" in capsys.readouterr().err
+    assert cli.main(["they", "--run", str(tmp_path)]) == 1
+    assert "train first: python -m examples.translate train" in capsys.readouterr().err
+
+
+def test_the_lessons_need_no_extra(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("matplotlib", "graphviz", "pygraphviz", "tokenizers", "tqdm", "torch"):
+        monkeypatch.setitem(sys.modules, name, None)
+    assert cli.main(["layer-norm"]) == 0

@@ -1,0 +1,169 @@
+"""The numbers of the worked examples: the lectures' figures, and definitions written another way."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.lectures import causal_mask, layer_norm, multi_head, positions, scaling, self_attention, softmax
+from examples.lectures.cli import LESSONS, make
+from examples.lectures.lesson import Matrix, product, softmax_told
+from minigrad import nn
+
+
+def soft(x: np.ndarray) -> np.ndarray:
+    powers = np.exp(x - x.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+@pytest.mark.parametrize("name", [name for name in LESSONS if name != "they"])
+def test_all_that_a_lesson_claims_holds(name: str) -> None:
+    lesson = make(name)
+    assert lesson.name == name and len(lesson.checks()) >= 3
+    assert [check.claim for check in lesson.checks() if not check.holds] == []
+
+
+# Self-attention ------------------------------------------------------------------------------------------
+
+
+def test_i_like_cats() -> None:
+    found = self_attention.by_hand()
+    query = np.array([[1.3, 0.8], [0.7, 3.5], [1.9, 0.1]])
+    key = np.array([[0.6, 2.4], [0.8, 1.7], [2.5, 0.3]])
+    value = np.array([[1, 2], [3, 1], [0.5, 4]])
+    np.testing.assert_allclose(found.query.numpy(), query, atol=1e-12)
+    np.testing.assert_allclose(found.key.numpy(), key, atol=1e-12)
+    np.testing.assert_allclose(found.value.numpy(), value, atol=1e-12)
+    scores = np.array([[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]])
+    np.testing.assert_allclose(found.scores.numpy(), scores, atol=1e-12)
+    weights = soft(scores / math.sqrt(2))
+    np.testing.assert_allclose(found.weights.numpy(), weights, atol=1e-12)
+    np.testing.assert_allclose(found.output.numpy(), weights @ value, atol=1e-12)
+
+
+def test_no_other_round_factors_give_the_figures() -> None:
+    """Of tenths from 0 to 5.9, but for the order of the dimensions: solved for Q, with each K that can be."""
+    scores = np.rint(100 * np.array(self_attention.FIGURES)).astype(int)
+    normal = np.cross(scores[0], scores[1])
+    assert normal @ scores[2] == 0  # the rows are in one plane: a product of width 2
+    cubes = np.stack(np.meshgrid(*[np.arange(60)] * 3, indexing="ij"), -1).reshape(-1, 3)
+    plane = [point for point in cubes[cubes @ normal == 0] if point.any()]
+    found = []
+    for pair in itertools.combinations(plane, 2):
+        key = np.array(pair)  # (2, 3)
+        query = np.rint(scores @ np.linalg.pinv(key)).astype(int)
+        if (query @ key == scores).all() and query.min() >= 0 and query.max() < 60:
+            found.append((query.tolist(), key.T.tolist()))
+    by_hand = self_attention.by_hand()
+    ours = [np.rint(10 * t.numpy()).astype(int) for t in (by_hand.query, by_hand.key)]
+    assert found in ([tuple(m.tolist() for m in ours)], [tuple(m[:, ::-1].tolist() for m in ours)])
+
+
+# Softmax -------------------------------------------------------------------------------------------------
+
+
+def test_the_row_and_its_sharper_versions() -> None:
+    assert softmax.row().numpy().round(3).tolist() == [0.116, 0.157, 0.158, 0.426, 0.142]
+    for factor in softmax.FACTORS:
+        wanted = soft(factor * np.array(softmax.LOGITS))
+        np.testing.assert_allclose(softmax.row(factor).numpy(), wanted, atol=1e-12)
+    entropies = [softmax.entropy(softmax.row(factor)) for factor in softmax.FACTORS]
+    assert entropies == sorted(entropies, reverse=True) and softmax.row(8).max() > 0.99
+    assert softmax.SCALES[softmax.ONE] == 1
+
+
+def test_no_other_logits_of_two_digits_give_the_row() -> None:
+    near = np.rint(100 * np.log(np.array(softmax.FIGURES) / softmax.FIGURES[0])).astype(int)
+    shifts = np.array(list(itertools.product(range(-3, 4), repeat=4)))
+    logits = np.concatenate([np.zeros((len(shifts), 1)), near[1:] + shifts], 1) / 100
+    fit = (soft(logits).round(3) == np.array(softmax.FIGURES)).all(-1)
+    assert logits[fit].tolist() == [list(softmax.LOGITS)]
+
+
+def test_the_gradient_is_that_of_differences() -> None:
+    for factor in softmax.FACTORS:
+        z, h = factor * np.array(softmax.LOGITS), 1e-6
+        columns = [(soft(z + h * e) - soft(z - h * e)) / (2 * h) for e in np.eye(5)]
+        np.testing.assert_allclose(softmax.jacobian(factor), np.stack(columns, 1), atol=1e-8)
+
+
+# Variance, heads, mask -----------------------------------------------------------------------------------
+
+
+def test_the_variance_of_a_dot_product_is_the_width() -> None:
+    found = scaling.measure((4, 64), 4096)
+    assert [m.width for m in found] == [4, 64]
+    for m in found:
+        assert m.variance == pytest.approx(m.width, rel=0.1)
+        assert m.scaled_variance == pytest.approx(m.variance / m.width, rel=1e-3)
+    assert found[1].greatest > 0.8 > 0.3 > found[1].scaled_greatest
+    again = scaling.measure((4, 64), 4096)
+    assert again == found  # a seed
+
+
+def test_shapes_and_results_of_four_heads() -> None:
+    found = multi_head.attend()
+    shapes = {name: tuple(getattr(found, name).shape) for name in found._fields if name != "module"}
+    assert shapes == {
+        "ids": (1, 6), "words": (1, 6, 512), "x": (1, 6, 512), "query": (1, 6, 512),
+        "queries": (1, 4, 6, 128), "keys": (1, 4, 6, 128), "values": (1, 4, 6, 128),
+        "scores": (1, 4, 6, 6), "weights": (1, 4, 6, 6),
+        "heads": (1, 4, 6, 128), "joined": (1, 6, 512), "output": (1, 6, 512),
+    }  # fmt: skip
+    assert found.ids[0, 1] == found.ids[0, 5] and len(set(found.ids[0].tolist())) == 5
+    module = found.module
+    theirs = nn.MultiheadAttention(512, 4, batch_first=True)
+    with mg.no_grad():
+        theirs.in_proj_weight.copy_(mg.cat([module.query.weight, module.key.weight, module.value.weight]))
+        theirs.out_proj.weight.copy_(module.output.weight)
+        output, weights = theirs(found.x, found.x, found.x, average_attn_weights=False)
+    np.testing.assert_allclose(found.output.numpy(), output.numpy(), atol=1e-5)
+    np.testing.assert_allclose(found.weights.numpy(), weights.numpy(), atol=1e-6)
+
+
+def test_the_causal_mask() -> None:
+    found = causal_mask.mask()
+    scores = found.scores.numpy().astype(np.float64)
+    masked = found.masked.numpy()
+    for i, j in np.ndindex(6, 6):
+        assert masked[i, j] == (-math.inf if j > i else found.scores.numpy()[i, j])
+    for i in range(6):
+        wanted = [*soft(scores[i, : i + 1]), *[0] * (5 - i)]
+        np.testing.assert_allclose(found.weights[i].numpy(), wanted, atol=1e-6)
+    late = np.tril(soft(scores))
+    np.testing.assert_allclose(found.late.numpy(), late, atol=1e-6)
+
+
+# Layer norm, positions -----------------------------------------------------------------------------------
+
+
+def test_layer_norm_of_a_batch_of_three() -> None:
+    found = layer_norm.normalise()
+    x = np.array(layer_norm.BATCH)
+    assert found.mean[:, 0].tolist() == [5, 50, 0] and found.variance[:, 0].tolist() == [5, 500, 3.5]
+    normal = (x - x.mean(1, keepdims=True)) / np.sqrt(x.var(1, keepdims=True) + 1e-5)
+    np.testing.assert_allclose(found.normal.numpy(), normal, atol=1e-12)
+    np.testing.assert_allclose(found.output.numpy(), normal * layer_norm.GAIN + layer_norm.BIAS, atol=1e-12)
+
+
+def test_positions_of_four_words() -> None:
+    (table,) = (b for s in positions.lesson().sections for b in s.blocks if isinstance(b, Matrix))
+    wanted = [[math.sin(t), math.cos(t), math.sin(t / 100), math.cos(t / 100)] for t in range(4)]
+    np.testing.assert_allclose(table.array, wanted, atol=1e-6)
+    assert table.rows == ["0 My", "1 friends", "2 like", "3 tomatoes"]
+    assert table.told is not None and table.told(1, 0) == "sin(1 / 10000^(0/4)) = sin(1 / 1) = 0.8415"
+
+
+# What is told about a number -----------------------------------------------------------------------------
+
+
+def test_products_and_shares_are_told_as_they_are_computed() -> None:
+    left, right = np.array([[1.3, -0.8]]), np.array([[0.6], [2.4]])
+    assert product(left, right)(0, 0) == "1.3 × 0.6 + −0.8 × 2.4 = −1.14"
+    assert product(np.ones((1, 9)), np.ones((9, 1)))(0, 0) == "the sum of 9 products = 9.00"
+    told = softmax_told(np.array([[0.0, math.log(3)]]), 2, 3)
+    assert told(0, 1) == "e^1.10 / (e^0.00 + e^1.10) = 0.750"

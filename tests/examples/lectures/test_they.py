@@ -1,0 +1,70 @@
+"""What "they" attends to: by word, summed as it should be, and all of it the model's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from examples.lectures import cli, they
+from examples.lectures.lesson import Choice, Line
+from examples.translate.translator import Translator
+from minigrad.text.tokenizer import EOS
+from models.transformer import Transformer
+
+
+def test_by_token_and_by_word() -> None:
+    weights = np.array([[0.1, 0.2, 0.7], [0.3, 0.3, 0.4], [0.5, 0.25, 0.25]])
+    found = they.by_word(weights[None], [[0], [1, 2]], [[0, 1], [2]])
+    np.testing.assert_allclose(found, [[[0.3, 0.7], [(0.6 + 0.75) / 2, (0.4 + 0.25) / 2]]])
+
+
+def test_the_weights_are_the_encoders(small_run: Path) -> None:
+    translator = Translator.load(small_run)
+    found = they.look(translator, they.SENTENCE)
+    assert found.words == [*they.SENTENCE.split(), "⟨end⟩"] and found.self_attention.shape == (2, 2, 9, 9)
+    assert found.target[-1] == "⟨end⟩" and found.cross_attention.shape == (2, 2, len(found.target), 9)
+    ids = mg.tensor([[*translator.tokenizers.source.encode(they.SENTENCE), EOS]])
+    wanted = first_layer(translator.model, ids)
+    np.testing.assert_allclose(found.self_attention[0], wanted, atol=1e-6)
+    assert all(not layer.attention._forward_pre_hooks for layer in translator.model.encoder)
+
+
+@mg.no_grad()
+def first_layer(model: Transformer, ids: mg.Tensor) -> np.ndarray:
+    """softmax(Q Kᵀ / √Dh), head by head, in NumPy."""
+    layer = model.encoder[0]
+    x = model.embed(ids, source=True)
+    x = layer.attention_residual.norm(x) if model.config.norm_first else x
+    parts = layer.attention.query, layer.attention.key
+    query, key = (np.split(part(x)[0].numpy(), 2, 1) for part in parts)
+    scores = np.stack([q @ k.T / np.sqrt(8) for q, k in zip(query, key, strict=True)])
+    powers = np.exp(scores)
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def test_the_lesson(small_run: Path, capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    lesson = they.lesson(small_run)
+    assert all(check.holds for check in lesson.checks())
+    (choice,) = (b for b in lesson.sections[0].blocks if isinstance(b, Choice))
+    assert len(choice.options) == 1 + 2 * (1 + 2) and all(isinstance(line, Line) for line in choice.options)
+    shown = choice.options[choice.start]
+    assert isinstance(shown, Line)
+    difference = {
+        name: abs(line.weights[1] - line.weights[3])
+        for name, line in zip(choice.names, choice.options, strict=True)
+        if isinstance(line, Line) and "head" in name
+    }
+    assert abs(shown.weights[1] - shown.weights[3]) == max(difference.values())
+    assert choice.names[choice.start] == max(difference, key=lambda name: difference[name])
+    assert cli.main(["they", "--run", str(small_run), "--save", str(tmp_path)]) == 0
+    told = capsys.readouterr()
+    assert "they" in told.out and "never seen: apples" in told.out and (tmp_path / "they.html").exists()
+
+
+def test_a_word_that_is_not_there() -> None:
+    assert they.place(["They", "are"], "they") == 0
+    with pytest.raises(ValueError, match="no word 'they': We are"):
+        they.place(["We", "are"], "they")

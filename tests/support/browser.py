@@ -1,0 +1,100 @@
+"""Saved pages in a real browser, without a network: a fixture for tests.
+
+A conftest.py names ``browser`` and ``open_file`` once, for all tests of its folder (as tests/viz/conftest.py
+does). Where Playwright or Chromium is missing, the tests that ask for them are skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+__all__ = ["browser", "contrast", "open_file", "texts"]
+
+NEEDED = "playwright drives the browser: pip install playwright"
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+NOBODY = "--host-resolver-rules=MAP * ~NOTFOUND"  # no name leads anywhere
+OPTIONS = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", NOBODY]
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Any]:
+    """Chromium, one for all tests of a module."""
+    playwright = pytest.importorskip("playwright.sync_api", reason=NEEDED)
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here (on Debian: apt install chromium)")
+    with playwright.sync_playwright() as driver:
+        launched = driver.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+        yield launched
+        launched.close()
+
+
+@pytest.fixture
+def open_file(browser: Any) -> Iterator[Callable[..., Any]]:
+    """Opens a file, offline: ``open_file(path, color_scheme="dark", viewport={…})`` gives Playwright's page.
+
+    At the end: no page may have asked for anything but the files that were opened, nothing may stand in the
+    console as an error, no script may have failed, and none may have opened a dialog.
+    """
+    wrong: list[str] = []
+    contexts = []
+
+    def opened(path: str | Path, timeout: float = 60.0, **options: Any) -> Any:
+        url = Path(path).resolve().as_uri()
+        contexts.append(browser.new_context(offline=True, accept_downloads=True, **options))
+        page = contexts[-1].new_page()
+        page.set_default_timeout(timeout * 1000)
+
+        def request(made: Any) -> None:
+            if made.url.split("#")[0] != url and not made.url.startswith(("data:", "blob:", "about:")):
+                wrong.append(f"request: {made.url}")
+
+        def console(message: Any) -> None:
+            if message.type == "error":
+                wrong.append(f"console: {message.text}")
+
+        def dialog(shown: Any) -> None:
+            wrong.append(f"dialog: {shown.message}")
+            shown.dismiss()
+
+        page.on("request", request)
+        page.on("console", console)
+        page.on("pageerror", lambda error: wrong.append(f"script: {error}"))
+        page.on("dialog", dialog)
+        page.goto(url)
+        return page
+
+    opened.wrong = wrong  # type: ignore[attr-defined]  # for a test that means something to go wrong
+    yield opened
+    for context in contexts:
+        context.close()
+    assert not wrong, wrong
+
+
+def texts(page: Any, selector: str) -> list[str]:
+    """What stands in each element, without space around it."""
+    # SVG has no innerText
+    shown = "nodes => nodes.map((node) => (node.innerText ?? node.textContent).trim())"
+    found: list[str] = page.locator(selector).evaluate_all(shown)
+    return found
+
+
+def contrast(page: Any, selector: str, style: str = "color") -> float:
+    """How far an element's ink, or another style of it, stands out from the paper: from 1 to 21, and for text
+    4.5 at least (WCAG 2.2)."""
+    paper = _luminance(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    ink = _luminance(page.eval_on_selector(selector, f"node => getComputedStyle(node).{style}"))
+    return (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05)
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance of "rgb(r, g, b)"."""
+    channels = [int(c) / 255 for c in re.findall(r"\d+", colour)[:3]]
+    linear = [c / 12.92 if c <= 0.04045 else ((c + 0.055) / 1.055) ** 2.4 for c in channels]
+    return float(np.dot(linear, [0.2126, 0.7152, 0.0722]))

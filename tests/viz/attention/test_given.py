@@ -1,0 +1,146 @@
+"""viz.attention of weights that somebody has: the forms they come in, and what is refused."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.viz.attention import attention
+from minigrad.viz.attention.tokens import clean
+
+CATS = ["I", "like", "cats"]
+KATZEN = ["Ich", "mag", "Katzen", "!"]
+
+
+def weights(*shape: int, causal: bool = False, padding: int = 0, seed: int = 0) -> np.ndarray[Any, Any]:
+    """Random rows of probabilities."""
+    scores = np.random.default_rng(seed).normal(0, 2, shape).astype(np.float32)
+    if causal:
+        scores[..., np.triu(np.ones(shape[-2:], bool), 1)] = -np.inf
+    if padding:
+        scores[..., -padding:] = -np.inf
+    powers = np.exp(scores)
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def test_all_kinds_by_name() -> None:
+    given = {
+        "cross": weights(2, 3, 4, 3),
+        "encoder": weights(2, 3, 3, 3),
+        "decoder": weights(2, 3, 4, 4, causal=True),
+    }
+    view = attention(given, CATS, KATZEN)
+    assert view.kinds == ("encoder", "decoder", "cross")
+    for a in view.attentions:
+        assert a.queries == tuple(CATS if a.kind == "encoder" else KATZEN)
+        assert a.keys == tuple(KATZEN if a.kind == "decoder" else CATS)
+        assert np.array_equal(np.stack(view.weights(a.kind)), given[a.kind])
+    assert repr(view).startswith("<attention: Encoder self-attention: 2 layers, 3 heads, 3 × 3 tokens; ")
+
+
+@pytest.mark.parametrize("tokens", [(CATS,), ([*CATS], [*CATS])])
+def test_one_array(tokens: tuple[list[str], ...]) -> None:
+    w = weights(2, 3, 3, 3)
+    kind = "encoder" if len(tokens) == 1 else "cross"
+    assert attention(w, *tokens).kinds == (kind,)
+    assert attention(weights(2, 3, 3, 3, causal=True), CATS).kinds == ("decoder",)
+    assert attention(weights(2, 3, 4, 3), CATS, KATZEN).kinds == ("cross",)
+    assert attention(weights(2, 3, 4, 3), tokens={"source": CATS, "target": KATZEN}).kinds == ("cross",)
+
+
+def test_tensors_lists_of_layers_and_fewer_axes() -> None:
+    w = weights(2, 3, 3, 3)
+    for given in (mg.tensor(w), w.astype(np.float64), [w[0], mg.tensor(w[1])], [w[0, :1], w[1]], w.tolist()):
+        assert len(attention(given, CATS).weights()) == 2
+    assert attention(w[0], CATS).weights()[0].shape == (3, 3, 3)
+    assert attention(w[0, 0], CATS).weights()[0].shape == (1, 3, 3)
+    batches = [np.stack([w[0], w[1]]), np.stack([w[1], w[0]])]  # (B, H, T, S) each
+    assert np.array_equal(attention(batches, CATS, sentence=1).weights()[0], w[1])
+    assert attention(w.astype(np.float16), CATS).weights()[0].dtype == np.float32
+
+
+def test_what_is_given_is_copied() -> None:
+    w = weights(1, 1, 3, 3)
+    before = w.copy()
+    view = attention(w, CATS)
+    w[...] = 0
+    assert np.array_equal(view.weights()[0], before[0])
+
+
+def test_masks_are_seen_in_the_weights() -> None:
+    causal = attention(weights(2, 2, 3, 3, causal=True), CATS).attentions[0].layers[0].blocked
+    assert causal is not None and np.array_equal(causal[0], np.triu(np.ones((3, 3), bool), 1))
+    padded = attention(weights(2, 2, 3, 3, padding=1), CATS).attentions[0].layers[1].blocked
+    assert padded is not None and padded[0].tolist() == [[False, False, True]] * 3
+    some = weights(2, 2, 3, 3)
+    some[:, :, 0] = [0, 0.5, 0.5]  # a zero that no mask made
+    assert attention(some, CATS).attentions[0].layers[0].blocked is None
+
+
+def test_a_query_that_may_look_at_nothing() -> None:
+    w = weights(1, 1, 3, 3)
+    w[0, 0, 1] = 0
+    assert attention(w, CATS).weights()[0][0, 1].tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(("change", "message"), [
+    ((np.nan,), "not finite"), ((np.inf,), "not finite"), ((-0.5,), "negative numbers, down to -0.5"),
+    ((1.5,), "sums to "),
+])  # fmt: skip
+def test_what_are_no_weights(change: tuple[float], message: str) -> None:
+    w = weights(2, 2, 3, 3)
+    w[1, 0, 2, 1] = change[0]
+    with pytest.raises(ValueError, match=rf"layer 1, head 0, the row of query 2 \('cats'\).*{message}"):
+        attention(w, CATS)
+
+
+@pytest.mark.parametrize(("given", "tokens", "message"), [
+    (weights(2, 2, 3, 3), (KATZEN,), "has 3 queries, but there are 4 tokens"),
+    (weights(2, 2, 4, 3), (CATS,), "has 4 queries, but there are 3 tokens"),
+    (weights(2, 2, 4, 3), (KATZEN, CATS), "has 4 queries, but there are 3 tokens"),
+    (weights(2, 2, 3, 3), ([],), "has 3 queries, but there are 0 tokens"),
+    (np.zeros((1, 1, 0, 0)), ([],), "is empty"), (np.zeros((0, 1, 2, 2)), (["a", "b"],), "there is no layer"),
+    (np.zeros((1, 0, 2, 2)), (["a", "b"],), "is empty"), ({}, (CATS,), "the dictionary is empty"),
+    ({"self": weights(1, 1, 3, 3)}, (CATS,), "encoder, decoder, cross, and not 'self'"),
+    (weights(1, 1, 1, 3, 3), (CATS,), "take one sentence"),
+    ([weights(2, 3, 3), weights(2, 2, 2)], (CATS,), "layers differ in their tokens"),
+])  # fmt: skip
+def test_what_does_not_fit(given: Any, tokens: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        attention(given, *tokens)
+
+
+@pytest.mark.parametrize(("given", "tokens", "message"), [
+    ("weights", (CATS,), "wants a module or weights, and cannot use a str"),
+    (None, (CATS,), "wants a module or weights"),
+    (weights(1, 1, 3, 3), ("I like cats",), "lists of texts"),
+    (weights(1, 1, 3, 3), (np.zeros(3),), "lists of texts"),
+    (weights(1, 1, 3, 3), (CATS, CATS, CATS), "3 more"),
+])  # fmt: skip
+def test_what_is_neither(given: Any, tokens: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        attention(given, *tokens)
+
+
+@pytest.mark.parametrize(("tokens", "message"), [
+    ("I like cats", "not one text: 'I like cats'"), ([1, 2, 3], "1 is of type int"),
+    ({"from": CATS}, re.escape("not of ['from']")),
+])  # fmt: skip
+def test_tokens_that_are_none(tokens: Any, message: str) -> None:
+    with pytest.raises(TypeError, match=message):
+        attention(weights(1, 1, 3, 3), tokens=tokens)
+
+
+def test_sentences_are_counted() -> None:
+    with pytest.raises(ValueError, match="there is no sentence 2: the batch has 2"):
+        attention([np.stack([weights(2, 3, 3)] * 2)], CATS, sentence=2)
+
+
+def test_texts_can_be_drawn() -> None:
+    assert clean(" the") == "·the" and clean("New York  ") == "New York··" and clean("  ") == "··"
+    assert clean("") == "∅" and clean("a\nb\x00\ud800\uffff") == "a�b���"
+    assert clean("می‌خواهم") == "می‌خواهم" and clean("<b>&\"'") == "<b>&\"'"

@@ -1,0 +1,343 @@
+"""The page of attention in a real browser, offline: every view, what it says, and by which keys."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad.nn import functional as F
+from minigrad.viz.attention import AttentionView, attention
+from minigrad.viz.attention import page as pages
+from models.transformer import Config, Transformer
+from tests.support.browser import contrast, texts
+
+EVIL = "</script><b>zebra</b><img src=x onerror=\"document.title='x'\">"
+LONG = "w" * 10_000
+SOURCE = ["My", " friends", EVIL, LONG, "⟨end⟩", "⟨pad⟩"]
+TARGET = ["⟨begin⟩", "Freunde", "שלום", "🙂猫"]
+KINDS = ["Encoder self-attention", "Decoder self-attention", "Cross-attention"]
+
+
+@pytest.fixture(scope="module")
+def view() -> AttentionView:
+    """An untrained translator's attention, with sharp weights."""
+    mg.manual_seed(0)
+    model = Transformer(Config(12, 16, 4, 2, 32))
+    with mg.no_grad():
+        for name, parameter in model.named_parameters():
+            if "query" in name or "key" in name:
+                parameter.mul_(3)
+    ids = mg.tensor([[5, 6, 7, 8, 2, 0]]), mg.tensor([[1, 9, 8, 7]])
+    return attention(model, *ids, tokens=(SOURCE, TARGET), title="Why <they>?")
+
+
+@pytest.fixture
+def page(view: AttentionView, open_file: Callable[..., Any], tmp_path: Path) -> Any:
+    return opened(view, open_file, tmp_path)
+
+
+def opened(view: AttentionView, open_file: Callable[..., Any], folder: Path, **options: Any) -> Any:
+    shown = open_file(view.save(folder / "attention.html"), **options)
+    shown.wait_for_selector("#view > *")
+    return shown
+
+
+def number(text: str) -> float:
+    return float(text.replace("−", "-"))
+
+
+def drawn(page: Any, selector: str) -> list[str]:
+    """What stands in each element of SVG, which has no inner text."""
+    return [text.strip() for text in page.locator(selector).all_text_contents()]
+
+
+def token(side: int, at: int) -> str:
+    return f'.token[data-side="{side}"][data-at="{at}"]'
+
+
+def test_the_bar(page: Any, view: AttentionView) -> None:
+    assert page.title() == "Why <they>?" and texts(page, "h1") == ["Why <they>?"]
+    assert texts(page, "[id^=kind-]") == KINDS
+    assert texts(page, "[id^=view-]") == ["Heads", "Matrix", "Model", "Neurons"]
+    assert texts(page, "[id^=head-]") == ["0", "1", "2", "3", "all"]
+    assert texts(page, "#path") == ["encoder.0.attention"] and page.is_disabled("#earlier")
+    page.click("#later")
+    assert texts(page, "#path") == ["encoder.1.attention"] and page.is_disabled("#later")
+    page.click("#kind-2")
+    page.select_option("#layer", "0")
+    assert texts(page, "#path") == ["decoder.0.cross_attention"]
+    assert page.get_attribute("#kind-2", "aria-pressed") == "true"
+
+
+@pytest.mark.parametrize("kind", [0, 1, 2])
+def test_head_view_says_what_the_engine_computed(page: Any, view: AttentionView, kind: int) -> None:
+    page.click(f"#kind-{kind}")
+    page.click("#later")
+    page.click("#head-2")
+    weights = view.attentions[kind].layers[1].weights[2]  # (T, S)
+    last = len(weights) - 1
+    page.click(token(0, last))
+    page.mouse.move(1, 1)
+    assert drawn(page, ".shades .share") == [f"{w:.3f}" for w in weights[last] if w >= 0.0005]
+    best = int(weights[last].argmax())
+    assert f"{100 * weights[last, best]:.0f} %" in page.inner_text("#told")
+    lines = page.locator(".links:not(.faint) path").evaluate_all(
+        "nodes => nodes.map(node => node.getAttribute('d').split('M').length - 1).reduce((a, b) => a + b, 0)"
+    )
+    assert lines == int((weights[last] >= 0.01).sum())
+    page.hover(token(1, best))
+    assert drawn(page, ".shades .share") == [f"{w:.3f}" for w in weights[:, best] if w >= 0.0005]
+    assert "is looked at by" in page.inner_text("#told")
+
+
+def test_several_heads_have_a_colour_each(page: Any, view: AttentionView) -> None:
+    page.click("#head-1")
+    page.click("#head-3", modifiers=["Shift"])
+    assert [i for i in range(4) if page.get_attribute(f"#head-{i}", "aria-pressed") == "true"] == [1, 3]
+    page.hover(token(0, 0))
+    squares = page.locator(".shades rect")
+    weights = view.attentions[0].layers[0].weights[[1, 3], 0]  # (2, S)
+    open_keys = [s for s in range(6) if SOURCE[s] != "⟨pad⟩"]
+    assert squares.count() == 2 * len(open_keys)
+    expected = [f"head {h}: {w:.4g}" for s in open_keys for h, w in zip((1, 3), weights[:, s], strict=True)]
+    told = squares.evaluate_all("nodes => nodes.map(node => node.textContent)")
+    assert [t.split(":")[0] for t in told] == [t.split(":")[0] for t in expected]
+    for a, b in zip(told, expected, strict=True):
+        assert number(a.split(": ")[1]) == pytest.approx(number(b.split(": ")[1]), rel=1e-2)
+    colours = squares.evaluate_all("nodes => nodes.map(node => getComputedStyle(node).fill)")
+    assert len(set(colours)) == 2 and "(mean of 2 heads)" in page.inner_text("#told")
+    page.click("#head-all")
+    assert page.get_attribute("#head-0", "aria-pressed") == "true"
+
+
+def test_masks_are_seen(page: Any) -> None:
+    page.hover(token(0, 0))
+    assert drawn(page, ".shades .caption") == ["masked"]  # padding
+    assert page.locator(".token.masked").evaluate_all("nodes => nodes.map(n => n.dataset.at)") == ["5"]
+    page.click("#kind-1")
+    page.hover(token(0, 1))
+    assert drawn(page, ".shades .caption") == ["masked"] * 2  # later tokens
+    page.click("#view-matrix")
+    assert page.get_attribute("#matrix .hatch", "d").count("M") == 6
+    assert "A stroke: forbidden by a mask" in page.inner_text("#told")
+
+
+def test_matrix_view(page: Any, view: AttentionView) -> None:
+    page.click("#kind-2")
+    page.click("#view-matrix")
+    layer = view.attentions[2].layers[0]
+    mean = layer.weights.mean(0)
+    assert drawn(page, "#matrix .number") == [f"{100 * w:.0f}" for w in mean.ravel() if w >= 0.005]
+    page.focus("#matrix")
+    for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
+        page.keyboard.press(key)
+    told = page.inner_text("#told")
+    assert told.startswith("“Freunde” takes from “·friends”: ") and "(mean of 4 heads)" in told
+    assert number(told.split(": ")[1].split(" ")[0]) == pytest.approx(mean[1, 1], rel=1e-3)
+    page.click("#head-1")
+    told = page.inner_text("#told").split(": ")[1]
+    assert number(told[: told.rindex(".")]) == pytest.approx(layer.weights[1, 1, 1], rel=1e-3)
+    page.focus("#matrix")
+    for _ in range(9):
+        page.keyboard.press("ArrowRight")
+    assert "the mask forbids it" in page.inner_text("#told")  # padding, and not beyond
+    page.keyboard.press("Escape")
+    assert page.inner_text("#told").startswith("Rows look")
+
+
+def test_model_view_opens_a_head(page: Any) -> None:
+    page.click("#kind-1")
+    page.click("#view-matrix")
+    page.click("#view-model")
+    assert page.locator("#model button").count() == 8
+    page.focus("#cell-0-0")
+    for key in ("ArrowRight", "ArrowRight", "ArrowDown", "ArrowDown"):
+        page.keyboard.press(key)
+    assert page.evaluate("document.activeElement.id") == "cell-1-2"
+    page.keyboard.press("Enter")
+    assert texts(page, "#path") == ["decoder.1.self_attention"]  # in the view from which one came
+    assert page.is_visible("#matrix") and page.get_attribute("#head-2", "aria-pressed") == "true"
+    assert page.evaluate("document.activeElement.id") == "view-matrix"
+
+
+def test_thumbnails_show_the_weights(page: Any, view: AttentionView) -> None:
+    page.click("#view-model")
+    read = """node => [...node.getContext("2d").getImageData(0, 0, node.width, node.height).data]
+        .filter((_, i) => i % 4 === 3)"""
+    alpha = np.array(page.eval_on_selector("#cell-1-3 canvas", read)).reshape(6, 6)
+    assert np.abs(alpha / 255 - view.attentions[0].layers[1].weights[3] ** 0.7).max() < 0.01
+
+
+@pytest.mark.parametrize(("kind", "head", "query"), [(0, 1, 0), (1, 3, 2), (2, 0, 3)])
+def test_neuron_view_computes_what_the_engine_did(
+    page: Any, view: AttentionView, kind: int, head: int, query: int
+) -> None:
+    layer = view.attentions[kind].layers[0]
+    assert layer.query is not None and layer.key is not None
+    page.click(f"#kind-{kind}")
+    page.click("#view-neurons")
+    page.click(f"#head-{head}")
+    page.focus("#query")
+    page.select_option("#query", str(query))
+    assert page.evaluate("document.activeElement.id") == "query"
+    sums = layer.key[head] @ layer.query[head, query]
+    values = [number(t) for t in texts(page, "#neurons tr[data-key] td.value")]
+    assert np.allclose(values[0::2], sums, atol=0.006) and np.allclose(values[1::2], sums / 2, atol=0.006)
+    assert "÷ √4" in page.inner_text("#neurons thead")
+    weights = layer.weights[head, query]
+    seen = layer.blocked is None or ~np.broadcast_to(layer.blocked, layer.weights.shape)[head, query]
+    assert [number(t) for t in texts(page, "#neurons .weight")] == [round(float(w), 4) for w in weights[seen]]
+    best = int(weights.argmax())
+    page.click(f"#key-{best}")
+    check_detail(page, layer.query[head, query], layer.key[head, best], float(weights[best]))
+
+
+def check_detail(page: Any, query: Any, key: Any, weight: float) -> None:
+    """The elements, their products, the sum, the scaling and the softmax of one pair."""
+    rows = page.locator("#elements tr").evaluate_all(
+        "rows => rows.map(row => [...row.cells].slice(1).map(cell => cell.textContent))"
+    )
+    assert rows[0] == ["0", "1", "2", "3"]
+    for row, expected in zip(rows[1:], (query, key, query * key), strict=True):
+        assert np.allclose([number(x) for x in row], expected, atol=0.006)
+    first, second, *_, last = texts(page, "#sum > div")
+    total = float(query @ key)
+    assert number(first.split("= ")[1]) == pytest.approx(total, rel=2e-3, abs=1e-5)
+    assert second.startswith("÷ √4") and number(second.split("= ")[1]) == pytest.approx(total / 2, rel=2e-3)
+    assert number(last.split(" = ")[1]) == pytest.approx(weight, rel=2e-3)
+
+
+def test_a_cell_leads_to_its_neurons(page: Any) -> None:
+    page.click("#kind-1")
+    page.click("#view-matrix")
+    page.focus("#matrix")
+    for key in ("ArrowDown", "ArrowDown", "Enter"):
+        page.keyboard.press(key)
+    assert page.input_value("#query") == "1"
+    assert page.get_attribute("tr[data-key='0']", "aria-selected") == "true"
+    page.focus("#key-0")
+    for _ in range(2):
+        page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.id") == "key-2"
+    assert "e−∞ = 0" in page.inner_text("#sum") and "the mask forbids it" in page.inner_text("#told")
+
+
+def test_by_keyboard(page: Any, view: AttentionView) -> None:
+    page.click("#kind-2")
+    page.focus(token(0, 0))
+    page.keyboard.press("ArrowDown")
+    assert page.inner_text("#told").startswith("“Freunde” looks at ")
+    page.keyboard.press("Enter")
+    page.keyboard.press("ArrowRight")
+    assert page.inner_text("#told").startswith("“·friends” is looked at by ")
+    page.keyboard.press("End")
+    assert page.evaluate("document.activeElement.dataset.at") == "5"
+    page.evaluate("document.activeElement.blur()")
+    assert page.inner_text("#told").startswith("“Freunde” looks at ")  # pinned
+    page.focus(token(0, 1))
+    page.keyboard.press("Escape")
+    page.evaluate("document.activeElement.blur()")
+    assert page.inner_text("#told").startswith("Point at a token")
+
+
+def test_tokens_are_text(page: Any) -> None:
+    for name in ("heads", "matrix", "neurons", "model"):
+        page.click(f"#view-{name}")
+        assert page.title() == "Why <they>?" and page.locator("b, img").count() == 0
+    page.click("#view-heads")
+    read = "nodes => nodes.map(node => node.getAttribute('aria-label'))"
+    labels = page.locator(".keys .token").evaluate_all(read)
+    assert labels[:3] == ["My", "·friends", EVIL] and labels[3] == "w" * 199 + "…"
+    whole = drawn(page, ".keys .token > text")
+    assert whole[2].startswith("</script><b>") and whole[3].endswith("…") and len(whole[3]) < 40
+
+
+def test_saved_as_svg(page: Any, tmp_path: Path) -> None:
+    for name in ("heads", "matrix"):
+        page.click(f"#view-{name}")
+        with page.expect_download() as info:
+            page.click("#save")
+        assert info.value.suggested_filename == f"encoder-layer-0-head-all-{name}.svg"
+        info.value.save_as(tmp_path / "x.svg")
+        root = ElementTree.parse(tmp_path / "x.svg").getroot()
+        found = [node.text or "" for node in root.iter("{http://www.w3.org/2000/svg}text")]
+        assert "·friends" in found and not list(root.iter("{http://www.w3.org/2000/svg}script"))
+    page.click("#view-model")
+    assert not page.is_visible("#save")
+
+
+def test_the_layout_stays_while_one_points(page: Any) -> None:
+    before = page.locator("#heads").bounding_box()
+    page.hover(token(0, 3))
+    assert page.locator("#heads").bounding_box() == before
+
+
+def test_weights_alone_have_no_neurons(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    page = opened(attention(np.full((1, 1, 2, 2), 0.5), ["a", "b"]), open_file, tmp_path)
+    assert page.is_disabled("#view-neurons")
+    assert "record a model" in page.get_attribute("#view-neurons", "title")
+    page.hover(token(0, 0))
+    assert drawn(page, ".shades .share") == ["0.500", "0.500"]
+
+
+def test_many_numbers_travel_in_half_precision(
+    view: AttentionView, open_file: Callable[..., Any], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "EXACT", 0)
+    page = opened(view, open_file, tmp_path)
+    page.click("#head-2")
+    page.hover(token(0, 1))
+    weights = view.attentions[0].layers[0].weights[2, 1]
+    found = [number(t) for t in drawn(page, ".shades .share")]
+    assert np.allclose(found, weights[weights >= 0.0005], atol=0.0011)
+    words = "[0, 1, 0x3c00, 0xc000, 0x3555, 0x7c00, 0xfc00, 0x7bff]"
+    halves = page.evaluate(f"[...attention.halves(Uint16Array.from({words}))].map(String)")
+    exact = np.array([0, 1, 0x3C00, 0xC000, 0x3555, 0x7C00, 0xFC00, 0x7BFF], np.uint16).view(np.float16)
+    assert [float(x.replace("Infinity", "inf")) for x in halves] == exact.astype(float).tolist()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(
+    view: AttentionView, open_file: Callable[..., Any], tmp_path: Path, scheme: str
+) -> None:
+    page = opened(view, open_file, tmp_path, color_scheme=scheme)
+    page.hover(token(0, 0))
+    assert contrast(page, "#told") >= 4.5 and contrast(page, ".token text", "fill") >= 4.5
+    assert contrast(page, ".shades .caption", "fill") >= 4.5 and contrast(page, "#path") >= 4.5
+    for head in range(8):
+        page.evaluate(f"document.querySelector('.links path').setAttribute('class', 'head-{head}')")
+        assert contrast(page, ".links path", "stroke") >= 3  # as of graphics (WCAG 2.2, 1.4.11)
+    page.click("#view-matrix")
+    assert contrast(page, "#matrix .name", "fill") >= 4.5
+    page.click("#view-neurons")
+    assert min(contrast(page, f"#elements {sign}") for sign in (".plus", ".minus")) >= 4.5
+    before = page.evaluate("document.querySelector('#neurons canvas').toDataURL()")
+    page.click("#theme")
+    assert page.evaluate("document.querySelector('#neurons canvas').toDataURL()") != before
+    assert math.isclose(page.evaluate("scrollX"), 0)
+
+
+def test_what_a_model_adds_to_its_scores(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    """A bias by distance, as ALiBi's (Press et al. 2022): one more column, one more line."""
+    mg.manual_seed(0)
+    q, k = mg.randn(3, 4), mg.randn(3, 4)
+    near = -(mg.arange(3.0) - mg.arange(3.0)[:, None]).abs()
+    made = attention(F.scaled_dot_product_attention, q, k, k, near, scale=1.0, tokens=list("abc"))
+    page = opened(made, open_file, tmp_path)
+    page.click("#view-neurons")
+    assert texts(page, "#neurons thead th")[3:] == ["q · k", "not scaled", "+ added", "softmax"]
+    sums, values = k.numpy() @ q.numpy()[0], texts(page, "#neurons tr[data-key] td.value")
+    assert np.allclose([number(t) for t in values[0::3]], sums, atol=0.006)
+    assert [number(t) for t in values[2::3]] == [0, -1, -2]
+    page.click("#key-2")
+    *_, added, last = texts(page, "#sum > div")
+    assert added.startswith("+ −2 = ")
+    assert number(added.split("= ")[1]) == pytest.approx(sums[2] - 2, rel=1e-3)
+    assert number(last.split(" = ")[1]) == pytest.approx(made.weights()[0][0, 0, 2], rel=2e-3)

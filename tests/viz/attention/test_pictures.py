@@ -1,0 +1,199 @@
+"""Pictures of attention for a paper: what they show, of any tokens, and in each format."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import warnings
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from minigrad.viz.attention import AttentionView, attention, page
+from minigrad.viz.attention.choice import chosen
+from minigrad.viz.attention.drawing import Drawing, Text, shortened, width
+from minigrad.viz.attention.pictures import pooled
+
+SVG = "{http://www.w3.org/2000/svg}"
+EVIL = "</text><script>alert(1)</script>&amp;\"'"
+STRANGE = ["猫", "שלום", "مرحبا", "नमस्ते", "🙂", "$x$", "a\nb", "\x00", "\ud800", " the", "w" * 10_000, "",
+           EVIL]  # fmt: skip
+
+
+def view(target: list[str], source: list[str], layers: int = 2, heads: int = 3, causal: bool = False
+         ) -> AttentionView:  # fmt: skip
+    """Random weights; of one list of tokens, self-attention."""
+    scores = np.random.default_rng(0).normal(0, 2, (layers, heads, len(target), len(source)))
+    if causal:
+        scores[..., np.triu(np.ones(scores.shape[-2:], bool), 1)] = -np.inf
+    powers = np.exp(scores)
+    w = powers / powers.sum(-1, keepdims=True)
+    return attention({"decoder" if causal else "cross": w}, source, target)
+
+
+def shown(svg: str) -> list[str]:
+    """The texts of a picture."""
+    return [node.text or "" for node in ElementTree.fromstring(svg).iter(f"{SVG}text")]
+
+
+def test_a_matrix_shows_tokens_and_numbers() -> None:
+    made = view(["amici", "⟨end⟩"], ["my", "friends", "⟨end⟩"])
+    texts = shown(made.svg("matrix", layer=0, head=1))
+    assert texts[0] == "Cross-attention · layer 0 · head 1"
+    assert texts[1:6] == ["amici", "⟨end⟩", "my", "friends", "⟨end⟩"]
+    w = made.weights()[0][1]
+    assert texts[6:] == [f"{100 * x:.0f}" for x in w.ravel() if x >= 0.005]
+    mean = shown(made.svg("matrix", layer=None))
+    assert mean[0] == "Cross-attention · mean of 2 layers · heads 0 to 2 (mean)"
+    assert mean[6:] == [f"{100 * x:.0f}" for x in np.mean(made.weights(), (0, 1)).ravel() if x >= 0.005]
+
+
+def test_cells_stand_where_the_weights_are() -> None:
+    w = np.array([[[[0.0, 1.0], [0.5, 0.5]]]])
+    svg = attention({"encoder": w}, ["a", "b"]).svg("matrix")
+    paths = re.findall(r'<path fill="#2458b3"([^>]*) d="([^"]*)"', svg)
+    cells = {attributes: len(re.findall("M", d)) for attributes, d in paths}
+    assert cells == {' fill-opacity="0.62"': 2, "": 1}  # 0.5 ** 0.7, and all of it
+    (whole,) = [d for attributes, d in paths if not attributes]
+    (below,) = [d for attributes, d in paths if attributes]
+    (x, y), *_ = re.findall(r"M([\d.]+) ([\d.]+)", whole)
+    (a, b), (c, d) = re.findall(r"M([\d.]+) ([\d.]+)", below)
+    assert (c, d) == (x, b) and float(b) - float(y) == pytest.approx(18) and float(c) - float(a) == 18
+
+
+def test_masked_cells_have_a_stroke() -> None:
+    made = view(list("abcd"), list("abcd"), causal=True)
+    lines = r'<path fill="none" stroke="(?:#dedfe0|#5f6368)"[^>]* d="([^"]*)"'
+    strokes = re.findall(lines, made.svg("matrix", head=0))
+    assert sorted(d.count("M") for d in strokes) == [4, 6]  # the frame's, and those above the diagonal
+
+
+def test_lines_of_heads() -> None:
+    made = view(list("abc"), list("wxyz"))
+    one = made.svg("head", layer=1, head=2)
+    assert shown(one) == ["Cross-attention · layer 1 · head 2", "target", "source", *"abc", *"wxyz"]
+    lines = re.findall(r'<path fill="none" stroke="(#\w+)"[^>]* d="([^"]*)"', one)
+    assert {colour for colour, _ in lines} == {"#2458b3"}
+    assert sum(d.count("C") for _, d in lines) == int((made.weights()[1][2] >= 0.01).sum())
+    several = made.svg("head", layer=1, head=[0, 2])
+    assert shown(several)[-3:] == ["head", "0", "2"]  # the legend
+    assert set(re.findall(r'stroke="(#\w+)"', several)) == {"#2458b3", "#2b7a4b"}
+
+
+def test_all_heads_small() -> None:
+    made = view(list("abc"), list("wxyz"), layers=3, heads=4)
+    assert shown(made.svg("model")) == ["Cross-attention · layers × heads", *"0123", *"012"]
+    w = np.random.default_rng(0).random((100, 40))
+    small = pooled(w)
+    assert small.shape == (32, 32) and small.max() == w.max() and pooled(w[:5, :5]).shape == (5, 5)
+    assert np.array_equal(np.sort(np.diag(pooled(np.eye(64)))), np.ones(32))  # thin lines stay
+
+
+def test_a_layer_and_heads_or_their_mean() -> None:
+    (a,) = view(list("ab"), list("cd")).attentions
+    w = np.stack([layer.weights for layer in a.layers])
+    assert np.array_equal(chosen(a, -1, -1).weights, w[1, [2]]) and chosen(a, 0, None).heads == (0, 1, 2)
+    assert np.allclose(chosen(a, None, [1, 0]).weights, w.mean(0)[[1, 0]])
+    for layer, head, message in (
+        (2, None, "no layer 2: there are 2, from 0 to 1"), (0, -4, "no head -4"), (0, [0, 3], "no head 3"),
+        (0, [], "no head to draw"),
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            chosen(a, layer, head)  # type: ignore[arg-type]
+    unlike = attention([np.full((1, 2, 2), 0.5), np.full((3, 2, 2), 0.5)], ["a", "b"])
+    assert len(shown(unlike.svg("model"))) == 6
+    with pytest.raises(ValueError, match="layers that differ in their heads"):
+        unlike.svg("head", layer=None)
+
+
+@pytest.mark.parametrize("picture", ["head", "matrix", "model"])
+@pytest.mark.parametrize("ending", ["svg", "pdf", "png"])
+def test_strange_tokens_in_each_format(picture: Any, ending: str, tmp_path: Path) -> None:
+    """The same file to the byte when it is drawn again, nothing left beside it, one warning about fonts."""
+    if ending != "svg":
+        pytest.importorskip("matplotlib")
+    path, made = tmp_path / f"a.{ending}", view(STRANGE, STRANGE)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        assert made.save(path, picture, head=0) == path
+        content = path.read_bytes()
+        assert content.startswith({"png": b"\x89PNG", "svg": b"<svg", "pdf": b"%PDF"}[ending])
+        made.save(path, picture, head=0, dark=False)
+    assert path.read_bytes() == content and [p.name for p in tmp_path.iterdir()] == [path.name]
+    assert len([w for w in caught if "font" in str(w.message)]) <= 2  # one each time
+    if ending == "svg":
+        ElementTree.parse(path)
+        assert b"<script" not in content and (picture == "model" or b"&lt;script&gt;" in content)
+
+
+def test_texts_are_cut_to_the_room_there_is() -> None:
+    assert shortened("cats", 9, 90) == "cats" and shortened("", 9, 90) == ""
+    for text in ("w" * 10_000, "猫" * 50, "i" * 100, "é" * 100):
+        cut = shortened(text, 9, 90)
+        assert cut.endswith("…") and cut[:-1] in text and 70 < width(cut, 9) <= 90
+    assert width("MMM", 10) > width("iii", 10) > 0 and width("e\u0301", 9) == width("e", 9)
+
+
+def test_a_hundred_tokens_do_not_cover_each_other() -> None:
+    names = [f"token{i}" for i in range(100)]
+    made = view(names, names)
+    for picture in ("head", "matrix"):
+        drawing: Drawing = made._drawing(picture, layer=0, head=0)  # type: ignore[arg-type]
+        ends = [t for t in drawing.shapes if isinstance(t, Text) and t.anchor == "end" and t.text in names]
+        assert [t.text for t in ends] == names
+        assert all(below.y - above.y >= above.size for above, below in pairwise(ends))
+        for t in drawing.shapes:
+            if isinstance(t, Text) and not t.turn:
+                left = t.x - width(t.text, t.size) * {"start": 0, "middle": 0.5, "end": 1}[t.anchor]
+                assert left >= 0 and left + width(t.text, t.size) <= drawing.width
+                assert 0 < t.y < drawing.height
+        assert len(drawing.svg()) < 1_000_000
+
+
+def test_dark_pictures_and_others() -> None:
+    made = view(list("ab"), list("cd"))
+    assert 'fill="#151719"' in made.svg(dark=True) and 'fill="#ffffff"' in made.svg()
+    assert made.svg() == made.svg("head", kind="cross", layer=1)
+    with pytest.raises(ValueError, match="'head', 'matrix' or 'model'"):
+        made.svg("lines")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="no 'decoder' attention here, but 'cross'"):
+        made.svg(kind="decoder")
+
+
+def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = view(list("ab"), list("cd"))
+    assert made.save(str(tmp_path / "a.HTML")).read_text().startswith("<!doctype html>")
+    assert (tmp_path / "a.HTML").read_text() == made.page().html()
+    with pytest.raises(ValueError, match=r"\.html, \.svg, \.pdf, \.png, not as a\.jpeg"):
+        made.save(tmp_path / "a.jpeg")
+    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
+        made.save(tmp_path / "nowhere" / "a.svg")
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    with pytest.raises(ImportError, match=r"pip install 'minigrad\[viz\]'"):
+        made.save(tmp_path / "a.png")
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.HTML"]
+    made.save(tmp_path / "a.svg")
+
+
+def test_too_much_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:
+    made = view(list("ab"), list("cd"))
+    monkeypatch.setattr(page, "MOST", 23)
+    with pytest.raises(ValueError, match="24 numbers are too many for a page, which holds 23"):
+        made.page()
+
+
+def test_notebooks_show_the_page() -> None:
+    assert view(list("ab"), list("cd"))._repr_html_().startswith("<iframe srcdoc=")
+
+
+def test_importing_minigrad_imports_no_pictures() -> None:
+    told = "import sys, minigrad; print([m for m in sys.modules if 'viz' in m or 'matplotlib' in m])"
+    done = subprocess.run([sys.executable, "-c", told], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"

@@ -1,0 +1,360 @@
+"""viz.attention of a model: what it finds equals what the engine computes, however attention is written."""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import Tensor, nn
+from minigrad.autograd.mode import state
+from minigrad.nn import functional as F
+from minigrad.nn import hooks
+from minigrad.viz.attention import AttentionView, Layer, attention
+from models.transformer import Config, Transformer
+
+B, H, T, D = 2, 2, 5, 8
+WIDTH = D // H
+
+
+@pytest.fixture(autouse=True)
+def seeded() -> None:
+    mg.manual_seed(0)
+
+
+def softmax(scores: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    powers = np.exp(scores - scores.max(-1, keepdims=True))
+    return powers / powers.sum(-1, keepdims=True)
+
+
+def check_parts(layer: Layer) -> None:
+    """The weights follow from the recorded queries, keys, scale, bias and mask."""
+    assert layer.query is not None and layer.key is not None
+    scores = layer.scale * (layer.query @ np.swapaxes(layer.key, -1, -2))
+    scores = scores + (0 if layer.bias is None else layer.bias)
+    if layer.blocked is not None:
+        scores = np.where(layer.blocked, -np.inf, scores)
+    assert np.allclose(softmax(scores), layer.weights, atol=1e-6)
+
+
+class Written(nn.Module):
+    """Attention as people write it, in several ways; ``weights`` is what the last call took."""
+
+    def __init__(self, way: str) -> None:
+        super().__init__()
+        self.query, self.key, self.value = (nn.Linear(D, D) for _ in range(3))
+        self.way = way
+
+    def forward(self, x: Tensor) -> Tensor:
+        maps = (self.query, self.key, self.value)
+        q, k, v = (f(x).view(*x.shape[:2], H, WIDTH).transpose(1, 2) for f in maps)
+        later = mg.ones(x.shape[1], x.shape[1]).triu(1).bool()
+        self.weights = getattr(self, f"by_{self.way}")(q, k, later)
+        if self.way == "einsum":
+            return mg.einsum("bhts,bhsd->bthd", self.weights, v).reshape(x.shape)
+        return (F.dropout(self.weights, 0.5, self.training) @ v).transpose(1, 2).reshape(x.shape)
+
+    def by_masked_fill(self, q: Tensor, k: Tensor, later: Tensor) -> Tensor:
+        return F.softmax((q @ k.transpose(-2, -1) / math.sqrt(WIDTH)).masked_fill(later, float("-inf")), -1)
+
+    def by_filling_in_place(self, q: Tensor, k: Tensor, later: Tensor) -> Tensor:
+        scores = mg.matmul(q, k.mT) * WIDTH**-0.5
+        scores.masked_fill_(later, -1e9)
+        return nn.Softmax(dim=-1)(scores)
+
+    def by_adding(self, q: Tensor, k: Tensor, later: Tensor) -> Tensor:
+        return (q @ k.mT / mg.sqrt(mg.tensor(float(WIDTH))) + later * -1e4).softmax(3)
+
+    def by_where(self, q: Tensor, k: Tensor, later: Tensor) -> Tensor:
+        scores = q / math.sqrt(WIDTH) @ k.transpose(-1, -2)
+        return mg.where(later, mg.tensor(float("-inf")), scores).softmax(-1)
+
+    def by_keys_scaled(self, q: Tensor, k: Tensor, later: Tensor) -> Tensor:
+        return (q @ (k * WIDTH**-0.5).transpose(-1, -2)).masked_fill(later, -mg.inf).softmax(-1)
+
+    def by_einsum(self, q: Tensor, k: Tensor, later: Tensor) -> Tensor:
+        scores = mg.einsum("bhtd,bhsd->bhts", q, k) / math.sqrt(WIDTH)
+        return scores.masked_fill(later, -mg.inf).softmax(-1)
+
+    def by_powers(self, q: Tensor, k: Tensor, later: Tensor) -> Tensor:
+        scores = (q @ k.mT / math.sqrt(WIDTH)).masked_fill(later, -mg.inf)
+        powers = (scores - scores.amax(-1, keepdim=True)).exp()
+        return powers / powers.sum(-1, keepdim=True)
+
+    def by_flat_heads(self, q: Tensor, k: Tensor, later: Tensor) -> Tensor:
+        b, h, t, d = q.shape
+        scores = mg.bmm(q.reshape(b * h, t, d), k.reshape(b * h, t, d).transpose(1, 2)) / math.sqrt(d)
+        return scores.view(b, h, t, t).masked_fill(later, -mg.inf).softmax(-1)
+
+
+WAYS = [name.removeprefix("by_") for name in vars(Written) if name.startswith("by_")]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_written_by_hand(way: str) -> None:
+    model = nn.Sequential(Written(way), Written(way))
+    x = mg.randn(B, T, D)
+    for sentence in range(B):
+        (found,) = attention(model, x, sentence=sentence).attentions
+        assert found.kind == "decoder" and [layer.path for layer in found.layers] == ["0", "1"]
+        for layer, module in zip(found.layers, model, strict=True):
+            assert np.array_equal(layer.weights, module.weights.detach().numpy()[sentence])
+            assert layer.scale == pytest.approx(WIDTH**-0.5)
+            assert layer.blocked is not None
+            assert np.array_equal(layer.blocked[0], np.triu(np.ones((T, T), bool), 1))
+            check_parts(layer)
+        q = model[0].query(x).view(B, T, H, WIDTH).transpose(1, 2).detach().numpy()[sentence]
+        assert np.allclose(found.layers[0].query, q, atol=1e-6)
+
+
+@pytest.mark.parametrize("need_weights", [True, False])
+@pytest.mark.parametrize("batch_first", [True, False])
+def test_multihead_attention(need_weights: bool, batch_first: bool) -> None:
+    layer = nn.MultiheadAttention(D, H, dropout=0.5, batch_first=batch_first)
+    x, memory = mg.randn(B, T, D), mg.randn(B, 3, D)
+    padding = mg.tensor([[False, False, False], [False, False, True]])
+    if not batch_first:
+        x, memory = x.transpose(0, 1), memory.transpose(0, 1)
+    view = attention(
+        layer, x, memory, memory, key_padding_mask=padding, need_weights=need_weights, sentence=1
+    )
+    layer.eval()
+    expected = layer(x, memory, memory, padding, average_attn_weights=False)[1].detach().numpy()[1]
+    (found,) = view.attentions
+    assert found.kind == "cross" and np.allclose(found.layers[0].weights, expected, atol=1e-6)
+    assert found.layers[0].blocked is not None
+    assert found.layers[0].blocked.tolist() == [[[False, False, True]] * T]
+    check_parts(found.layers[0])
+    assert attention(layer, x, x, x, need_weights=need_weights).kinds == ("encoder",)
+
+
+def test_the_whole_transformer_of_nn() -> None:
+    model = nn.Transformer(D, H, 2, 3, 16, dropout=0.1, batch_first=True)
+    source, target = mg.randn(B, T, D), mg.randn(B, 4, D)
+    mask = nn.Transformer.generate_square_subsequent_mask(4)
+    view = attention(model, source, target, tgt_mask=mask, tokens=(list("abcde"), list("wxyz")))
+    assert view.kinds == ("encoder", "decoder", "cross")
+    encoder, decoder, cross = view.attentions
+    assert [layer.path for layer in encoder.layers] == [f"encoder.layers.{i}.self_attn" for i in range(2)]
+    assert [layer.path for layer in decoder.layers] == [f"decoder.layers.{i}.self_attn" for i in range(3)]
+    assert [layer.path for layer in cross.layers] == [f"decoder.layers.{i}.multihead_attn" for i in range(3)]
+    assert cross.queries == tuple("wxyz") and cross.keys == tuple("abcde")
+    for a in view.attentions:
+        for layer in a.layers:
+            check_parts(layer)
+
+
+SOURCE = mg.tensor([[5, 6, 7, 8, 2], [5, 6, 2, 0, 0]])
+TARGET = mg.tensor([[1, 9, 8], [1, 7, 0]])
+
+
+@pytest.mark.parametrize("norm_first", [True, False])
+def test_the_translators_model(norm_first: bool) -> None:
+    model = Transformer(Config(12, 16, 4, 3, 32, norm_first=norm_first, attention_dropout=0.3))
+    view = attention(model, SOURCE, TARGET, tokens=lambda i: f"⟨{i}⟩", sentence=1)
+    encoder, decoder, cross = view.attentions
+    assert (encoder.kind, decoder.kind, cross.kind) == ("encoder", "decoder", "cross")
+    assert model.training  # as it was
+    expected = model.eval().attention(SOURCE, TARGET).numpy()[:, :, 1]
+    assert np.allclose(np.stack(view.weights("cross")), expected, atol=1e-6)
+    assert cross.queries == decoder.keys == ("⟨1⟩", "⟨7⟩", "⟨0⟩") and cross.keys[0] == "⟨5⟩"
+    padding = cross.layers[0].blocked
+    assert padding is not None and padding.tolist() == [[[False] * 3 + [True] * 2] * 3]
+    causal = decoder.layers[0].blocked
+    assert causal is not None and np.array_equal(causal[0], np.triu(np.ones((3, 3), bool), 1))
+    for a in view.attentions:
+        for layer in a.layers:
+            check_parts(layer)
+
+
+def test_a_language_model_reads_its_own_tokens() -> None:
+    layer = nn.TransformerEncoderLayer(D, H, 16, batch_first=True)
+
+    class Language(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.embedding = nn.Embedding(10, D)
+            self.blocks = nn.TransformerEncoder(layer, 2)
+
+        def forward(self, ids: Tensor) -> Tensor:
+            mask = nn.Transformer.generate_square_subsequent_mask(ids.shape[1])
+            return self.blocks(self.embedding(ids), mask, is_causal=True)
+
+    (found,) = attention(Language(), mg.tensor([[4, 5, 6]])).attentions
+    assert found.kind == "decoder" and found.queries == found.keys == ("4", "5", "6")
+    assert len(found.layers) == 2 and found.layers[0].path == "blocks.layers.0.self_attn"
+
+
+class Inline(nn.Module):
+    """A decoder block that holds both attentions itself: only the way back tells which is which."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.maps = nn.ModuleList(nn.Linear(D, D) for _ in range(6))
+
+    def forward(self, x: Tensor, memory: Tensor) -> Tensor:
+        q, k, v, asked, keys, values = self.maps
+        x = x + F.scaled_dot_product_attention(q(x)[:, None], k(x)[:, None], v(x)[:, None])[:, 0]
+        found: Tensor = F.scaled_dot_product_attention(
+            asked(x)[:, None], keys(memory)[:, None], values(memory)[:, None]
+        )
+        return x + found[:, 0]
+
+
+def test_kinds_by_where_queries_and_keys_come_from() -> None:
+    x, memory = mg.randn(1, T, D), mg.randn(1, T, D)  # lengths do not tell
+    assert attention(Inline(), x, memory).kinds == ("encoder", "cross")
+    block = Inline()
+    view = attention(lambda x, memory: block(block(x, memory), memory), x, memory)
+    assert view.kinds == ("encoder", "cross") and len(view.weights("cross")) == 2
+
+
+def test_functions_of_queries_and_keys() -> None:
+    q, k, v = (mg.randn(3, 2) for _ in range(3))
+    view = attention(F.scaled_dot_product_attention, q, k, v, tokens=["I", "like", "cats"])
+    expected = softmax(q.numpy() @ k.numpy().T / math.sqrt(2))
+    assert np.allclose(view.weights()[0], expected[None], atol=1e-6) and view.kinds == ("encoder",)
+    assert not q.requires_grad
+
+
+def test_three_axes_are_sentences_or_heads() -> None:
+    x = mg.randn(3, T, D)
+    view = attention(F.scaled_dot_product_attention, x, x, x, sentence=2)
+    last = x[2].numpy()
+    assert np.allclose(view.weights()[0], softmax(last @ last.T / math.sqrt(D))[None], atol=1e-6)
+
+    def heads(states: Tensor) -> Tensor:  # (T, 3 D), one sentence
+        x = states.view(T, 3, D).transpose(0, 1)
+        return F.scaled_dot_product_attention(x, x, x)
+
+    assert attention(heads, mg.randn(T, 3 * D)).weights()[0].shape == (3, T, T)
+
+
+def test_shared_keys_and_an_added_bias() -> None:
+    q, k = mg.randn(1, 4, 3, WIDTH), mg.randn(1, 2, 3, WIDTH)
+    near = -mg.arange(3.0).sub(mg.arange(3.0)[:, None]).abs()
+    near[0, 2] = float("-inf")
+    view = attention(F.scaled_dot_product_attention, q, k, k, near, enable_gqa=True)
+    layer = view.attentions[0].layers[0]
+    assert layer.query is not None and layer.key is not None and layer.bias is not None
+    assert layer.key.shape == (4, 3, WIDTH) and layer.bias.shape == (1, 3, 3)
+    assert layer.blocked is not None and np.argwhere(layer.blocked).tolist() == [[0, 0, 2]]
+    check_parts(layer)
+
+
+def test_scores_that_are_no_product() -> None:
+    """Additive attention (Bahdanau et al. 2015) has weights, but no queries and keys to multiply."""
+
+    class Additive(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.of_query, self.of_key, self.to_score = nn.Linear(D, D), nn.Linear(D, D), nn.Linear(D, 1)
+
+        def forward(self, x: Tensor, memory: Tensor) -> Tensor:
+            sums = self.of_query(x)[:, :, None] + self.of_key(memory)[:, None]
+            return self.to_score(sums.tanh())[..., 0].softmax(-1) @ memory
+
+    view = attention(Additive(), mg.randn(1, 2, D), mg.randn(1, 3, D))
+    layer = view.attentions[0].layers[0]
+    assert layer.weights.shape == (1, 2, 3) and layer.query is None and view.kinds == ("cross",)
+
+
+def test_frozen_models_and_nothing_is_left_behind() -> None:
+    model = Transformer(Config(12, 16, 4, 1, 32)).requires_grad_(False)
+    model.encoder.eval()
+    before = {name: p.numpy().copy() for name, p in model.named_parameters()}
+    modes = [m.training for m in model.modules()]
+    random = mg.get_rng_state().numpy().copy()
+    assert attention(model, SOURCE, TARGET).kinds == ("encoder", "decoder", "cross")
+    assert not any(p.requires_grad or p.grad is not None for p in model.parameters())
+    assert [m.training for m in model.modules()] == modes
+    assert all(np.array_equal(p.numpy(), before[name]) for name, p in model.named_parameters())
+    assert np.array_equal(mg.get_rng_state().numpy(), random)
+    assert state.observers == () and not any(hooks.AROUND_CALLS)
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+def test_an_error_in_the_model_leaves_nothing_behind() -> None:
+    model = Transformer(Config(12, 16, 4, 1, 32)).requires_grad_(False)
+    with pytest.raises(IndexError):
+        attention(model, SOURCE * 10, TARGET)
+    assert state.observers == () and model.training and not any(p.requires_grad for p in model.parameters())
+    assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
+
+
+def test_within_no_grad() -> None:
+    with mg.no_grad():
+        assert attention(nn.MultiheadAttention(D, H), *[mg.randn(T, B, D)] * 3).kinds == ("encoder",)
+
+
+def test_tokens_of_a_model() -> None:
+    model = Transformer(Config(12, 16, 4, 1, 32))
+    by_side: Callable[[int], str] = "source-{}".format
+    view = attention(model, SOURCE, TARGET, tokens=(by_side, ["a", "b", "c"]))
+    assert view.attentions[2].keys[0] == "source-5" and view.attentions[1].keys == ("a", "b", "c")
+    assert attention(model, SOURCE, TARGET).attentions[0].queries == ("5", "6", "7", "8", "2")
+    with pytest.raises(ValueError, match="Encoder self-attention, layer 0 has 5 queries, but there are 3"):
+        attention(model, SOURCE, TARGET, tokens=list("abc"))
+
+
+def test_different_lengths_are_kept_apart() -> None:
+    class Halving(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.first, self.second = (nn.MultiheadAttention(D, H, batch_first=True) for _ in range(2))
+
+        def forward(self, x: Tensor) -> Tensor:
+            x = self.first(x, x, x)[0][:, ::2]
+            found: Tensor = self.second(x, x, x)[0]
+            return found
+
+    view = attention(Halving(), mg.randn(1, 6, D))
+    assert [a.title for a in view.attentions] == [f"Encoder self-attention ({n} × {n})" for n in (6, 3)]
+
+
+@pytest.mark.parametrize(("model", "inputs", "message"), [
+    (nn.Linear(D, D), (mg.randn(2, D),), "no attention ran in this Linear"),
+    (lambda x: x.softmax(-1), (mg.randn(2, D),), "no attention ran in <lambda>"),
+])  # fmt: skip
+def test_no_attention(model: Any, inputs: tuple[Any, ...], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        attention(model, *inputs)
+
+
+def test_weights_that_are_not_finite() -> None:
+    model = Transformer(Config(12, 16, 4, 1, 32))
+    with mg.no_grad():
+        model.encoder[0].attention.query.weight[0, 0] = float("nan")
+    with pytest.raises(ValueError, match=r"Encoder self-attention: these are not attention weights.*not fin"):
+        attention(model, SOURCE, TARGET)
+    with pytest.raises(ValueError, match="there is no sentence 2: the batch has 2"):
+        attention(Transformer(Config(12, 16, 4, 1, 32)), SOURCE, TARGET, sentence=2)
+
+
+def test_what_it_returns() -> None:
+    assert isinstance(attention(nn.MultiheadAttention(D, H), *[mg.randn(T, B, D)] * 3), AttentionView)
+
+
+@pytest.mark.parametrize("emulate", [False, True])
+def test_on_a_gpu(emulate: bool) -> None:
+    """As on one: by the plain definitions, where there is no kernel, and by the CUDA source, emulated."""
+    strict = pytest.importorskip("tests.support.strict")
+    if emulate and strict.cuda_emulator.missing():
+        pytest.skip("no g++ here, which the emulator of CUDA needs")
+    strict.install(emulate)
+    model = Transformer(Config(12, 16, 4, 1, 32))
+    there = copy.deepcopy(model).to("strict")
+    expected = attention(model, SOURCE, TARGET, sentence=1)
+    found = attention(there, SOURCE.to("strict"), TARGET.to("strict"), sentence=1)
+    assert found.kinds == expected.kinds == ("encoder", "decoder", "cross")
+    for one, other in zip(found.attentions, expected.attentions, strict=True):
+        assert (one.queries, one.keys) == (other.queries, other.keys)
+        for layer, same in zip(one.layers, other.layers, strict=True):
+            assert np.allclose(layer.weights, same.weights, atol=1e-5) and layer.path == same.path
+            assert np.array_equal(layer.blocked, same.blocked) and layer.scale == pytest.approx(same.scale)
+            check_parts(layer)

@@ -1,0 +1,115 @@
+"""Which boxes are drawn: nesting, repeats, what is open, and how many clicks lead to a node."""
+
+from __future__ import annotations
+
+import math
+
+import pytest
+
+from minigrad.viz.graph.fold import BUDGET, CLICKS, clicks, total, tree, wires
+from tests.support import graphs
+
+
+def labels(made, opened=None):
+    found = made.boxes(made.opened if opened is None else opened)
+    return [made.groups[number].label for kind, number in found if kind == "group"]
+
+
+def test_repeats_are_one_box_and_all_fits() -> None:
+    graph = graphs.transformer(12)
+    made = tree(graph)
+    assert labels(made) == ["blocks.0 … blocks.11"]
+    assert len(made.boxes(made.opened)) <= BUDGET
+    repeat = next(group for group in made.groups if group.kind == "repeat")
+    assert len(repeat.children) == 12 and repeat.opens == []
+
+
+def test_without_repeats_every_block_is_a_box() -> None:
+    made = tree(graphs.transformer(12), repeats=False)
+    assert all(group.kind == "module" for group in made.groups)
+    assert [label for label in labels(made, {0}) if label] == [f"blocks.{i}" for i in range(12)]
+
+
+@pytest.mark.parametrize(
+    "graph", [graphs.transformer(12), graphs.transformer(1), graphs.chain(1500), graphs.small()]
+)
+def test_every_node_is_three_clicks_away_at_most(graph) -> None:
+    made = tree(graph)
+    assert len(made.boxes(made.opened)) <= BUDGET
+    assert max(clicks(made, node.id) for node in graph.nodes) <= CLICKS
+
+
+def test_every_node_is_in_one_box() -> None:
+    graph = graphs.transformer(3)
+    made = tree(graph)
+    assert sorted(made.nodes(0)) == list(range(len(graph.nodes)))
+    everything = set(range(len(made.groups)))
+    assert all(made.box_of(node.id, everything) == ("node", node.id) for node in graph.nodes)
+    assert {made.box_of(node.id, set()) for node in graph.nodes} == {("group", 0)}
+
+
+@pytest.mark.parametrize("graph", [graphs.transformer(4), graphs.chain(200), graphs.small()])
+def test_wires_between_boxes_never_run_back(graph) -> None:
+    made = tree(graph)
+    for opened in (made.opened, {0}, set(range(len(made.groups)))):
+        place = {box: i for i, box in enumerate(made.boxes(opened))}
+        for leaf, op in made.docks.items():
+            place.setdefault(("node", leaf), place.get(("node", op), 0) - 0.5)
+        found = wires(graph, made, opened)
+        assert all(place[wire.source] < place[wire.target] for wire in found)
+        inside = sum(made.box_of(e.source, opened) == made.box_of(e.target, opened) for e in graph.edges)
+        assert sum(len(wire.edges) for wire in found) + inside == len(graph.edges)
+
+
+def test_a_module_that_runs_twice_is_two_boxes() -> None:
+    make = graphs.Builder()
+    make.module("", "Net")
+    make.module("drop", "Dropout")
+    x = make.leaf("input", "x")
+    for _ in range(2):
+        x = make.op("mul", "drop", make.op("where", "drop", x))
+        x = make.op("add", "", x)
+    graph = make.done(x)
+    assert labels(tree(graph), {0}) == ["drop", "drop"]
+
+
+def test_a_module_of_one_op_is_the_op_under_its_name() -> None:
+    graph = graphs.transformer(1)
+    made = tree(graph)
+    norm = next(node for node in graph.nodes if node.op == "layer_norm" and node.module == "norm")
+    assert made.names[norm.id] == "norm" and made.group_of[norm.id] == 0
+    docked = {graph.nodes[leaf].name for leaf, op in made.docks.items() if op == norm.id}
+    assert docked == {"norm.weight", "norm.bias"}
+
+
+def test_shared_leaves_stand_where_all_their_readers_are() -> None:
+    graph = graphs.transformer(2)
+    made = tree(graph)
+    weight = next(node.id for node in graph.nodes if node.name == "wte.weight")
+    assert made.group_of[weight] == 0 and weight not in made.docks
+
+
+def test_depth() -> None:
+    graph = graphs.transformer(2)
+    assert tree(graph, depth=0).boxes(set()) == [("group", 0)]
+    assert labels(tree(graph, depth=1, repeats=False)) == ["blocks.0", "blocks.1"]
+    assert labels(tree(graph, depth=2, repeats=False)) == ["attention", "mlp"] * 2
+    assert labels(tree(graph, depth=9, repeats=False)) == []
+
+
+def test_totals_add_up() -> None:
+    graph = graphs.transformer(2)
+    everything = total(graph, [node.id for node in graph.nodes])
+    ops = [node for node in graph.nodes if node.kind == "op"]
+    assert everything.forward_seconds == pytest.approx(sum(node.forward_seconds for node in ops))
+    assert everything.bytes == 256 * (len(graph.nodes) - 1) + 4
+    assert everything.saved_bytes == 256 * sum(len(node.saved) for node in ops)
+    weights = [node for node in graph.nodes if node.kind == "parameter"]
+    assert everything.parameters == 64 * len(weights)
+    norms = [node.gradient.statistics["norm"] for node in weights]
+    assert everything.gradient == pytest.approx(math.hypot(*norms))
+
+
+def test_no_backward_is_not_zero() -> None:
+    graph = graphs.small(backward=False)
+    assert total(graph, [node.id for node in graph.nodes]).gradient is None

@@ -1,0 +1,219 @@
+"""Watched backward passes: edge gradients sum to ``.grad``, bit for bit (bar 4), and nothing else changes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn
+from minigrad.autograd import Function
+from minigrad.autograd.tape import Node
+from minigrad.utils.checkpoint import checkpoint
+from minigrad.viz.graph.gradients import Collected, tape_of, watch_backward
+
+
+class Twice(Function):
+    """a + b, of which only b has a gradient here."""
+
+    @staticmethod
+    def forward(ctx: Any, a: Any, b: Any) -> Any:
+        return a + b
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return None, 2 * grad
+
+
+class Tied(nn.Module):
+    """A language model with tied weights, a layer that runs twice, dropout, and changes in place."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(11, 8)
+        self.block = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True)
+        self.out = nn.Linear(8, 11)
+        self.out.weight = self.embedding.weight
+
+    def forward(self, tokens: Any) -> Any:
+        h = self.embedding(tokens)
+        h = self.block(self.block(h))
+        h = h.clone()
+        h[:, 0] = h[:, 1] * 2
+        h += 1
+        return F.cross_entropy(self.out(h).reshape(-1, 11), tokens.reshape(-1))
+
+
+def tied(device: str) -> tuple[Any, list[Any]]:
+    model = Tied().to(device)
+    return model(minigrad.randint(0, 11, (2, 5), device=device)), list(model.parameters())
+
+
+def leaves(device: str, *shapes: tuple[int, ...]) -> list[Any]:
+    return [minigrad.randn(*shape, device=device).requires_grad_() for shape in shapes]
+
+
+def same_operand(device: str) -> tuple[Any, list[Any]]:
+    (x,) = leaves(device, (3, 3))
+    return (x - x + x @ x + minigrad.cat([x, x])[:3] * x.sum(0)).sum(), [x]
+
+
+def broadcast(device: str) -> tuple[Any, list[Any]]:
+    x, b = leaves(device, (4, 3), (3,))
+    q, k = (x + b).split(2)
+    return (q * k + b * 2.0).exp().mean(), [x, b]
+
+
+def function(device: str) -> tuple[Any, list[Any]]:
+    (x,) = leaves(device, (3,))
+    return (Twice.apply(x, x) * x).sum(), [x]
+
+
+def checkpointed(device: str) -> tuple[Any, list[Any]]:
+    x, w = leaves(device, (4, 3), (3, 3))
+
+    def layer(h: Any) -> Any:
+        return F.dropout(minigrad.tanh(h @ w), 0.5)
+
+    return checkpoint(layer, checkpoint(layer, x, use_reentrant=False), use_reentrant=False).sum(), [x, w]
+
+
+def doubles(device: str) -> tuple[Any, list[Any]]:
+    (x,) = leaves(device, (3,))
+    return (x.double().pow(3).sum() + x.max()), [x]
+
+
+def deferred(device: str) -> tuple[Any, list[Any]]:
+    """Logits that are never computed (nn/functional/deferred.py)."""
+    x, w = leaves(device, (64, 16), (20_000, 16))
+    return F.cross_entropy(F.linear(x, w), minigrad.randint(0, 20_000, (64,), device=device)), [x, w]
+
+
+CASES: list[Callable[[str], tuple[Any, list[Any]]]] = [tied, same_operand, broadcast, function, checkpointed,
+                                                       doubles, deferred]  # fmt: skip
+
+
+def summed(found: Collected, leaf: Any) -> Any:
+    """The gradients on the edges from a leaf, added up in the order in which they came."""
+    total = None
+    for (node, position), gradient in found.edges.items():
+        if node.edges[position][0] is leaf:
+            total = gradient.copy() if total is None else total + gradient
+    return total
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_edge_gradients_sum_to_grad_exactly(case: Callable[[str], Any], device: str) -> None:
+    if device != "cpu" and case is tied:
+        pytest.skip("slow in the emulator; the CPU's walk is the same")
+    loss, parameters = case(device)
+    found = Collected()
+    watch_backward(loss, found)
+    assert all(p.grad is None for p in parameters)
+    loss.backward()  # the graph is as it was
+    for p in parameters:
+        assert bool((summed(found, p) == p.grad.array).all())
+        assert bool((found.results[id(p), 0] == p.grad.array).all())
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_arrives_is_the_sum_of_what_was_passed(case: Callable[[str], Any]) -> None:
+    loss, _ = case("cpu")
+    found = Collected()
+    watch_backward(loss, found)
+    sums: dict[Any, Any] = {(loss._node, loss._slot): np.ones_like(loss.array)}
+    for (node, position), gradient in found.edges.items():
+        target, slot = node.edges[position][:2]
+        key = (target if isinstance(target, Node) else id(target)), slot
+        sums[key] = sums[key] + gradient if key in sums else gradient
+    assert set(sums) == set(found.results)
+    for key, total in sums.items():
+        np.testing.assert_array_equal(found.results[key], total)
+    assert found.order == sorted(tape_of(loss), key=lambda node: -node.order)
+
+
+def test_the_second_of_two_equal_inputs_is_told_from_the_first() -> None:
+    x = minigrad.ones(2).requires_grad_()
+    y = Twice.apply(x, x)
+    found = Collected()
+    watch_backward(y.sum(), found)
+    assert {position for node, position in found.edges if node is y.grad_fn} == {1}
+
+
+def test_gradients_of_copies_are_not_changed_by_later_sums() -> None:
+    x = minigrad.ones(3).requires_grad_()
+    h = x * 1
+    found = Collected()
+    watch_backward(((h * 2) + (h * 3) + (h * 4)).sum(), found)
+    into = [g.tolist() for (node, i), g in found.edges.items() if node.edges[i][0] is h.grad_fn]
+    assert into == [[4] * 3, [3] * 3, [2] * 3]
+    assert found.results[h.grad_fn, 0].tolist() == [9] * 3
+
+
+def test_a_result_that_is_no_scalar_begins_with_ones_or_what_is_given() -> None:
+    x = minigrad.tensor([1.0, 2.0]).requires_grad_()
+    found = Collected()
+    watch_backward(x * x, found)
+    assert found.results[id(x), 0].tolist() == [2, 4]
+    watch_backward(x * x, found, minigrad.tensor([1.0, 10.0]))
+    assert found.results[id(x), 0].tolist() == [2, 40]
+
+
+def test_hooks_that_replace_gradients_are_heard_and_retained_grads_are_not_touched() -> None:
+    x = minigrad.tensor([1.0, 2.0]).requires_grad_()
+    h = x * 3
+    h.register_hook(lambda g: g * 10)
+    h.retain_grad()
+    x.register_hook(lambda g: g + 1)
+    loss = h.sum()
+    found = Collected()
+    watch_backward(loss, found)
+    assert h.grad is None
+    assert found.results[h.grad_fn, 0].tolist() == [10, 10]
+    assert found.results[id(x), 0].tolist() == [31, 31]
+    loss.backward()
+    assert h.grad.tolist() == [10, 10]  # once
+    assert x.grad.tolist() == [31, 31]
+
+
+def test_a_graph_is_freed_if_asked_for() -> None:
+    x = minigrad.tensor([1.0, 2.0]).requires_grad_()
+    loss = (x * x).sum()
+    watch_backward(loss, Collected(), free=True)
+    with pytest.raises(RuntimeError, match="a second time"):
+        watch_backward(loss, Collected())
+
+
+def test_edges_are_put_back_where_a_rule_fails() -> None:
+    class Fails(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            raise ValueError("no")
+
+    x = minigrad.ones(2).requires_grad_()
+    y = Fails.apply(x)
+    with pytest.raises(ValueError, match="no"):
+        watch_backward(y, Collected())
+    assert y.grad_fn.edges[0][0] is x
+
+
+def test_a_tensor_without_history_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="nothing to differentiate"):
+        watch_backward(minigrad.ones(2), Collected())
+
+
+def test_a_deep_chain() -> None:
+    x = h = minigrad.ones(1).requires_grad_()
+    for _ in range(20_000):
+        h = h * 1.0
+    found = Collected()
+    watch_backward(h, found)
+    assert found.results[id(x), 0].tolist() == [1]

@@ -1,0 +1,103 @@
+"""Names: paths, lines, variables, modules and arguments as a program has them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn
+from minigrad.ops import elementwise
+from minigrad.viz.graph.names import (
+    Modules,
+    argument_names,
+    place_of,
+    readable,
+    tensors_within,
+    told,
+    user_frame,
+    variables_of,
+)
+
+
+def test_paths_are_as_short_as_they_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert readable(elementwise.__file__) == "minigrad/ops/elementwise.py"
+    monkeypatch.chdir(tmp_path)
+    assert readable(str(tmp_path / "a" / "train.py")) == "a/train.py"
+    assert readable(elementwise.__file__) == "minigrad/ops/elementwise.py"  # wherever the library is
+    assert readable(str(Path.home() / "b" / "train.py")) == "~/b/train.py"
+    assert readable("/elsewhere/train.py") == "/elsewhere/train.py"
+    assert readable("<stdin>") == "<stdin>"
+
+
+def test_the_users_frame_is_the_innermost_outside_the_library() -> None:
+    frame = user_frame()
+    assert frame.f_code.co_name == "test_the_users_frame_is_the_innermost_outside_the_library"
+    place, code = place_of(frame)
+    assert place.startswith("tests/viz/graph/test_names.py:")
+    assert code == "place, code = place_of(frame)"
+
+
+@pytest.mark.parametrize("value, expected", [
+    ((slice(None), slice(1, None), Ellipsis, None, 3), "[:, 1:, ..., None, 3]"),
+    (slice(0, 10, 2), "0:10:2"),
+    ((1, 2), "(1, 2)"),
+    ((1,), "(1,)"),
+    ((), "()"),
+    ("a'b", '"a\'b"'),
+    (np.dtype("float32"), "float32"),
+    ((np.zeros((2, 3), np.int64), slice(None)), "[int64 (2, 3), :]"),
+    (None, "None"),
+    ("x" * 300, "'" + "x" * 198 + "…"),
+])  # fmt: skip
+def test_arguments_as_text(value: Any, expected: str) -> None:
+    assert told(value) == expected
+
+
+def test_a_tensor_within_an_argument_is_not_read_out() -> None:
+    assert told((minigrad.ones(2, 3), 1)) == "(float32 (2, 3), 1)"
+
+
+def test_tensors_within_values() -> None:
+    a, b, c = minigrad.ones(1), minigrad.ones(2), minigrad.ones(3)
+    found = dict(tensors_within({"x": a, "pair": (b, [c]), "n": 3}, "batch"))
+    assert found == {"batch.x": a, "batch.pair 0": b, "batch.pair 1 0": c}
+
+
+def test_arguments_have_the_names_of_the_function() -> None:
+    def call(x: Any, *rest: Any, scale: Any = None, **others: Any) -> None:
+        pass
+
+    a, b, c, d = (minigrad.ones(n) for n in range(4))
+    names = [name for name, _ in argument_names(call, (a, b), {"scale": c, "mask": d})]
+    assert names == ["x", "rest 0", "scale", "others.mask"]
+    assert [name for name, _ in argument_names(max, (a, b), {})] == ["input 0", "input 1"]
+    assert [name for name, _ in argument_names(max, (a,), {})] == ["input"]
+    assert argument_names(call, (), {}) == []  # the call itself will say what is wrong
+
+
+def test_variables_of_a_function_and_of_its_module() -> None:
+    x, net = minigrad.ones(2), nn.Linear(2, 2)
+    tensors, modules = variables_of(user_frame())
+    assert ("x", x) in tensors
+    assert modules["net"] is net
+
+
+def test_paths_and_shared_parameters_of_modules() -> None:
+    shared = nn.Linear(2, 2)
+    net = nn.Sequential(shared, nn.Sequential(shared), nn.LayerNorm(2))
+    modules = Modules(net)
+    assert modules.name(net, "") == ""
+    assert modules.name(net[1], "") == "1"
+    assert modules.name(shared, "1") == "0"  # the first name
+    loose = nn.Linear(2, 2)
+    assert modules.name(loose, "1") == "1.Linear"  # registered nowhere
+    names = modules.parameters()
+    assert names[id(shared.weight)] == ["0.weight", "1.0.weight"]
+    assert names[id(loose.bias)] == ["1.Linear.bias"]
+    infos = modules.told({"1.0"})
+    assert list(infos) == ["", "1", "1.0"]
+    assert infos["1.0"].kind == "Linear"

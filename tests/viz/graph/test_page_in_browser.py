@@ -1,0 +1,172 @@
+"""The page in Chromium, offline: clicking, reading, toggling, searching, saving, and how it looks."""
+
+from __future__ import annotations
+
+import os
+import re
+
+import pytest
+
+from minigrad.viz.graph.view import graph as view
+from tests.support import graphs
+from tests.support.browser import contrast, texts
+
+WINDOW = {"width": 1280, "height": 800}
+
+
+@pytest.fixture
+def show(open_file, tmp_path):
+    def shown(graph, **options):
+        look = options.pop("look", "light")
+        path = view(graph, **options).save(tmp_path / "graph.html")
+        page = open_file(path, viewport=WINDOW, color_scheme=look)
+        page.wait_for_selector("[data-state=done]")
+        return page
+
+    return shown
+
+
+def named(graph, name: str) -> str:
+    return f"#box-n{next(node.id for node in graph.nodes if node.name == name)}"
+
+
+def test_the_panel_tells_numbers_rule_and_gradients(show) -> None:
+    graph = graphs.small()
+    page = show(graph)
+    page.click(named(graph, "h"))
+    said = page.inner_text("#panel")
+    for part in (
+        "matmul of x",
+        "train.py:3",
+        "h = matmul(x)",
+        "minigrad/ops/made_up.py:12",
+        "lambda g, x: g * x",
+    ):
+        assert part in said
+    assert texts(page, "#panel section:has(h3:text-is('Value')) td") == ["2.5", "1"]
+    parts = texts(page, "#panel section:has(h3:text-is('Gradient')) li td")
+    assert parts == ["1.25", "0.5", "1.5", "0.75", "2.75", "1.25"]  # of add, of product, and their sum
+    assert "the sum of 2" in said and "kept alive by add" in said
+    page.click("#panel .link >> text=product")
+    assert page.inner_text("#panel h2") == "product"
+    page.keyboard.press("Escape")
+    assert page.is_hidden("#panel")
+
+
+def test_no_backward_yet(show) -> None:
+    graph = graphs.small(backward=False)
+    page = show(graph, direction="both")
+    assert "no backward yet" in page.inner_text("#legend")
+    page.click(named(graph, "h"))
+    assert texts(page, "#panel .none") == ["no backward yet"]
+    assert page.locator("#drawing .wire.backward").count() == 0
+
+
+def test_three_clicks_to_a_node_and_back(show) -> None:
+    graph = graphs.transformer(12)
+    page = show(graph)
+    size = page.evaluate("document.getElementById('port').getBoundingClientRect().toJSON()")
+    assert size["width"] <= WINDOW["width"] and size["height"] <= WINDOW["height"]
+    groups = page.evaluate("graphView.graph.groups.map(group => `${group.kind} ${group.path}`)")
+    repeat, block = (f"#box-g{groups.index(name)}" for name in ("repeat blocks.0", "module blocks.7"))
+    weights = next(n for n in graph.nodes if n.name == "weights" and n.module.startswith("blocks.7."))
+    page.click(repeat)
+    page.click(block)
+    page.click(f"#box-n{weights.id}")
+    assert page.inner_text("#panel h2") == "weights"
+    assert "blocks.7.attention" in page.inner_text("#panel")
+    assert page.locator("#panel canvas").count() >= 1
+    page.click("#fold")
+    assert page.locator(f"#box-n{weights.id}").count() == 0 and page.locator("#drawing .group").count() == 0
+
+
+def test_toggles_and_colours(show) -> None:
+    page = show(graphs.transformer(2))
+    count = lambda kind: page.locator(f"#drawing .wire.{kind}").count()
+    assert count("forward") and count("backward")
+    page.click("#direction >> text=Forward")
+    assert count("forward") and not count("backward")
+    assert page.get_attribute("#direction [data-value=forward]", "aria-pressed") == "true"
+    page.click("#direction >> text=Backward")
+    assert count("backward") and not count("forward")
+    for colour in ("time", "bytes", "gradient"):
+        page.select_option("#colour", colour)
+        assert page.locator(f"#drawing .tint.{colour}").count() > 2
+    assert "gradient norm" in page.inner_text("#legend")
+    page.select_option("#colour", "none")
+    assert page.locator("#drawing .tint").count() == 0
+
+
+@pytest.mark.parametrize("query", ["blocks.3.mlp.up.bias", "softmax blocks.3", "(8, 8) weights blocks.3"])
+def test_search_opens_what_is_around(show, query) -> None:
+    page = show(graphs.transformer(12))
+    page.keyboard.press("/")
+    page.keyboard.type(query)
+    assert "blocks.3" in texts(page, "#found li")[0]
+    page.keyboard.press("Enter")
+    assert "blocks.3" in page.inner_text("#panel")
+    assert page.locator("#drawing .selected").count() == 1
+    page.fill("#search", "no such thing")
+    assert texts(page, "#found li") == ["nothing found"]
+
+
+def test_keyboard(show) -> None:
+    graph = graphs.small()
+    page = show(graph)
+    page.focus(named(graph, "h"))
+    page.keyboard.press("Enter")
+    assert page.inner_text("#panel h2") == "h"
+    page.keyboard.press("ArrowDown")
+    assert page.evaluate("document.activeElement.id") == named(graph, "add")[1:]
+    before = page.get_attribute("#port", "transform")
+    page.keyboard.press("+")
+    assert page.get_attribute("#port", "transform") != before
+    page.keyboard.press("0")
+    page.mouse.move(200, 300)
+    page.mouse.down()
+    page.mouse.move(260, 330)
+    page.mouse.up()
+    assert page.inner_text("#panel h2") == "h"  # a drag is no click
+
+
+def test_wires_tell_the_gradient(show) -> None:
+    graph = graphs.small()
+    page = show(graph)
+    add, product = (named(graph, name).removeprefix("#box-") for name in ("add", "product"))
+    page.locator(f".net[data-source={add}][data-targets={product}] .reach").first.dispatch_event("click")
+    assert texts(page, "#panel li td") == ["3", "1.5", "1.25", "0.5"]
+
+
+def test_the_drawing_is_saved(show) -> None:
+    page = show(graphs.small())
+    with page.expect_download() as download:
+        page.click("#save")
+    text = download.value.path().read_text(encoding="utf-8")
+    assert text.startswith("<svg") and "product" in text and "var(" not in text.replace("--", "")
+    assert re.search(r'viewBox="0 0 [\d.]+ [\d.]+"', text)
+
+
+def test_names_are_text(show) -> None:
+    graph = graphs.evil()
+    page = show(graph)
+    for node in graph.nodes:
+        page.evaluate(f"graphView.reveal('n{node.id}')")
+        assert page.inner_text("#panel h2").split() == node.name.split()
+    page.fill("#search", "img")
+    page.wait_for_selector("#found li")
+    assert page.locator("img, #panel script, #panel b, #drawing script").count() == 0
+    assert page.title() == " ".join(graphs.EVIL.split())
+    longest = page.evaluate(
+        "Math.max(...[...document.querySelectorAll('#drawing tspan')].map(t => t.textContent.length))"
+    )
+    assert longest <= 40
+
+
+@pytest.mark.parametrize("look", ["light", "dark"])
+def test_light_and_dark(show, look, tmp_path) -> None:
+    page = show(graphs.transformer(12), look=look, colour="time")
+    for selector in ("#drawing text", "#drawing .name"):
+        assert contrast(page, selector, "fill") >= 4.5
+    assert contrast(page, "#drawing .wire.forward", "stroke") >= 3
+    assert contrast(page, "#drawing .wire.backward", "stroke") >= 3
+    page.screenshot(path=os.environ.get("SHOTS", str(tmp_path)) + f"/graph_{look}.png")

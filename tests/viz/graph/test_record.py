@@ -1,0 +1,624 @@
+"""Graphs of calls and of tensors: what they say of names, modules, lines, values, memory and gradients."""
+
+from __future__ import annotations
+
+import gc
+import json
+import sys
+import warnings
+import weakref
+from dataclasses import asdict, dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn
+from minigrad.autograd import Function
+from minigrad.autograd.mode import state
+from minigrad.nn import hooks
+from minigrad.profiler import profile
+from minigrad.utils.checkpoint import checkpoint
+from minigrad.viz.graph import data
+from minigrad.viz.graph.record import from_tensor, record_call
+
+HOSTILE = "</script><script>alert(1)</script>'\"&\u2028🦊"
+
+
+class Block(nn.Module):
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(width, width)
+
+    def forward(self, x: Any) -> Any:
+        scores = self.linear(x).relu() + x
+        return scores
+
+
+class Net(nn.Module):
+    def __init__(self, device: str = "cpu") -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(7, 4)
+        self.blocks = nn.ModuleList([Block(4), Block(4)])
+        self.out = nn.Linear(4, 7, bias=False)
+        self.out.weight = self.embedding.weight
+        self.to(device)
+
+    def forward(self, tokens: Any, scale: float = 1.0) -> Any:
+        h = self.embedding(tokens)
+        for block in self.blocks:
+            h = block(h)
+        logits = self.out(h)
+        return F.cross_entropy(logits.reshape(-1, 7), tokens.reshape(-1)) * scale
+
+
+def one(graph: data.Graph, **wanted: Any) -> data.Node:
+    """The only node with these attributes."""
+    found = [n for n in graph.nodes if all(getattr(n, key) == value for key, value in wanted.items())]
+    assert len(found) == 1, (wanted, [(n.kind, n.op, n.name) for n in found])
+    return found[0]
+
+
+def into(graph: data.Graph, node: data.Node) -> dict[str, data.Edge]:
+    return {edge.input: edge for edge in graph.edges if edge.target == node.id}
+
+
+def listed(value: data.Value | None) -> Any:
+    assert value is not None
+    return value.table
+
+
+def tokens(device: str = "cpu") -> Any:
+    return minigrad.tensor([[1, 2, 3], [4, 5, 6]], device=device)
+
+
+# Calls ----------------------------------------------------------------------------------------------------
+
+
+def test_nodes_come_after_what_they_read_and_edges_are_named(device: str) -> None:
+    graph = record_call(Net(device), tokens(device))
+    assert graph.title == "Net"
+    assert [node.id for node in graph.nodes] == list(range(len(graph.nodes)))
+    assert all(edge.source < edge.target for edge in graph.edges)
+    assert graph.nodes[graph.output].op == "mul"
+    embedding = one(graph, op="embedding")
+    edges = into(graph, embedding)
+    assert graph.nodes[edges["weight"].source].name == "embedding.weight"
+    assert graph.nodes[edges["indices"].source].name == "tokens"
+    assert graph.nodes[edges["indices"].source].kind == "constant"
+    assert edges["indices"].gradient is None
+    assert all(node.value is not None and node.value.device.startswith(device) for node in graph.nodes)
+    json.dumps(asdict(graph))
+
+
+def test_parameters_are_called_by_their_paths_and_shared_ones_by_all_names() -> None:
+    graph = record_call(Net(), tokens())
+    tied = one(graph, name="embedding.weight")
+    assert (tied.kind, tied.module) == ("parameter", "embedding")
+    assert tied.attributes["names"] == "embedding.weight, out.weight"
+    assert one(graph, name="blocks.1.linear.bias").module == "blocks.1.linear"
+
+
+def test_results_are_called_as_the_program_binds_them() -> None:
+    graph = record_call(Net(), tokens())
+    assert one(graph, name="logits").op == "linear"
+    assert [n.op for n in graph.nodes if n.name == "scores"] == ["add", "add"]
+    assert [n.op for n in graph.nodes if n.name == "h"] == ["embedding"]  # the blocks' have a name already
+    assert one(graph, op="cross_entropy").name == "cross_entropy"
+
+
+def test_names_are_those_bound_and_not_those_on_the_line() -> None:
+    def call(x: Any) -> Any:
+        q, k = x * 2, (x * 3) + 1
+        for _ in range(2):
+            q = q.exp()
+        first, second = x.split(1)
+        z = q + k
+        again = z
+        return (again + first + second).sum()
+
+    graph = record_call(call, minigrad.ones(2).requires_grad_())
+    assert [n.op for n in graph.nodes if n.name == "q"] == ["mul", "exp", "exp"]
+    assert [n.op for n in graph.nodes if n.name == "k"] == ["add"]
+    assert one(graph, op="split").name == "first, second"
+    assert one(graph, name="z").op == "add"
+    assert [n.name for n in graph.nodes if n.op == "mul"] == ["q", "mul"]
+    assert graph.title == "call"
+
+
+def test_modules_are_told_with_their_ancestors_and_equal_ones_are_alike() -> None:
+    graph = record_call(Net(), tokens())
+    modules = graph.modules
+    assert {"", "blocks", "blocks.0", "blocks.0.linear", "blocks.1", "embedding", "out"} == set(modules) - {
+        "blocks.1.linear"
+    }
+    assert modules[""].kind == "Net"
+    assert modules["blocks"].kind == "ModuleList"
+    assert modules["blocks.0"].alike == modules["blocks.1"].alike != ""
+    assert modules["blocks.0.linear"].alike != modules["blocks.0"].alike
+    assert modules["out"].told == "in_features=4, out_features=7, bias=False"
+    assert one(graph, op="embedding").module == "embedding"
+    assert [n.module for n in graph.nodes if n.op == "relu"] == ["blocks.0", "blocks.1"]
+    assert graph.nodes[graph.output].module == ""
+
+
+def test_modules_that_differ_in_shape_or_settings_are_not_alike() -> None:
+    class Uneven(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.a, self.b, self.c = nn.Linear(2, 2), nn.Linear(2, 2, bias=False), nn.Linear(2, 2)
+            self.d, self.e = nn.LayerNorm(2, eps=1e-5), nn.LayerNorm(2, eps=1e-3)
+
+        def forward(self, x: Any) -> Any:
+            return self.e(self.d(self.c(self.b(self.a(x))))).sum()
+
+    modules = record_call(Uneven(), minigrad.ones(1, 2)).modules
+    assert modules["a"].alike == modules["c"].alike
+    assert len({modules[name].alike for name in "abde"}) == 4
+
+
+def test_a_functions_modules_are_called_by_their_classes_and_lists_by_their_callers() -> None:
+    plain = [nn.Linear(3, 3), nn.Linear(3, 3)]
+
+    class Holder(nn.Module):
+        def forward(self, x: Any) -> Any:
+            return plain[0](x)
+
+    net, head = Holder(), nn.Linear(3, 1)
+
+    def loss(x: Any) -> Any:
+        return head(net(x)).sum()
+
+    graph = record_call(loss, minigrad.ones(2, 3))
+    assert {n.module for n in graph.nodes if n.op == "linear"} == {"Holder.Linear", "Linear"}
+    assert graph.modules[""].kind == ""
+    assert {n.name for n in graph.nodes if n.kind == "parameter"} == {
+        "Holder.Linear.weight", "Holder.Linear.bias", "Linear.weight", "Linear.bias",
+    }  # fmt: skip
+
+
+def test_a_method_of_a_module_is_the_modules() -> None:
+    graph = record_call(Net().forward, tokens())
+    assert graph.modules[""].kind == "Net"
+    assert one(graph, op="embedding").module == "embedding"
+
+
+def test_each_op_knows_the_line_that_made_it() -> None:
+    graph = record_call(Net(), tokens())
+    relu = next(n for n in graph.nodes if n.op == "relu")
+    assert relu.code == "scores = self.linear(x).relu() + x"
+    file, line = relu.place.rsplit(":", 1)
+    assert file == "tests/viz/graph/test_record.py"
+    with open(__file__, encoding="utf-8") as source:
+        assert source.read().splitlines()[int(line) - 1].strip() == relu.code
+    linear = next(n for n in graph.nodes if n.op == "linear")  # made in the library: the line that called
+    assert linear.code == relu.code
+
+
+def test_arguments_that_are_no_tensors_are_told_by_name() -> None:
+    def call(x: Any) -> Any:
+        y = x[:, 1:, None].softmax(-1).sum(dim=1, keepdim=True).to(minigrad.float64) * 2
+        return y.sum()
+
+    graph = record_call(call, minigrad.ones(2, 3).requires_grad_())
+    assert one(graph, op="getitem").attributes == {"index": "[:, 1:, None]"}
+    assert [n.attributes for n in graph.nodes if n.op == "sum"] == [{"dim": "1", "keepdim": "True"},
+                                                                    {"keepdim": "False"}]  # fmt: skip
+    assert one(graph, op="cast").attributes == {"dtype": "float64"}
+    assert one(graph, op="mul").attributes == {"b": "2"}
+
+
+def test_values_are_those_of_the_time_of_the_op() -> None:
+    def call(x: Any) -> Any:
+        y = x * 2
+        z = y + 1
+        y.mul_(10)
+        return (z * y).sum()
+
+    graph = record_call(call, minigrad.tensor([1.0, 2.0]).requires_grad_())
+    first, second = (n for n in graph.nodes if n.op == "mul" and n.name == "y")
+    assert listed(first.value) == [[2, 4]]
+    assert listed(second.value) == [[20, 40]]
+    assert listed(one(graph, name="z").value) == [[3, 5]]
+    assert listed(one(graph, name="x").value) == [[1, 2]]
+
+
+def test_gradients_are_the_engines(device: str) -> None:
+    net = Net(device)
+    graph = record_call(net, tokens(device))
+    assert graph.backward == "done"
+    assert all(p.grad is None for p in net.parameters())
+    net(tokens(device)).backward()
+    for name, p in net.named_parameters():
+        assert listed(one(graph, name=name).gradient) == p.grad.reshape(-1, p.shape[-1]).tolist()
+    tied = one(graph, name="embedding.weight")
+    edges = [e for e in graph.edges if e.source == tied.id]
+    total = sum(np.array(listed(e.gradient), np.float32) for e in edges)
+    assert len(edges) == 2
+    np.testing.assert_array_equal(total, np.array(listed(tied.gradient), np.float32))
+    assert listed(graph.nodes[graph.output].gradient) == [[1]]
+
+
+def test_times_are_measured_and_leaves_have_none() -> None:
+    graph = record_call(Net(), tokens())
+    for node in graph.nodes:
+        timed = (node.forward_seconds, node.backward_seconds)
+        assert timed == (None, None) if node.kind != "op" else all(t is not None and t > 0 for t in timed)
+
+
+def test_memory_is_counted_once_and_parameters_are_free() -> None:
+    def call(x: Any, w: nn.Parameter) -> Any:
+        h = (x * 2).exp()
+        return (h * h * w).sum()
+
+    weight = nn.Parameter(minigrad.ones(4))
+    graph = record_call(call, minigrad.ones(4).requires_grad_(), weight)
+    exp = one(graph, op="exp")
+    assert exp.saved == [data.Saved("out", 16, exp.id)]
+    square, product = (n for n in graph.nodes if n.op == "mul" and n.name == "mul" and not n.attributes)
+    assert square.saved == [data.Saved("a", 0, exp.id), data.Saved("b", 0, exp.id)]
+    assert product.saved == [data.Saved("a", 16, square.id), data.Saved("b", 0, one(graph, name="w").id)]
+    assert not any(n.released for n in graph.nodes)
+
+
+def test_a_view_keeps_all_of_its_memory_alive() -> None:
+    def call(x: Any) -> Any:
+        return (x * 2)[:1].exp().pow(2.5).sum() + (x * 3)[0].pow(2.5)
+
+    graph = record_call(call, minigrad.ones(100).requires_grad_())
+    power = [n for n in graph.nodes if n.op == "pow"][1]
+    assert [s.bytes for s in power.saved if s.name == "a"] == [400]
+
+
+def test_kernels_and_functions_tell_what_they_keep() -> None:
+    class Scale(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, factor: Any) -> Any:
+            ctx.save_for_backward(x)
+            ctx.factor = np.full(5, factor)
+            return x * factor
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad * float(ctx.factor[0]), None
+
+    def call(x: Any) -> Any:
+        return Scale.apply(F.layer_norm(x, (4,)), 3.0).sum()
+
+    graph = record_call(call, minigrad.randn(2, 4).requires_grad_())
+    norm, scale = one(graph, op="layer_norm"), one(graph, op="Scale")
+    assert {s.name: s.bytes for s in norm.saved} == {"x": 32, "kernel": 16}
+    assert {s.name: s.bytes for s in scale.saved} == {"saved_tensors 0": 32, "ctx.factor": 40}
+    assert scale.attributes == {"factor": "3.0"}
+    assert set(into(graph, scale)) == {"x"}
+    assert "backward" in graph.ops["Scale"].rules
+
+
+def test_functions_of_the_same_name_are_two_ops() -> None:
+    def make(factor: float) -> Any:
+        class Same(Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any) -> Any:
+                return x * factor
+
+            @staticmethod
+            def backward(ctx: Any, grad: Any) -> Any:
+                return grad * factor
+
+        return Same
+
+    first, second = make(2.0), make(3.0)
+    graph = record_call(lambda x: second.apply(first.apply(x)).sum(), minigrad.ones(2).requires_grad_())
+    assert set(graph.ops) == {"Same", "Same 2", "sum"}
+    assert graph.title == "<lambda>"
+
+
+def test_several_results_have_slots() -> None:
+    def call(x: Any) -> Any:
+        a, _, c = x.unbind(0)
+        return (a * c).sum()
+
+    graph = record_call(call, minigrad.ones(3, 2).requires_grad_())
+    edges = into(graph, one(graph, op="mul"))
+    assert (edges["a"].slot, edges["b"].slot) == (0, 2)
+    assert edges["a"].source == edges["b"].source
+
+
+def test_variadic_inputs_are_numbered() -> None:
+    graph = record_call(lambda x: minigrad.cat([x, x * 2], 0).sum(), minigrad.ones(2).requires_grad_())
+    assert set(into(graph, one(graph, op="concatenate"))) == {"xs 0", "xs 1"}
+
+
+class Output(NamedTuple):
+    logits: Any
+    loss: Any
+
+
+@pytest.mark.parametrize("wrap, expected", [
+    (lambda a, b: (a, b), "a"),
+    (lambda a, b: {"loss": b, "a": a}, "b"),
+    (lambda a, b: Output(a, b), "b"),
+    (lambda a, b: [3, None, (a, b)], "a"),
+])  # fmt: skip
+def test_backward_begins_at_the_loss_or_the_first_tensor(wrap: Any, expected: str) -> None:
+    def call(x: Any) -> Any:
+        a = x * 2
+        b = a.sum()
+        return wrap(a, b)
+
+    graph = record_call(call, minigrad.ones(2).requires_grad_())
+    assert graph.nodes[graph.output].name == expected
+    assert ("backward" in graph.nodes[graph.output].attributes) == (expected == "a")
+
+
+def test_named_arguments_containers_and_masks() -> None:
+    def call(batch: dict[str, Any], *rest: Any, scale: Any) -> Any:
+        mask = batch["mask"] > 0
+        return minigrad.where(mask, batch["x"], rest[0]) * scale
+
+    x, other = minigrad.ones(2).requires_grad_(), minigrad.zeros(2)
+    batch = {"x": x, "mask": minigrad.tensor([1, 0])}
+    graph = record_call(call, batch, other, scale=minigrad.tensor(2.0))
+    assert {n.name: n.kind for n in graph.nodes if n.kind != "op"} == {
+        "batch.x": "input", "rest 0": "constant", "scale": "constant", "mask": "constant",
+    }  # fmt: skip
+
+
+def test_views_are_called_after_what_they_are_views_of() -> None:
+    class Shifted(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_buffer("positions", minigrad.ones(10, 2))
+
+        def forward(self, x: Any, target: Any) -> Any:
+            return F.cross_entropy(x + self.positions[:3], target.reshape(-1))
+
+    graph = record_call(Shifted(), minigrad.ones(3, 2).requires_grad_(), minigrad.zeros(1, 3).long())
+    assert {n.name for n in graph.nodes if n.kind == "constant"} >= {"positions (a view)", "target (a view)"}
+
+
+@dataclass
+class Batch:
+    source: Any
+    length: int
+
+
+def test_a_dataclass_of_tensors() -> None:
+    batch = Batch(minigrad.ones(2).requires_grad_(), 3)
+    graph = record_call(lambda batch: batch.source * batch.length, batch)
+    assert one(graph, kind="input").name == "batch.source"
+
+
+def test_what_was_computed_before_the_call_is_in_the_graph_and_kept() -> None:
+    x = minigrad.tensor([1.0, 2.0]).requires_grad_()
+    before = x.exp()
+    graph = record_call(lambda h: (h * h).sum(), before)
+    exp = one(graph, op="exp")
+    assert exp.name == "h"
+    assert (exp.place, exp.forward_seconds) == ("", None)
+    assert listed(exp.value) == before.reshape(1, 2).tolist()
+    before.sum().backward()  # the caller's graph has not been freed
+    assert x.grad.tolist() == before.tolist()
+
+
+def test_gradients_within_the_call_are_part_of_the_graph() -> None:
+    def penalty(x: Any) -> Any:
+        (slope,) = minigrad.autograd.grad(x.pow(3).sum(), x, create_graph=True)
+        return (slope * slope).sum()
+
+    x = minigrad.tensor([1.0, 2.0]).requires_grad_()
+    graph = record_call(penalty, x)
+    assert {n.name for n in graph.nodes if n.code.startswith("(slope,) =")} > {"slope"}
+    assert listed(one(graph, name="x").gradient) == [[36, 288]]  # of Σ (3x²)²
+
+
+def test_a_step_that_goes_back_itself_leaves_the_gradients_of_its_leaves() -> None:
+    def step(x: Any) -> Any:
+        loss = (x * x).sum()
+        loss.backward()
+        return loss
+
+    graph = record_call(step, minigrad.tensor([1.0, 2.0]).requires_grad_())
+    assert listed(one(graph, name="x").gradient) == [[2, 4]]
+    assert one(graph, op="mul").released
+    assert listed(one(graph, op="mul").value) == [[1, 4]]  # it was seen
+
+
+def test_nothing_of_a_call_stays_alive() -> None:
+    results = []
+
+    def call(x: Any) -> Any:
+        h = x.exp()
+        results.append(weakref.ref(h))
+        return (h * h).sum()
+
+    graph = record_call(call, minigrad.ones(2).requires_grad_())
+    gc.collect()
+    assert results[0]() is None
+    assert graph.nodes
+
+
+def test_what_no_gradient_goes_back_to_is_one_constant_whatever_its_history() -> None:
+    def call(x: Any, w: Any) -> Any:
+        shares = w * 2
+        target = minigrad.tensor([0, 1])
+        return F.cross_entropy(x, target, shares) + F.cross_entropy(x * 2, target, shares)
+
+    x, w = minigrad.randn(2, 3).requires_grad_(), minigrad.ones(3).requires_grad_()
+    graph = record_call(call, x, w)
+    shares = one(graph, name="shares")
+    assert shares.kind == "constant"
+    assert len([e for e in graph.edges if e.source == shares.id and e.input == "weight"]) == 2
+
+
+def test_checkpoints_keep_nothing_and_say_so() -> None:
+    def call(x: Any) -> Any:
+        return checkpoint(lambda h: h.exp().tanh(), x, use_reentrant=False).sum()
+
+    graph = record_call(call, minigrad.ones(3).requires_grad_())
+    exp = one(graph, op="exp")
+    assert exp.saved == []
+    assert exp.attributes["checkpoint"] == "computed again in backward"
+    assert exp.gradient is not None
+
+
+def test_logits_that_are_never_computed_are_not_shown() -> None:
+    def fused(x: Any, w: Any, target: Any) -> Any:
+        return F.cross_entropy(F.linear(x, w), target)
+
+    def looked_at(x: Any, w: Any, target: Any) -> Any:
+        logits = F.linear(x, w)
+        return F.cross_entropy(logits, target) + logits.exp().mean()
+
+    x, w = minigrad.randn(64, 16).requires_grad_(), minigrad.randn(20_000, 16).requires_grad_()
+    target = minigrad.randint(0, 20_000, (64,))
+    graph = record_call(fused, x, w, target)
+    assert "linear" not in graph.ops
+    assert one(graph, op="linear_cross_entropy").value is not None
+    linear = one(record_call(looked_at, x, w, target), op="linear")
+    assert linear.value is not None
+    assert linear.value.shape == (64, 20_000)
+    assert linear.value.statistics is None  # what the recorded op was given to hold its place
+
+
+def test_text_of_the_program_stays_text() -> None:
+    class Told(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, text: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            return grad, None
+
+    graph = record_call(lambda batch: Told.apply(batch[HOSTILE], HOSTILE * 500),
+                        {HOSTILE: minigrad.ones(2).requires_grad_()})  # fmt: skip
+    assert one(graph, kind="input").name == f"batch.{HOSTILE}"
+    told = one(graph, op="Told").attributes["text"]
+    assert len(told) == 200
+    assert told.endswith("…")
+
+
+def test_nothing_stays_in_place_after_a_call_even_if_it_fails() -> None:
+    def fails(x: Any) -> Any:
+        raise ValueError("no")
+
+    before = [minigrad.autograd.tape.apply, minigrad.autograd.tape.unary, nn.Module.__call__]
+    with pytest.raises(ValueError, match="no"):
+        record_call(fails, minigrad.ones(2))
+    record_call(Net(), tokens())
+    assert [minigrad.autograd.tape.apply, minigrad.autograd.tape.unary, nn.Module.__call__] == before
+    assert state.observers == ()
+    assert not any(hooks.AROUND_CALLS)
+
+
+def test_calls_without_gradients_and_profiles_are_refused() -> None:
+    with pytest.raises(RuntimeError, match=r"set requires_grad"):
+        record_call(lambda x: x * 2, minigrad.ones(2))
+    with minigrad.no_grad(), pytest.raises(RuntimeError, match="no_grad"):
+        record_call(Net(), tokens())
+    with profile(), pytest.raises(RuntimeError, match="a profile is running"):
+        record_call(Net(), tokens())
+
+
+def test_a_wrong_call_fails_as_it_would_otherwise() -> None:
+    with pytest.raises(TypeError, match="forward"):
+        record_call(Net(), tokens(), 1, 2, 3, unknown=4)
+
+
+# Tensors --------------------------------------------------------------------------------------------------
+
+
+def test_a_tensors_graph_has_the_callers_names() -> None:
+    net, x = nn.Linear(3, 2), minigrad.ones(4, 3)
+    y = net(x)
+    loss = y.tanh().sum()
+    graph = from_tensor(loss)
+    assert graph.title == "loss"
+    assert graph.nodes[graph.output].name == "loss"
+    assert {n.name: n.kind for n in graph.nodes if n.kind != "op"} == {
+        "net.weight": "parameter", "net.bias": "parameter", "x": "constant",
+    }  # fmt: skip
+    assert one(graph, op="linear").name == "y"
+    named = from_tensor(loss, modules={"": net})
+    assert {n.name for n in named.nodes if n.kind == "parameter"} == {"weight", "bias"}
+
+
+def test_before_a_backward_there_are_no_gradients_and_none_is_run() -> None:
+    x = minigrad.tensor([1.0, 2.0]).requires_grad_()
+    loss = (x * x).sum()
+    graph = from_tensor(loss, backward=False)
+    assert graph.backward == "none"
+    assert all(n.gradient is None and n.backward_seconds is None for n in graph.nodes)
+    assert all(e.gradient is None for e in graph.edges)
+
+
+def test_a_watched_backward_leaves_grad_and_graph_alone() -> None:
+    x = minigrad.tensor([1.0, 2.0]).requires_grad_()
+    loss = (x * x).sum()
+    graph = from_tensor(loss)
+    assert graph.backward == "done"
+    assert listed(one(graph, name="x").gradient) == [[2, 4]]
+    assert [listed(e.gradient) for e in graph.edges if graph.nodes[e.source].name == "x"] == [[[1, 2]]] * 2
+    assert x.grad is None
+    loss.backward()
+    assert x.grad.tolist() == [2, 4]
+
+
+def test_a_freed_graph_has_the_gradients_of_its_leaves() -> None:
+    x = minigrad.tensor([1.0, 2.0]).requires_grad_()
+    loss = (x * x).sum()
+    loss.backward()
+    graph = from_tensor(loss)
+    assert graph.backward == "done"
+    assert listed(one(graph, name="x").gradient) == [[2, 4]]
+    assert one(graph, op="mul").released
+    assert one(graph, op="mul").gradient is None
+    value = one(graph, op="mul").value
+    assert value is not None
+    assert (value.shape, value.table) == ((2,), None)  # gone, and its shape is known
+    assert listed(graph.nodes[graph.output].value) == [[5]]
+
+
+def test_values_are_those_still_alive_and_not_those_changed_since() -> None:
+    x = minigrad.tensor([1.0, 2.0]).requires_grad_()
+    e = x.exp()
+    loss = (e * 3).sum()
+    assert listed(one(from_tensor(loss, backward=False), name="e").value) == e.reshape(1, 2).tolist()
+    with minigrad.no_grad():
+        e.mul_(2)
+    changed = one(from_tensor(loss, backward=False), op="exp").value
+    assert changed is not None
+    assert changed.table is None
+
+
+def test_anomaly_modes_lines_are_told() -> None:
+    x = minigrad.ones(2).requires_grad_()
+    with minigrad.autograd.detect_anomaly(check_nan=False):
+        y = x.exp() * 2
+    graph = from_tensor(y)
+    assert one(graph, op="exp").code == "y = x.exp() * 2"
+    assert one(graph, op="exp").place.startswith("tests/viz/graph/test_record.py:")
+
+
+def test_a_tensor_without_history_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="no recorded op made this tensor"):
+        from_tensor(minigrad.ones(2))
+    with pytest.raises(RuntimeError, match="no recorded op made this tensor"):
+        from_tensor(minigrad.ones(2).requires_grad_())
+
+
+def test_importing_the_library_imports_no_picture() -> None:
+    import subprocess
+
+    program = "import minigrad, sys; print([m for m in sys.modules if 'viz' in m or 'graphviz' in m])"
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_no_warnings() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        record_call(Net(), tokens())

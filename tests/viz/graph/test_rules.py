@@ -1,0 +1,159 @@
+"""Sources of gradient rules: every op's are found, and are what was compiled (bar 3)."""
+
+from __future__ import annotations
+
+import dis
+import math
+from types import CodeType
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.autograd import Function
+from minigrad.ops.op import REGISTRY, Op
+from minigrad.viz.graph.rules import KERNEL, PLAIN, op_info, source_of
+
+RULES = [(name, key) for name, found in REGISTRY.items() for key in found.rules]
+
+
+def same_code(a: CodeType, b: CodeType) -> bool:
+    """Whether two pieces of code do the same, instruction by instruction."""
+
+    def told(code: CodeType) -> list[tuple[str, str]]:
+        read = dis.get_instructions(code)
+        return [(i.opname, "" if isinstance(i.argval, CodeType) else i.argrepr) for i in read]
+
+    inner_a = [c for c in a.co_consts if isinstance(c, CodeType)]
+    inner_b = [c for c in b.co_consts if isinstance(c, CodeType)]
+    return (told(a) == told(b) and a.co_varnames == b.co_varnames and len(inner_a) == len(inner_b)
+            and all(map(same_code, inner_a, inner_b)))  # fmt: skip
+
+
+def compiled(text: str) -> CodeType:
+    """The code of a lambda. (``math.log`` is compiled differently where math was imported above it.)"""
+    module = compile(f"import math, operator\nrule = (\n{text}\n)", "rule", "exec")
+    return next(c for c in module.co_consts if isinstance(c, CodeType))
+
+
+@pytest.mark.parametrize("name, key", RULES)
+def test_the_text_of_a_rule_compiles_to_the_rule(name: str, key: str) -> None:
+    rule = REGISTRY[name].rules[key][0]
+    source = op_info(REGISTRY[name]).rules[key]
+    assert source.line == rule.__code__.co_firstlineno
+    assert rule.__code__.co_filename.endswith(source.file)
+    if rule.__name__ == "<lambda>":
+        assert source.text.startswith("lambda")
+        assert same_code(compiled(source.text), rule.__code__)
+    else:
+        assert source.text.startswith(f"def {rule.__name__}(")
+
+
+@pytest.mark.parametrize("name", REGISTRY)
+def test_every_differentiable_input_has_a_source(name: str) -> None:
+    found = REGISTRY[name]
+    info = op_info(found)
+    assert info.name == name
+    assert info.formula
+    assert info.forward is not None
+    assert f"def {name}(" in info.forward.text
+    inputs = {found.param(i) for i in range(found.arity) if found.differentiable >> i & 1}
+    if found.variadic and found.differentiable >> found.arity & 1:
+        inputs.add(found.variadic)
+    if found.rules:
+        assert set(info.rules) == inputs
+    elif inputs:  # fused: one backward for all
+        assert info.rules[PLAIN].text == info.forward.text
+        if KERNEL in info.rules:
+            assert info.rules[KERNEL].text.startswith("def backward(")
+            assert info.rules[KERNEL].file == f"minigrad/backend/kernels/{found.kernel}.py"
+    else:
+        assert info.rules == {}
+
+
+def test_several_rules_in_a_line_are_told_apart() -> None:
+    rules = op_info(REGISTRY["maximum"]).rules
+    assert rules["a"].text == "lambda g, a, b: g * _share(a > b, a == b)"
+    assert rules["b"].text == "lambda g, a, b: g * _share(b > a, a == b)"
+    assert rules["a"].line == rules["b"].line
+
+
+def test_a_rule_of_several_lines_is_dedented() -> None:
+    text = op_info(REGISTRY["var"]).rules["x"].text
+    lines = text.splitlines()
+    assert lines[0] == "lambda g, x, shape, dim, correction: ("
+    assert lines[1].startswith("    _spread")
+    assert lines[-1] == ")"
+
+
+def test_helpers_are_the_functions_that_rules_name() -> None:
+    helpers = op_info(REGISTRY["pow"]).helpers
+    assert set(helpers) == {"_power_slope", "_exponent_slope"}
+    assert helpers["_power_slope"].text.startswith("def _power_slope(a: Array, b: Array) -> Array:")
+    assert "softmax_gradient" in op_info(REGISTRY["softmax"]).helpers
+    assert op_info(REGISTRY["exp"]).helpers == {}
+
+
+def test_kernels_of_the_arrays_backend(device: str) -> None:
+    array = minigrad.zeros(2, device=device).array
+    info = op_info(REGISTRY["layer_norm"], array)
+    assert PLAIN in info.rules
+    if KERNEL in info.rules and device != "cpu":
+        assert info.rules[KERNEL].file == "minigrad/backend/kernels/layer_norm_cuda.py"
+
+
+class Cube(Function):
+    """x³"""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad
+
+
+def test_a_users_function() -> None:
+    info = op_info(Cube._op)
+    assert (info.name, info.formula) == ("Cube", "x³")
+    assert info.forward is not None
+    assert info.forward.text.startswith("@staticmethod\ndef forward(ctx: Any, x: Any) -> Any:\n    ctx.save")
+    assert info.rules["backward"].text.endswith("    return 3 * x * x * grad")
+    assert info.rules["backward"].file == "tests/viz/graph/test_rules.py"
+
+
+def test_a_users_op_and_what_has_no_source() -> None:
+    def halved(x: Any) -> Any:
+        """x / 2"""
+        return x / 2
+
+    made = Op(halved)
+    made.gradient(x=lambda g: next(g * 0.5 for _ in "x"))
+    assert op_info(made).rules["x"].text == 'lambda g: next(g * 0.5 for _ in "x")'
+    assert "halved" not in REGISTRY
+    names: dict[str, Any] = {}
+    exec("rule = lambda g: g * 3", names)  # typed in: there is no file
+    bare = Op(halved).gradient(x=names["rule"])
+    assert op_info(bare).rules == {}
+    assert source_of(math.sin) is None
+    assert source_of(None) is None
+    assert source_of(np.sum) is not None
+
+
+ä, nested = (lambda g: g * 2, lambda g: [lambda h: h, lambda h: h + g])  # noqa: PLC2401  (a column is not a byte)
+
+
+def test_columns_are_counted_in_bytes_and_nested_lambdas_told_apart() -> None:
+    found = source_of(ä)
+    assert found is not None
+    assert found.text == "lambda g: g * 2"
+    outer = source_of(nested)
+    assert outer is not None
+    assert outer.text == "lambda g: [lambda h: h, lambda h: h + g]"
+    inner = source_of(nested(1)[1])
+    assert inner is not None
+    assert inner.text == "lambda h: h + g"

@@ -1,0 +1,130 @@
+"""Values: tables of small arrays, statistics and heat maps of large ones, of every dtype and device."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.viz.graph.values import CELLS, TABLE, outline, value_of
+
+
+def on(device: str, array: Any) -> Any:
+    return minigrad.tensor(array, device=device).array
+
+
+def test_a_small_array_is_a_table_of_its_numbers(device: str) -> None:
+    array = np.arange(24, dtype=np.float32).reshape(2, 3, 4) / 7
+    value = value_of(on(device, array))
+    assert (value.shape, value.dtype, value.bytes) == ((2, 3, 4), "float32", 96)
+    assert value.device.startswith(device)
+    assert value.table == array.reshape(6, 4).tolist()  # exactly: a float32 is a float64
+    assert value.statistics is None
+    assert value.heat is None
+
+
+@pytest.mark.parametrize("array, table", [
+    (np.array(2.5), [[2.5]]),
+    (np.array([True, False]), [[1, 0]]),
+    (np.array([[2**62, -3]]), [[2**62, -3]]),
+    (np.array([1 + 2j, 3 - 4j]), [[1.0, 2.0, 3.0, -4.0]]),
+    (np.zeros((0,)), [[]]),
+    (np.zeros((3, 0)), [[], [], []]),
+    (np.zeros((0, 3)), []),
+    (np.array([], dtype=np.complex64), [[]]),
+])  # fmt: skip
+def test_tables_of_all_kinds(array: Any, table: list[list[float]]) -> None:
+    assert value_of(array).table == table
+
+
+def test_statistics_are_numpys(device: str) -> None:
+    array = (np.random.default_rng(0).normal(3, 2, (50, 40, 70))).astype(np.float32)  # more than one block
+    array[0, :, :] = 0
+    value = value_of(on(device, array))
+    assert value.table is None
+    found = value.statistics
+    assert found is not None
+    wide = array.astype(np.float64)
+    expected = {"min": wide.min(), "max": wide.max(), "mean": wide.mean(), "std": wide.std(),
+                "norm": np.linalg.norm(wide.ravel()), "zeros": 2800, "nan": 0}  # fmt: skip
+    assert found == pytest.approx(expected, rel=1e-10)
+
+
+def test_a_spread_far_from_zero_is_not_cancelled() -> None:
+    array = 1e9 + np.random.default_rng(0).normal(0, 1, 200_000)
+    found = value_of(array).statistics
+    assert found is not None
+    assert found["std"] == pytest.approx(array.std(), rel=1e-6)
+
+
+def test_nan_and_infinities_are_counted_and_left_out(device: str) -> None:
+    array = np.ones((10, 10), np.float32)
+    array[0, :3], array[1, 0] = (np.nan, np.inf, -np.inf), 5
+    value = value_of(on(device, array))
+    assert value.statistics is not None
+    assert value.statistics["nan"] == 3
+    assert (value.statistics["min"], value.statistics["max"]) == (1, 5)
+    assert value.statistics["mean"] == pytest.approx(101 / 97)
+    assert value.heat is not None
+    assert math.isnan(value.heat[0][0])
+    assert value.heat[0][2] == -math.inf
+
+
+def test_an_array_of_nothing_finite() -> None:
+    found = value_of(np.full(100, np.nan)).statistics
+    assert found is not None
+    assert found["nan"] == 100
+    assert math.isnan(found["mean"])
+    assert math.isnan(found["min"])
+
+
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int64", "float16", "float64", "complex64"])
+def test_statistics_of_every_dtype(dtype: str, device: str) -> None:
+    array = (np.arange(100) % 3).astype(dtype)
+    value = value_of(on(device, array))
+    wide = np.abs(array.astype(np.complex128))
+    assert value.dtype == dtype
+    assert value.statistics is not None
+    assert value.statistics["mean"] == pytest.approx(wide.mean())
+    assert value.statistics["zeros"] == (array == 0).sum()
+
+
+@pytest.mark.parametrize("shape", [(65,), (33, 64), (100, 7), (4, 9, 50), (1, 1000), (1000, 1)])
+def test_heat_maps_are_means_of_cells(shape: tuple[int, ...], device: str) -> None:
+    array = np.random.default_rng(1).normal(size=shape)
+    heat = value_of(on(device, array)).heat
+    assert heat is not None
+    matrix = array.reshape(-1, shape[-1])
+    assert len(heat) <= CELLS
+    assert len(heat[0]) <= CELLS
+    tall, wide = -(-matrix.shape[0] // CELLS), -(-matrix.shape[1] // CELLS)
+    for i, row in enumerate(heat):
+        for j, cell in enumerate(row):
+            part = matrix[i * tall : (i + 1) * tall, j * wide : (j + 1) * wide]
+            assert cell == pytest.approx(part.mean(), rel=6e-3, abs=1e-12)
+    assert len(heat) == -(-matrix.shape[0] // tall)
+    assert len(heat[0]) == -(-matrix.shape[1] // wide)
+
+
+def test_views_in_any_order_of_memory() -> None:
+    array = np.random.default_rng(2).normal(size=(30, 40)).T[::-1]
+    assert value_of(array).statistics == pytest.approx(value_of(np.ascontiguousarray(array)).statistics)
+    small = np.arange(12).reshape(3, 4).T[::-1]
+    assert value_of(small).table == small.tolist()
+
+
+def test_values_are_json() -> None:
+    for array in (np.zeros((3, 0)), np.arange(TABLE + 1), np.array(1j), np.array(True), np.ones(100, bool)):
+        json.dumps(asdict(value_of(array)))
+
+
+def test_an_outline_has_no_numbers() -> None:
+    value = outline((2, 3), np.dtype("float16"), "cpu")
+    assert (value.shape, value.dtype, value.bytes) == ((2, 3), "float16", 12)
+    assert value.table is None
+    assert value.statistics is None

@@ -1,0 +1,209 @@
+"""Words near each other: cosines and components by their definitions; the page, pointed at and searched."""
+
+from __future__ import annotations
+
+import base64
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+import minigrad as mg
+from minigrad import nn
+from minigrad.viz.embedding import embedding
+from tests.support.browser import texts
+
+HTML = '<img src=x onerror="alert(1)">'
+WEIGHTS = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
+NAMES = [f"word{i}" for i in range(40)]
+
+
+def cosines(weights: np.ndarray) -> np.ndarray:
+    units = weights / np.linalg.norm(weights, axis=1, keepdims=True)
+    return units @ units.T
+
+
+def test_neighbours_are_those_of_the_largest_cosine() -> None:
+    view = embedding(WEIGHTS, NAMES, neighbours=5)
+    indices, values = view.neighbours
+    wanted = cosines(WEIGHTS)
+    np.fill_diagonal(wanted, -np.inf)
+    np.testing.assert_array_equal(indices, np.argsort(-wanted, 1)[:, :5])
+    np.testing.assert_allclose(values, -np.sort(-wanted, 1)[:, :5], atol=1e-6)
+    near = view.nearest("word3", 5)
+    assert [name for name, _ in near] == [NAMES[i] for i in indices[3]]
+    np.testing.assert_allclose([value for _, value in near], values[3], atol=1e-6)
+    assert view.nearest(3, 2) == near[:2]
+
+
+def test_more_words_than_are_compared_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    whole = embedding(WEIGHTS).neighbours
+    monkeypatch.setattr(sys.modules["minigrad.viz.embedding"], "ROWS", 7)
+    for part, all_ in zip(embedding(WEIGHTS).neighbours, whole, strict=True):
+        np.testing.assert_allclose(part, all_, atol=1e-6)
+
+
+def test_the_map_is_that_of_the_principal_components() -> None:
+    view = embedding(WEIGHTS * [5, 1, 1, 3, 1, 1], NAMES)
+    centred = view.weights.astype(np.float64) - view.weights.mean(0, dtype=np.float64)
+    sizes, axes = np.linalg.eigh(np.cov(centred.T, bias=True))
+    projected = centred @ axes[:, ::-1][:, :2]
+    np.testing.assert_allclose(np.abs(view.points), np.abs(projected), atol=1e-6)
+    np.testing.assert_allclose(view.explained, sizes[::-1][:2] / sizes.sum(), rtol=1e-6)
+    again = embedding(view.weights[::-1].copy(), NAMES)
+    np.testing.assert_allclose(again.points[::-1], view.points, atol=1e-4)  # the sign is fixed
+
+
+@pytest.mark.parametrize("source", ["array", "tensor", "module", "integers"])
+def test_what_weights_may_be(source: str) -> None:
+    module = nn.Embedding(5, 3)
+    matrix = module.weight.detach().numpy()
+    given = {"array": matrix, "tensor": mg.tensor(matrix), "module": module, "integers": np.eye(5, dtype=int)}
+    view = embedding(given[source])
+    assert view.tokens == tuple("01234") and view.weights.dtype == np.float32
+    np.testing.assert_array_equal(view.weights, np.eye(5) if source == "integers" else matrix)
+
+
+@pytest.mark.parametrize(("weights", "tokens", "message"), [
+    (np.zeros(3), None, r"shape \(3,\)"), (np.zeros((0, 3)), [], r"shape \(0, 3\)"),
+    (np.full((2, 2), np.nan), None, "finite"), (np.full((2, 2), 1j), None, "real"),
+    (np.ones((2, 2)), ["a"], "1 tokens for 2 vectors"), (np.ones((2, 2)), "ab", "not one text"),
+])  # fmt: skip
+def test_bad_arguments(weights: Any, tokens: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        embedding(weights, tokens)
+
+
+def test_unknown_words_and_bad_counts(tmp_path: Path) -> None:
+    view = embedding(WEIGHTS, NAMES)
+    with pytest.raises(ValueError, match="there is no word 'wrd12'; there is 'word12'"):
+        view.nearest("wrd12")
+    with pytest.raises(ValueError, match="there is no word 40"):
+        view.svg(40)
+    with pytest.raises(ValueError, match="1 at least"):
+        embedding(WEIGHTS, NAMES, neighbours=0)
+    with pytest.raises(ValueError, match=r"ends in \.html or \.svg"):
+        view.save(tmp_path / "a.txt")
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (1, 4), (2, 1), (3, 2)])
+def test_few_words_and_dimensions(shape: tuple[int, int]) -> None:
+    view = embedding(np.ones(shape, np.float32))
+    assert view.points.shape == (shape[0], 2) and np.isfinite(view.points).all()
+    assert view.explained == (0, 0)
+    assert view.neighbours[0].shape == (shape[0], min(10, shape[0] - 1))
+    ElementTree.fromstring(view.svg())
+    assert "<main" in view.html()
+
+
+def test_a_vector_of_zeros_points_nowhere() -> None:
+    weights = WEIGHTS.copy()
+    weights[7] = 0
+    view = embedding(weights, NAMES)
+    assert all(value == 0 for _, value in view.nearest(7))
+    assert view.page().data["embedding"]["zero"] == [7]
+
+
+def test_the_page_holds_the_numbers() -> None:
+    view = embedding(WEIGHTS, NAMES, neighbours=4)
+    data = view.page().data["embedding"]
+    indices = np.frombuffer(base64.b64decode(data["indices"]), "<i4").reshape(40, 4)
+    np.testing.assert_array_equal(indices, view.neighbours[0])
+    points = np.frombuffer(base64.b64decode(data["points"]), "<f4").reshape(40, 2)
+    np.testing.assert_allclose(points, view.points, atol=1e-6)
+
+
+def test_the_picture_names_what_there_is_room_for() -> None:
+    root = ElementTree.fromstring(embedding(WEIGHTS, [HTML, *NAMES[1:]]).svg())
+    names = [node.text for node in root.iter() if node.tag.endswith("}text")]
+    assert names[0] == HTML[:23] + "…" and 10 < len(names) <= 40
+    one = ElementTree.fromstring(embedding(WEIGHTS, NAMES, neighbours=3).svg("word5"))
+    lines = [node for node in one.iter() if node.tag.endswith("}polyline")]
+    assert len(lines) == 3 and "word5" in [node.text for node in one.iter()]
+
+
+# In a browser --------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def opened(open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
+    def open_view(view: Any, **options: Any) -> Any:
+        page = open_file(view.save(tmp_path / "a.html"), **options)
+        page.wait_for_selector("#embedding canvas")
+        page.wait_for_function("embedding.view")
+        return page
+
+    return open_view
+
+
+def test_search_choose_and_follow(opened: Callable[..., Any]) -> None:
+    view = embedding(WEIGHTS, NAMES, neighbours=5)
+    page = opened(view)
+    page.fill("input[type=search]", "WORD3")
+    assert texts(page, "aside li .name") == ["word3", *(f"word3{i}" for i in range(10))]
+    page.press("input[type=search]", "Enter")
+    near = view.nearest("word3", 5)
+    assert page.inner_text(".word") == "word3" and texts(page, "aside li .name") == [name for name, _ in near]
+    shown = [float(text.replace("−", "-")) for text in texts(page, ".cosine")]
+    np.testing.assert_allclose(shown, [value for _, value in near], atol=5.1e-3)
+    page.click("aside li button >> nth=1")
+    assert page.inner_text(".word") == near[1][0]
+    page.fill("input[type=search]", "nothing like it")
+    assert texts(page, "aside li") == [] and "0 words have it" in page.inner_text("aside")
+
+
+def test_pointing_and_clicking_on_the_map(opened: Callable[..., Any]) -> None:
+    page = opened(embedding(WEIGHTS, NAMES, neighbours=5), color_scheme="dark")
+    box = page.locator("canvas").bounding_box()
+    far = int(np.argmax(np.linalg.norm(embedding(WEIGHTS).points, axis=1)))
+    x, y = page.evaluate(f"embedding.place({far})")
+    page.mouse.move(box["x"] + x + 2, box["y"] + y)
+    assert page.evaluate("embedding.pointed") == far
+    page.mouse.click(box["x"] + x + 2, box["y"] + y)
+    assert page.inner_text(".word") == NAMES[far]
+    page.mouse.wheel(0, -400)
+    page.wait_for_function("embedding.view.moved")
+    before = page.evaluate("embedding.view.x")
+    page.mouse.down()
+    page.mouse.move(box["x"] + x + 60, box["y"] + y, steps=3)
+    page.mouse.up()
+    assert page.evaluate("embedding.view.x") > before and page.inner_text(".word") == NAMES[far]
+    page.click("#all")
+    assert page.evaluate("embedding.view.moved") is False
+    page.focus("canvas")
+    page.keyboard.press("+")
+    page.keyboard.press("Escape")
+    assert page.evaluate("embedding.chosen") is None and not page.is_visible(".word")
+
+
+def test_names_are_text_in_the_page(opened: Callable[..., Any]) -> None:
+    names = [HTML, "</script><script>alert(1)</script>", "x" * 10_000, " ", "👩‍👩‍👧", *NAMES[5:]]
+    weights = WEIGHTS.copy()
+    weights[5] = 0
+    page = opened(embedding(weights, names, title=HTML))
+    assert page.inner_text("h1") == HTML and page.title() == HTML
+    for i in range(6):
+        page.evaluate(f"embedding.choose({i})")
+    assert page.inner_text("aside").strip().endswith("Its vector is all zeros: it points nowhere.")
+    page.evaluate("embedding.choose(0)")
+    assert page.inner_text(".word") == HTML
+    assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
+
+
+def test_ten_thousand_words(opened: Callable[..., Any]) -> None:
+    weights = np.random.default_rng(1).standard_normal((10_000, 8)).astype(np.float32)
+    view = embedding(weights)
+    page = opened(view)
+    page.fill("input[type=search]", "9999")
+    page.press("input[type=search]", "Enter")
+    assert texts(page, "aside li .name") == [name for name, _ in view.nearest("9999")]
+    painted = """() => {
+        const image = embedding.canvas.getContext("2d").getImageData(0, 0, embedding.canvas.width, 400);
+        return image.data.filter((value, i) => i % 4 === 3 && value).length;
+    }"""
+    assert page.evaluate(painted) > 5_000
+    assert len(view.html()) < 2_000_000

@@ -1,0 +1,211 @@
+"""Explanations: the chain of rules in text, its numbers, and what it says where there are none."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn
+from minigrad.autograd import Function
+from minigrad.viz.explain import Explanation, explain
+from minigrad.viz.graph.record import record_call
+
+
+def product() -> tuple[Any, Any, Any]:
+    """w of a loss that reads it twice by way of h: loss = Σ h², h = tanh(w)."""
+    w = minigrad.tensor([0.5, -1.0]).requires_grad_()
+    h = w.tanh()
+    loss = (h * h).sum()
+    return w, h, loss
+
+
+def lines(told: Explanation) -> list[str]:
+    return [line.strip() for line in str(told).splitlines()]
+
+
+def test_before_a_backward_it_says_so_and_tells_rules_without_gradients() -> None:
+    w, h, loss = product()  # noqa: RUF059  (the variables are what it finds)
+    told = lines(explain(w))
+    assert told[:2] == [
+        "The gradient of w, input (2,) float32 in loss",
+        "No backward has run yet, so that there is no gradient: this is what one will do.",
+    ]
+    assert "1  h = tanh, its input x is w" in told
+    rule = r"rule +lambda g, out: g - g \* out \* out +minigrad/ops/elementwise.py:\d+"
+    assert any(re.fullmatch(rule, line) for line in told)
+    assert f"out       h (2,) = [{h.tolist()[0]:.4g}, {h.tolist()[1]:.4g}]" in told
+    assert "g         the gradient of h (2,)" in told
+    assert not any(line.startswith("gives") for line in told)
+    assert "h is read 2 times, and these gradients are summed:" in told
+    assert "Backward begins at loss, whose own gradient is 1." in told
+    assert w.grad is None
+
+
+def test_the_chain_has_the_engines_numbers() -> None:
+    w, h, loss = product()
+    h.retain_grad()
+    loss.backward(retain_graph=True)
+    told = lines(explain(w))
+    first, second = (f"{g:.4g}" for g in w.grad.tolist())
+    assert told[1:3] == [f"(2,) = [{first}, {second}]", ".grad holds the same."]
+    assert f"gives     (2,) = [{first}, {second}]" in told
+    above = ", ".join(f"{g:.4g}" for g in h.grad.tolist())
+    assert f"g         the gradient of h (2,) = [{above}]" in told
+    half = ", ".join(f"{g:.4g}" for g in h.tolist())  # each of the two edges of h * h
+    assert told.count(f"gives     (2,) = [{half}]") == 2
+    assert h.grad.tolist() == (2 * h).tolist()  # what has been looked at is not added to
+
+
+def test_numbers_without_a_backward_are_computed_on_request_and_touch_nothing() -> None:
+    w, h, loss = product()  # noqa: RUF059
+    told = lines(explain(w, of=loss, run=True))
+    assert told[1].startswith("(2,) = [")
+    assert told[2] == ".grad is None: no backward() has added it yet."
+    assert w.grad is None
+    loss.backward()  # the graph is still there
+
+
+def test_a_freed_graph_says_what_is_gone() -> None:
+    w, h, loss = product()
+    loss.backward()
+    told = lines(explain(w))
+    assert told[1] == f"(2,) = [{w.grad.tolist()[0]:.4g}, {w.grad.tolist()[1]:.4g}]"
+    assert "backward(retain_graph=True) keeps the numbers in between." in told
+    assert "1  h = tanh, its input x is w" in told
+    gone = "It is gone: backward() has freed the graph, and keeps the gradients of leaves alone."
+    assert lines(explain(h, of=loss))[1] == gone
+
+
+def test_a_retained_gradient_of_a_freed_graph() -> None:
+    _, h, loss = product()
+    h.retain_grad()
+    loss.backward()
+    assert lines(explain(h, of=loss))[1].endswith("as .grad has it")
+
+
+def test_other_backward_passes_in_grad_are_told() -> None:
+    w, h, loss = product()  # noqa: RUF059
+    loss.backward(retain_graph=True)
+    loss.backward(retain_graph=True)
+    told = lines(explain(w, of=loss))
+    assert told[2].startswith(".grad has (2,) = [")
+    assert told[2].endswith("as other backward passes added to it.")
+
+
+def test_of_the_loss_it_tells_the_way_down() -> None:
+    w, h, loss = product()  # noqa: RUF059
+    told = lines(explain(loss, run=True))
+    assert told[:2] == ["The gradient of loss, op () float32 in loss", "() = 1"]
+    assert "1  loss = sum, its input x is the result of mul" in told
+    assert "1.1.1  h = tanh, its input x is w" in told
+    assert "On from h: see 1.1." in told
+
+
+def test_depth_ends_the_chain_and_says_how_much_is_left() -> None:
+    w, h, loss = product()  # noqa: RUF059
+    told = lines(explain(w, depth=1))
+    assert "… 2 more rules to loss: depth=1 ends here" in told
+    assert not any(line.startswith("1.1") for line in told)
+
+
+def test_of_a_recorded_graph_it_knows_lines_and_numbers() -> None:
+    class Net(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.LayerNorm(2)
+
+        def forward(self, x: Any) -> Any:
+            h = self.norm(x)
+            return h.pow(3).sum()
+
+    graph = record_call(Net(), minigrad.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    told = lines(explain("norm.weight", of=graph))
+    step = next(line for line in told if line.startswith("1  "))
+    assert step.startswith("1  h = layer_norm, its input weight is norm.weight    tests/viz/test_explain.py:")
+    assert step.endswith(": h = self.norm(x)")
+    assert any("a kernel's: minigrad/backend/kernels/layer_norm.py:" in line for line in told)
+    assert any(line.startswith("def layer_norm(x: Array, weight: Array = None") for line in told)
+    assert "x         x (2, 2) = [[1, 2], [3, 5]]" in told  # what the plain definition is given
+    assert any("_power_slope stands at minigrad/ops/elementwise.py:" in line for line in told)
+    assert "b         3" in told  # an argument that is no tensor
+
+
+def test_a_users_function_shows_its_backward() -> None:
+    class Cube(Function):
+        """x³"""
+
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            ctx.save_for_backward(x)
+            return x**3
+
+        @staticmethod
+        def backward(ctx: Any, grad: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return 3 * x * x * grad
+
+    x = minigrad.tensor([2.0]).requires_grad_()
+    told = lines(explain(x, of=Cube.apply(x), run=True))
+    assert "formula   x³" in told
+    assert "return 3 * x * x * grad" in told
+    assert "gives     (1,) = [12]" in told
+
+
+def test_large_values_are_told_by_statistics() -> None:
+    x = minigrad.tensor(np.linspace(-1, 1, 1000)).requires_grad_()
+    told = lines(explain(x, of=(x * x).sum(), run=True))
+    assert told[1] == "(1000,) with min -2, max 2, norm 36.55"
+    y = minigrad.ones(5, 5).requires_grad_()
+    assert lines(explain(y, of=(y * 2).sum(), run=True))[1] == "(5, 5) with min 2, max 2, norm 10"
+
+
+@pytest.mark.parametrize("array, expected", [
+    (np.float32(2.0), "() = 4"),
+    (np.ones((2, 1, 2)), "(2, 1, 2) = [[[2, 2]], [[2, 2]]]"),
+    (np.zeros((2, 0)), "(2, 0) = [[], []]"),
+    (np.zeros((0, 2)), "(0, 2) = []"),
+])  # fmt: skip
+def test_numbers_stand_in_the_brackets_of_their_shape(array: Any, expected: str) -> None:
+    x = minigrad.tensor(array).requires_grad_()
+    assert lines(explain(x, of=(x * x).sum(), run=True))[1] == expected
+
+
+def test_a_leaf_that_nothing_here_was_computed_from() -> None:
+    w = minigrad.ones(2).requires_grad_()
+    told = lines(explain(w))
+    assert told[0] == "No backward has run yet: .grad is None."
+    assert told[1].endswith("explain(tensor, of=loss).")
+    (w * 3).sum().backward()
+    assert lines(explain(w))[0] == ".grad has (2,) = [3, 3]."
+
+
+def test_it_prints_itself_and_is_shown_as_text_in_a_notebook() -> None:
+    told = Explanation("<b>&</b>")
+    assert str(told) == repr(told) == "<b>&</b>"
+    assert told._repr_html_() == "<pre>&lt;b&gt;&amp;&lt;/b&gt;</pre>"
+
+
+def test_names_of_the_program_are_one_line_without_control_characters() -> None:
+    name = "evil\x1b[31m\n\u202e" + "x" * 200
+    graph = record_call(lambda batch: batch[name] * 2, {name: minigrad.ones(1).requires_grad_()})
+    first = lines(explain(f"batch.{name}", of=graph))[0]
+    assert first.startswith("The gradient of batch.evil�[31m��xxx")
+    assert "…, input (1,) float32 in the result of mul" in first
+
+
+def test_what_cannot_be_explained_says_why() -> None:
+    w, h, loss = product()  # noqa: RUF059
+    with pytest.raises(RuntimeError, match="requires no gradient"):
+        explain(minigrad.ones(2))
+    with pytest.raises(RuntimeError, match="no part of the graph"):
+        explain(minigrad.ones(2).requires_grad_(), of=loss)
+    with pytest.raises(TypeError, match="needs a graph"):
+        explain("w")
+    graph = record_call(lambda x: F.relu(x).sum(), w)
+    with pytest.raises(RuntimeError, match="there is no 'nothing' in the graph"):
+        explain("nothing", of=graph)

@@ -1,0 +1,251 @@
+"""Pages: what a user named is text, nothing is asked for, what was given arrives; colours can be read."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+import re
+from collections.abc import Callable
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from minigrad.viz import page as page_module
+from minigrad.viz.page import Page, asset, written
+from minigrad.viz.palette import DARK, LIGHT, Palette, luminance
+from tests.support.browser import contrast, texts
+
+EVIL = [
+    "</script><script>alert(1)</script>", "<!--<script>", "]]>", '"quoted" & \'single\'',
+    "a\u2028b\u2029c\nd\0e", "👩‍👩‍👧 naïve \u202e",
+    "half \ud83d of a pair", "x" * 10_000, "<img src=x onerror=alert(2)>",
+]  # fmt: skip
+SHOW = "async () => JSON.stringify(await viz.data())"
+LETTERS = "async () => (await viz.data()).names.map((text) => [...text].map((c) => c.codePointAt(0)))"
+
+
+class Parts(HTMLParser):
+    """Elements of a file, and what stands in its title and its data."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.at = ""
+        self.tags: list[str] = []
+        self.text: dict[str, str] = {}
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        self.at = "data" if ("id", "data") in attrs else tag
+
+    def handle_data(self, data: str) -> None:
+        self.text[self.at] = self.text.get(self.at, "") + data
+
+
+# The file -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_text_stays_text(text: str) -> None:
+    made = Page(text, {"name": text, text: [text]}).html()
+    parts = Parts(made)
+    assert parts.tags == ["html", "head", *["meta"] * 3, "title", "style", "body", "script", "script"]
+    assert json.loads(parts.text["data"]) == {"name": text, text: [text]}
+    assert parts.text["title"].strip() == re.sub("[\ud800-\udfff]", "\ufffd", text).strip()
+    assert "</" not in parts.text["data"] and "<!" not in parts.text["data"]
+    made.encode()  # no half of a pair is left
+
+
+def test_numbers_that_json_lacks() -> None:
+    data = {"a": [math.nan, math.inf, -math.inf, 1.5], "b": (np.float64("nan"), 2), 3: None, "c": True}
+    (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', Page("t", data).html())
+    assert json.loads(found) == {
+        "a": ["NaN", "Infinity", "-Infinity", 1.5], "b": ["NaN", 2], "3": None, "c": True,
+    }  # fmt: skip
+    with pytest.raises(TypeError, match="not JSON serializable"):
+        Page("t", {"a": object()}).html()
+
+
+def test_the_policy_forbids_everything_but_its_own() -> None:
+    made = Page("t", {}, ("attention.js",), ("attention.css",)).html()
+    (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', made)
+    rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
+    assert rules["default-src"] == "'none'" and rules["img-src"] == "data: blob:"
+    assert re.fullmatch(r"'sha256-[\w+/]{43}='", rules["script-src"])
+    other = Page("t", {}, ("embedding.js",)).html()
+    assert rules["script-src"] not in other
+    assert not re.findall(r"https?://(?!www\.w3\.org/)", made)
+
+
+def test_much_data_is_compressed() -> None:
+    data = {"values": ["naïve"] * page_module.PACK_BYTES}
+    made = Page("t", data).html()
+    assert 'type="application/json+deflate"' in made and len(made) < 100_000
+
+
+def test_a_notebook_gets_a_frame() -> None:
+    made = Page('a "b" \ud800 <c>', {"x": 1}, height=321)
+    shown = made._repr_html_()
+    sandbox = 'sandbox="allow-scripts allow-downloads"'  # it is no part of the notebook's own origin
+    assert re.match(rf'<iframe srcdoc="[^"]*" {sandbox} style="[^"]*height:321px', shown)
+    assert html.unescape(re.findall(r'srcdoc="([^"]*)"', shown)[0]) == made.html()
+
+
+def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    made = Page("t", {"x": "\ud800"})
+    assert made.save(str(path)) == path and path.read_bytes().decode() == made.html()
+    with pytest.raises(TypeError):
+        Page("t", object()).save(path)
+    assert path.read_bytes().decode() == made.html() and [p.name for p in tmp_path.iterdir()] == ["a.html"]
+    with pytest.raises(FileNotFoundError, match=r"no such folder.*nowhere"):
+        made.save(tmp_path / "nowhere" / "a.html")
+    with pytest.raises(OSError, match="directory"):
+        written(tmp_path, "x")
+    assert written(tmp_path / "b", "a\r\nb\n").read_bytes() == b"a\r\nb\n"
+
+
+# Colours --------------------------------------------------------------------------------------------------
+
+
+def declared(theme: str) -> dict[str, str]:
+    """The colours of base.css in a theme."""
+    light, dark = asset("base.css").split(':root[data-theme="dark"]')
+    found = re.findall(r"--([\w-]+): (#[0-9a-f]{6});", dark.split("}")[0] if theme == "dark" else light)
+    return dict(found)
+
+
+def channels(colour: str) -> list[int]:
+    """Red, green and blue of "#rrggbb"."""
+    return [int(colour[i : i + 2], 16) for i in (1, 3, 5)]
+
+
+def apart(a: str, b: str) -> float:
+    """Contrast of two colours (WCAG 2.2)."""
+    low, high = sorted(luminance(channels(colour)) for colour in (a, b))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize(("theme", "palette"), [("light", LIGHT), ("dark", DARK)])
+def test_pages_and_pictures_have_the_same_colours(theme: str, palette: Palette) -> None:
+    colours = declared(theme)
+    for name in ("ink", "quiet", "line", "accent", "plus", "minus", "wrong"):
+        assert colours[name] == getattr(palette, name), name
+    assert tuple(colours[f"series-{i}"] for i in range(8)) == palette.series
+    assert "series-8" not in colours and palette.nth(9) == palette.series[1]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_all_text_can_be_read(theme: str) -> None:
+    colours = declared(theme)
+    inks = ["ink", "quiet", "accent", "plus", "minus", "forward", "backward", "wrong"]
+    for ink in (*inks, *(f"series-{i}" for i in range(8))):
+        assert min(apart(colours[ink], colours[paper]) for paper in ("paper", "field")) >= 4.5, ink
+    assert apart(colours["on-accent"], colours["accent"]) >= 4.5
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_text_on_any_shade_can_be_read(palette: Palette) -> None:
+    paper, accent = np.array(channels(palette.paper)), np.array(channels(palette.accent))
+    for opacity in np.linspace(0, 1, 201).tolist():
+        mixed = paper + opacity * (accent - paper)
+        shade = "#" + "".join(f"{round(c):02x}" for c in mixed.tolist())
+        assert apart(palette.on_accent(opacity), shade) >= 4.5
+    assert luminance([255, 255, 255]) == pytest.approx(1) and apart("#000000", "#ffffff") == pytest.approx(21)
+
+
+# In a browser ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("many", [1, 30])
+def test_data_arrives_as_it_was(open_file: Callable[..., Any], tmp_path: Path, many: int) -> None:
+    data = {"names": EVIL * many, "numbers": [math.nan, -math.inf, 0.1, 2**53, -0.0]}
+    made = Page("".join(EVIL), data)
+    assert ('json+deflate"' in made.html()) == (many > 1)
+    page = open_file(made.save(tmp_path / "a.html"))
+    assert ["".join(map(chr, letters)) for letters in page.evaluate(LETTERS)] == EVIL * many
+    numbers = page.evaluate("async () => (await viz.data()).numbers.map(viz.number).map(String)")
+    assert numbers == ["NaN", "-Infinity", "0.1", "9007199254740992", "0"]
+    assert page.title().startswith("</script><script>alert(1)</script>")
+
+
+def test_the_page_runs_in_a_notebooks_frame(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    outer = tmp_path / "notebook.html"
+    outer.write_text(f"<!doctype html><meta charset=utf-8>{Page('t', {'x': EVIL[0]})._repr_html_()}")
+    frame = open_file(outer).frame_locator("iframe")
+    assert frame.locator("#data").evaluate(SHOW) == json.dumps({"x": EVIL[0]}, separators=(",", ":"))
+
+
+def test_nothing_is_fetched_and_no_other_script_runs(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    page = open_file(Page("t", {}).save(tmp_path / "a.html"))
+    broken = page.evaluate("""async () => {
+        const seen = [];
+        document.addEventListener("securitypolicyviolation", (e) => seen.push(e.effectiveDirective));
+        const script = document.createElement("script");
+        script.textContent = "window.ran = true";
+        document.body.append(script);
+        await new Promise((done) => setTimeout(done, 50));
+        return [seen, window.ran === undefined];
+    }""")
+    assert broken == [["script-src-elem"], True]
+    wrong = open_file.wrong  # type: ignore[attr-defined]  # what the fixture saw, and would complain of
+    assert len(wrong) == 1 and "Content Security Policy" in wrong.pop()
+
+
+HEAT = """([values, most, side]) => {
+    window.told = [];
+    const canvas = viz.heat({
+        rows: values.length, columns: values[0].length, value: (i) => values.flat()[i] ?? NaN, most, side,
+        label: "a & b", tell: (...cell) => window.told.push(cell),
+    });
+    document.body.replaceChildren(canvas);
+}"""
+PIXELS = """node => [...node.getContext("2d").getImageData(0, 0, node.width, node.height).data]"""
+
+
+def test_heat_maps(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    page = open_file(Page("t", {}).save(tmp_path / "a.html"), color_scheme="light")
+    page.evaluate(HEAT, [[[2.0, -1.0, 0.0], [None, -8.0, 0.5]], 2.0, 10])
+
+    def seen() -> Any:
+        return np.reshape(page.eval_on_selector("canvas.heat", PIXELS), (-1, 4)).tolist()
+
+    plus, minus, quiet = (channels(colour) for colour in (LIGHT.plus, LIGHT.minus, LIGHT.quiet))
+    cells = seen()
+    assert cells[0] == [*plus, 255] and cells[4] == [*minus, 255] and cells[3] == [*quiet, 255]
+    assert [cell[3] for cell in cells] == [255, 128, 0, 255, 255, 64]
+    np.testing.assert_allclose(cells[1][:3], minus, atol=2)  # half transparent: rounded by the browser
+    box = page.locator("canvas.heat").bounding_box()
+    assert round(box["width"]) in (30, 32) and page.get_attribute("canvas.heat", "aria-label") == "a & b"
+    page.hover("canvas.heat", position={"x": 15, "y": 15})
+    assert page.evaluate("told.at(-1)") == [1, 1, -8.0]
+    page.mouse.move(300, 300)
+    assert page.evaluate("told.at(-1)") == [None]
+    page.evaluate("viz.theme.set('dark')")
+    assert seen()[0] == [*channels(DARK.plus), 255]
+    page.evaluate(HEAT, [[[0.0, 0.0]], 0.0, None])  # nothing but zeros
+    assert [cell[3] for cell in seen()] == [0, 0]
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_colours_in_the_browser(open_file: Callable[..., Any], tmp_path: Path, theme: Any) -> None:
+    body = '<p class="quiet">a</p><p class="wrong">b</p><svg><text>c</text></svg><p>x<sub>1</sub></p>'
+    page = open_file(Page("t", {}, body=body).save(tmp_path / "a.html"), color_scheme=theme)
+    palette = DARK if theme == "dark" else LIGHT
+    for selector in (".quiet", ".wrong", "body"):
+        assert contrast(page, selector) >= 4.5
+    assert texts(page, "p, text") == ["a", "b", "c", "x1"]  # of SVG, too
+    assert page.evaluate("viz.series(9)") == "--own: var(--series-1)"
+    steps = [i / 20 for i in range(21)]
+    found = page.evaluate("steps => steps.map((part) => viz.onAccent(part))", steps)
+    assert found[0] == palette.on_accent(0) and found[-1] == palette.on_accent(1)
+    unlike = [part for part, colour in zip(steps, found, strict=True) if colour != palette.on_accent(part)]
+    assert len(unlike) <= 1  # a page's paper is not quite a picture's
+    page.evaluate("document.body.append(viz.theme.button())")
+    page.click("#theme")
+    other = "light" if theme == "dark" else "dark"
+    assert page.evaluate("document.documentElement.dataset.theme") == other

@@ -1,0 +1,286 @@
+"""The backward pass played step by step: its order, its numbers and its sums are the engine's."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as torch
+from minigrad import nn
+from minigrad.autograd import Function
+from minigrad.viz.playback import playback
+from tests.support.browser import contrast, texts
+
+EVIL = '"><script>alert(1)</script><b>&amp;😀' + "x" * 300
+WIDE = {"width": 1300, "height": 900}
+
+
+class Net(nn.Module):
+    """With a residual connection: two rules give a gradient to h; a weight is read twice."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.inner = nn.Linear(3, 4)
+        self.outer = nn.Linear(4, 4, bias=False)
+
+    def forward(self, x: Any) -> Any:
+        h = self.inner(x)
+        mixed = h + torch.tanh(self.outer(h)) * self.outer.weight.sum()
+        return (mixed * mixed).mean()
+
+
+@pytest.fixture
+def net() -> Net:
+    torch.manual_seed(0)
+    return Net()
+
+
+def table(value: Any) -> Any:
+    return np.array(value.table)
+
+
+def name(played: Any, number: int) -> str:
+    node = played.graph.nodes[number]
+    return node.op if node.kind == "op" else node.name
+
+
+def test_the_order_is_the_engine_s_and_so_are_the_numbers(net: Net) -> None:
+    x = torch.randn(2, 3)
+    played = playback(net, x)
+    assert all(p.grad is None for p in net.parameters())
+    loss = net(x)
+    order: list[str] = []
+    node = loss.grad_fn
+    seen, stack = set(), [node]
+    while stack:  # all nodes, the youngest first
+        at = stack.pop()
+        if hasattr(at, "order") and at not in seen:
+            seen.add(at)
+            stack.extend(following for following, _ in at.next_functions)
+    order = [n.op.name for n in sorted(seen, key=lambda n: -n.order)]
+    assert [name(played, step.node) for step in played.steps] == order and len(played) == len(order)
+    loss.backward()
+    totals = {name(played, d.target): d for step in played.steps for d in step.deliveries}
+    for path, parameter in net.named_parameters():
+        last = totals[path]
+        assert last.count == last.of
+        np.testing.assert_array_equal(
+            table(last.total).reshape(parameter.shape), parameter.grad.numpy(), path
+        )
+    assert totals["outer.weight"].of == 2 and totals["inner.bias"].of == 1
+
+
+def test_sums_run_up_in_order(net: Net) -> None:
+    played = playback(net, torch.randn(2, 3))
+    sums: dict[tuple[int, int], Any] = {}
+    counts: dict[tuple[int, int], int] = {}
+    nodes = played.graph.nodes
+    for step in played.steps:
+        for slot, value in step.arrived.items():
+            if (step.node, slot) in sums:  # all that it waited for has come
+                np.testing.assert_array_equal(sums[step.node, slot], table(value))
+        for d in step.deliveries:
+            key = d.target, d.slot
+            given = np.array(d.gradient.table, np.float32)
+            sums[key] = sums[key] + given if key in sums else given
+            counts[key] = counts.get(key, 0) + 1
+            assert d.count == counts[key]
+            np.testing.assert_array_equal(np.array(d.total.table, np.float32), sums[key])
+            assert d.target < step.node  # what is read is older
+    assert {d.of for step in played.steps for d in step.deliveries if nodes[d.target].name == "h"} == {2}
+    multiple = [d for step in played.steps for d in step.deliveries if d.of == 3 or d.of == 2]
+    assert len(multiple) >= 4
+
+
+def test_the_first_step_is_the_loss_s_with_gradient_one(net: Net) -> None:
+    first = playback(net, torch.ones(1, 3)).steps[0]
+    (arrived,) = first.arrived.values()
+    assert arrived.table == [[1.0]] and first.seconds > 0
+
+
+def test_of_a_tensor_whose_graph_stays() -> None:
+    x = torch.tensor([1.0, 2.0], requires_grad=True)
+    y = x * x
+    played = playback(y)
+    assert played.graph.title == "y" and x.grad is None
+    assert [d.input for d in played.steps[0].deliveries] == ["a", "b"]
+    assert [d.total.table for d in played.steps[0].deliveries] == [[[1.0, 2.0]], [[2.0, 4.0]]]
+    y.sum().backward()  # the graph is still there
+    assert x.grad.tolist() == [2.0, 4.0]
+
+
+def test_a_graph_that_is_gone() -> None:
+    x = torch.tensor(2.0, requires_grad=True)
+    loss = x * x
+    loss.backward()
+    with pytest.raises(RuntimeError, match=r"a backward\(\) has freed this graph.*retain_graph=True"):
+        playback(loss)
+    assert x.grad.item() == 4.0
+
+
+@pytest.mark.parametrize(("arguments", "error", "message"), [
+    ((torch.ones(2),), RuntimeError, "no recorded op made this tensor"),
+    ((torch.ones(2), torch.ones(2)), TypeError, "a tensor alone, or a module or function and its inputs"),
+    ((3,), TypeError, "a tensor, a module or a function, not int"),
+    ((lambda x: x, torch.ones(2)), RuntimeError, "nothing in what <lambda> returned wants a gradient"),
+])  # fmt: skip
+def test_what_cannot_be_played(arguments: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        playback(*arguments)
+
+
+def test_several_results_hooks_and_a_rule_that_gives_nothing() -> None:
+    class Half(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any, y: Any) -> Any:
+            return x * 0.5
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return g * 0.5, None
+
+    def loss(x: Any) -> Any:
+        low, high = torch.split(x * 1.0, 1)
+        high.register_hook(lambda g: g * 10)
+        return (Half.apply(high, x) + low).sum()
+
+    played = playback(loss, torch.tensor([1.0, 2.0], requires_grad=True))
+    found = {name(played, step.node): step for step in played.steps}
+    assert [d.input for d in found["Half"].deliveries] == ["x"]
+    hooked = [step for step in played.steps if step.hooked]
+    assert len(hooked) == 1
+    (last,) = played.steps[-1].deliveries
+    assert last.gradient.table == [[1.0, 5.0]]
+    assert last.count == last.of == 1  # Half gave x nothing: nobody waits for it
+
+
+def test_saving(net: Net, tmp_path: Path) -> None:
+    played = playback(net, torch.ones(1, 3))
+    with pytest.raises(ValueError, match=r"cannot save a\.svg"):
+        played.save(tmp_path / "a.svg")
+    assert played.save(tmp_path / "a.html").read_text(encoding="utf-8") == played.html()
+    assert "<iframe" in played._repr_html_() and "steps" in repr(played) and list(tmp_path.iterdir())
+
+
+# In a browser ---------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def saved(net: Net, tmp_path: Path) -> tuple[Any, Path]:
+    played = playback(net, torch.randn(2, 3))
+    return played, played.save(tmp_path / "page.html")
+
+
+def test_before_backward_there_is_no_gradient(open_file: Callable[..., Any], saved: Any) -> None:
+    page = open_file(saved[1], viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    assert page.inner_text("#at") == "no backward yet" and page.inner_text("#name") == "No backward yet"
+    assert "That is not a gradient of zero" in page.inner_text("#content")
+    assert page.locator(".wire.done").count() == 0 and "‖g‖" not in page.inner_text("#content")
+    assert page.is_disabled("#back") and page.is_disabled("#first") and page.is_enabled("#on")
+
+
+def test_step_by_step(open_file: Callable[..., Any], saved: Any) -> None:
+    played, file = saved
+    page = open_file(file, viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    rows = "rows => rows.map(row => [...row.cells].map(cell => Number(cell.title)))"
+    for number, step in enumerate(played.steps, 1):
+        page.keyboard.press("ArrowRight")
+        assert page.inner_text("#at") == f"step {number} of {len(played)}"
+        op = played.graph.ops[played.graph.nodes[step.node].op]
+        assert page.inner_text("#name").startswith(op.name)
+        (arrived,) = step.arrived.values()
+        assert page.eval_on_selector_all("#arrives tr", rows) == arrived.table
+        assert texts(page, ".out h3 code") == [d.input for d in step.deliveries]
+        for place, d in enumerate(step.deliveries):
+            box = f".out >> nth={place} >> .value >> nth="
+            assert page.locator(f"{box}0").locator("tr").evaluate_all(rows) == d.gradient.table
+            told = page.inner_text(f".out >> nth={place}")
+            if d.of > 1:
+                assert f"{d.count} of {d.of}" in told
+            if d.count > 1:
+                assert page.locator(f"{box}1").locator("tr").evaluate_all(rows) == d.total.table
+            waits = d.of - d.count
+            assert (f"waits for {waits} more" if waits else "complete") in told
+        notes = [f"{d.count} of {d.of} have arrived" for d in step.deliveries if d.of > 1]
+        assert sorted(page.locator("#around .note").all_text_contents()) == sorted(notes)
+        shown = page.inner_text("#rule")
+        for source in op.rules.values():
+            assert f"{source.file}:{source.line}" in shown
+        assert page.locator(".wire.done").count() >= len(step.deliveries)
+    page.keyboard.press("ArrowLeft")
+    assert page.inner_text("#at") == f"step {len(played) - 1} of {len(played)}"
+
+
+def test_controls_list_links_and_the_end(open_file: Callable[..., Any], saved: Any, net: Net) -> None:
+    played, file = saved
+    page = open_file(file, viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    page.keyboard.press("End")
+    assert page.inner_text("#at") == "the end" and page.is_disabled("#on")
+    assert sorted(texts(page, "#leaves .name")) == sorted(path for path, _ in net.named_parameters())
+    page.click("#leaves summary >> nth=0")
+    leaf = int(page.get_attribute("#leaves details >> nth=0", "data-leaf"))
+    rows = (
+        page.locator("#leaves details >> nth=0")
+        .locator("td")
+        .evaluate_all("c => c.map(x => Number(x.title))")
+    )
+    np.testing.assert_array_equal(rows, table(played.graph.nodes[leaf].gradient).ravel())
+    page.click("[data-step='2']")
+    assert page.inner_text("#at") == f"step 2 of {len(played)}" and page.input_value("#step") == "2"
+    assert page.get_attribute("[data-step='2']", "aria-current") == "step"
+    page.click(".out .link >> nth=0")
+    assert page.inner_text("#at") == f"step 3 of {len(played)}"
+    page.click("#back")
+    page.click("#around .box.link >> nth=0")
+    assert page.inner_text("#at") == f"step 1 of {len(played)}"
+    page.fill("#step", "4")
+    assert page.inner_text("#at") == f"step 4 of {len(played)}"
+    page.fill("#step", str(len(played)))
+    page.click("#play")
+    page.wait_for_selector("#at:text-is('the end')")
+    assert page.get_attribute("#play", "aria-label") == "play"
+    page.click("#first")
+    assert page.inner_text("#at") == "no backward yet"
+
+
+def test_names_are_text(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    class Holder(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.register_parameter(EVIL.replace(".", ""), nn.Parameter(torch.ones(2)))
+
+        def forward(self, x: Any) -> Any:
+            return (self.__getattr__(EVIL) * x).sum()
+
+    Holder.__name__ = EVIL
+    page = open_file(
+        playback(Holder(), torch.tensor([1.0, math.nan])).save(tmp_path / "a.html"), viewport=WIDE
+    )
+    page.wait_for_selector("[data-ready]")
+    for key in ("ArrowRight", "ArrowRight", "End"):
+        page.keyboard.press(key)
+        assert (
+            page.locator("script").count() == 2 and page.locator("article b b, article script").count() == 0
+        )
+    assert texts(page, "#leaves .name") == [EVIL]
+    assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_light_and_dark(open_file: Callable[..., Any], saved: Any, scheme: str) -> None:
+    page = open_file(saved[1], viewport=WIDE, color_scheme=scheme)
+    page.wait_for_selector("[data-ready]")
+    page.fill("#step", "3")
+    for selector in ("#name", ".what .quiet", "#arrives .quiet", ".place", "#steps .number", ".link"):
+        assert contrast(page, selector) >= 4.5, selector
+    assert contrast(page, "#around .told", "fill") >= 4.5 and contrast(page, ".label.done", "fill") >= 4.5
+    page.set_viewport_size({"width": 380, "height": 700})
+    assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")

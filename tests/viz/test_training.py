@@ -1,0 +1,386 @@
+"""Curves of trainings: what is read of a log, its arithmetic, weights over the snapshots, and the picture."""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import xml.etree.ElementTree as ET
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad as torch
+from minigrad.training.checkpoints import RunFolder
+from minigrad.viz.attention import attention
+from minigrad.viz.palette import LIGHT
+from minigrad.viz.training import training
+from minigrad.viz.training.curves import bounds, log_ticks, smooth, thin, ticks, told
+from minigrad.viz.training.runs import read_runs
+from minigrad.viz.training.weights import checkpoints, read_weights
+
+EVIL = '"><script>alert(1)</script><b>&amp;\u0000😀'
+
+
+def entry(step: int, **more: Any) -> dict[str, Any]:
+    return {"step": step, "epoch": step // 4, "loss": 5 / step, "lr": 1e-3 * step, "grad_norm": 1.0 + step,
+            "tokens": 100 * step, "seconds": 2.0 * step, **more}  # fmt: skip
+
+
+def evaluation(step: int, best: bool, **metrics: float) -> dict[str, Any]:
+    return {"step": step, "epoch": 0, "evaluation": metrics, "best": best, "tokens": 100 * step,
+            "seconds": 2.0 * step + 1}  # fmt: skip
+
+
+LOG = [entry(1), entry(2), evaluation(2, True, bleu=10.5, loss=3.0), entry(3),
+       evaluation(3, False, bleu=9.0, loss=3.5), entry(4)]  # fmt: skip
+
+
+def write(folder: Path, entries: list[Any], end: str = "\n") -> Path:
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "log.jsonl").write_text("\n".join(json.dumps(e) for e in entries) + end, encoding="utf-8")
+    return folder
+
+
+def series(run: Any, name: str, evaluated: bool = False) -> Any:
+    (found,) = (s for s in run.series if s.name == name and s.evaluated == evaluated)
+    return found
+
+
+# What is read ---------------------------------------------------------------------------------------------
+
+
+def test_a_run_of_the_library(tmp_path: Path) -> None:
+    (run,) = read_runs([write(tmp_path / "toy", LOG)])
+    assert run.name == "toy" and run.folder == tmp_path / "toy"
+    told_of = [(s.name, s.evaluated) for s in run.series]
+    assert told_of == [("loss", False), ("loss", True), ("bleu", True), ("learning rate", False),
+                       ("gradient norm", False), ("tokens per second", False)]  # fmt: skip
+    loss = series(run, "loss")
+    assert loss.values.tolist() == [5.0, 2.5, 5 / 3, 1.25]
+    assert {name: places.tolist() for name, places in loss.places.items()} == {
+        "step": [1, 2, 3, 4], "epoch": [0, 0, 0, 1], "seconds": [2, 4, 6, 8], "tokens": [100, 200, 300, 400],
+    }  # fmt: skip
+    bleu = series(run, "bleu", True)
+    assert (
+        bleu.values.tolist() == [10.5, 9.0] and bleu.best == (0,) and bleu.places["step"].tolist() == [2, 3]
+    )
+
+
+def test_the_time_of_an_evaluation_is_not_the_training_s(tmp_path: Path) -> None:
+    (run,) = read_runs([LOG])
+    speed = series(run, "tokens per second")
+    assert speed.places["step"].tolist() == [2, 3, 4]
+    assert speed.values.tolist() == [50.0, 100.0, 100.0]  # steps 3 and 4 come a second after an evaluation
+
+
+def test_a_run_that_is_being_written_and_a_log_file(tmp_path: Path) -> None:
+    folder = write(tmp_path / "now", LOG, end='\n{"step": 5, "lo')
+    (run,) = read_runs([folder / "log.jsonl"])
+    assert run.name == "now" and len(series(run, "loss").values) == 4
+
+
+def test_other_loggers_entries() -> None:
+    (run,) = read_runs([[{"acc": 0.5, "split": {"a": 1, "b": 10**400}, "note": "text", "on": True},
+                         {"acc": float("nan"), "split": {"a": None}, "list": [1]}]])  # fmt: skip
+    assert run.name == "run 1" and [s.name for s in run.series] == ["acc", "split.a", "split.b"]
+    acc = series(run, "acc")
+    assert acc.places["step"].tolist() == [1, 2] and acc.values[0] == 0.5 and math.isnan(acc.values[1])
+    assert series(run, "split.b").values.tolist() == [math.inf] and math.isnan(
+        series(run, "split.a").values[1]
+    )
+
+
+def test_steps_out_of_order_are_sorted_and_the_best_stays_the_best() -> None:
+    (run,) = read_runs([[evaluation(5, True, bleu=2.0), evaluation(1, True, bleu=1.0)]])
+    bleu = series(run, "bleu", True)
+    assert bleu.values.tolist() == [1.0, 2.0] and bleu.best == (1, 0)
+
+
+@pytest.mark.parametrize(("entries", "error", "message"), [
+    ([{"step": 1, "loss": 1}, [3]], ValueError, r"run 1, line 2, is no entry of a log: \[3\]"),
+    ([{"step": 1, "loss": 1}, {"loss": 2}], ValueError, "line 2, has no step, and others have"),
+    (7, TypeError, "a run is a folder, a log file or a list of entries, not a int"),
+])  # fmt: skip
+def test_what_is_no_run(entries: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        training(entries)
+
+
+def test_files_that_are_no_log(tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        training(tmp_path)
+    write(tmp_path, [entry(1)]).joinpath("log.jsonl").write_text('{"step": 1}\nnot JSON\n')
+    with pytest.raises(ValueError, match=r"log.jsonl, line 2, is not JSON"):
+        training(tmp_path)
+    with pytest.raises(ValueError, match="there is no run"):
+        training()
+    with pytest.raises(ValueError, match="there are 1 runs and 2 names"):
+        training([], names=["a", "b"])
+
+
+def test_names(tmp_path: Path) -> None:
+    one, two = write(tmp_path / "a" / "run", LOG), write(tmp_path / "b" / "run", LOG)
+    assert [run.name for run in read_runs([one, two])] == ["run", "run (2)"]
+    assert [run.name for run in read_runs([{"first": one, "second": LOG}])] == ["first", "second"]
+    assert [run.name for run in read_runs([one], ["own"])] == ["own"]
+
+
+def test_nothing_logged_yet(tmp_path: Path) -> None:
+    view = training(write(tmp_path, [], end=""))
+    assert view.charts == () and "nothing logged yet" in repr(view)
+    assert "Nothing has been logged yet." in view.svg() and '"charts":[]' in view.html()
+
+
+# Arithmetic -----------------------------------------------------------------------------------------------
+
+
+def test_smoothing_is_the_mean_by_its_definition() -> None:
+    rng = np.random.default_rng(0)
+    x = np.cumsum(rng.uniform(1, 30, 50))
+    y = rng.normal(size=50)
+    y[[7, 8, 30]] = math.nan, math.inf, -math.inf
+    known = np.isfinite(y)
+    weights = np.exp(-np.abs(x[:, None] - x) / 40.0) * known
+    wanted = (weights @ np.where(known, y, 0.0)) / weights.sum(1)
+    found = smooth(x, y, 40.0)
+    np.testing.assert_allclose(found[known], wanted[known], rtol=1e-12)
+    np.testing.assert_array_equal(found[~known], y[~known])
+    assert smooth(x, y, 0.0) is y
+
+
+def test_thinned_curves_keep_their_extremes_and_gaps() -> None:
+    rng = np.random.default_rng(1)
+    x, y = np.arange(10_000.0), rng.normal(size=10_000)
+    y[1234] = math.nan
+    kept = thin(x, y, 100)
+    assert len(kept) <= 501 and (np.diff(kept) > 0).all() and {0, 1234, 9999} <= set(kept.tolist())
+    for part in range(100):
+        inside = slice(part * 100, part * 100 + 100)
+        mine = y[kept[(kept >= inside.start) & (kept < inside.stop)]]
+        assert np.nanmax(mine) == np.nanmax(y[inside]) and np.nanmin(mine) == np.nanmin(y[inside])
+    assert thin(x[:5], y[:5], 100).tolist() == [0, 1, 2, 3, 4]
+
+
+def test_axes() -> None:
+    assert ticks(0, 3900) == [0, 1000, 2000, 3000] and ticks(2.0, 10.05, 4) == [2, 4, 6, 8, 10]
+    assert ticks(0.0004, 0.0029) == [0.0005, 0.001, 0.0015, 0.002, 0.0025] and ticks(1, 1) == [1]
+    assert log_ticks(2, 8.5) == [2, 4, 6, 8] and log_ticks(0.15, 9) == [0.2, 0.5, 1, 2, 5]
+    assert log_ticks(1e-4, 1e2)[0] == 1e-4
+    assert log_ticks(3, 4) == [3, 3.2, 3.4, 3.6, 3.8, 4]
+    assert [told(v) for v in (0, 5e-4, 2000, 12_500, 1.5e6, 1e-5, -3e9)] == [
+        "0", "0.0005", "2,000", "12.5k", "1.5M", "1e-5", "-3e9"]  # fmt: skip
+    assert bounds([np.array([1.0, 9.0, np.nan])], False) == pytest.approx((0, 9.32))
+    low, high = bounds([np.array([-1.0, 10.0, 1000.0])], True)
+    assert 8 < low < 10 and high > 1000
+    low, high = bounds([np.full(3, 5000.0) + np.array([0, 1e-9, 0])], False)
+    assert low < 4999 and high > 5001  # rounding is no range
+    assert bounds([], False) == (0, 1) and bounds([np.array([-1.0])], True) == (0.1, 1)
+
+
+# The picture ----------------------------------------------------------------------------------------------
+
+
+def drawn(text: str) -> ET.Element:
+    return ET.fromstring(text.replace('xmlns="http://www.w3.org/2000/svg"', ""))
+
+
+def lines(root: ET.Element, color: str, width: str) -> list[list[tuple[float, float]]]:
+    found = [p for p in root.iter("polyline") if p.get("stroke") == color and p.get("stroke-width") == width]
+    return [[tuple(map(float, pair.split(","))) for pair in p.get("points", "").split()] for p in found]
+
+
+def test_the_picture_s_points_are_the_values() -> None:
+    root = drawn(training(LOG).svg(["loss"], columns=1))
+    ((*points,),) = lines(root, LIGHT.series[0], "1.4")
+    marks = {t.text: float(t.get("y", 0)) - 3.2 for t in root.iter("text") if t.get("text-anchor") == "end"}
+    two, four = marks["2"], marks["4"]
+    values = [2 + (two - y) / (two - four) * 2 for _, y in points]
+    np.testing.assert_allclose(values, [5, 2.5, 5 / 3, 1.25], atol=0.02)
+    gaps = np.diff([x for x, _ in points])
+    np.testing.assert_allclose(gaps, gaps[0], atol=0.02)  # steps are even
+    assert (
+        len([c for c in root.iter("circle") if c.get("r") == "3.20" or c.get("r") == "3.2"]) == 1
+    )  # the best
+
+
+def test_a_gap_and_a_cross_where_a_value_is_none() -> None:
+    log = [entry(i, loss=None if i == 4 else 1.0 + i) for i in range(1, 8)]
+    root = drawn(training(log).svg(["loss"]))
+    assert [len(line) for line in lines(root, LIGHT.series[0], "1.4")] == [3, 3]
+    assert len(lines(root, LIGHT.wrong, "1")) == 2
+
+
+def test_several_runs_and_names_that_are_text() -> None:
+    view = training(LOG, [entry(i) for i in range(1, 4)], names=[EVIL, "x" * 10_000])
+    text = view.svg(title=EVIL)
+    root = drawn(text)
+    shown = [t.text for t in root.iter("text")]
+    assert any(t and "<script>" in t for t in shown) and "<script" not in text
+    assert max(len(t or "") for t in shown) <= 60
+    assert lines(root, LIGHT.series[1], "1.4") and len(text) < 50_000
+
+
+def test_what_the_picture_refuses(tmp_path: Path) -> None:
+    view = training(LOG)
+    with pytest.raises(ValueError, match="there is no chart 'accuracy': there are loss, bleu, learning rate"):
+        view.svg(["accuracy"])
+    with pytest.raises(ValueError, match="over step, seconds, tokens, not 'hours'"):
+        view.svg(over="hours")
+    with pytest.raises(ValueError, match="there is a column at least"):
+        view.svg(columns=0)
+    for name, look in (("a.png", {}), ("a.html", {"smoothing": 2})):
+        with pytest.raises(ValueError, match=f"cannot save {name}"):
+            view.save(tmp_path / name, **look)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_saved_files(tmp_path: Path) -> None:
+    view = training(LOG, names=[EVIL])
+    picture, page = (
+        view.save(tmp_path / "a.SVG", over="seconds", log=True),
+        view.save(str(tmp_path / "a.html")),
+    )
+    assert drawn(picture.read_text()).tag == "svg"
+    assert "<script>alert" not in page.read_text() and page.read_text() == view.html()
+    assert "<iframe" in view._repr_html_()
+
+
+def test_long_logs_become_small_pictures() -> None:
+    steps = np.arange(1, 30_001)
+    log = [
+        {"step": int(s), "loss": float(v)}
+        for s, v in zip(steps, np.random.default_rng(2).random(30_000), strict=True)
+    ]
+    view = training(log)
+    assert len(view.svg()) < 60_000
+    values = view.page().data["runs"][0]["series"][0]["values"]
+    np.testing.assert_allclose(values, [e["loss"] for e in log], rtol=1e-6)
+
+
+# Beside the curves ----------------------------------------------------------------------------------------
+
+
+def trained(folder: Path, states: dict[int, dict[str, Any]]) -> Path:
+    write(folder, LOG)
+    run = RunFolder(folder)
+    for step, state in states.items():
+        assert run.put_snapshot(step, {"model": state, "step": step, "extra": {}}) is None
+    return folder
+
+
+def test_weights_over_the_snapshots(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    first, second = rng.normal(size=(60, 50)).astype(np.float32), rng.normal(size=(60, 50)).astype(np.float32)
+    states = {
+        step: {
+            "w": torch.tensor(w),
+            "b": torch.tensor(w[0]),
+            "seen": torch.tensor(step),
+            f"only{step}": torch.ones(2),
+        }
+        for step, w in ((2, first), (4, second))
+    }
+    steps, parameters = read_weights(trained(tmp_path, states))
+    assert steps == [2, 4] and [p.name for p in parameters] == ["w", "b"] and parameters[0].shape == (60, 50)
+    told_of = {name: values[1] for name, values in parameters[0].statistics.items()}
+    exact = second.astype(np.float64)
+    assert told_of == pytest.approx({
+        "norm": np.linalg.norm(exact), "mean": exact.mean(), "std": exact.std(), "min": exact.min(),
+        "max": exact.max(), "change": np.linalg.norm(exact - first) / np.linalg.norm(first),
+    })  # fmt: skip
+    assert math.isnan(parameters[0].statistics["change"][0])
+    heat = parameters[0].heat
+    assert heat.shape == (2, 24, 24) and heat[1, 0, 0] == pytest.approx(exact[:2, :2].mean())
+    assert parameters[1].heat.shape == (2, 1, 50)
+    np.testing.assert_allclose(parameters[1].heat[0, 0], first[0])
+    counts = np.histogram(exact, 40, (min(first.min(), exact.min()), max(first.max(), exact.max())))[0]
+    np.testing.assert_array_equal(parameters[0].histogram[1], counts)
+    data = parameters[0].as_data()
+    shades = np.frombuffer(base64.b64decode(data["heat"]), np.int8).reshape(2, 24, 24) * data["scale"] / 127
+    np.testing.assert_allclose(shades, heat, atol=data["scale"] / 250)
+
+
+def test_many_snapshots_are_chosen_evenly(tmp_path: Path) -> None:
+    folder = trained(tmp_path, {step: {"w": torch.ones(1)} for step in range(0, 200, 2)})
+    RunFolder(folder).put_best({"model": {"w": torch.ones(1)}, "step": 199})
+    (folder / "snapshots" / "notes.safetensors").write_text("no snapshot")
+    steps = list(checkpoints(folder))
+    assert len(steps) == 40 and steps[0] == 0 and steps[-1] == 199 and set(np.diff(steps)) <= {3, 4, 5, 6}
+
+
+def test_weights_that_are_not_finite_and_none(tmp_path: Path) -> None:
+    wild = torch.tensor([1.0, math.nan, math.inf, -3.0])
+    _, (parameter, empty) = read_weights(trained(tmp_path, {1: {"w": wild, "e": torch.zeros(0, 3)}}))
+    assert parameter.statistics["not finite"] == [2] and parameter.statistics["max"] == [1.0]
+    assert parameter.statistics["norm"] == [pytest.approx(math.sqrt(10))] and parameter.histogram.sum() == 2
+    assert "not finite" not in empty.statistics and empty.as_data()["cells"] == (1, 1)
+    training(tmp_path).html()
+
+
+def test_a_damaged_checkpoint_is_left_out_with_a_warning(tmp_path: Path) -> None:
+    trained(tmp_path, {1: {"w": torch.ones(3)}, 2: {"w": torch.ones(3)}})
+    (tmp_path / "snapshots" / "000000002.safetensors").write_bytes(b"nothing")
+    with pytest.warns(UserWarning, match="left out of the picture: the checkpoint .*000000002"):
+        view = training(tmp_path)
+    assert view.tracks[0].steps == [1]
+    assert training(tmp_path, weights=False).tracks == ()
+
+
+class Drawn:
+    def svg(self) -> str:
+        return "<svg xmlns='http://www.w3.org/2000/svg'><text>🍅</text></svg>"
+
+
+def test_pictures_arrays_and_numbers_by_step() -> None:
+    array = np.arange(24.0).reshape(2, 3, 4)
+    given = {
+        "pictures": {20: Drawn(), 10: Drawn().svg()},
+        "attention": {10: array, 20: torch.tensor(array, requires_grad=True)},
+        "numbers": {10: {"a": 1, "b": torch.tensor(2.5)}, 20: {"a": 3}},
+        "norms": {10: {"w": {"norm": 1.5}}},
+    }
+    pictures, attention, numbers, norms = training(LOG, snapshots=given).tracks
+    assert pictures.steps == [10, 20] and pictures.frames is not None and attention.frames is not None
+    assert "🍅".encode() in base64.b64decode(pictures.frames[1]["svg"].split(",")[1])
+    first, second = attention.frames[0]["heat"]
+    assert attention.frames[0] == attention.frames[1] and first["name"] == "0" and second["cells"] == (3, 4)
+    np.testing.assert_array_equal(np.frombuffer(base64.b64decode(second["values"]), "<f4"), array[1].ravel())
+    assert numbers.table is not None and norms.table is not None
+    assert numbers.table[0]["statistics"] == {"value": [1.0, 3.0]}
+    assert numbers.table[1]["statistics"]["value"][0] == 2.5 and math.isnan(
+        numbers.table[1]["statistics"]["value"][1]
+    )
+    assert norms.table[0]["statistics"] == {"norm": [1.5]}
+
+
+def test_other_views_are_pictures() -> None:
+    weights = np.full((1, 2, 3, 3), 1 / 3)
+    (made,) = training(LOG, snapshots={2: attention(weights, ["I", "like", "cats"])}).tracks
+    assert made.frames is not None
+    assert b"cats" in base64.b64decode(made.frames[0]["svg"].split(",")[1])
+
+
+def test_a_function_of_checkpoints(tmp_path: Path) -> None:
+    folder = trained(tmp_path, {step: {"w": torch.full((2, 2), float(step))} for step in (3, 1)})
+    made = training(folder, snapshots=lambda step, state: state["w"] * step, weights=False).tracks[0]
+    assert made.steps == [1, 3] and made.frames is not None
+    values = [np.frombuffer(base64.b64decode(f["heat"][0]["values"]), "<f4")[0] for f in made.frames]
+    assert values == [1.0, 9.0]
+    with pytest.raises(ValueError, match="needs a run's folder"):
+        training(LOG, snapshots=lambda step, state: state)
+
+
+@pytest.mark.parametrize(("snapshots", "error", "message"), [
+    ([1], TypeError, "a mapping from steps to pictures, or a function"),
+    ({1.5: "<svg/>"}, TypeError, "a step is an integer, not 1.5"),
+    ({1: "<script>"}, ValueError, "snapshots, step 1: a text must be an SVG"),
+    ({1: 3}, TypeError, "snapshots, step 1: a picture is the text of an SVG"),
+    ({1: np.ones(3)}, ValueError, r"two axes or more, and numbers; not \(3,\)"),
+    ({1: np.ones((9, 9, 2, 2))}, ValueError, "81 heat maps of .* are too many"),
+])  # fmt: skip
+def test_what_is_no_picture(snapshots: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        training(LOG, snapshots=snapshots)

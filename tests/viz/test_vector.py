@@ -1,0 +1,48 @@
+"""SVG pictures: well-formed whatever the text, and PNG images inside them that hold the pixels."""
+
+from __future__ import annotations
+
+import io
+from xml.etree import ElementTree
+
+import numpy as np
+import pytest
+
+from minigrad.viz.vector import Drawing, diverging, escaped, label, png
+
+EVIL = ['"><script>alert(1)</script>', "a & b < c", "\x00\x1b[31m\ud800", "👩‍👩‍👧 naïve \u202e", "x" * 10_000]
+
+
+@pytest.mark.parametrize("text", EVIL)
+def test_text_is_text(text: str) -> None:
+    drawing = Drawing(100, 50, text)
+    drawing.text(1, 2, text)
+    drawing.add("circle", r=1.0, class_=text)
+    root = ElementTree.fromstring(drawing.svg())
+    tags = [node.tag.split("}")[1] for node in root.iter()]
+    assert tags == ["svg", "title", "rect", "text", "circle"]
+    assert root[2].text == root[0].text
+
+
+def test_numbers_are_short_and_names_become_attributes() -> None:
+    drawing = Drawing(10, 10, "t")
+    drawing.add("path", d="M0 0", stroke_width=1.23456, opacity=None, class_="a")
+    assert drawing.parts == ['<path d="M0 0" stroke-width="1.23" class="a"></path>']
+
+
+def test_a_png_holds_its_pixels() -> None:
+    image = pytest.importorskip("PIL.Image", reason="Pillow reads the picture")
+    pixels = np.random.default_rng(0).integers(0, 256, (5, 7, 3)).astype(np.uint8)
+    read = np.asarray(image.open(io.BytesIO(png(pixels))).convert("RGB"))
+    np.testing.assert_array_equal(read, pixels)
+
+
+def test_colours_go_from_minus_over_white_to_plus() -> None:
+    colours = diverging(np.array([-1.0, 0.0, 1.0, 7.0]))
+    assert colours.tolist() == [[0xB3, 0x40, 0x2A], [255] * 3, [0x24, 0x58, 0xB3], [0x24, 0x58, 0xB3]]
+
+
+def test_labels_are_short_and_show_what_is_empty() -> None:
+    assert label("") == label("  ") == "␣" and label("a\nb") == "a↵b"
+    assert len(label("y" * 10_000)) == 24 and label("y" * 25).endswith("…")
+    assert escaped("<&'\"") == "&lt;&amp;&#x27;&quot;"
