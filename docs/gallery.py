@@ -1,0 +1,306 @@
+"""Makes the pictures of docs/gallery, all of live models with fixed seeds; docs/viz.md shows them.
+
+    python docs/gallery.py [NAME ...] [--check] [--folder DIR] [--run DIR]
+
+Most are of a small translator of noun phrases, which is trained first, in seconds, and kept in the run's
+folder. Those that end in .png are pages, as Chromium shows them: they need playwright, and Pillow, which
+comes with matplotlib (the extra "viz").
+"""
+
+from __future__ import annotations
+
+import argparse
+import io
+import itertools
+import shutil
+import sys
+import tempfile
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import minigrad as mg  # noqa: E402
+from minigrad import nn, viz  # noqa: E402
+from minigrad.text import WordTokenizer  # noqa: E402
+from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN  # noqa: E402
+from minigrad.training import LoaderBatches, Settings, Trainer, cosine  # noqa: E402
+from minigrad.viz.attention import AttentionView  # noqa: E402
+from minigrad.viz.embedding import Embedding  # noqa: E402
+from models.transformer import Config, Transformer, pad  # noqa: E402
+
+FOLDER = ROOT / "docs" / "gallery"
+MOST = {".svg": 60_000, ".png": 120_000}  # bytes of a picture,
+MOST_IN_ALL = 1_000_000  # and of the gallery
+COLOURS = 128  # of a page's picture: a third of the bytes, and nobody sees it
+STEPS = 240
+SHOWN = "the red house and the white dog", "la casa rossa e il cane bianco"
+
+# Italian puts the adjective after the noun, and gives both it and the article the noun's gender: so a written
+# "rossa" has to look at two words, one for what it means and one for how it ends.
+NOUNS = {"book": "libro", "cat": "gatto", "dog": "cane", "train": "treno",
+         "house": "casa", "door": "porta", "moon": "luna", "boat": "barca"}  # fmt: skip
+FEMININE = ("house", "door", "moon", "boat")
+ADJECTIVES = {"red": "ross", "white": "bianc", "black": "ner", "small": "piccol", "new": "nuov",
+              "old": "vecchi"}  # fmt: skip
+
+
+def phrases() -> list[tuple[str, str]]:
+    """All pairs of two noun phrases with "and" between them: English and Italian."""
+    single = []
+    for noun, adjective in itertools.product(NOUNS, (None, *ADJECTIVES)):
+        article, ending = ("la", "a") if noun in FEMININE else ("il", "o")
+        told = f" {ADJECTIVES[adjective]}{ending}" if adjective else ""
+        english = f"the {adjective} {noun}" if adjective else f"the {noun}"
+        single.append((english, f"{article} {NOUNS[noun]}{told}"))
+    pairs = itertools.permutations(single, 2)
+    return [(f"{one[0]} and {other[0]}", f"{one[1]} e {other[1]}") for one, other in pairs]
+
+
+class Translator:
+    """The live model: a transformer that learns to translate noun phrases, one in ten of which it never sees.
+
+    Args:
+        run: the folder of its training, which is not made again if it is there.
+    """
+
+    def __init__(self, run: Path, steps: int = STEPS) -> None:
+        self.run, self.steps = run, steps
+        pairs = phrases()
+        self.words = WordTokenizer.train(text for pair in pairs for text in pair)
+        self.unseen = [pair for i, pair in enumerate(pairs) if i % 10 == 0 or pair == SHOWN]
+        self.seen = [pair for i, pair in enumerate(pairs) if i % 10 and pair != SHOWN]
+
+    @cached_property
+    def model(self) -> Transformer:
+        """It, trained; its accuracy on phrases it never saw is printed."""
+        mg.manual_seed(0)
+        config = Config(len(self.words), d_model=32, heads=4, layers=2, d_ff=64, positions=16)
+        model = Transformer(config)
+        rare = max(self.steps // 12, 1)
+        adam = mg.optim.Adam(model.parameters(), lr=4e-3, betas=(0.9, 0.98))
+        Trainer(
+            model, adam, LoaderBatches(self.seen, 64, self.batch, seed=0),
+            lambda model, batch: (model.loss(*batch), int((batch[1][:, 1:] != PAD).sum())),
+            folder=self.run, evaluate=self.accuracy, extra={"config": [self.steps, config.as_dict()]},
+            settings=Settings(self.steps, evaluate_every=rare, keep_snapshots=12, log_every=1),
+            schedule=mg.optim.lr_scheduler.LambdaLR(adam, cosine(self.steps // 10, self.steps)),
+        ).fit()  # fmt: skip
+        print(f"unseen phrases translated exactly: {self.accuracy(model.eval())['exact']:.0%}", flush=True)
+        return model
+
+    def batch(self, pairs: Sequence[tuple[str, str]]) -> tuple[mg.Tensor, mg.Tensor]:
+        """Sentences as tokens: source (B, S) and target (B, T), padded."""
+        encode = self.words.encode
+        return pad([[*encode(s), EOS] for s, _ in pairs]), pad([[BOS, *encode(t), EOS] for _, t in pairs])
+
+    def accuracy(self, model: Any) -> dict[str, float]:
+        """The loss on phrases that were not trained on, and what part of them is translated exactly."""
+        source, target = self.batch(self.unseen)
+        found = [[t for t in row if t not in (PAD, EOS)] for row in model.greedy(source, 12).tolist()]
+        right = sum(row == self.words.encode(t) for row, (_, t) in zip(found, self.unseen, strict=True))
+        with mg.no_grad():
+            return {"loss": float(model.loss(source, target)), "exact": right / len(found)}
+
+    @property
+    def example(self) -> tuple[mg.Tensor, mg.Tensor]:
+        """One unseen phrase and what the decoder reads of its translation: (1, S) and (1, T)."""
+        source, target = self.batch([SHOWN])
+        return source, target[:, :-1]
+
+    def attention(self) -> AttentionView:
+        """Of the example."""
+        token = self.words.token
+        return viz.attention(self.model, *self.example, tokens=(token, token), title="The red house")
+
+    def embedding(self) -> Embedding:
+        """Of all words, without the special tokens."""
+        first = UNKNOWN + 1
+        return viz.embedding(self.model.embedding.weight[first:], self.words.words[first:], title="Words")
+
+
+def photograph(view: Any, size: tuple[int, int], act: Callable[[Any], None], dark: bool = False) -> bytes:
+    """A view's page in Chromium, offline, after ``act`` has pointed and clicked: a PNG of few colours."""
+    from PIL import Image
+    from playwright.sync_api import sync_playwright
+
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        raise SystemExit("no Chromium here (on Debian: apt install chromium)")
+    options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as driver:
+        file = view.save(Path(folder) / "page.html")
+        browser = driver.chromium.launch(executable_path=chromium, args=options)
+        page = browser.new_page(
+            viewport={"width": size[0], "height": size[1]}, offline=True,
+            color_scheme="dark" if dark else "light", reduced_motion="reduce",
+        )  # fmt: skip
+        page.set_default_timeout(120_000)
+        page.goto(file.as_uri())
+        act(page)
+        taken = page.screenshot()
+        browser.close()
+    written = io.BytesIO()
+    few = Image.open(io.BytesIO(taken)).convert("RGB").quantize(COLOURS, dither=Image.Dither.NONE)
+    few.save(written, "PNG", optimize=True)
+    return written.getvalue()
+
+
+# The pictures ---------------------------------------------------------------------------------------------
+
+
+def attention(made: Translator) -> str:
+    """What each written word took from the source, in the layer that writes."""
+    return made.attention().svg("matrix", kind="cross")
+
+
+def attention_model(made: Translator) -> str:
+    """All heads of all layers of the encoder."""
+    return made.attention().svg("model", kind="encoder")
+
+
+def attention_page(made: Translator) -> bytes:
+    """The page, with the pointer on a written word."""
+
+    def point(page: Any) -> None:
+        page.wait_for_selector("#view > *")
+        page.click("#kind-2")
+        page.click("#later")
+        page.hover('.token[data-side="0"]:has-text("casa")')
+
+    return photograph(made.attention(), (900, 540), point)
+
+
+def positional_encoding(_: Translator) -> str:
+    """32 positions of 64 dimensions, and some of their waves."""
+    return viz.positional_encoding(32, 64).svg()
+
+
+def embedding(made: Translator) -> str:
+    """All words, in the first two principal components."""
+    return made.embedding().svg()
+
+
+def training(made: Translator) -> str:
+    """The live model's own training."""
+    made.model  # noqa: B018  # is trained when it is asked for
+    charts = ("loss", "exact", "learning rate", "gradient norm")
+    return viz.training(made.run, names=["noun phrases"]).svg(charts, smoothing=4)
+
+
+def training_page(made: Translator) -> bytes:
+    """Curves, and beside them the weights at a step."""
+    made.model  # noqa: B018
+
+    def look(page: Any) -> None:
+        page.wait_for_selector("[data-ready]")
+        page.click(".row:has-text('embedding.weight')")
+
+    return photograph(viz.training(made.run, names=["noun phrases"]), (1400, 760), look, dark=True)
+
+
+def graph(_: Translator) -> str:
+    """Two layers and their loss, forward and backward."""
+    mg.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    loss = nn.functional.mse_loss(model(mg.randn(2, 3)), mg.randn(2, 2))
+    return viz.graph(loss).svg()
+
+
+def playback(_: Translator) -> bytes:
+    """In the middle of the backward pass of two layers."""
+    mg.manual_seed(0)
+    model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
+    x, y = mg.randn(2, 3), mg.randn(2, 2)
+
+    def loss(x: mg.Tensor, y: mg.Tensor) -> mg.Tensor:
+        return nn.functional.mse_loss(model(x), y)
+
+    def step(page: Any) -> None:
+        page.wait_for_selector("[data-ready]")
+        for _ in range(4):
+            page.keyboard.press("ArrowRight")
+
+    return photograph(viz.playback(loss, x, y), (1000, 900), step)
+
+
+def lecture(_: Translator) -> bytes:
+    """Self-attention by hand, with the pointer on a cell."""
+    from examples.lectures.cli import make
+
+    def point(page: Any) -> None:
+        page.hover('[data-key="Q Kᵀ"] [data-cell="1 0"]')
+
+    return photograph(make("self-attention").page(), (860, 620), point)
+
+
+PICTURES: dict[str, Callable[[Translator], str | bytes]] = {
+    "positional_encoding.svg": positional_encoding,
+    "attention.svg": attention,
+    "attention_model.svg": attention_model,
+    "attention_page.png": attention_page,
+    "training.svg": training,
+    "training_page.png": training_page,
+    "embedding.svg": embedding,
+    "graph.svg": graph,
+    "playback.png": playback,
+    "lecture.png": lecture,
+}
+
+
+# The command ----------------------------------------------------------------------------------------------
+
+
+def check(folder: Path) -> list[str]:
+    """What is wrong with a gallery: pictures that are missing, left over, too large, or no pictures."""
+    there = {path.name: path.read_bytes() for path in sorted(folder.iterdir())} if folder.is_dir() else {}
+    wrong = [f"{name} is missing" for name in PICTURES if name not in there]
+    wrong += [f"{name} is made by nothing here" for name in there if name not in PICTURES]
+    for name, content in there.items():
+        if len(content) > (most := MOST.get(Path(name).suffix, 0)):
+            wrong.append(f"{name} has {len(content):,} bytes, more than {most:,}")
+        if name.endswith(".svg") and ElementTree.fromstring(content).tag != "{http://www.w3.org/2000/svg}svg":
+            wrong.append(f"{name} is no SVG")
+        if name.endswith(".png") and not content.startswith(b"\x89PNG"):
+            wrong.append(f"{name} is no PNG")
+    if (total := sum(map(len, there.values()))) > MOST_IN_ALL:
+        wrong.append(f"all pictures together have {total:,} bytes, more than {MOST_IN_ALL:,}")
+    return wrong
+
+
+def parser() -> argparse.ArgumentParser:
+    """The command line."""
+    p = argparse.ArgumentParser(description="Make the pictures of docs/gallery.")
+    p.add_argument("names", nargs="*", metavar="NAME", help=f"which (default: all of {', '.join(PICTURES)})")
+    p.add_argument("--check", action="store_true", help="make none: say what is missing or too large")
+    p.add_argument("--folder", type=Path, default=FOLDER, help="where the pictures go")
+    p.add_argument("--run", type=Path, default=ROOT / "runs" / "gallery", help="where the live model is kept")
+    return p
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Make pictures and say where they are, or check them; returns the exit status."""
+    p = parser()
+    given = p.parse_args(argv)
+    if unknown := [name for name in given.names if name not in PICTURES]:
+        p.error(f"there is no picture {', '.join(unknown)}; there are {', '.join(PICTURES)}")
+    if given.check:
+        wrong = check(given.folder)
+        print("\n".join(wrong) or f"{len(PICTURES)} pictures, all well")
+        return bool(wrong)
+    made = Translator(given.run)
+    given.folder.mkdir(parents=True, exist_ok=True)
+    for name in given.names or PICTURES:
+        picture = PICTURES[name](made)
+        content = picture.encode() if isinstance(picture, str) else picture
+        (given.folder / name).write_bytes(content)
+        print(f"wrote {given.folder / name}, {len(content):,} bytes", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
