@@ -227,11 +227,9 @@ def test_controls_list_links_and_the_end(open_file: Callable[..., Any], saved: A
     assert sorted(texts(page, "#leaves .name")) == sorted(path for path, _ in net.named_parameters())
     page.click("#leaves summary >> nth=0")
     leaf = int(page.get_attribute("#leaves details >> nth=0", "data-leaf"))
-    rows = (
-        page.locator("#leaves details >> nth=0")
-        .locator("td")
-        .evaluate_all("c => c.map(x => Number(x.title))")
-    )
+    cells = page.locator("#leaves details >> nth=0").locator("td")
+    cells.first.wait_for()  # they are made when it has opened
+    rows = cells.evaluate_all("c => c.map(x => Number(x.title))")
     np.testing.assert_array_equal(rows, table(played.graph.nodes[leaf].gradient).ravel())
     page.click("[data-step='2']")
     assert page.inner_text("#at") == f"step 2 of {len(played)}" and page.input_value("#step") == "2"
