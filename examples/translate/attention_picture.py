@@ -11,15 +11,12 @@ from typing import Any, Protocol
 import numpy as np
 
 from minigrad.serialization.source import replaced
+from minigrad.viz.fonts import installed, tell_missing
 
 FORMATS = (".png", ".svg", ".pdf")
 NUMBERED = 16  # tokens a side up to which cells are large enough for their number
 CELL, SMALL_CELL, WIDEST = 0.42, 0.24, 40.0  # inches: of a cell, and of all together
 LONGEST = 24  # characters of a token that are shown
-# Where letters are looked for that DejaVu Sans, matplotlib's own font, lacks; as far as these are installed.
-FONTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "PingFang SC", "Microsoft YaHei",
-         "Malgun Gothic", "Arial Unicode MS", "Noto Sans Devanagari", "Noto Sans Thai", "Unifont",
-         "Noto Emoji")  # fmt: skip
 
 
 class Attention(Protocol):
@@ -60,7 +57,7 @@ def draw(attention: Attention, path: Path | str, layer: int | None = None, head:
         warnings.simplefilter("always")
         with _matplotlib().rc_context({"svg.hashsalt": "minigrad"}), replaced(path) as temporary:
             figure.savefig(temporary, format=kind[1:], metadata=dates[kind], bbox_inches="tight")
-    _tell(caught)
+    tell_missing(caught)
 
 
 def chosen(weights: np.ndarray[Any, Any], layer: int | None, head: int | None) -> np.ndarray[Any, Any]:
@@ -90,7 +87,7 @@ def picture(source: Sequence[str], target: Sequence[str], weights: np.ndarray[An
     figure = library.figure.Figure((cell * len(source), cell * len(target)), dpi=100, facecolor="white")
     axes = figure.add_axes((0, 0, 1, 1))
     axes.imshow(weights, cmap="Blues", vmin=0, vmax=1, aspect="auto")
-    look = {"fontsize": min(11.0, 38 * cell), "fontfamily": _fonts(library)}
+    look = {"fontsize": min(11.0, 38 * cell), "fontfamily": installed(library)}
     look["parse_math"] = False  # "$" is text like any other
     slanted = {"rotation": 45 if most <= NUMBERED else 60, "rotation_mode": "anchor", "ha": "left"}
     axes.set_xticks(range(len(source)), [label(token) for token in source], **slanted, **look)
@@ -120,26 +117,6 @@ def label(token: str) -> str:
         "▁" if c == " " else "�" if unicodedata.category(c) in ("Cc", "Cs", "Zl", "Zp") else c for c in token
     )
     return text if len(text) <= LONGEST else text[: LONGEST - 1] + "…"
-
-
-def _fonts(library: Any) -> list[str]:
-    """The fonts that letters are looked for in, one after another."""
-    installed = set(library.font_manager.get_font_names())
-    return ["DejaVu Sans", *(name for name in FONTS if name in installed)]
-
-
-def _tell(caught: list[warnings.WarningMessage]) -> None:
-    """One warning about letters without a font, in place of one or more for each."""
-    missing = {str(w.message) for w in caught if "missing from" in str(w.message)}
-    for other in caught:
-        if str(other.message) not in missing:
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-    if missing:
-        warnings.warn(
-            f"no font is known here for {len(missing)} of the letters, which become boxes; "
-            "the Noto fonts have all scripts",
-            stacklevel=3,
-        )
 
 
 def _matplotlib() -> Any:

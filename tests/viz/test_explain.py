@@ -11,9 +11,9 @@ import pytest
 import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
-from minigrad.autograd import Function
 from minigrad.viz.explain import Explanation, explain
 from minigrad.viz.graph.record import record_call
+from tests.support.functions import Cube
 
 
 def product() -> tuple[Any, Any, Any]:
@@ -136,19 +136,6 @@ def test_of_a_recorded_graph_it_knows_lines_and_numbers() -> None:
 
 
 def test_a_users_function_shows_its_backward() -> None:
-    class Cube(Function):
-        """x³"""
-
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            ctx.save_for_backward(x)
-            return x**3
-
-        @staticmethod
-        def backward(ctx: Any, grad: Any) -> Any:
-            (x,) = ctx.saved_tensors
-            return 3 * x * x * grad
-
     x = minigrad.tensor([2.0]).requires_grad_()
     told = lines(explain(x, of=Cube.apply(x), run=True))
     assert "formula   x³" in told

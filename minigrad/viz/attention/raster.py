@@ -7,12 +7,9 @@ from collections.abc import Callable
 from io import BytesIO
 from typing import Any, Literal
 
+from ..fonts import installed, tell_missing
 from .drawing import FONTS, Cells, Drawing, Strokes, Text
 
-# Where letters are looked for that the first fonts lack; as far as these are installed.
-_OTHER_SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "PingFang SC",
-                  "Microsoft YaHei", "Malgun Gothic", "Arial Unicode MS", "Noto Sans Devanagari",
-                  "Noto Sans Thai", "Unifont", "Noto Emoji")  # fmt: skip
 _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
 DOTS = 200  # an inch of PNG
 
@@ -29,7 +26,7 @@ def rendered(drawing: Drawing, ending: Literal["pdf", "png"]) -> bytes:
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, drawing.width), ylim=(drawing.height, 0))
     axes.axis("off")
-    fonts = _fonts(library)
+    fonts = installed(library, FONTS)
     for order, shape in enumerate(drawing.shapes):
         _DRAWN[type(shape)](axes, shape, order, fonts, library)
     dates = {"pdf": {"CreationDate": None}, "png": {"Software": None}}[ending]  # drawn twice, the same twice
@@ -40,7 +37,7 @@ def rendered(drawing: Drawing, ending: Literal["pdf", "png"]) -> bytes:
             # Fonts that are wider than the drawing's make the picture larger, and are not cut off.
             figure.savefig(file, format=ending, metadata=dates, facecolor=drawing.paper, bbox_inches="tight",
                            pad_inches=0)  # fmt: skip
-    _tell(caught)
+    tell_missing(caught)
     return file.getvalue()
 
 
@@ -70,25 +67,6 @@ def _strokes(axes: Any, s: Strokes, order: int, _: list[str], library: Any) -> N
 
 
 _DRAWN: dict[type, Callable[..., None]] = {Text: _text, Cells: _cells, Strokes: _strokes}
-
-
-def _fonts(library: Any) -> list[str]:
-    installed = set(library.font_manager.get_font_names())
-    return [name for name in (*FONTS, *_OTHER_SCRIPTS) if name in installed] or ["DejaVu Sans"]
-
-
-def _tell(caught: list[warnings.WarningMessage]) -> None:
-    """One warning about letters without a font, in the place of one or more for each."""
-    missing = {str(w.message) for w in caught if "missing from" in str(w.message)}
-    for other in caught:
-        if str(other.message) not in missing:
-            warnings.warn_explicit(other.message, other.category, other.filename, other.lineno)
-    if missing:
-        warnings.warn(
-            f"no font is known here for {len(missing)} of the letters, which become boxes; the Noto fonts "
-            f"have all scripts, and an SVG file takes the fonts of whoever opens it",
-            stacklevel=4,
-        )
 
 
 def _matplotlib() -> Any:

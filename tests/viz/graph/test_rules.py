@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.autograd import Function
 from minigrad.ops.op import REGISTRY, Op
 from minigrad.viz.graph.rules import KERNEL, PLAIN, op_info, source_of
+from tests.support.functions import Cube
 
 RULES = [(name, key) for name, found in REGISTRY.items() for key in found.rules]
 
@@ -103,27 +103,13 @@ def test_kernels_of_the_arrays_backend(device: str) -> None:
         assert info.rules[KERNEL].file == "minigrad/backend/kernels/layer_norm_cuda.py"
 
 
-class Cube(Function):
-    """x³"""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
-        (x,) = ctx.saved_tensors
-        return 3 * x * x * grad
-
-
 def test_a_users_function() -> None:
     info = op_info(Cube._op)
     assert (info.name, info.formula) == ("Cube", "x³")
     assert info.forward is not None
     assert info.forward.text.startswith("@staticmethod\ndef forward(ctx: Any, x: Any) -> Any:\n    ctx.save")
     assert info.rules["backward"].text.endswith("    return 3 * x * x * grad")
-    assert info.rules["backward"].file == "tests/viz/graph/test_rules.py"
+    assert info.rules["backward"].file == "tests/support/functions.py"
 
 
 def test_a_users_op_and_what_has_no_source() -> None:

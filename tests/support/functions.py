@@ -1,0 +1,21 @@
+"""A Function as a user writes one."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from minigrad.autograd import Function
+
+
+class Cube(Function):
+    """x³"""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        return 3 * x * x * grad
