@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from typing import Any
 
 from ..backend import xp
 from ..backend.dtype import Array
+from ..backend.parallel import each, get_num_threads
 from ..ops.linear import matmul
 from ..tensor import Tensor
 from .adam import AdamW
@@ -31,7 +33,10 @@ def orthogonal(
     x = x / m.maximum(m.sqrt((x * x).sum()), eps)
     for _ in range(steps):
         gram = matmul(x, x.T)
-        x = a * x + matmul(b * gram + c * matmul(gram, gram), x)
+        factor = c * matmul(gram, gram)
+        factor += b * gram
+        factor.reshape(-1)[:: len(factor) + 1] += a
+        x = matmul(factor, x)
     return x.T if tall else x
 
 
@@ -47,11 +52,22 @@ def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
     return lr * math.sqrt(max(1.0, rows / columns))
 
 
+def muon_steps(params: list[Tensor], states: Mapping[Tensor, State], group: Group) -> None:
+    """An update of several matrices, in place; on the CPU each of them by one core, if there are enough."""
+    for p in params:
+        if not states[p]:
+            states[p]["momentum_buffer"] = zeros_like(p)
+    if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
+        for p in params:
+            muon_step(p, states[p], group)
+        return
+    order = sorted(params, key=lambda p: p.numel() * min(p.shape), reverse=True)  # the long ones first
+    each(lambda i: muon_step(order[i], states[order[i]], group), [(i,) for i in range(len(order))])
+
+
 def muon_step(p: Tensor, state: State, group: Group) -> None:
     """One update of a matrix, in place."""
     array, g = p.array, p._grad.array
-    if not state:
-        state["momentum_buffer"] = zeros_like(p)
     momentum, mean = float(group["momentum"]), state["momentum_buffer"].array
     mean += (1 - momentum) * (g - mean)
     update = g + momentum * (mean - g) if group["nesterov"] else mean
@@ -118,8 +134,8 @@ class Muon(Optimizer):
                     f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}"
                 )
 
-    def _update(self, p: Tensor, group: Group) -> None:
-        muon_step(p, self.state[p], group)
+    def _update_all(self, params: list[Tensor], group: Group) -> None:
+        muon_steps(params, self.state, group)
 
 
 class MuonWithAdamW(AdamW):
@@ -161,8 +177,8 @@ class MuonWithAdamW(AdamW):
             self.param_groups.pop()
             raise ValueError(f"Muon is for matrices, and a parameter has the size {tuple(odd[0].shape)}")
 
-    def _update(self, p: Tensor, group: Group) -> None:
+    def _update_all(self, params: list[Tensor], group: Group) -> None:
         if group["muon"]:
-            muon_step(p, self.state[p], group)
+            muon_steps(params, self.state, group)
         else:
-            super()._update(p, group)
+            super()._update_all(params, group)

@@ -174,14 +174,19 @@ class Optimizer:
             with enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            for p in group["params"]:
-                if p._grad is not None:
-                    before_change(p.array)
-                    self._update(p, group)
-                    self._changed(p)
+            ready = [p for p in group["params"] if p._grad is not None]
+            for p in ready:
+                before_change(p.array)
+                self._changed(p)
+            self._update_all(ready, group)
         return loss
 
     step = _with_hooks(step)
+
+    def _update_all(self, params: list[Tensor], group: Group) -> None:
+        """Change some of a group's parameters. A rule with work for several cores may take them together."""
+        for p in params:
+            self._update(p, group)
 
     def _update(self, p: Tensor, group: Group) -> None:
         """Change one parameter and its state in place. Its gradient is there."""
@@ -388,9 +393,7 @@ def _take_names(group: Group) -> list[Tensor]:
     listed = [given] if isinstance(given, Tensor) else list(given)
     named = [p for p in listed if isinstance(p, tuple)]
     if named and len(named) < len(listed):
-        raise ValueError(
-            "all optimizer params should be with/without names. Some param names are missing"
-        )
+        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
     group["params"] = params = [p[1] for p in named] if named else listed
     if named:
         group["param_names"] = [p[0] for p in named]

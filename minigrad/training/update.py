@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple, Protocol
@@ -61,6 +62,9 @@ class Others(Protocol):
     def join(self, own: list[Part]) -> list[Part]:
         """Add their gradients to those here, and tell of all batches."""
 
+    def resting(self) -> AbstractContextManager[None]:
+        """While they wait, this process has all cores."""
+
 
 def update(
     model: Module, optimizer: Optimizer, loss: Loss, batches: Iterable[Any], clip: float | None, step: int,
@@ -88,10 +92,18 @@ def update(
         others.begin(step)
         own = add_gradients(model, loss, batches, step, others.share)
         parts = others.join(own)
+    with nullcontext() if others is None else others.resting():
+        return _change(optimizer, parts, own[0].weight, clip, step)
+
+
+def _change(
+    optimizer: Optimizer, parts: list[Part], first: float, clip: float | None, step: int
+) -> Updated:  # fmt: skip
+    """Take the optimiser's step; the gradients are there, added with weights relative to ``first``."""
     total = sum(part.weight for part in parts)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
     gradients = [p.grad for p in parameters if p.grad is not None]
-    _scale(gradients, own[0].weight / total)
+    _scale(gradients, first / total)
     norm = get_total_norm(gradients)
     mean = sum(float(part.loss) * part.weight for part in parts) / total
     found = Updated(mean, total, float(norm))
