@@ -10,6 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import nn, optim
+from minigrad.backend import parallel
 from minigrad.optim.muon import orthogonal
 from tests.support.parity import host, ours, torch
 
@@ -88,6 +89,28 @@ def test_a_gradient_of_zeros_changes_nothing(device: str) -> None:
     p.grad = minigrad.zeros(3, 2, device=device)
     optim.Muon([p], weight_decay=0.0).step()
     assert (host(p) == 1).all()
+
+
+def test_the_number_of_threads_changes_no_bit() -> None:
+    """With several, each takes matrices of its own; an error in one of them is told."""
+    before, found = parallel.get_num_threads(), []
+    try:
+        for threads in (1, 3):
+            parallel.set_num_threads(threads)
+            rng = np.random.default_rng(0)
+            params = [nn.Parameter(ours(rng.standard_normal(shape))) for shape in (*SHAPES, (70, 90), (3, 3))]
+            for p in params:
+                p.grad = ours(rng.standard_normal(p.shape))
+            optimiser = optim.Muon(params, lr=0.1)
+            for _ in range(3):
+                optimiser.step()
+            found.append([host(p).copy() for p in params])
+        optimiser.param_groups[0]["ns_coefficients"] = (1.0, 2.0)
+        with pytest.raises(ValueError, match="unpack"):
+            optimiser.step()
+    finally:
+        parallel.set_num_threads(before)
+    assert all((one == three).all() for one, three in zip(*found, strict=True))
 
 
 def test_with_adamw_each_group_has_its_own_rule(device: str) -> None:
