@@ -234,7 +234,7 @@ class _Walk:
 
     def pass_on(self, node: Node, sums: dict[int, Sum]) -> None:
         """Run a node's rules, and deliver what they give to the node's inputs."""
-        create, plan, own = self.create, node.plan, node.op.backward
+        create, plan, own, useful = self.create, node.plan, node.op.backward, self.useful
         g: Any = None
         gradients: Sequence[Any]
         if own is None:
@@ -245,10 +245,10 @@ class _Walk:
             for version, at_save in node.versions:
                 if version[0] != at_save:
                     raise _changed(node, version, at_save)
-            if plan.gradients is not None and not create and self.useful is None:  # the usual case
+            if plan.gradients is not None and not create and useful is None:  # the usual case
                 gradients = plan.gradients(g, node.out, node.edges, node.residual, saved)
             else:
-                gradients = _run(node, g, saved, create, self.useful)
+                gradients = _run(node, g, saved, create, useful)
         else:
             _recovered(node)
             _check_versions(node)
@@ -257,7 +257,8 @@ class _Walk:
             check_gradients(node, gradients)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
-            if gradient is not None:
+            # A fused op's kernel and a Function give all gradients, also those that lead to no target.
+            if gradient is not None and (useful is None or target in useful):
                 array = gradient.array if create else gradient
                 if array.dtype is not dtype or array.shape != shape or not shape:
                     gradient = _fit(gradient, shape, dtype, create)

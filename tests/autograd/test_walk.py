@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.autograd import backward, grad
+import minigrad.nn.functional as F
+from minigrad.autograd import Function, backward, grad
 from minigrad.autograd.tape import Node
 from tests.support.parity import assert_close, ours, theirs, torch
 
@@ -151,6 +152,38 @@ def test_only_paths_to_the_inputs_are_walked() -> None:
     assert seen == ["a"]
     assert y.grad is None
     assert x.grad.tolist() == [18, 24]
+
+
+@pytest.mark.parametrize("create", [False, True])
+def test_an_op_that_gives_all_gradients_at_once_may_lead_past_the_inputs(create: bool) -> None:
+    """Fused ops, and a Function's backward: what they give besides goes nowhere, and no hook sees it."""
+
+    class Product(Function):
+        @staticmethod
+        def forward(ctx: Any, a: Any, b: Any) -> Any:
+            ctx.save_for_backward(a, b)
+            return a * b
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            a, b = ctx.saved_tensors
+            return g * b, g * a
+
+    minigrad.manual_seed(0)
+    x, w, b = (minigrad.randn(*shape, requires_grad=True) for shape in ((3, 4), (4,), (4,)))
+    seen: list[Any] = []
+    x.register_hook(seen.append)
+    for made in (lambda: F.layer_norm(x.exp(), (4,), w * 1, b * 1), lambda: Product.apply(x.exp(), w * 1)):
+        (expected,) = grad((made() * x.detach()).sum(), [w], create_graph=create)
+        loss = (made() * x.detach()).sum()
+        loss.backward(inputs=[w], create_graph=create)
+        assert x.grad is None
+        assert b.grad is None
+        assert not seen
+        everything = grad((made() * x.detach()).sum(), [x, w])
+        assert w.grad.tolist() == expected.tolist() == everything[1].tolist()
+        w.grad = None
+        seen.clear()
 
 
 def test_inputs_of_backward_may_be_made_by_ops() -> None:
