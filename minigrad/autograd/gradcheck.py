@@ -135,10 +135,11 @@ def _compare(func: Function, inputs: tuple[Any, ...], check: _Check) -> None:
     """Check every pair of an output and an input that requires a gradient."""
     positions = [i for i, x in enumerate(inputs) if _is_differentiable(x)]
     outputs = _float_outputs(func, inputs)
+    numerical = {i: _numerical(func, inputs, i, check.eps) for i in positions}
     for j, output in enumerate(outputs):
         analytical = _analytical(output, [inputs[i] for i in positions], check)
         for i, found in zip(positions, analytical, strict=True):
-            expected = _numerical(func, inputs, i, j, check.eps).reshape(found.shape)
+            expected = np.array([row[j] for row in numerical[i]]).reshape(found.shape)
             wrong = ~(np.abs(found - expected) <= check.atol + check.rtol * np.abs(expected))
             if wrong.any():
                 raise GradcheckError(_report(output, inputs[i], (i, j), found, expected, wrong))
@@ -151,8 +152,8 @@ def _float_outputs(func: Function, inputs: tuple[Any, ...]) -> list[Variable]:
     return outputs
 
 
-def _numerical(func: Function, inputs: tuple[Any, ...], i: int, j: int, eps: float) -> Matrix:
-    """d output j / d input i by central differences, (elements of the input, elements of the output)."""
+def _numerical(func: Function, inputs: tuple[Any, ...], i: int, eps: float) -> list[list[Matrix]]:
+    """Central differences by input i: for each of its elements, those of each output, as a vector."""
     array = inputs[i].array
     rows = []
     for place in np.ndindex(array.shape):
@@ -161,11 +162,11 @@ def _numerical(func: Function, inputs: tuple[Any, ...], i: int, j: int, eps: flo
         try:
             for step in (eps, -eps):
                 array[place] = kept + step
-                sides.append(_host(_float_outputs(func, inputs)[j]))
+                sides.append([_host(output) for output in _float_outputs(func, inputs)])
         finally:
             array[place] = kept
-        rows.append((sides[0] - sides[1]) / (2 * eps))
-    return np.array(rows, np.float64)
+        rows.append([(ahead - behind) / (2 * eps) for ahead, behind in zip(*sides, strict=True)])
+    return rows
 
 
 def _analytical(output: Variable, inputs: list[Variable], check: _Check) -> list[Matrix]:
