@@ -16,6 +16,7 @@ import shutil
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
+from contextlib import chdir
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -211,8 +212,20 @@ def graph(_: Translator) -> str:
     return viz.graph(loss).svg()
 
 
+def graph_page(made: Translator) -> bytes:
+    """The page of the translator's whole graph, with what is around one op opened, and that op clicked."""
+
+    def look(page: Any) -> None:
+        page.wait_for_selector("[data-state=done]")
+        page.fill("#search", "scaled_dot_product_attention encoder.0")
+        page.press("#search", "Enter")
+        page.wait_for_selector("#panel h2")
+
+    return photograph(viz.graph(made.model, *made.example), (1280, 800), look)
+
+
 def playback(_: Translator) -> bytes:
-    """In the middle of the backward pass of two layers."""
+    """At the tanh in the backward pass of two layers."""
     mg.manual_seed(0)
     model = nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2))
     x, y = mg.randn(2, 3), mg.randn(2, 2)
@@ -222,7 +235,7 @@ def playback(_: Translator) -> bytes:
 
     def step(page: Any) -> None:
         page.wait_for_selector("[data-ready]")
-        for _ in range(4):
+        for _ in range(5):
             page.keyboard.press("ArrowRight")
 
     return photograph(viz.playback(loss, x, y), (1000, 900), step)
@@ -233,6 +246,7 @@ def lecture(_: Translator) -> bytes:
     from examples.lectures.cli import make
 
     def point(page: Any) -> None:
+        page.locator("section").nth(1).evaluate("node => node.scrollIntoView()")
         page.hover('[data-key="Q Kᵀ"] [data-cell="1 0"]')
 
     return photograph(make("self-attention").page(), (860, 620), point)
@@ -247,6 +261,7 @@ PICTURES: dict[str, Callable[[Translator], str | bytes]] = {
     "training_page.png": training_page,
     "embedding.svg": embedding,
     "graph.svg": graph,
+    "graph_page.png": graph_page,
     "playback.png": playback,
     "lecture.png": lecture,
 }
@@ -292,13 +307,14 @@ def main(argv: list[str] | None = None) -> int:
         wrong = check(given.folder)
         print("\n".join(wrong) or f"{len(PICTURES)} pictures, all well")
         return bool(wrong)
-    made = Translator(given.run)
-    given.folder.mkdir(parents=True, exist_ok=True)
-    for name in given.names or PICTURES:
-        picture = PICTURES[name](made)
-        content = picture.encode() if isinstance(picture, str) else picture
-        (given.folder / name).write_bytes(content)
-        print(f"wrote {given.folder / name}, {len(content):,} bytes", flush=True)
+    made, folder = Translator(given.run.resolve()), given.folder.resolve()
+    folder.mkdir(parents=True, exist_ok=True)
+    with chdir(ROOT):  # places in source are told from here on: not where this clone lies
+        for name in given.names or PICTURES:
+            picture = PICTURES[name](made)
+            content = picture.encode() if isinstance(picture, str) else picture
+            (folder / name).write_bytes(content)
+            print(f"wrote {folder / name}, {len(content):,} bytes", flush=True)
     return 0
 
 

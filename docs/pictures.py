@@ -1,8 +1,8 @@
-"""Makes docs/attention.png: what a trained translator looks at in the source for each word it writes.
+"""Makes docs/attention.svg: what a trained translator looks at in the source for each word it writes.
 
     python docs/pictures.py [--run DIR] [--sentence TEXT] [--output FILE]
 
-It needs matplotlib (the extra "pictures") and a trained model (python -m examples.translate train).
+It needs a trained model (python -m examples.translate train), and for a PDF or PNG the extra "viz".
 """
 
 from __future__ import annotations
@@ -14,7 +14,6 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-from examples.translate.attention_picture import draw  # noqa: E402
 from examples.translate.translator import Translator  # noqa: E402
 
 SENTENCE = "My friends like tomatoes because they are tasty."
@@ -25,7 +24,7 @@ def parser() -> argparse.ArgumentParser:
     p = argparse.ArgumentParser(description="Draw a trained translator's attention over the source words.")
     p.add_argument("--run", type=Path, default=ROOT / "runs" / "toy", help="a training's folder, or a model")
     p.add_argument("--sentence", default=SENTENCE)
-    p.add_argument("--output", type=Path, default=ROOT / "docs" / "attention.png")
+    p.add_argument("--output", type=Path, default=ROOT / "docs" / "attention.svg")
     return p
 
 
@@ -34,7 +33,7 @@ def main(argv: list[str] | None = None) -> None:
     given = parser().parse_args(argv)
     translator = Translator.load(given.run)
     (found,) = translator.translate([given.sentence])
-    draw(translator.attention(found.source, found.text), given.output, layer=-1)
+    translator.look(found).save(given.output, "matrix", kind="cross", layer=-1)
     print(f"wrote {given.output}")
 
 

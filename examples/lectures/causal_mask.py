@@ -10,7 +10,7 @@ from minigrad import Tensor
 from minigrad.nn import functional as F
 
 from .lesson import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number
-from .multi_head import NAMES, WORDS, attend
+from .multi_head import HEADS, NAMES, WORDS, D, attend
 
 HEAD = 0
 
@@ -57,16 +57,17 @@ def _mask(found: Masked) -> Section:
 
     def told(i: int, j: int) -> str:
         if j > i:
-            after = f"{WORDS[j]}, word {j}, comes after {WORDS[i]}, word {i}"
-            return f"{after}: {number(float(scores[i, j]))} becomes −∞"
-        return f"{WORDS[j]} does not come after {WORDS[i]}: {number(float(scores[i, j]))} stays"
+            return f"word {j} comes after word {i}, so that {number(float(scores[i, j]))} becomes −∞"
+        return f"word {j} does not come after word {i}: {number(float(scores[i, j]))} stays"
 
     made = (Mark("scores", "cell"),)
     return Section("1. Before the softmax", (
-        Text("Rows look at columns. Above the diagonal are words that come later; their scores become −∞."),
+        Text(f"The scores q · k / √{D // HEADS} are those of head {HEAD + 1} in the lesson multi-head. Rows "
+             f"look at columns, and words are counted from 0. Above the diagonal are words that come later: "
+             f"their scores become −∞."),
         Equation((
             Matrix("scores", scores, NAMES, WORDS, 2), "→",
-            Matrix("masked", found.masked, NAMES, WORDS, 2, "", told, made),
+            Matrix("masked", found.masked, NAMES, WORDS, 2, "", told, made, example=(1, 2)),
         )),
     ))  # fmt: skip
 
@@ -80,7 +81,8 @@ def _softmax(found: Masked) -> Section:
         terms = " + ".join(f"e^{number(x)}" for x in masked[i, : i + 1].tolist())
         return f"e^{number(float(masked[i, j]))} / ({terms}) = {number(float(weights[i, j]))}"
 
-    shown = Matrix("softmax(masked)", weights, NAMES, WORDS, 2, "weights", told, (Mark("masked", "row"),))
+    made = (Mark("masked", "row"),)
+    shown = Matrix("softmax(masked)", weights, NAMES, WORDS, 2, "weights", told, made, example=(1, 0))
     return Section("2. After the softmax", (
         Text("e^−∞ is 0, so later words get no weight, and the others share 1 among them. The first word can "
              "look at itself only."),
@@ -89,12 +91,17 @@ def _softmax(found: Masked) -> Section:
 
 
 def _late(found: Masked) -> Section:
-    sums = found.late.sum(-1, keepdim=True)
+    late, sums = found.late.numpy(), found.late.sum(-1, keepdim=True).numpy()
+    made = (Mark("masked too late", "row"),)
+
+    def told(i: int, _: int) -> str:
+        return f"{' + '.join(map(number, late[i, : i + 1].tolist()))} = {number(float(sums[i, 0]))}"
+
     return Section("3. Why not mask the weights", (
-        Text("Set to 0 after the softmax, the later words have already taken their share: rows sum to less "
-             "than 1, and the size of what is left tells of words that should be hidden."),
-        Equation((Matrix("masked too late", found.late, NAMES, WORDS, 2, "weights"), "→",
-                  Matrix("sum of the row", sums, NAMES, (), 2, "", None, (Mark("masked too late", "row"),)))),
+        Text("Where weights are set to 0 after the softmax, later words have taken their share already: "
+             "rows sum to less than 1, and how much is left tells of words that should be hidden."),
+        Equation((Matrix("masked too late", late, NAMES, WORDS, 2, "weights"), "→",
+                  Matrix("sum of the row", sums, NAMES, (), 2, "", told, made, example=(2, 0)))),
     ))  # fmt: skip
 
 

@@ -34,7 +34,7 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("names", nargs="*", metavar="name", help="which to print (default: all; see --list)")
     p.add_argument("--list", action="store_true", help="list them")
     p.add_argument("--save", type=Path, metavar="DIR", help="also save a page of each, as DIR/NAME.html")
-    p.add_argument("--run", type=Path, default=DEFAULT_RUN, metavar="DIR",
+    p.add_argument("--run", type=Path, metavar="DIR",
                    help=f"the trained translator of the lesson they (default: {DEFAULT_RUN})")  # fmt: skip
     return p
 
@@ -51,7 +51,10 @@ def make(name: str, run: Path = DEFAULT_RUN) -> Lesson:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status: 1 as well where a claim of a lesson does not hold."""
+    """Run the command line; returns the exit status: 1 as well where a claim of a lesson does not hold.
+
+    The lesson that needs a run is skipped where none is trained and nobody asked for it.
+    """
     options = parser().parse_args(argv)
     if options.list:
         size = max(map(len, LESSONS))
@@ -62,8 +65,11 @@ def main(argv: list[str] | None = None) -> int:
         print(f"error: there is no lesson {', '.join(unknown)}; there are "
               f"{', '.join(LESSONS)}", file=sys.stderr)
         return 2
+    if options.save is not None and not _folder(options.save):
+        return 2
+    asked = bool(options.names) or options.run is not None
     try:
-        return _all(options.names or list(LESSONS), options.run, options.save, bool(options.names))
+        return _all(options.names or list(LESSONS), options.run or DEFAULT_RUN, options.save, asked)
     except BrokenPipeError:  # whoever read has had enough; nothing is to be flushed there on the way out
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
@@ -71,13 +77,23 @@ def main(argv: list[str] | None = None) -> int:
         return 130
 
 
-def _all(names: list[str], run: Path, folder: Path | None, named: bool) -> int:
+def _folder(path: Path) -> bool:
+    """Make the folder of pages; tell why, if that cannot be."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        print(f"error: --save: {path} is no folder, and none can be made: {error.strerror}", file=sys.stderr)
+        return False
+    return True
+
+
+def _all(names: list[str], run: Path, folder: Path | None, asked: bool) -> int:
     status = 0
     for name in names:
         try:
             lesson = make(name, run)
-        except (FileNotFoundError, ImportError, ValueError, RuntimeError) as error:
-            skipped = not named and isinstance(error, FileNotFoundError)
+        except (OSError, ImportError, ValueError, RuntimeError) as error:
+            skipped = not asked and isinstance(error, FileNotFoundError)
             print(f"{f'skipped {name}' if skipped else 'error'}: {error}", file=sys.stderr)
             status = status if skipped else 1
             continue
@@ -92,7 +108,6 @@ def _saved(lesson: Lesson, folder: Path) -> bool:
     """Write the page; tell where it is, or why it is not."""
     path = folder / f"{lesson.name}.html"
     try:
-        folder.mkdir(parents=True, exist_ok=True)
         lesson.page().save(path)
     except OSError as error:
         print(f"error: {path} cannot be written: {error}", file=sys.stderr)

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import minigrad as mg
 from minigrad import Tensor, nn
 
-from .lesson import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number
+from .lesson import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number, term
 
 BATCH = ((2.0, 4.0, 6.0, 8.0), (20.0, 40.0, 60.0, 80.0), (-3.0, 1.0, 0.0, 2.0))
 GAIN = (1.0, 2.0, 1.0, 0.5)  # γ
@@ -49,8 +49,9 @@ def lesson() -> Lesson:
     return Lesson(
         "layer-norm", "Layer norm on a batch of three",
         "Each item is brought to mean 0 and variance 1 over its own features; what the other items of the "
-        "batch are does not matter. A gain and a bias for each feature, which are learned, come after.",
-        (_moments(found), _normal(found), _checks(found)),
+        "batch are does not matter. A gain and a bias for each feature, which are learned, come after. In a "
+        "transformer an item is a word, and its features are the numbers of its vector.",
+        (_moments(found), _normal(found), _affine(found), _checks(found)),
     )  # fmt: skip
 
 
@@ -61,18 +62,18 @@ def _moments(found: Normalised) -> Section:
     made = (Mark("x", "cell"), Mark("μ", "row"))
 
     def averaged(i: int, _: int) -> str:
-        return f"({' + '.join(_term(v) for v in x[i].tolist())}) / 4 = {number(float(mean[i, 0]))}"
+        return f"({' + '.join(term(v, 0) for v in x[i].tolist())}) / 4 = {number(float(mean[i, 0]))}"
 
     def difference(i: int, j: int) -> str:
-        return f"{number(float(x[i, j]), 0)} − {_term(float(mean[i, 0]))} = {number(float(deviations[i, j]))}"
+        return f"{number(float(x[i, j]), 0)} − {term(float(mean[i, 0]))} = {number(float(deviations[i, j]))}"
 
     def squared(i: int, _: int) -> str:
-        squares = " + ".join(f"{_term(v)}²" for v in deviations[i].tolist())
+        squares = " + ".join(f"{term(v)}²" for v in deviations[i].tolist())
         return f"({squares}) / 4 = {number(float(variance[i, 0]))}"
 
     return Section("1. Mean and variance of each item", (
-        Text("μ is the mean over an item's features. σ² is the mean of the squared deviations: over all "
-             "four, not three."),
+        Text("μ is the mean over an item's features. σ² is the mean of their squared deviations from it: the "
+             "sum is divided by the number of features, 4, not by 3."),
         Equation((
             Matrix("x", found.x, ITEMS, FEATURES, 0), "→",
             Matrix("μ", mean, ITEMS, (), 2, "", averaged, (Mark("x", "row"),)),
@@ -86,37 +87,39 @@ def _moments(found: Normalised) -> Section:
 
 def _normal(found: Normalised) -> Section:
     deviations, variance = found.deviations.numpy(), found.variance.numpy()
-    normal, output = found.normal.numpy(), found.output.numpy()
+    normal, epsilon = found.normal.numpy(), f"{found.layer.eps:f}".rstrip("0")
 
     def divided(i: int, j: int) -> str:
-        of = f"{number(float(variance[i, 0]))} + 0.00001"
+        of = f"{number(float(variance[i, 0]))} + {epsilon}"
         return f"{number(float(deviations[i, j]))} / √({of}) = {number(float(normal[i, j]), 3)}"
 
-    def affine(i: int, j: int) -> str:
-        by = f"{_term(GAIN[j])} × {_term(float(normal[i, j]), 3)} + {_term(BIAS[j])}"
-        return f"{by} = {number(float(output[i, j]), 3)}"
-
-    return Section("2. Divide, then scale and shift", (
-        Text("ε = 0.00001 keeps the division from failing where all features are equal. γ and β are the "
-             "layer's parameters, one for each feature, here set to round numbers."),
-        Equation((
-            Matrix("(x − μ) / √(σ² + ε)", normal, ITEMS, FEATURES, 3, "signs", divided,
-                   (Mark("x − μ", "cell"), Mark("σ²", "row"))), "→",
-            Matrix("output", output, ITEMS, FEATURES, 3, "", affine,
-                   (Mark("(x − μ) / √(σ² + ε)", "cell"), Mark("γ", "column"), Mark("β", "column"))),
-        )),
-        Equation((Matrix("γ", found.layer.weight[None], (), FEATURES, 1), "",
-                  Matrix("β", found.layer.bias[None], (), FEATURES, 1))),
+    made = (Mark("x − μ", "cell"), Mark("σ²", "row"))
+    return Section("2. Divide by the deviation", (
+        Text(f"ε = {epsilon} keeps the division from failing where all features are equal."),
+        Matrix("(x − μ) / √(σ² + ε)", normal, ITEMS, FEATURES, 3, "signs", divided, made),
         Text("Item 2 is ten times item 1, and comes out the same: layer norm does not see the scale of its "
              "input."),
     ))  # fmt: skip
 
 
-def _term(value: float, digits: int = 2) -> str:
-    """A number inside a sum: negative ones in brackets."""
-    text = number(value, digits)
-    short = text.rstrip("0").rstrip(".") if "." in text else text
-    return f"({short})" if value < 0 else short
+def _affine(found: Normalised) -> Section:
+    normal, output = found.normal.numpy(), found.output.numpy()
+
+    def affine(i: int, j: int) -> str:
+        by = f"{term(GAIN[j], 1)} × {term(float(normal[i, j]), 3)} + {term(BIAS[j], 1)}"
+        return f"{by} = {number(float(output[i, j]), 3)}"
+
+    made = (Mark("(x − μ) / √(σ² + ε)", "cell"), Mark("γ", "column"), Mark("β", "column"))
+    return Section("3. Scale and shift", (
+        Text("γ and β are the layer's parameters, one of each for each feature. They begin as 1 and 0, and "
+             "are learned; here they are set to round numbers. Each normalised number is multiplied by its "
+             "feature's γ, and its feature's β is added."),
+        Equation((
+            Matrix("γ", found.layer.weight[None], (), FEATURES, 1), "",
+            Matrix("β", found.layer.bias[None], (), FEATURES, 1), "→",
+            Matrix("output", output, ITEMS, FEATURES, 3, "", affine, made, example=(0, 1)),
+        )),
+    ))  # fmt: skip
 
 
 def _checks(found: Normalised) -> Section:

@@ -14,7 +14,9 @@ import numpy as np
 
 from minigrad import Tensor
 from minigrad.viz.page import Page
+from minigrad.viz.vector import label
 
+ROUNDED = "Numbers are rounded where they are written, not where they are computed."
 Array = np.ndarray[Any, Any]
 Shade = Literal["", "weights", "signs"]
 
@@ -30,11 +32,11 @@ class Text:
 class Mark:
     """What a cell (i, j) of a result was made of, in another matrix.
 
-    part: "row" i, "column" j, "row j" (of a matrix that is used transposed), "cell" (i, j), or "all".
+    part: its "row" i, its "column" j, or its "cell" (i, j).
     """
 
     matrix: str
-    part: Literal["row", "column", "row j", "cell", "all"]
+    part: Literal["row", "column", "cell"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +50,7 @@ class Matrix:
         digits: after the decimal point.
         shade: of cells by number: "weights" from 0 to 1, "signs" around 0.
         told: how cell (i, j) was computed, in words; marks: what it was made of.
+        example: the cell of which that is told where nobody points at one.
         first: how many columns are shown before "…" and the last; None: all.
         note: below the name, such as a shape.
     """
@@ -63,6 +66,7 @@ class Matrix:
     first: int | None = None
     note: str = ""
     key: str = ""
+    example: tuple[int, int] = (0, 0)
 
     @property
     def array(self) -> Array:
@@ -84,6 +88,14 @@ class Matrix:
         """The numbers as they are read."""
         return [[number(row[j], self.digits) for j in self.shown] for row in self.array.tolist()]
 
+    def told_example(self) -> str:
+        """How the example came about, after its name: "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82"."""
+        if self.told is None:
+            return ""
+        sides = zip((self.rows, self.columns), self.array.shape, self.example, strict=True)
+        place = [label(names[i]) if names else str(i + 1) for names, size, i in sides if names or size > 1]
+        return f"{self.name} [{', '.join(place)}]: {self.told(*self.example)}"
+
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
         array, told = self.array, self.told
@@ -95,7 +107,8 @@ class Matrix:
             "columns": [self.columns[j] for j in self.shown] if self.columns else [],
             "cut": self.first if len(self.shown) < array.shape[1] else None,
             "shade": self.shade, "most": float(np.abs(array[np.isfinite(array)]).max(initial=0)),
-            "told": explained or None, "marks": [[mark.matrix, mark.part] for mark in self.marks],
+            "told": explained or None, "example": self.told_example(),
+            "marks": [[mark.matrix, mark.part] for mark in self.marks],
         }  # fmt: skip
 
 
@@ -138,7 +151,7 @@ class Series:
 
 @dataclass(frozen=True)
 class Chart:
-    """Lines over numbers."""
+    """Lines over numbers, which have so many digits after the decimal point."""
 
     title: str
     across: str
@@ -146,13 +159,24 @@ class Chart:
     series: Sequence[Series]
     log_x: bool = False
     log_y: bool = False
+    digits: int = 3
+
+    def table(self) -> Steps:
+        """The numbers, a row for each place across."""
+        found = [dict(zip(series.x, series.y, strict=True)) for series in self.series]
+        rows = [
+            (f"{x:g}", *(number(y[x], self.digits) if x in y else "" for y in found))
+            for x in sorted(set().union(*found))
+        ]
+        head = (self.across, *(series.name for series in self.series))
+        return Steps(head, rows, numbers=tuple(range(len(head))))
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
         series = [{"name": s.name, "x": list(map(float, s.x)), "y": list(map(float, s.y)), "dashed": s.dashed}
                   for s in self.series]  # fmt: skip
         return {"kind": "chart", "title": self.title, "across": self.across, "up": self.up, "series": series,
-                "logX": self.log_x, "logY": self.log_y}  # fmt: skip
+                "logX": self.log_x, "logY": self.log_y, "table": self.table().data()}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -230,11 +254,16 @@ class Lesson:
     about: str
     sections: Sequence[Section] = field(default_factory=tuple)
 
+    @property
+    def introduction(self) -> str:
+        """What stands below the title."""
+        return f"{self.about} {ROUNDED}"
+
     def page(self) -> Page:
         """One file that works offline."""
         sections = [{"title": section.title, "blocks": [block_data(block) for block in section.blocks]}
                     for section in self.sections]  # fmt: skip
-        data = {"title": self.title, "about": self.about, "sections": sections}
+        data = {"title": self.title, "about": self.introduction, "sections": sections}
         return Page(self.title, data, ("positional.js", "lecture.js"), ("positional.css", "lecture.css"),
                     '<main id="lecture"></main>', height=900)  # fmt: skip
 
@@ -259,6 +288,12 @@ def number(value: float, digits: int = 2) -> str:
     return text.removeprefix("-") if float(text) == 0 else text.replace("-", "−")
 
 
+def term(value: float, digits: int = 2) -> str:
+    """A number inside a sum or a product: a negative one in brackets."""
+    text = number(value, digits)
+    return f"({text})" if text.startswith("−") else text
+
+
 def product(
     left: Array, right: Array, digits: tuple[int, int] = (1, 1), result: int = 2
 ) -> Callable[[int, int], str]:
@@ -273,7 +308,7 @@ def product(
         total = number(float(left[i] @ right[:, j]), result)
         if len(pairs) > 8:
             return f"the sum of {len(pairs)} products = {total}"
-        return " + ".join(f"{number(a, first)} × {number(b, second)}" for a, b in pairs) + f" = {total}"
+        return " + ".join(f"{term(a, first)} × {term(b, second)}" for a, b in pairs) + f" = {total}"
 
     return told
 

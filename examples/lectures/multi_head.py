@@ -7,6 +7,7 @@ The module is that of models/transformer.py, with the sizes of the lectures: D =
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +16,20 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from models.transformer import Config, MultiHeadAttention, initialise, positional_encoding
 
-from .lesson import Checked, Choice, Lesson, Mark, Matrix, Section, Steps, Text, softmax_told
+from .lesson import (
+    Array,
+    Checked,
+    Choice,
+    Lesson,
+    Mark,
+    Matrix,
+    Section,
+    Steps,
+    Text,
+    number,
+    softmax_told,
+    term,
+)
 
 WORDS = ("Your", "cat", "is", "a", "lovely", "cat")
 D, HEADS, SEED = 512, 4, 0
@@ -78,42 +92,47 @@ def lesson() -> Lesson:
     found = attend()
     return Lesson(
         "multi-head", "Multi-head attention: Your cat is a lovely cat",
-        "Four attentions side by side, each on its own 128 of 512 dimensions. The module is the "
-        "transformer's own (models/transformer.py), not yet trained; all shapes and numbers were read off it "
-        "while it ran.",
-        (_shapes(found), _input(found), _heads(found), _checks(found)),
+        f"Four attentions side by side, each on its own {D // HEADS} of {D} dimensions. The module is the "
+        f"transformer's own (models/transformer.py), not yet trained. Its parts were run one after another, "
+        f"and all shapes and numbers are what they gave.",
+        (_shapes(found), _input(found), _heads(found), _output(found), _checks(found)),
     )  # fmt: skip
 
 
 def _shapes(found: Attended) -> Section:
-    def shape(tensor: Tensor) -> str:
-        return " × ".join(map(str, tensor.shape))
-
+    part = found.module
     return Section("1. Shapes at every step", (
-        Text("B = 1 sentence, T = 6 words, D = 512, H = 4 heads, D/H = 128."),
-        Steps(("what", "how", "letters", "shape"), (
-            ("words as numbers", "ids", "B T", shape(found.ids)),
-            ("embeddings and positions", "x = embedding(ids) * √D + positions", "B T D", shape(found.x)),
-            ("queries", "query(x)", "B T D", shape(found.query)),
-            ("… divided among heads", "q = query(x).view(B, T, H, D/H).transpose(1, 2)", "B H T D/H",
-             shape(found.queries)),
-            ("keys, likewise", "k = split(key(x))", "B H T D/H", shape(found.keys)),
-            ("values, likewise", "v = split(value(x))", "B H T D/H", shape(found.values)),
-            ("scores of each head", "s = q @ k.transpose(-1, -2) / √(D/H)", "B H T T", shape(found.scores)),
-            ("weights", "a = s.softmax(-1)", "B H T T", shape(found.weights)),
-            ("mixtures of values", "a @ v", "B H T D/H", shape(found.heads)),
-            ("heads side by side again", ".transpose(1, 2).reshape(B, T, D)", "B T D", shape(found.joined)),
-            ("mixed by a last matrix", "output(…)", "B T D", shape(found.output)),
+        Text(f"B = 1 sentence, T = {len(WORDS)} words, D = {D} dimensions, H = {HEADS} heads, each of "
+             f"Dh = D/H = {D // HEADS} dimensions. The module has four matrices W, each with a bias."),
+        Steps(("what", "how", "W", "letters", "shape"), (
+            ("words as numbers", "ids", "", "B T", _shape(found.ids)),
+            ("embeddings + positions", "x = embedding(ids) * √D + PE", "", "B T D", _shape(found.x)),
+            ("queries", "query(x)", _shape(part.query.weight), "B T D", _shape(found.query)),
+            ("… divided among heads", "q = split(query(x))", "", "B H T Dh", _shape(found.queries)),
+            ("keys, likewise", "k = split(key(x))", _shape(part.key.weight), "B H T Dh", _shape(found.keys)),
+            ("values, likewise", "v = split(value(x))", _shape(part.value.weight), "B H T Dh",
+             _shape(found.values)),
+            ("scores of each head", "s = q @ k.transpose(-1, -2) / √Dh", "", "B H T T", _shape(found.scores)),
+            ("weights", "a = s.softmax(-1)", "", "B H T T", _shape(found.weights)),
+            ("mixtures of values", "m = a @ v", "", "B H T Dh", _shape(found.heads)),
+            ("joined, side by side", "m.transpose(1, 2).reshape(B, T, D)", "", "B T D", _shape(found.joined)),
+            ("mixed with each other", "output(joined)", _shape(part.output.weight), "B T D",
+             _shape(found.output)),
         ), code=(1,)),
+        Text("`split(t)` is `t.view(B, T, H, Dh).transpose(1, 2)`: it cuts the D numbers of each word into H "
+             "pieces, one for each head, and puts the heads before the words."),
     ))  # fmt: skip
 
 
 def _input(found: Attended) -> Section:
+    words, x = found.words[0].numpy(), found.x[0].numpy()
+
+    def placed(i: int, j: int) -> str:
+        return f"{number(words[i, j])} + {term(x[i, j] - words[i, j])} = {number(x[i, j])}"
+
     return Section("2. What goes in", (
-        Text("Both cats have the same embedding. Only the positions that are added tell them apart."),
-        Matrix("embedding", found.words[0], NAMES, _numbers(D), 2, "signs", first=FIRST, note="6 × 512"),
-        Matrix("x", found.x[0], NAMES, _numbers(D), 2, "signs", first=FIRST, note="6 × 512",
-               marks=(Mark("embedding", "cell"),)),
+        Text("Both cats have the same embedding. Only the positions that are added, in x, tell them apart."),
+        _wide("embedding", words), _wide("x", x, placed, (Mark("embedding", "cell"),), (1, 0)),
     ))  # fmt: skip
 
 
@@ -126,11 +145,33 @@ def _heads(found: Attended) -> Section:
     ]  # fmt: skip
     mean = Matrix("mean of all heads", weights.mean(0), NAMES, WORDS, 2, "weights")
     return Section("3. Four heads look", (
-        Text("Each head compares the words in its own 128 dimensions, and so has its own weights. Before "
-             "training the differences are chance; training makes heads that look for different things."),
+        Text(f"Each head compares the words in its own {D // HEADS} dimensions, and so has its own weights. "
+             f"Before training the differences are chance; training makes heads that look for different "
+             f"things. (The mean is for us to look at: the module has no use for it.)"),
         Choice("head", [*map(str, range(1, HEADS + 1)), "mean"], [*options, mean]),
-        Matrix("output", found.output[0], NAMES, _numbers(D), 2, "signs", first=FIRST, note="6 × 512"),
     ))  # fmt: skip
+
+
+def _output(found: Attended) -> Section:
+    return Section("4. What comes out", (
+        Text(f"The heads' mixtures stand side by side: head 1 in the first {D // HEADS} columns, head "
+             f"{HEADS} in the last. The matrix of output mixes them with each other. Each word has a vector "
+             f"of {D} numbers again, as it had before."),
+        _wide("joined", found.joined[0].numpy()), _wide("output", found.output[0].numpy()),
+    ))  # fmt: skip
+
+
+def _wide(
+    name: str, values: Array, told: Callable[[int, int], str] | None = None, marks: tuple[Mark, ...] = (),
+    example: tuple[int, int] = (0, 0),
+) -> Matrix:  # fmt: skip
+    """A vector for each word: the first numbers and the last."""
+    return Matrix(name, values, NAMES, _numbers(D), 2, "signs", told, marks, FIRST, _shape(values),
+                  example=example)  # fmt: skip
+
+
+def _shape(values: Tensor | Array) -> str:
+    return " × ".join(map(str, values.shape))
 
 
 def _numbers(count: int) -> list[str]:
@@ -143,11 +184,11 @@ def _checks(found: Attended) -> Section:
         alone = found.module(found.words, found.words, None)[0].numpy()
     output: Any = found.output[0].numpy()
     return Section("Checked", (
-        Checked("the module, called as a whole, gives the same "
-                "output", mg.allclose(whole, found.output, atol=1e-5)),
+        Checked("the module, called as a whole, gives the same output",
+                mg.allclose(whole, found.output, atol=1e-5)),
         Checked("each row of each head's weights sums to 1",
                 mg.allclose(found.weights.sum(-1), mg.ones(1, HEADS, len(WORDS)), atol=1e-6)),
-        Checked("without positions both cats come out the "
-                "same", bool(np.allclose(alone[1], alone[5], atol=1e-5))),
+        Checked("without positions both cats come out the same",
+                bool(np.allclose(alone[1], alone[5], atol=1e-5))),
         Checked("with positions they do not", not np.allclose(output[1], output[5], atol=1e-2)),
     ))  # fmt: skip

@@ -24,11 +24,12 @@ from .lesson import (
 )
 
 WIDE = 100  # columns of text
+POSITIONS = 8  # of a positional encoding, and as many of its dimensions
 
 
 def plain(lesson: Lesson) -> str:
     """The whole lesson."""
-    heading = f"{lesson.title}\n{'=' * len(lesson.title)}\n\n{_paragraph(lesson.about)}"
+    heading = f"{lesson.title}\n{'=' * len(lesson.title)}\n\n{_paragraph(lesson.introduction)}"
     return "\n\n".join([heading, *map(_section, lesson.sections)]) + "\n"
 
 
@@ -41,13 +42,13 @@ def _block(block: Block) -> str:
         case Text():
             return _paragraph(block.text)
         case Matrix():
-            return "\n".join(_matrix(block))
+            return _told(_matrix(block), [block])
         case Equation():
             return _equation(block)
         case Steps():
             return _table(block.head, block.rows, block.numbers)
         case Chart():
-            return _chart(block)
+            return f"{block.title}\n{_block(block.table())}"
         case Line():
             return _line(block)
         case Choice():
@@ -104,11 +105,17 @@ def _matrix(matrix: Matrix) -> list[str]:
     return [_pad(line, wide) for line in lines]
 
 
+def _told(lines: Sequence[str], parts: Sequence[Matrix | str]) -> str:
+    """Lines, and below them of each matrix how one of its numbers came about."""
+    examples = [part.told_example() for part in parts if isinstance(part, Matrix)]
+    return "\n".join([*(line.rstrip() for line in lines), *(_paragraph(text) for text in examples if text)])
+
+
 def _equation(equation: Equation) -> str:
     """Side by side if there is room, else one below another."""
     parts = [[part] if isinstance(part, str) else _matrix(part) for part in equation.parts]
-    if sum(width(part[0]) + 2 for part in parts) > WIDE:
-        return "\n".join("\n".join(part) for part in parts)
+    if sum(width(part[0]) + 2 for part in parts) - 2 > WIDE:
+        return _told([line for part in parts for line in part], equation.parts)
     high = max(map(len, parts))
     lines = [""] * high
     for part in parts:
@@ -117,7 +124,7 @@ def _equation(equation: Equation) -> str:
         wide = max(map(width, block))
         block = [_pad(line, wide) for line in block + [""] * (high - len(block))]
         lines = [f"{line}  {more}" if line else more for line, more in zip(lines, block, strict=True)]
-    return "\n".join(line.rstrip() for line in lines)
+    return _told(lines, equation.parts)
 
 
 def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence[int] = ()) -> str:
@@ -127,27 +134,21 @@ def _table(head: Sequence[str], rows: Sequence[Sequence[str]], numbers: Sequence
     return "\n".join(line.rstrip() for line in [written[0], "-" * width(written[0]), *written[1:]])
 
 
-def _chart(chart: Chart) -> str:
-    """Its numbers, a line for each place across."""
-    places = sorted({x for series in chart.series for x in series.x})
-    found = [dict(zip(series.x, series.y, strict=True)) for series in chart.series]
-    rows = [[f"{x:g}", *(f"{y[x]:.4g}" if x in y else "" for y in found)] for x in places]
-    table = _table([chart.across, *(s.name for s in chart.series)], rows, range(len(found) + 1))
-    return f"{chart.title}\n{table}"
-
-
 def _line(line: Line) -> str:
     """Each word with its weight, and a bar."""
     size = max(width(_name(word)) for word in line.words)
     return "\n".join(
-        f"  {_pad(_name(word), size)} {100 * weight:5.1f} %  {'█' * round(40 * weight)}"
+        f"  {_pad(_name(word), size)} {100 * weight:5.1f} %  {'█' * round(40 * weight)}".rstrip()
         + ("  ← looks" if i == line.asks else "")
         for i, (word, weight) in enumerate(zip(line.words, line.weights, strict=True))
     )
 
 
 def _positions(block: Positions) -> str:
-    view = block.view
-    rows = [f"{i} {view.tokens[i]}" if view.tokens else str(i) for i in range(min(8, len(view.values)))]
-    columns = [f"{'cos' if j % 2 else 'sin'} {j}" for j in range(view.values.shape[1])]
-    return "\n".join(_matrix(Matrix("PE", view.values[:8], rows, columns, 4, first=8)))
+    """The first of its numbers."""
+    view, (length, dimensions) = block.view, block.view.values.shape
+    few = min(POSITIONS, length)
+    rows = [f"{i} {view.tokens[i]}" if view.tokens else str(i) for i in range(few)]
+    columns = [f"{'cos' if j % 2 else 'sin'} {j}" for j in range(dimensions)]
+    note = f"{length} × {dimensions}" + (f", the first {few} positions" if few < length else "")
+    return _block(Matrix("PE", view.values[:few], rows, columns, 4, first=POSITIONS, note=note))

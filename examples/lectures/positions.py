@@ -30,18 +30,22 @@ def lesson() -> Lesson:
     return Lesson(
         "positions", "Sinusoidal positional encoding",
         "Attention does not see the order of words: it adds up what it finds, wherever that stands. So each "
-        "position has a vector of its own, which is added to the word's embedding (Vaswani et al. 2017, "
-        "section 3.5).",
+        "position has a vector of its own, which is added to the embedding of the word that stands there "
+        "(Vaswani et al. 2017, section 3.5).",
         (
             Section("1. Four words, four dimensions", (
-                Text("PE(t, 2i) = sin(t / 10000^(2i/D)) and PE(t, 2i+1) = cos(t / 10000^(2i/D)): each pair "
-                     "of dimensions is a clock hand, the first fast, the last slow. Here D = 4."),
-                Matrix("PE", table, rows, columns, 4, "signs", told),
+                Text("PE(t, 2i) = sin(t / 10000^(2i/D)) and PE(t, 2i+1) = cos(t / 10000^(2i/D)), where t is "
+                     "the position, from 0 on, and D the number of dimensions, here 4. Each pair of "
+                     "dimensions is like the hand of a clock: the first fast, the last slow."),
+                Matrix("PE", table, rows, columns, 4, "signs", told, example=(1, 2)),
             )),
             Section(f"2. {LENGTH} positions, {WIDTH} dimensions", (
                 Text("Rows are positions, columns dimensions. At the left the waves are short, and "
                      "neighbours differ; at the right they are longer than any sentence."),
                 Positions(large),
+                Text("Moving on by k positions turns each hand by the same angle, wherever it stands. So how "
+                     "alike two positions are (their dot product) depends on their distance alone, and a "
+                     "model can learn to look so many words back."),
             )),
             Section("Checked", _checks(table, large.values)),
         ),

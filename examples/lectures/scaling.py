@@ -11,13 +11,12 @@ from typing import NamedTuple
 
 import minigrad as mg
 
-from .lesson import Chart, Checked, Lesson, Section, Series, Steps, Text
+from .lesson import Chart, Checked, Lesson, Section, Series, Text
 
 WIDTHS = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
 PAIRS = 4096  # of a query and a key, at each width
 KEYS = 16  # that a query is compared with
 SEED = 0
-HEAD = ("d", "variance of q·k", "of q·k/√d", "greatest weight", "with 1/√d", "slope", "with 1/√d")
 
 
 class Measured(NamedTuple):
@@ -26,7 +25,7 @@ class Measured(NamedTuple):
     Attributes:
         variance, scaled_variance: of q · k, and of q · k / √d.
         greatest, scaled_greatest: the mean of the greatest of KEYS weights.
-        slope, scaled_slope: the mean over queries of ∑ⱼ |∂p/∂zⱼ|, p being the greatest weight.
+        slope, scaled_slope: the mean over queries of ∑ⱼ |∂p/∂zⱼ|, p being the greatest weight: 2 p (1 − p).
     """
 
     width: int
@@ -64,20 +63,17 @@ def lesson() -> Lesson:
     """The worked example."""
     found = measure()
     widths = [m.width for m in found]
-    rows = [
-        (f"{m.width}", f"{m.variance:.2f}", f"{m.scaled_variance:.3f}", f"{m.greatest:.3f}",
-         f"{m.scaled_greatest:.3f}", f"{m.slope:.4f}", f"{m.scaled_slope:.4f}")
-        for m in found
-    ]  # fmt: skip
     last = found[-1]
     return Lesson(
         "scaling", "Why 1/√d: the variance of a dot product",
-        "Draw the elements of a query and of a key at random, with mean 0 and variance 1. Their dot product "
-        "is a sum of d terms of variance 1, so its variance is d: it grows with the width, and a softmax of "
-        "it grows sharp.",
+        "A dot product of random vectors grows with their width, and a softmax of it grows sharp, until "
+        "hardly any gradient comes through. Divided by √d it does not.",
         (
-            Section("1. Measured", (
-                Text(f"{PAIRS:,} pairs at each width, drawn with minigrad's generator."),
+            Section("1. The variance", (
+                Text("Draw all elements of a query q and of a key k at random, with mean 0 and variance 1. "
+                     "A product qᵢ kᵢ then has mean 0 and variance 1 × 1 = 1, and q · k, a sum of d of them, "
+                     "has variance d. So q · k / √d has variance 1, whatever the width."),
+                Text(f"Measured on {PAIRS:,} pairs at each width, drawn with minigrad's generator:"),
                 Chart("The variance of a dot product", "width d", "variance", (
                     Series("q · k", widths, [m.variance for m in found]),
                     Series("q · k / √d", widths, [m.scaled_variance for m in found]),
@@ -85,20 +81,19 @@ def lesson() -> Lesson:
                 ), log_x=True, log_y=True),
             )),
             Section("2. What it does to the weights", (
-                Text(f"A query is compared with {KEYS} keys. Without the division, the greatest weight goes "
-                     f"to 1 as the width grows, and the gradient that comes back through the softmax goes to "
-                     f"0."),
+                Text(f"A query is compared with {KEYS} keys, and p is the greatest of its weights. Without "
+                     f"the division p goes to 1 as the width grows."),
                 Chart(f"The greatest of {KEYS} weights, on average", "width d", "weight", (
                     Series("softmax(q · k)", widths, [m.greatest for m in found]),
                     Series("softmax(q · k / √d)", widths, [m.scaled_greatest for m in found]),
                 ), log_x=True),
+                Text("What comes back through the softmax is small then. All derivatives of p by the scores "
+                     "z together, ∑ |∂p/∂z|, are 2 p (1 − p): most at p = ½, and 0 at p = 1. (So the curve "
+                     "without division rises at first, while p is below ½.)"),
                 Chart("How much of a gradient gets through the softmax, ∑ |∂p/∂z|", "width d", "slope", (
                     Series("softmax(q · k)", widths, [m.slope for m in found]),
                     Series("softmax(q · k / √d)", widths, [m.scaled_slope for m in found]),
                 ), log_x=True),
-            )),
-            Section("3. The numbers", (
-                Steps(HEAD, rows, numbers=tuple(range(7))),
             )),
             Section("Checked", (
                 Checked("the variance of q · k is d at every width, within a tenth",

@@ -2,10 +2,10 @@
 
 softmax(Q Kᵀ / √d) V (Vaswani et al. 2017, equation 1), with d = 2.
 
-Where Q and K come from: the lectures give Q Kᵀ alone, to two digits. Its determinant is exactly 0, as it must
+Where Q and K come from: the lectures' Q Kᵀ is known, to two digits. Its determinant is exactly 0, as it must
 be for a product of width 2, and so there are factors that give it exactly, not only rounded. Of these, one
-pair alone has a single digit after the point, no negative number, and none of 6 or more; it is taken (tests
-search for it).
+pair alone (but for the order of its dimensions) has a single digit after the point, no negative number, and
+none of 6 or more; it is taken (tests search for it). V is ours, and so are the matrices that make the three.
 """
 
 from __future__ import annotations
@@ -19,7 +19,19 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from .lesson import Checked, Equation, Lesson, Mark, Matrix, Section, Text, number, product, softmax_told
+from .lesson import (
+    Array,
+    Checked,
+    Equation,
+    Lesson,
+    Mark,
+    Matrix,
+    Section,
+    Text,
+    number,
+    product,
+    softmax_told,
+)
 
 WORDS = ("I", "like", "cats")
 FIGURES = ((2.7, 2.4, 3.49), (8.82, 6.51, 2.8), (1.38, 1.69, 4.78))  # Q Kᵀ of the lectures
@@ -65,8 +77,8 @@ def lesson() -> Lesson:
     found = by_hand()
     return Lesson(
         "self-attention", "Self-attention by hand: I like cats",
-        "Three words look at each other. Every number below was computed by minigrad when this was made; "
-        "point at a number to see what it was made of.",
+        "Three words look at each other, and each gets a new vector: a mixture of what all three have to "
+        "say. Every number below was computed by minigrad when this was made.",
         (_projections(found), _scores(found), _softmax(found), _output(found), _checks(found)),
     )  # fmt: skip
 
@@ -82,8 +94,10 @@ def _projections(found: ByHand) -> Section:
         made = (Mark(x.key, "row"), Mark(w.name, "column"))
         equations.append(Equation((x, "×", w, "=", Matrix(letter, result, WORDS, (), 1, "", told, made))))
     return Section("1. Queries, keys and values", (
-        Text("Each word begins as an embedding: a row of X. Three learned matrices turn it into what it "
-             "looks for (its query), what it can be found by (its key), and what it has to say (its value)."),
+        Text("Each word begins as an embedding: a row of X. Three matrices turn it into what it looks for "
+             "(its query), what it can be found by (its key), and what it has to say (its value). A model "
+             "learns them; here they are chosen: W_Q and W_K so that step 2 has the lectures' figures, W_V "
+             "freely. In X each word has a dimension of its own, and all share the last."),
         *equations,
     ))  # fmt: skip
 
@@ -92,15 +106,16 @@ def _scores(found: ByHand) -> Section:
     query, key = found.query.numpy(), found.key.numpy()
     told = product(query, key.T)
     made = (Mark("Q of scores", "row"), Mark("Kᵀ", "column"))
-    scores = Matrix("Q Kᵀ", found.scores, WORDS, WORDS, 2, "", told, made)
+    scores = Matrix("Q Kᵀ", found.scores, WORDS, WORDS, 2, "", told, made, example=(1, 0))
     return Section("2. How well each query fits each key", (
-        Text("The dot product of a query with a key is large where the two point the same way. Row i holds "
-             "the scores of word i with every word; the first row asks for I."),
+        Text("The dot product of a query with a key is large where both are long and point the same way. "
+             "Each row holds the scores of one word's query with every word's key; the first row is what “I” "
+             "asks."),
         Equation((Matrix("Q", query, WORDS, (), 1, key="Q of scores"), "×",
                   Matrix("Kᵀ", key.T, (), WORDS, 1), "=", scores)),
-        Text("These are the figures of the lectures. They fix Q and K nearly: the product has width 2, so "
-             "its determinant is 0, and of all Q and K that give it exactly, one pair alone has one digit "
-             "after the point, no negative number, and none of 6 or more."),
+        Text("These are the lectures' figures. They nearly fix Q and K: of all that give them exactly, one "
+             "pair alone (but for the order of its two dimensions) has one digit after the point, no "
+             "negative number, and none of 6 or more. It is the pair above."),
     ))  # fmt: skip
 
 
@@ -111,16 +126,26 @@ def _softmax(found: ByHand) -> Section:
         return f"{number(float(scores[i, j]))} / √2 = {number(float(scaled[i, j]))}"
 
     weights = Matrix("softmax(Q Kᵀ / √2)", found.weights, WORDS, WORDS, 3, "weights",
-                     softmax_told(scaled, 2, 3), (Mark("Q Kᵀ / √2", "row"),))  # fmt: skip
+                     softmax_told(scaled, 2, 3), (Mark("Q Kᵀ / √2", "row"),), example=(1, 0))  # fmt: skip
     made = (Mark("Q Kᵀ", "cell"),)
     return Section("3. From scores to weights", (
-        Text("The scores are divided by √d, the width of a key being d = 2; without this they would grow "
-             "with the width (see the lesson scaling). The softmax then turns each row into weights that are "
-             "positive and sum to 1."),
-        Equation((Matrix("Q Kᵀ / √2", scaled, WORDS, WORDS, 2, "", divided, made), "→", weights)),
-        Text("Read a row: it says where that word looks. Like puts most of its weight on I, cats most on "
-             "itself."),
+        Text("The scores are divided by √d, where d = 2 is the width of a key; else they would grow with "
+             "the width (the lesson scaling tells why). The softmax then turns each row into weights that "
+             "are positive and sum to 1 (the lesson softmax tells how)."),
+        Equation((Matrix("Q Kᵀ / √2", scaled, WORDS, WORDS, 2, "", divided, made, example=(1, 0)), "→",
+                  weights)),
+        Text(f"Read a row: it says where that word looks. {_looks(weights.array)}"),
     ))  # fmt: skip
+
+
+def _looks(weights: Array) -> str:
+    """Where each word looks most, in words."""
+    told = []
+    for i, row in enumerate(weights):
+        j = int(row.argmax())
+        target = "itself" if i == j else f"“{WORDS[j]}”"
+        told.append(f"“{WORDS[i]}” puts {number(float(row[j]), 3)} on {target}")
+    return ", ".join(told) + "."
 
 
 def _output(found: ByHand) -> Section:
@@ -128,11 +153,12 @@ def _output(found: ByHand) -> Section:
     told = product(weights, value, (3, 1))
     made = (Mark("weights", "row"), Mark("V of output", "column"))
     return Section("4. A mixture of values", (
-        Text("Each word's new vector is the mixture of all values by its weights."),
+        Text("Each word's new vector is the sum of all values, each times its weight. That is all: what "
+             "comes next in a transformer works on each word alone."),
         Equation((
             Matrix("weights", weights, WORDS, WORDS, 3, "weights"), "×",
             Matrix("V", value, WORDS, (), 1, key="V of output"), "=",
-            Matrix("output", found.output, WORDS, (), 2, "", told, made),
+            Matrix("output", found.output, WORDS, (), 2, "", told, made, example=(1, 0)),
         )),
     ))  # fmt: skip
 
@@ -144,8 +170,8 @@ def _checks(found: ByHand) -> Section:
     return Section("Checked", (
         Checked("Q Kᵀ is [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]], the lectures' figures",
                 bool(figures < 1e-9)),
-        Checked("each row of weights sums to "
-                "1", mg.allclose(found.weights.sum(-1), mg.ones(3, dtype=mg.float64))),
+        Checked("each row of weights sums to 1",
+                mg.allclose(found.weights.sum(-1), mg.ones(3, dtype=mg.float64))),
         Checked("F.scaled_dot_product_attention(Q, K, V), one fused operation, gives the same output",
                 mg.allclose(fused, found.output, atol=1e-12)),
     ))  # fmt: skip

@@ -1,12 +1,14 @@
 """What "they" attends to in "My friends like tomatoes because they are tasty", in a trained translator.
 
-They could be the friends or the tomatoes. Italian must know: the adjective takes the gender and number of
-what it tells of. So a trained encoder has to find out, and its self-attention shows where it looks.
+They could be the friends or the tomatoes. Who translates into Italian must know: the adjective takes the
+gender and number of what it tells of. Shown is where the encoder looks from "they", whatever that is: weights
+tell where a head looks, not what a model has understood (Jain and Wallace 2019, arXiv 1902.10186). What it
+has understood shows in the endings of its translations.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -14,15 +16,19 @@ import numpy as np
 
 import minigrad as mg
 
-from .lesson import Block, Checked, Choice, Lesson, Line, Matrix, Section, Steps, Text
+from .lesson import Array, Block, Checked, Choice, Lesson, Line, Matrix, Section, Steps, Text, number
 
 if TYPE_CHECKING:
     from examples.translate.translator import Translator
 
 SENTENCE, WORD, RIVALS = "My friends like tomatoes because they are tasty", "they", ("friends", "tomatoes")
-OTHERS = ("My friends sleep because they are tired", "My friends like apples because they are tasty")
+ADJECTIVE = "tasty"
+OTHERS = {  # and what "they" could be in them
+    "My friends sleep because they are tired": ("friends",),
+    "My friends like apples because they are tasty": ("friends", "apples"),
+    "My sisters like tomatoes because they are tasty": ("sisters", "tomatoes"),
+}
 END = "⟨end⟩"
-Array = np.ndarray[Any, Any]
 
 
 class Looked(NamedTuple):
@@ -32,6 +38,7 @@ class Looked(NamedTuple):
         words: of the source, its end included. target: the translation's words, its end included.
         self_attention: (layers, heads, S, S) by words; rows sum to 1.
         cross_attention: (layers, heads, T, S), likewise.
+        error: how far what these weights give is from what the encoder's attention gave, at most.
         translation: the text. notes: what the tokenizer said of the sentence.
     """
 
@@ -39,6 +46,7 @@ class Looked(NamedTuple):
     target: list[str]
     self_attention: Array
     cross_attention: Array
+    error: float
     translation: str
     notes: list[str]
 
@@ -53,13 +61,17 @@ def look(translator: Translator, sentence: str) -> Looked:
     (found,) = translator.translate([sentence])
     cross = translator.attention(found.source, found.text)
     ids = translator.tokenizers.source.encode(found.source)[: translator.model.config.positions - 1]
-    model, seen = translator.model, []
+    model, seen, errors = translator.model, [], []
 
-    def note(attention: Any, inputs: tuple[Any, ...]) -> None:
-        seen.append(attention.weights(*inputs)[0])  # (H, S, S)
+    def note(attention: Any, inputs: tuple[Any, ...], output: mg.Tensor) -> None:
+        weights = attention.weights(*inputs)  # (1, H, S, S)
+        heads = weights @ attention.split(attention.value(inputs[1]))  # (1, H, S, D/H)
+        joined = heads.transpose(1, 2).reshape(output.shape)  # (1, H, S, D/H) -> (1, S, D)
+        errors.append(float((attention.output(joined) - output).abs().max()))
+        seen.append(weights[0])
 
     was_training = model.training
-    watched = [layer.attention.register_forward_pre_hook(note) for layer in model.encoder]
+    watched = [layer.attention.register_forward_hook(note) for layer in model.encoder]
     try:
         model.eval().encode(pad([[*ids, EOS]], model.embedding.weight.device))
     finally:
@@ -71,7 +83,8 @@ def look(translator: Translator, sentence: str) -> Looked:
     weights = mg.stack(seen).cpu().numpy()
     return Looked(
         [*(unit.text for unit in source[:-1]), END], [*(unit.text for unit in target[:-1]), END],
-        by_word(weights, columns, columns), by_word(cross.weights, rows, columns), found.text, found.notes,
+        by_word(weights, columns, columns), by_word(cross.weights, rows, columns), max(errors), found.text,
+        found.notes,
     )  # fmt: skip
 
 
@@ -103,47 +116,75 @@ def lesson(run: Path) -> Lesson:
     from examples.translate.translator import Translator
 
     translator = Translator.load(run)
-    first, others = look(translator, SENTENCE), [look(translator, sentence) for sentence in OTHERS]
+    first, others = look(translator, SENTENCE), {text: look(translator, text) for text in OTHERS}
     source, target = translator.languages
     layers, heads = first.self_attention.shape[:2]
     about = (
-        f"They could be the friends or the tomatoes. A translator from {source} to {target} with {layers} "
-        f"layers of {heads} heads, trained, read the sentence; here is where its encoder looked from "
-        f"“{WORD}”."
+        f"“{WORD.capitalize()}” could be the friends or the tomatoes. A trained translator from {source} to "
+        f"{target}, with {layers} layers of {heads} heads, read the sentence; here is where its encoder "
+        f"looked from “{WORD}”."
     )
+    chosen, italian = decided(first), target == "it"
     return Lesson(
         "they", f"What “{WORD}” attends to", about,
-        (_sentence(first), _heads(first), _cross(first), _others(translator, others), _checks(first)),
-    )
+        (_sentence(first, chosen), _heads(first), _adjective(first, italian), _cross(first),
+         _others(others, chosen, italian), _checks([first, *others.values()])),
+    )  # fmt: skip
 
 
-def _sentence(found: Looked) -> Section:
+def decided(found: Looked, word: str = WORD) -> tuple[int, int]:
+    """Layer and head, from 0, whose weights from a word on the two rivals differ most, whichever is more."""
+    one, other = (found.self_attention[..., place(found.words, rival)] for rival in RIVALS)
+    difference = np.abs(one - other)[:, :, place(found.words, word)]
+    layer, head = np.unravel_index(int(difference.argmax()), difference.shape)
+    return int(layer), int(head)
+
+
+def _named(layer: int, head: int) -> str:
+    return f"layer {layer + 1}, head {head + 1}"
+
+
+def _translated(sentence: str, found: Looked) -> list[Block]:
+    """The sentence and what became of it."""
+    notes = [Text(f"Note: {note}.") for note in found.notes]
+    return [Text(f"“{sentence}” → “{found.translation}”"), *notes]
+
+
+def _sentence(found: Looked, chosen: tuple[int, int]) -> Section:
     at = place(found.words, WORD)
-    layers, heads = found.self_attention.shape[:2]
-    weights, names, lines = found.self_attention, [], []
-    names.append("all, mean")
-    lines.append(Line(found.words, weights.mean((0, 1))[at].tolist(), at))
-    for layer in range(layers):
-        names.append(f"layer {layer + 1}, mean")
-        lines.append(Line(found.words, weights[layer].mean(0)[at].tolist(), at))
-        for head in range(heads):
-            names.append(f"layer {layer + 1}, head {head + 1}")
-            lines.append(Line(found.words, weights[layer, head, at].tolist(), at))
-    told = [Text(f"Note: {note}.") for note in found.notes]
-    best = 1 + _decided(weights[:, :, at], found.words)
+    weights = found.self_attention[:, :, at]  # (layers, heads, S)
+    rows = {"all heads, mean": weights.mean((0, 1))}
+    for layer, heads in enumerate(weights):
+        rows[f"layer {layer + 1}, mean"] = heads.mean(0)
+        rows |= {_named(layer, head): row for head, row in enumerate(heads)}
+    lines = [Line(found.words, row.tolist(), at) for row in rows.values()]
+    start = list(rows).index(_named(*chosen))
     return Section("1. Where the encoder looks", (
-        Text(f"{SENTENCE}. → {found.translation}"), *told,
-        Text(f"The weights of self-attention from “{WORD}” to each word. The head shown first is the one "
-             f"whose weights on “{RIVALS[0]}” and “{RIVALS[1]}” differ most."),
-        Choice("attention of", names, lines, best, printed=(0, best)),
+        *_translated(SENTENCE, found),
+        Text(_summary(weights, found.words)),
+        Text(f"The head shown first, {_named(*chosen)}, is the one whose weights on “{RIVALS[0]}” and "
+             f"“{RIVALS[1]}” differ most."),
+        Choice("attention of", list(rows), lines, start, printed=(0, start)),
+        Text(f"A weight is the share of a word's place in the mixture that goes to “{WORD}”. In the first "
+             f"layer the word itself stands there, with its position; from the second on the place holds "
+             f"parts of other words already. So weights tell where a head looks, not what the model has "
+             f"understood: that shows in what it writes (section 5)."),
     ))  # fmt: skip
 
 
-def _decided(weights: Array, words: Sequence[str]) -> int:
-    """The place among ``names`` of the head (layers, heads, S) with the clearest choice."""
-    difference = np.abs(weights[:, :, place(words, RIVALS[1])] - weights[:, :, place(words, RIVALS[0])])
-    layer, head = np.unravel_index(int(difference.argmax()), difference.shape)
-    return int(layer) * (weights.shape[1] + 1) + 1 + int(head)
+def _summary(weights: Array, words: Sequence[str]) -> str:
+    """What the heads' weights (layers, heads, S) have in common, whatever it is."""
+    mean, (one, other) = weights.mean((0, 1)), (place(words, rival) for rival in RIVALS)
+    most, count = int(mean.argmax()), weights[..., 0].size
+    target = "itself" if words[most].lower() == WORD else f"“{words[most]}”"
+    favour = [int((weights[..., a] > weights[..., b]).sum()) for a, b in ((one, other), (other, one))]
+    return (
+        f"On average over all {count} heads, “{WORD}” takes most from {target}: "
+        f"{number(float(mean[most]), 3)}. From “{RIVALS[0]}” it takes {number(float(mean[one]), 3)}, from "
+        f"“{RIVALS[1]}” {number(float(mean[other]), 3)}; an even share would be 1/{len(words)} = "
+        f"{number(1 / len(words), 3)}. Of the {count} heads {favour[0]} take more from “{RIVALS[0]}”, and "
+        f"{favour[1]} more from “{RIVALS[1]}”."
+    )
 
 
 def _heads(found: Looked) -> Section:
@@ -154,12 +195,22 @@ def _heads(found: Looked) -> Section:
             most = int(weights.argmax())
             rows.append((f"{layer + 1}", f"{head + 1}", f"{weights[one]:.3f}", f"{weights[other]:.3f}",
                          f"{found.words[most]} ({weights[most]:.3f})"))  # fmt: skip
-    mean = found.self_attention[:, :, at].mean((0, 1))
-    more = RIVALS[0] if mean[one] > mean[other] else RIVALS[1]
     return Section("2. Head by head", (
-        Text(f"How much “{WORD}” takes from “{RIVALS[0]}” and from “{RIVALS[1]}”. On average over all heads: "
-             f"{mean[one]:.3f} and {mean[other]:.3f}, more from “{more}”."),
+        Text(f"How much “{WORD}” takes from “{RIVALS[0]}”, from “{RIVALS[1]}”, and from the word that it "
+             f"takes most from."),
         Steps(("layer", "head", *RIVALS, "most from"), rows, numbers=(0, 1, 2, 3)),
+    ))  # fmt: skip
+
+
+def _adjective(found: Looked, italian: bool) -> Section:
+    at, (layer, head) = place(found.words, ADJECTIVE), decided(found, ADJECTIVE)
+    row = found.self_attention[layer, head, at]
+    one, other = (number(float(row[place(found.words, rival)]), 3) for rival in RIVALS)
+    why = f"Italian has no word for “{WORD}” here: it is the adjective whose ending needs the answer. "
+    return Section("3. Where the adjective looks", (
+        Text(f"{why if italian else ''}From “{ADJECTIVE}” it is {_named(layer, head)} whose weights on the "
+             f"two differ most: {one} on “{RIVALS[0]}”, {other} on “{RIVALS[1]}”."),
+        Line(found.words, row.tolist(), at),
     ))  # fmt: skip
 
 
@@ -169,30 +220,39 @@ def _cross(found: Looked) -> Section:
     values = [found.cross_attention.mean((0, 1)), *found.cross_attention.mean(1)]
     options: list[Block] = [
         Matrix(f"cross-attention, {name}", value, found.target, found.words, 2, "weights",
-               note="written words look at words of the source")
+               note="rows look at columns")
         for name, value in zip(names, values, strict=True)
     ]  # fmt: skip
-    return Section("3. Where the decoder looks as it writes", (
-        Text("The row of a written word has the weights at the step that wrote it, over all heads."),
+    return Section("4. Where the decoder looks as it writes", (
+        Text("A row has the weights of the step that wrote its word, on the words of the source, as the mean "
+             "of all heads."),
         Choice("layer", names, options, printed=(0,)),
     ))  # fmt: skip
 
 
-def _others(translator: Translator, others: Sequence[Looked]) -> Section:
-    blocks: list[Block] = [Text(
-        "The same word in other sentences, mean of all heads. In the first, they are the friends; in the "
-        "second, the apples, which are feminine in Italian, where tomatoes are masculine."
-    )]  # fmt: skip
-    for sentence, found in zip(OTHERS, others, strict=True):
+def _others(others: Mapping[str, Looked], chosen: tuple[int, int], italian: bool) -> Section:
+    blocks: list[Block] = [Text(f"The same word in other sentences, in the same head: {_named(*chosen)}.")]
+    if italian:
+        blocks.append(Text(
+            "In Italian the adjective tells who “they” are: it ends in -i for the friends and the tomatoes, "
+            "which are masculine, so that the sentence above leaves it open; but in -e for the apples and "
+            "the sisters, which are feminine. (For “tired” and “tasty”: stanchi, stanche; gustosi, gustose.)"
+        ))  # fmt: skip
+    for sentence, found in others.items():
         at = place(found.words, WORD)
-        weights = found.self_attention.mean((0, 1))[at].tolist()
-        notes = [Text(f"Note: {note}.") for note in found.notes]
-        blocks += [Text(f"{sentence}. → {found.translation}"), *notes, Line(found.words, weights, at)]
-    return Section("4. Other sentences", blocks)
+        weights = found.self_attention[:, :, at]
+        mean = weights.mean((0, 1))
+        taken = " and ".join(f"{number(float(mean[place(found.words, noun)]), 3)} from “{noun}”"
+                             for noun in OTHERS[sentence])  # fmt: skip
+        blocks += [*_translated(sentence, found), Line(found.words, weights[chosen].tolist(), at),
+                   Text(f"On average over all heads: {taken}.")]  # fmt: skip
+    return Section("5. Other sentences", blocks)
 
 
-def _checks(found: Looked) -> Section:
-    sums = [np.abs(w.sum(-1) - 1).max() for w in (found.self_attention, found.cross_attention)]
+def _checks(found: Sequence[Looked]) -> Section:
+    sums = [np.abs(w.sum(-1) - 1).max() for one in found for w in (one.self_attention, one.cross_attention)]
     return Section("Checked", (
         Checked("all weights from a word sum to 1", bool(max(sums) < 1e-4)),
+        Checked("the weights of self-attention, times the values, give what the encoder's attention gave",
+                max(one.error for one in found) < 1e-4),
     ))  # fmt: skip

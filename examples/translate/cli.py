@@ -114,9 +114,9 @@ def _translate(p: argparse.ArgumentParser) -> None:
     p.add_argument("--top-p", type=float, metavar="P", help="draw from the likeliest tokens, together of "
                    "probability P")  # fmt: skip
     p.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
-    p.add_argument(
-        "--attention", type=Path, metavar="FILE", help="draw what each word looked at (.png, .svg, .pdf)"
-    )
+    p.add_argument("--attention", type=Path, metavar="FILE", help="what each token looked at: a page with "
+                   "all heads and the beam (.html), or a picture of their mean (.svg; .pdf and .png need the "
+                   "extra viz)")  # fmt: skip
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, TextIO, cast
 
 import minigrad as mg
 from minigrad.serialization.source import replaced
@@ -18,6 +18,9 @@ from minigrad.text import Lines, read_pairs
 from . import data
 from .evaluation import report, write
 from .translator import Translation, Translator
+
+if TYPE_CHECKING:
+    from minigrad.viz.attention import AttentionView
 
 LINES = 1000  # of a file, translated at a time
 AT_ONCE = 1 << 16  # bytes of a pipe
@@ -38,10 +41,10 @@ def translate(options: argparse.Namespace) -> int:
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse options that would have no effect.
+    """Refuse options that would have no effect, before anything is read or written.
 
     Raises:
-        ValueError: it says which.
+        ValueError: it says which. ImportError: what --attention needs is missing.
     """
     drawn = options.sample is not None
     if drawn and (options.beam is not None or options.n_best > 1):
@@ -50,8 +53,12 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--top-k and --top-p say what is drawn from: give --sample, too")
     if options.sentences and options.input is not None:
         raise ValueError("sentences were given, and --input as well: choose one")
-    if options.attention is not None and len(options.sentences) != 1:
-        raise ValueError("--attention draws one sentence: give it as an argument")
+    if options.attention is not None:
+        if len(options.sentences) != 1:
+            raise ValueError("--attention draws one sentence: give it as an argument")
+        from minigrad.viz.attention import checked_ending
+
+        checked_ending(options.attention)
 
 
 def _text(
@@ -85,11 +92,17 @@ def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO)
             print(f"note: {note}", file=sys.stderr)
         out.write(_written(found, options.n_best))
         if options.attention is not None:
-            from .attention_picture import draw
-
-            draw(translator.attention(found.source, found.text), options.attention)
+            _draw(translator.look(found), options.attention)
             print(f"wrote {options.attention}", file=sys.stderr)
     return status
+
+
+def _draw(view: AttentionView, path: Path) -> None:
+    """All there is to see as a page, or as a picture what each token took from the source on average."""
+    if path.suffix.lower() == ".html":
+        view.save(path)
+    else:
+        view.save(path, "matrix", kind="cross", layer=None)
 
 
 def _translated(

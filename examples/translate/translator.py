@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from models.transformer import Transformer, pad
 
 from . import run
 from .settings import Settings
+
+if TYPE_CHECKING:
+    from minigrad.viz.attention import AttentionView
 
 BATCH = 100  # sentences that are translated together
 PLACES = 1 << 16  # for tokens in a batch, read or to be written, beams counted: their keys and values
@@ -57,6 +60,20 @@ class Attention(NamedTuple):
     source: list[str]
     target: list[str]
     weights: np.ndarray[Any, np.dtype[np.float32]]
+
+
+class _Given(NamedTuple):
+    """What the model is given when it is watched.
+
+    Attributes:
+        source, target: ids (1, S) and (1, T). read, written: the texts of the S tokens, and of the T tokens
+            that follow those of the target.
+    """
+
+    source: mg.Tensor
+    target: mg.Tensor
+    read: list[str]
+    written: list[str]
 
 
 def _groups(lengths: Sequence[int], most: int, beam_size: int) -> Iterator[tuple[int, int]]:
@@ -172,16 +189,41 @@ class Translator:
     @mg.no_grad()
     def attention(self, source: str, target: str) -> Attention:
         """What each token of a translation looks at, if the model writes it after this source."""
-        _, ids, _ = self._prepared(source)
-        most = self.model.config.positions - 1
-        written = [*self.tokenizers.target.encode(target)[: most - 1], EOS]
+        given = self._given(source, target)
         was_training = self.model.training
         self.model.eval()
-        device = self.model.embedding.weight.device
-        weights = self.model.attention(pad([ids], device), pad([[BOS, *written[:-1]]], device))
+        weights = self.model.attention(given.source, given.target)
         self.model.train(was_training)
-        names = [
+        return Attention(given.read, given.written, weights[:, :, 0].cpu().numpy())
+
+    def look(self, found: Translation) -> AttentionView:
+        """All attention, of encoder and decoder, layer by layer and head by head, for each text of a beam.
+
+        It shows itself in a notebook, and ``save`` makes a page (.html) or a picture of it: see
+        ``minigrad.viz.attention``.
+
+        Raises:
+            ValueError: the translation of an empty sentence, for which the model was not asked.
+        """
+        from minigrad.viz.attention import AttentionView, Candidate, attention
+
+        beam: list[Candidate] = []
+        for text, score in found.beam:
+            given = self._given(found.source, text)
+            target = ["⟨begin⟩", *given.written[:-1]]
+            tokens = {"source": given.read, "target": target, "written": given.written}
+            encoder, *rest = attention(self.model, given.source, given.target, tokens=tokens).attentions
+            shared = beam[0].attentions[0] if beam else encoder  # all were written after the same source
+            beam.append(Candidate(text, score, (shared, *rest)))
+        return AttentionView.of_beam(beam, found.source)
+
+    def _given(self, source: str, target: str) -> _Given:
+        """What the model reads when it writes this target after this source."""
+        _, ids, _ = self._prepared(source)
+        most, device = self.model.config.positions - 1, self.model.embedding.weight.device
+        written = [*self.tokenizers.target.encode(target)[: most - 1], EOS]
+        read, names = (
             ["⟨end⟩" if i == EOS else tokenizer.token(i).strip() or "␣" for i in tokens]
             for tokenizer, tokens in ((self.tokenizers.source, ids), (self.tokenizers.target, written))
-        ]
-        return Attention(names[0], names[1], weights[:, :, 0].cpu().numpy())
+        )
+        return _Given(pad([ids], device), pad([[BOS, *written[:-1]]], device), read, names)

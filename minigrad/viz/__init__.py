@@ -4,13 +4,20 @@
 
     viz.graph(loss)                       the compute graph, forward and backward
     viz.playback(model, x)                backward, step by step
+    viz.explain(weight)                   the chain of rules that made a gradient, as text
     viz.attention(model, source, target)  all layers and heads
     viz.training("runs/first")            curves and weights over the steps
     viz.positional_encoding(50, 128)      sinusoids, as numbers and as a picture
     viz.embedding(weight, words)          words near each other
-    viz.explain(weight)                   the chain of rules that made a gradient, as text
 
-Each returns an object that shows itself in a notebook, and has ``save``.
+Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have
+``save``. Pages (.html) and vector pictures (.svg) need minigrad alone. PNG and PDF need matplotlib or
+Graphviz, which ``pip install 'minigrad[viz]'`` brings along; what needs one and lacks it says so.
+
+The folder: ``graph`` records a graph, folds it and draws it; ``playback`` and ``explain`` tell of its
+backward pass. ``attention``, ``training``, ``positional_encoding`` and ``embedding`` stand alone. All are
+made of ``page`` (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved),
+``vector`` (SVG), ``palette`` (colours) and ``fonts`` (for matplotlib).
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.
@@ -23,3 +30,8 @@ from .positional_encoding import positional_encoding
 from .training import training
 
 __all__ = ["attention", "embedding", "explain", "graph", "playback", "positional_encoding", "training"]
+
+
+def __dir__() -> list[str]:
+    """The functions: what else is here is found by its path."""
+    return [*__all__, *(name for name in globals() if name.startswith("__"))]

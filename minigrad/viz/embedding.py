@@ -16,8 +16,9 @@ from .vector import INK, PLUS, QUIET, Drawing, label
 from .view import Picture
 
 MOST = 100_000  # words in a page
-ROWS = 1024  # words that are compared with all others at a time
+CELLS = 1 << 23  # cosines that are held at a time
 NAMES = 150  # words that the picture has the names of, at most
+TRIED = 2000  # words that a place is looked for, from the first on
 WIDE, HIGH, EDGE = 720.0, 560.0, 36.0  # of the picture, in pixels
 Array = np.ndarray[Any, Any]
 
@@ -36,11 +37,16 @@ class Embedding(Picture):
     count: int = 10
     title: str = "Embedding"
 
+    def __repr__(self) -> str:
+        words, width = self.weights.shape
+        return f"<embedding of {words:,} words, {width} wide; .save('x.html'), .svg() or .nearest(word)>"
+
     @cached_property
     def units(self) -> Array:
         """The vectors at length 1 (V, D); a vector of zeros stays one."""
-        norms = np.linalg.norm(self.weights, axis=1, keepdims=True)
-        return self.weights / np.where(norms == 0, 1, norms)
+        norms = np.linalg.norm(self.weights.astype(np.float64), axis=1, keepdims=True)
+        found: Array = (self.weights / np.where(norms == 0, 1, norms)).astype(np.float32)
+        return found
 
     @cached_property
     def neighbours(self) -> tuple[Array, Array]:
@@ -51,9 +57,10 @@ class Embedding(Picture):
         total = len(self.tokens)
         count = min(self.count, total - 1)
         indices, cosines = np.zeros((total, count), np.int32), np.zeros((total, count), np.float32)
-        for start in range(0, total if count else 0, ROWS):
-            rows = slice(start, min(start + ROWS, total))
-            found = self.units[rows] @ self.units.T  # (ROWS, V)
+        many = max(CELLS // total, 1)
+        for start in range(0, total if count else 0, many):
+            rows = slice(start, min(start + many, total))
+            found = self.units[rows] @ self.units.T  # (many, V)
             found[np.arange(len(found)), np.arange(rows.start, rows.stop)] = -np.inf  # not itself
             some = np.argpartition(-found, count - 1, axis=1)[:, :count]
             values = np.take_along_axis(found, some, 1)
@@ -94,10 +101,10 @@ class Embedding(Picture):
         Raises:
             ValueError: there is no such word; it names similar ones.
         """
-        if isinstance(word, int):
+        if isinstance(word, int | np.integer):
             if not 0 <= word < len(self.tokens):
                 raise ValueError(f"there is no word {word}: there are {len(self.tokens):,}, from 0 on")
-            return word
+            return int(word)
         if word in self.tokens:
             return self.tokens.index(word)
         similar = difflib.get_close_matches(word, self.tokens, 3, 0.5)
@@ -111,7 +118,7 @@ class Embedding(Picture):
             ValueError: there is no such word.
         """
         index = self.index(word)
-        cosines = self.units @ self.units[index]
+        cosines = np.clip(self.units @ self.units[index], -1, 1)
         order = [i for i in np.argsort(-cosines, kind="stable").tolist() if i != index]
         return [(self.tokens[i], float(cosines[i])) for i in order[: max(count, 0)]]
 
@@ -121,7 +128,8 @@ class Embedding(Picture):
         data = {
             "title": self.title, "tokens": list(self.tokens), "width": self.weights.shape[1],
             "points": _coded(self.points, "<f4"), "explained": list(self.explained),
-            "count": indices.shape[1], "indices": _coded(indices, "<i4"), "cosines": _coded(cosines, "<f4"),
+            "count": indices.shape[1], "indices": _coded(indices, "<i4"),
+            "cosines": _coded(np.rint(cosines * 32767), "<i2"),
             "zero": np.flatnonzero(~self.weights.any(1)).tolist(),
         }  # fmt: skip
         return Page(self.title, {"embedding": data}, ("embedding.js",), ("embedding.css",),
@@ -142,11 +150,11 @@ class Embedding(Picture):
         near: list[int] = []
         if word is not None:
             chosen = self.index(word)
-            near = [chosen, *self.neighbours[0][chosen].tolist()]
+            near = [chosen, *(self.neighbours[0][chosen].tolist() if self.weights[chosen].any() else ())]
             for i in near[1:]:
                 drawing.line([tuple(places[chosen]), tuple(places[i])], PLUS, 0.8)
         boxes: list[tuple[float, float, float, float]] = []
-        for i in [*near, *range(len(self.tokens) if word is None else 0)]:
+        for i in [*near, *range(min(len(self.tokens), TRIED) if word is None else 0)]:
             if len(boxes) < NAMES or i in near:
                 colour = PLUS if i in near[1:] else INK
                 _name(drawing, boxes, places[i], label(self.tokens[i]), colour, forced=i in near[:1])
@@ -164,14 +172,20 @@ def embedding(
         neighbours: how many of each word are in the page.
 
     Raises:
+        TypeError: weights is neither: a text, a module that has no weights of its own.
         ValueError: weights are no matrix of finite numbers, there are too many words for a page, or tokens do
             not fit them.
     """
-    matrix = _array(getattr(weights, "weight", weights))
+    weights = getattr(weights, "weight", weights)
+    matrix = _array(weights)
+    if matrix.dtype.kind in "OUS":  # a module without weights of its own, a text, a dict, None
+        raise TypeError(f"weights is an nn.Embedding, a Tensor or an array, not a {type(weights).__name__}")
     if matrix.ndim != 2 or 0 in matrix.shape:
         raise ValueError(f"weights is a matrix (V, D) of V words, but has the shape {matrix.shape}")
-    if matrix.dtype.kind not in "fiu" or not np.isfinite(matrix).all():
-        raise ValueError("weights must be finite real numbers: there is no distance from NaN or infinity")
+    if matrix.dtype.kind not in "fiu":
+        raise ValueError(f"weights must be real numbers, not {matrix.dtype}")
+    with np.errstate(over="ignore"):
+        matrix = matrix.astype(np.float32)
     if len(matrix) > MOST:
         raise ValueError(f"{len(matrix):,} words are too many for a page: choose {MOST:,} of them")
     if neighbours < 1:
@@ -181,7 +195,13 @@ def embedding(
     names = tuple(map(str, range(len(matrix)) if tokens is None else tokens))
     if len(names) != len(matrix):
         raise ValueError(f"{len(names):,} tokens for {len(matrix):,} vectors: there must be one for each")
-    return Embedding(matrix.astype(np.float32), names, neighbours, title)
+    if not (finite := np.isfinite(matrix).all(1)).all():
+        first = int(finite.argmin())
+        raise ValueError(
+            f"weights must be finite: there is no distance from NaN or infinity, and that of word {first} "
+            f"({label(names[first])!r}) has such; {np.count_nonzero(~finite):,} do"
+        )
+    return Embedding(matrix, names, neighbours, title)
 
 
 def _array(weights: Any) -> Array:

@@ -9,19 +9,25 @@ was given, and so on to the loss. Of a result that nothing reads, such as the lo
 from __future__ import annotations
 
 import ast
+import difflib
 import html
 import re
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 from ..autograd.tape import Variable
-from .graph.data import Edge, Graph, Node, Source
+from .graph.data import Edge, Graph, Node, OpInfo, Source, Value
 from .graph.record import graph_of, last_result_of
 from .graph.rules import BACKWARD, KERNEL, PLAIN
 from .graph.told import called, described, one_line, row, told
 from .graph.values import value_of
 
 LINES = 12  # of a rule's source
+READS = 6  # of a tensor that is read more often
+WIDEST = 300  # characters of a line, without its indentation
+Label = tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -39,7 +45,7 @@ class Explanation:
         return f"<pre>{html.escape(self.text)}</pre>"
 
 
-def explain(tensor: Variable | str, depth: int = 4, of: Variable | Graph | None = None, run: bool = False
+def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False, most: int = 24
             ) -> Explanation:  # fmt: skip
     """The chain of rules that made the gradient of a tensor, with shapes, formulas, places and small numbers.
 
@@ -47,35 +53,54 @@ def explain(tensor: Variable | str, depth: int = 4, of: Variable | Graph | None 
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
-        depth: how many rules to follow.
-        of: what it is the gradient of: a tensor, or a graph of ``record_call``, which knows all lines and
-            numbers. By default the caller's variable that was computed from the tensor last.
+        depth: how many rules to follow. most: how many to tell in all, those next to the tensor first; of a
+            tensor that is read often, it tells of the first six reads.
+        of: what it is the gradient of: a tensor; or what ``viz.graph`` or ``viz.playback`` made of a call,
+            which knows all lines and numbers. By default the caller's variable that was computed from the
+            tensor last.
         run: go back from there now, for the numbers. That touches no ``.grad``, and is done anyhow where a
             backward has run and kept the graph (``retain_graph=True``).
 
     Raises:
         RuntimeError: the tensor requires no gradient, or is no part of that graph.
-        TypeError: a name, and no graph.
+        TypeError: a name without a graph, a graph without a name, or no tensor.
     """
-    if isinstance(of, Graph):
-        return Explanation(_Chain(of, depth).text(_number(of, tensor)))
-    if not isinstance(tensor, Variable):
-        raise TypeError(f"explain: {tensor!r} is a name, which needs a graph: explain(name, of=graph)")
+    graph = getattr(of, "graph", of)
+    if isinstance(graph, Graph):
+        return Explanation(_Chain(graph, depth, most).text(_number(graph, tensor)))
+    if not isinstance(tensor, Variable) or not isinstance(of, Variable | None):
+        raise TypeError(_refused(tensor, of))
     if not tensor._wanted():
-        raise RuntimeError("explain: the tensor requires no gradient, so that no rule is run for it")
+        raise RuntimeError(
+            "explain: the tensor requires no gradient, so that no rule is run for it: set requires_grad on "
+            "it, or on what it is computed from, outside no_grad()"
+        )
+    tensor._close_bypasses()
     root = last_result_of(tensor) if of is None else of
     if root is None:
         return Explanation(_alone(tensor))
     graph, number = graph_of(root, tensor, run)
-    return Explanation(_Chain(graph, depth).text(number, tensor))
+    return Explanation(_Chain(graph, depth, most).text(number, tensor))
+
+
+def _refused(tensor: Any, of: Any) -> str:
+    """Why these cannot be explained."""
+    if isinstance(tensor, str):
+        return f"explain: {tensor!r} is a name, which needs a graph: explain(name, of=viz.graph(model, x))"
+    if not isinstance(tensor, Variable):
+        return f"explain takes a tensor, or a name in a graph, not {type(tensor).__name__}"
+    return f"explain: a gradient is that of a tensor or of a graph (of=…), not {type(of).__name__}"
 
 
 def _number(graph: Graph, name: Variable | str) -> int:
     """The youngest node of a name."""
-    found = [node.id for node in graph.nodes if node.name == name] if isinstance(name, str) else []
+    if not isinstance(name, str):
+        raise TypeError("explain: name it, as in explain('weight', of=graph): a graph keeps names alone")
+    found = [node.id for node in graph.nodes if node.name == name]
     if not found:
-        told = repr(name) if isinstance(name, str) else "a tensor (name it: a graph keeps names, not tensors)"
-        raise RuntimeError(f"explain: there is no {told} in the graph of {graph.title}")
+        similar = difflib.get_close_matches(name, {node.name for node in graph.nodes}, 3, 0.5)
+        hint = f"; there is {', '.join(map(repr, sorted(similar)))}" if similar else ""
+        raise RuntimeError(f"explain: there is no {name!r} in the graph of {one_line(graph.title)}{hint}")
     return found[-1]
 
 
@@ -94,51 +119,82 @@ def _alone(tensor: Variable) -> str:
 class _Chain:
     """The text about one graph.
 
+    The rules that are told have labels, which tell the way to them: (1, 2) is the second that the first leads
+    on to. What follows a rule stands after the first that leads there; others refer to it.
+
     Args:
-        depth: how many rules to follow.
+        depth: how many rules to follow. most: how many to tell.
     """
 
-    def __init__(self, graph: Graph, depth: int) -> None:
-        self.graph, self.depth = graph, depth
+    def __init__(self, graph: Graph, depth: int, most: int) -> None:
+        self.graph, self.depth, self.most = graph, depth, most
         self.output = graph.nodes[graph.output]
         self.released = any(node.released for node in graph.nodes)
-        self.under: dict[int, str] = {}  # under which number a node's gradient was explained
+        self.several = {edge.source for edge in graph.edges if edge.slot}  # nodes with several results
         self.reads: list[list[Edge]] = [[] for _ in graph.nodes]  # of each node the edges to it,
         self.readers: list[list[Edge]] = [[] for _ in graph.nodes]  # and those from it that have a rule
         for edge in graph.edges:
             self.reads[edge.target].append(edge)
             if self._has_rule(edge):
                 self.readers[edge.source].append(edge)
+        self.rules: dict[Label, Edge] = {}  # those that are told
+        self.under: dict[int, Label] = {}  # after which of them stands what follows a node
+        self.sources: dict[Source, Label] = {}  # under which a rule of several lines was told
 
     def text(self, number: int, tensor: Variable | None = None) -> str:
-        """The explanation of a node's gradient."""
+        """The explanation of a node's gradient; ``tensor`` is the one of its results that is meant."""
+        slot = 0 if tensor is None else tensor._source()[1]
+        if slot:
+            self.several.add(number)
         node = self.graph.nodes[number]
-        ends = node is self.output
-        lines = [f"The gradient of {described(node)} in {called(self.output)}"]
-        lines += [*self._state(node, tensor), ""]
-        lines += self._down(number, "", 0) if ends else self._up(number, "", 0)
+        self.up = node is not self.output
+        first = self._next(number)
+        if tensor is not None:
+            first = [edge for edge in first if not self.up or edge.slot == slot]
+        self._choose(number, first)
+        lines = [f"The gradient of {self._described(node, slot, tensor)} in {called(self.output)}"]
+        lines += [*self._state(node, slot, tensor), "", *self._head(number, first, "")]
+        for label in sorted(self.rules):
+            lines += [*self._rule(label), *self._after(label)]
         lines += ["", *self._hints()]
-        return "\n".join(lines).rstrip()
+        return "\n".join(map(_plain, lines)).rstrip()
 
-    def _state(self, node: Node, tensor: Variable | None) -> Iterator[str]:
-        """The gradient itself, and what ``.grad`` has of it; or that there is none yet."""
+    def _described(self, node: Node, slot: int, tensor: Variable | None) -> str:
+        """Name, kind, shape and dtype: of a node those of its first result."""
+        if tensor is None or node.id not in self.several:
+            return described(node)
+        value = value_of(tensor.array)
+        return f"{self._called(node.id, slot)}, {node.kind} {value.shape} {value.dtype}"
+
+    def _state(self, node: Node, slot: int, tensor: Variable | None) -> Iterator[str]:
+        """The gradient itself, and what ``.grad`` has of it; or that there is none."""
+        gradient = self._gradient(node.id, slot)
+        grad = None if tensor is None or tensor._grad is None else value_of(tensor._grad.array)
         if self.graph.backward == "none":
             yield "No backward has run yet, so that there is no gradient: this is what one will do."
-        elif node.gradient is not None:
-            yield told(node.gradient)
-        elif tensor is not None and tensor._grad is not None:  # of retain_grad()
-            yield f"{told(value_of(tensor._grad.array))}, as .grad has it"
-        else:
+        elif gradient is not None:
+            yield told(gradient)
+        elif grad is not None:  # of retain_grad()
+            yield f"{told(grad)}, as .grad has it"
+        elif self.released and node.kind == "op":
             yield "It is gone: backward() has freed the graph, and keeps the gradients of leaves alone."
-        if tensor is None or node.gradient is None or self.released:
+        elif self.released:
+            yield ".grad is None: no rule gave one back, or it has been set to None since."
+        elif any(edge.gradient is not None and edge.slot == slot for edge in self.readers[node.id]):
+            yield "It is the sum of what the rules below give."
+        else:
+            yield "None arrives: no rule gives one back."
+        if hooks := node.attributes.get("hooks"):
+            yield f"Hooks see the sum of what the rules below give, and may change it: {one_line(hooks)}."
+        if tensor is None or gradient is None or self.released:
             return
-        if tensor._grad is None:
+        if grad is None:
             if node.kind != "op":
                 yield ".grad is None: no backward() has added it yet."
-        elif value_of(tensor._grad.array) == node.gradient:
+        elif repr(grad) == repr(gradient):  # NaN is no obstacle
             yield ".grad holds the same."
         else:
-            yield f".grad has {told(value_of(tensor._grad.array))}, as other backward passes added to it."
+            yield f".grad has {told(grad)}: other backward passes added to it, or the program changed it."
 
     def _hints(self) -> Iterator[str]:
         if self.released:
@@ -148,32 +204,61 @@ class _Chain:
         if not any(node.place for node in self.graph.nodes):
             yield "Ops note the lines that call them within autograd.detect_anomaly(check_nan=False)."
 
-    # The way up, to the loss --------------------------------------------------------------------------------
+    # Which rules are told: up, to the loss, or of the loss itself down, to the leaves -----------------------
 
-    def _up(self, number: int, label: str, level: int) -> Iterator[str]:
-        """What a node's gradient is the sum of, and where that came from."""
-        node, indent = self.graph.nodes[number], "  " * level
-        edges = self.readers[number]
-        if node is self.output:
-            if not edges:
-                yield f"{indent}Backward begins at {called(node)}, whose own gradient is 1."
-                return
-            yield f"{indent}Backward begins at {called(node)}: to the 1 is added:"
-        if number in self.under:
-            yield f"{indent}The gradient of {called(node)}: see {self.under[number]}."
-            return
-        self.under[number] = label or "above"
-        if level >= self.depth:
+    def _next(self, number: int) -> list[Edge]:
+        """The edges whose rules stand next to a node."""
+        return self.readers[number] if self.up else list(filter(self._has_rule, self.reads[number]))
+
+    def _end(self, edge: Edge) -> int:
+        return edge.target if self.up else edge.source
+
+    def _choose(self, number: int, first: list[Edge]) -> None:
+        """Label the rules that are told, level by level."""
+        self.under[number] = ()
+        todo = deque[tuple[Label, list[Edge]]]([((), first)])
+        while todo:
+            label, edges = todo.popleft()
+            for i, edge in enumerate(edges[:READS] if len(label) < self.depth else [], 1):
+                if len(self.rules) >= self.most:
+                    return
+                own = (*label, i)
+                self.rules[own] = edge
+                if self._end(edge) not in self.under:
+                    self.under[self._end(edge)] = own
+                    todo.append((own, self._next(self._end(edge))))
+
+    def _head(self, number: int, edges: list[Edge], indent: str) -> Iterator[str]:
+        """What stands before the rules next to a node: how many there are, or that they are not told."""
+        label = self.under[number]
+        shown = sum((*label, i) in self.rules for i in range(1, len(edges) + 1))
+        if edges and not shown:
+            limit = f"depth={self.depth}" if len(label) >= self.depth else f"most={self.most}"
             left = self._left(number)
-            more = f"{left} more rule{'s' * (left > 1)}"
-            yield f"{indent}… {more} to {called(self.output)}: depth={self.depth} ends here"
+            more = f"{left} more rule{'s' * (left > 1)} to {called(self.output)}" if self.up else "and on"
+            yield f"{indent}… {more}: {limit} ends here"
             return
-        if len(edges) > 1:
-            yield f"{indent}{called(node)} is read {len(edges)} times, and these gradients are summed:"
-        for i, edge in enumerate(edges, 1):
-            own = f"{label}{'.' if label else ''}{i}"
-            yield from self._step(edge, own, indent)
-            yield from self._up(edge.target, own, level + 1)
+        rest = f" (the first {shown} of them)" if shown < len(edges) else ""
+        if self.up and len(edges) > 1:
+            alike = len({edge.slot for edge in edges}) == 1
+            name = self._called(number, edges[0].slot) if alike else called(self.graph.nodes[number])
+            sums = "these gradients are summed" if alike else "for each result these gradients are summed"
+            yield f"{indent}{name} is read {len(edges)} times, and {sums}{rest}:"
+        elif rest:
+            yield f"{indent}{called(self.graph.nodes[number])} has {len(edges)} inputs{rest}:"
+
+    def _after(self, label: Label) -> Iterator[str]:
+        """What follows a rule: what the next ones are next to, or where they are told."""
+        number, indent = self._end(self.rules[label]), "  " * len(label)
+        node, edges = self.graph.nodes[number], self._next(number)
+        if node is self.output:
+            one = "ones" if self.output.value and self.output.value.shape else "1"
+            yield f"{indent}Backward begins at {called(node)}, whose own gradient is {one}."
+        elif self.under[number] == label:
+            yield from self._head(number, edges, indent)
+        elif edges:
+            there = _text(self.under[number])
+            yield f"{indent}{'The gradient of' if self.up else 'On from'} {called(node)}: see {there}."
 
     def _left(self, number: int) -> int:
         """How many rules there are between a node and the output."""
@@ -184,79 +269,63 @@ class _Chain:
             todo += targets
         return len(seen) - 1
 
-    # The way down, to the leaves ----------------------------------------------------------------------------
-
-    def _down(self, number: int, label: str, level: int) -> Iterator[str]:
-        """What a node's op gives back to its inputs, and what they do with it."""
-        indent = "  " * level
-        edges = [edge for edge in self.reads[number] if self._has_rule(edge)]
-        if number in self.under and edges:
-            yield f"{indent}On from {called(self.graph.nodes[number])}: see {self.under[number]}."
-            return
-        self.under[number] = label or "above"
-        if level >= self.depth:
-            if edges:
-                yield f"{indent}… and on: depth={self.depth} ends here"
-            return
-        for i, edge in enumerate(edges, 1):
-            own = f"{label}{'.' if label else ''}{i}"
-            yield from self._step(edge, own, indent)
-            yield from self._down(edge.source, own, level + 1)
-
     # One rule -----------------------------------------------------------------------------------------------
 
     def _has_rule(self, edge: Edge) -> bool:
         """Whether a gradient goes back along an edge."""
         op = self.graph.ops[self.graph.nodes[edge.target].op]
         constant = self.graph.nodes[edge.source].kind == "constant"
-        return not constant and (edge.gradient is not None or self._rule(op.rules, edge.input) is not None)
+        readable = _rule_of(op.rules, edge.input) is not None or not op.rules  # or none is: code typed in
+        return not constant and (edge.gradient is not None or readable)
 
-    def _rule(self, rules: dict[str, Source], name: str) -> tuple[str, Source] | None:
-        for key in (name, name.rpartition(" ")[0], PLAIN, KERNEL, BACKWARD):
-            if key in rules:
-                return key, rules[key]
-        return None
-
-    def _step(self, edge: Edge, label: str, indent: str) -> Iterator[str]:
+    def _rule(self, label: Label) -> Iterator[str]:
         """What an op gives back for one of its inputs."""
-        node, source = self.graph.nodes[edge.target], self.graph.nodes[edge.source]
+        edge, indent = self.rules[label], "  " * (len(label) - 1)
+        node = self.graph.nodes[edge.target]
         op = self.graph.ops[node.op]
         result = "" if node.name == op.name else f"{one_line(node.name)} = "
         where = f"    {node.place}" + (f": {one_line(node.code)}" if node.code else "") if node.place else ""
-        yield f"{indent}{label}  {result}{op.name}, its input {edge.input} is {called(source)}{where}"
-        inner = indent + " " * (len(label) + 2)
+        reads = f"{op.name}, its input {edge.input} is {self._called(edge.source, edge.slot)}"
+        yield f"{indent}{_text(label)}  {result}{reads}{where}"
+        inner = indent + " " * (len(_text(label)) + 2)
         if op.formula:
             yield row(inner, "formula", op.formula)
-        found = self._rule(op.rules, edge.input)
-        if found is None:
-            yield row(inner, "rule", "its source cannot be read")
-        else:
-            yield from self._source(found, op.rules, inner)
-            for name, helper in op.helpers.items():
-                if re.search(rf"\b{name}\b", found[1].text):
-                    yield row(inner, "", f"{name} stands at {helper.file}:{helper.line}")
-        given = told(node.gradient) if node.gradient else node.value.shape if node.value else ""
-        yield row(inner, "g", f"the gradient of {called(node)} {given}")
+        found = _rule_of(op.rules, edge.input)
+        yield from self._source(found, op, inner, label)
+        for slot in sorted({read.slot for read in self.readers[node.id]} or {0}):
+            yield row(inner, "g", self._arrived(node, slot))
         for name in self._arguments(found, edge):
             argument = self._argument(name, edge)
             if argument:
                 yield row(inner, name, argument)
         if edge.gradient is not None:
             yield row(inner, "gives", told(edge.gradient))
+        elif self.graph.backward == "done" and not self.released:
+            yield row(inner, "gives", "nothing")
 
-    def _source(self, found: tuple[str, Source], rules: dict[str, Source], indent: str) -> Iterator[str]:
-        """A rule's text, and where it stands."""
+    def _source(self, found: tuple[str, Source] | None, op: OpInfo, indent: str, label: Label
+                ) -> Iterator[str]:  # fmt: skip
+        """A rule's text, and where it stands; one of several lines once."""
+        if found is None:
+            yield row(indent, "rule", "its source cannot be read")
+            return
         key, source = found
         lines = source.text.splitlines()
-        shown = lines[:LINES] + (["…"] if len(lines) > LINES else [])
         place = f"{source.file}:{source.line}"
         heading = {PLAIN: "plain", BACKWARD: "backward"}.get(key, "rule")
-        if key == PLAIN and KERNEL in rules:
-            kernel = rules[KERNEL]
+        if key == PLAIN and KERNEL in op.rules:
+            kernel = op.rules[KERNEL]
             yield row(indent, "rule", f"a kernel's: {kernel.file}:{kernel.line}; of this definition:")
-        yield row(indent, heading, f"{shown[0]}    {place}" if len(shown) == 1 else place)
-        if len(shown) > 1:
-            yield from (row(indent, "", line) for line in shown)
+        if len(lines) == 1:
+            yield row(indent, heading, f"{lines[0]}    {place}")
+        elif self.sources.setdefault(source, label) != label:
+            yield row(indent, heading, f"{place}, as under {_text(self.sources[source])}")
+        else:
+            yield row(indent, heading, place)
+            yield from (row(indent, "", line) for line in lines[:LINES] + ["…"] * (len(lines) > LINES))
+        for name, helper in op.helpers.items():
+            if re.search(rf"\b{name}\b", source.text):
+                yield row(indent, "", f"{name} stands at {helper.file}:{helper.line}")
 
     def _arguments(self, found: tuple[str, Source] | None, edge: Edge) -> list[str]:
         """The names of a rule's arguments after g; of a plain definition those that are tensors."""
@@ -273,9 +342,54 @@ class _Chain:
         if name == "out":
             return f"{called(node)} {told(node.value)}" if node.value else ""
         if name == "shape":
-            return str(source.value.shape) if source.value else ""
+            return str(source.value.shape) if source.value and not edge.slot else ""
         for other in self.reads[edge.target]:
             if other.input == name:
-                value = self.graph.nodes[other.source]
-                return f"{called(value)} {told(value.value)}" if value.value and not other.slot else ""
+                value = None if other.slot else self.graph.nodes[other.source].value
+                return f"{self._called(other.source, other.slot)} {told(value) if value else ''}"
         return one_line(node.attributes.get(name, ""))
+
+    def _arrived(self, node: Node, slot: int) -> str:
+        """The gradient of a result, as a rule is given it."""
+        gradient, hooks = self._gradient(node.id, slot), node.attributes.get("hooks")
+        shape = node.value.shape if node.value and not slot else ""
+        numbers = str(shape) if gradient is None else told(gradient)
+        after = f", after hooks: {one_line(hooks)}" if hooks else ""
+        return f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
+
+    # One result ---------------------------------------------------------------------------------------------
+
+    def _called(self, number: int, slot: int) -> str:
+        """A result's name."""
+        which = f"result {slot + 1} of " if number in self.several else ""
+        return which + called(self.graph.nodes[number])
+
+    def _gradient(self, number: int, slot: int) -> Value | None:
+        """What arrives at one of a node's results. The graph has it of the first that got one; of others it
+        is known where nothing is summed."""
+        given = [edge for edge in self.readers[number] if edge.gradient is not None]
+        if slot == min((edge.slot for edge in given), default=slot):
+            return self.graph.nodes[number].gradient
+        own = [edge.gradient for edge in given if edge.slot == slot]
+        return own[0] if len(own) == 1 else None
+
+
+def _rule_of(rules: dict[str, Source], name: str) -> tuple[str, Source] | None:
+    """The rule of an input, and its key: of a variadic one "xs", or one for all inputs."""
+    for key in (name, name.rpartition(" ")[0], PLAIN, KERNEL, BACKWARD):
+        if key in rules:
+            return key, rules[key]
+    return None
+
+
+def _text(label: Label) -> str:
+    return ".".join(map(str, label))
+
+
+def _plain(line: str) -> str:
+    """Without what a terminal would take as a command, and behind its indentation not too long."""
+    shown = line.expandtabs(4)
+    if not shown.isprintable():
+        shown = "".join(c if c.isprintable() else "�" for c in shown)
+    end = len(shown) - len(shown.lstrip()) + WIDEST
+    return shown if len(shown) <= end else f"{shown[: end - 1]}…"

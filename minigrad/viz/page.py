@@ -55,10 +55,11 @@ class Page:
     def html(self) -> str:
         """The whole file."""
         style = "\n".join(asset(name) for name in ("base.css", *self.styles))
+        dark = asset("dark.css")  # base.js turns it on and off
         script = "\n".join(asset(name) for name in ("base.js", *self.scripts))
         policy = (
             f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
-            f"script-src 'sha256-{_digest(script)}'"
+            f"script-src 'sha256-{_digest(script)}'; base-uri 'none'; form-action 'none'"
         )
         title = _text(self.title)
         kind, data = _packed(_json(self.data))
@@ -66,7 +67,9 @@ class Page:
             f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
             f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{title}</title>\n<style>{style}</style>\n</head>\n<body>\n{self.body}\n"
+            f"<title>{title}</title>\n<style>{style}</style>\n"
+            f'<style id="dark" media="screen and (prefers-color-scheme: dark)">{dark}</style>\n'
+            f"</head>\n<body>\n{self.body}\n<noscript>This page needs JavaScript.</noscript>\n"
             f'<script type="{kind}" id="data">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n'
         )
 

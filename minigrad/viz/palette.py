@@ -1,4 +1,4 @@
-"""The colours of pictures, on light and on dark paper. assets/base.css has the same for pages.
+"""The colours of pictures, on light and on dark paper. assets/base.css and dark.css have the same for pages.
 
 All that letters are set in stands out from its paper by 4.5 : 1 at least (WCAG 2.2, success criterion 1.4.3).
 """
@@ -36,7 +36,7 @@ class Palette:
     def on_accent(self, opacity: float = 1.0) -> str:
         """Text on the accent, which lies on the paper with some opacity: black or white, whichever stands out
         more. That is 4.58 : 1 at least; between, ink and paper would both be too faint."""
-        shade = [p + opacity * (a - p) for a, p in zip(_rgb(self.accent), _rgb(self.paper), strict=True)]
+        shade = [p + opacity * (a - p) for a, p in zip(rgb(self.accent), rgb(self.paper), strict=True)]
         return "#000000" if luminance(shade) > 0.179 else "#ffffff"
 
 
@@ -58,5 +58,6 @@ def luminance(channels: Sequence[float]) -> float:
     return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
 
 
-def _rgb(colour: str) -> tuple[int, int, int]:
+def rgb(colour: str) -> tuple[int, int, int]:
+    """Red, green and blue from 0 to 255, of "#rrggbb"."""
     return int(colour[1:3], 16), int(colour[3:5], 16), int(colour[5:7], 16)

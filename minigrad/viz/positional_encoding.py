@@ -18,6 +18,9 @@ from .view import Picture
 MOST = 2_000_000  # numbers in a page
 NAMED = 48  # positions up to which the picture has a name at each
 CURVES = 4  # pairs of dimensions that the picture draws
+TALLEST = 1200.0  # of the heat map, in pixels
+NARROWEST = 4.0  # of a wave that can be seen, in pixels
+PIECE = math.pi / 4  # of a wave that one Bézier curve draws: off by less than a thousandth of its height
 
 
 @dataclass(frozen=True)
@@ -30,6 +33,10 @@ class PositionalEncoding(Picture):
 
     values: np.ndarray[Any, Any]
     tokens: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        length, width = self.values.shape
+        return f"<positional encoding of {length:,} positions, {width} wide; .save('x.html') or .svg()>"
 
     def wavelength(self, dimension: int) -> float:
         """After how many positions a dimension repeats: 2π · 10000^(2i/D), for 2i and 2i + 1.
@@ -61,11 +68,11 @@ class PositionalEncoding(Picture):
         """A vector picture: the heat map, and below it, as curves, dimensions whose waves fit."""
         length, width = self.values.shape
         cell = min(16.0, max(4.0, 480 / max(length, width)))
-        wide, high = max(cell * width, 320.0), max(cell * length, 96.0)
+        wide, high = max(cell * width, 320.0), min(max(cell * length, 96.0), TALLEST)
         named = max((len(label(row)) for row in self._rows()), default=0) if self._named() else 0
         left = max(84.0, 24.0 + 7 * named)
         drawing = Drawing(left + wide + 190, high + 270, "Sinusoidal positional encoding")
-        drawing.image(left, 30, wide, high, diverging(self.values))
+        drawing.image(left, 30, wide, high, diverging(_means(self.values, int(high))))
         drawing.add("rect", x=left, y=30, width=wide, height=high, fill="none", stroke=LINE)
         self._axes(drawing, left, wide, high)
         _scale(drawing, left + wide + 20, 30, min(high, 160.0))
@@ -92,30 +99,36 @@ class PositionalEncoding(Picture):
         drawing.text(left - 8, 44 + high, "position ↓", "end", 11, QUIET)
 
     def _curves(self, drawing: Drawing, left: float, top: float, wide: float, high: float) -> None:
-        """The sines of some pairs of dimensions, at the positions there are and, thin, between them."""
-        length, width = self.values.shape
-        seen = [i for i in range(-(-width // 2)) if i == 0 or self.wavelength(2 * i) <= 4 * length]
-        chosen = sorted({round(i * (len(seen) - 1) / (CURVES - 1)) for i in range(CURVES)})
+        """The sines of some pairs of dimensions, with dots at the positions where these are few."""
+        length = len(self.values)
+        scale = wide / max(length - 1, 1)
         drawing.line([(left, top + high / 2), (left + wide, top + high / 2)], LINE, 1)
         for text, y in (("1", top + 4), ("−1", top + high + 4)):
             drawing.text(left - 8, y, text, "end", 11, QUIET)
-        fine = np.linspace(0, max(length - 1, 1), 20 * max(length - 1, 1) + 1)
-        for colour, pair in zip(SERIES, chosen, strict=False):
-            waves = np.sin(fine * 2 * math.pi / self.wavelength(2 * pair))
-            scale = wide / max(length - 1, 1)
-            drawing.line(zip(left + fine * scale, top + (1 - waves) * high / 2, strict=True), colour, 1.2)
-            for i, value in enumerate(self.values[:, 2 * pair] if length <= NAMED else ()):
-                drawing.add("circle", cx=left + i * scale, cy=float(top + (1 - value) * high / 2), r=2.5,
-                            fill=colour)  # fmt: skip
-        for i, (colour, pair) in enumerate(zip(SERIES, chosen, strict=False)):
+        for i, (colour, pair) in enumerate(zip(SERIES, self._chosen(scale), strict=False)):
+            wave, places = self.wavelength(2 * pair), np.arange(length if length <= NAMED else 0)
+            path = _sine(left, top + high / 2, scale * wave / (2 * math.pi), high / 2, left + wide)
+            drawing.add("path", d=path, fill="none", stroke=colour, stroke_width=1.2)
+            rises = top + (1 - self.values[places, 2 * pair]) * high / 2
+            dots = "".join(f"M{x:.2f} {y:.2f}h0" for x, y in zip(left + places * scale, rises, strict=True))
+            if dots:
+                drawing.add("path", d=dots, stroke=colour, stroke_width=5, stroke_linecap="round")
             y = top + 12 + 18 * i
             drawing.line([(left + wide + 20, y - 4), (left + wide + 38, y - 4)], colour, 2)
-            wave = f"{self.wavelength(2 * pair):,.1f}".removesuffix(".0")
-            drawing.text(left + wide + 44, y, f"{2 * pair}: wavelength {wave}", size=11)
+            told = f"{2 * pair}: wavelength {f'{wave:,.1f}'.removesuffix('.0')}"
+            drawing.text(left + wide + 44, y, told, size=11)
         for position in ticks(length):
-            x = left + position * wide / max(length - 1, 1)
-            drawing.text(x, top + high + 18, str(position), "middle", 11, QUIET)
+            drawing.text(left + position * scale, top + high + 18, str(position), "middle", 11, QUIET)
         drawing.text(left + wide, top + high + 36, "position →", "end", 11, QUIET)
+
+    def _chosen(self, scale: float) -> list[int]:
+        """Pairs of dimensions whose waves are seen where a position is ``scale`` pixels wide: not too narrow,
+        nor so long that they are all but straight."""
+        length, width = self.values.shape
+        pairs = [i for i in range(-(-width // 2)) if self.wavelength(2 * i) * scale >= NARROWEST]
+        seen = [i for i in pairs if self.wavelength(2 * i) <= 4 * length] or pairs[:1]
+        places = {round(i * (len(seen) - 1) / (CURVES - 1)) for i in range(CURVES)} if seen else ()
+        return [seen[place] for place in sorted(places)]
 
 
 def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None = None) -> PositionalEncoding:
@@ -151,8 +164,31 @@ def ticks(count: int) -> list[int]:
     return list(range(0, count, step))
 
 
+def _means(values: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:
+    """(T, D) -> (≤ most, D): where there are more rows than pixels, means of neighbours. A few of the rows
+    would look like waves that there are not."""
+    if len(values) <= most:
+        return values
+    edges = np.arange(most + 1) * len(values) // most
+    return np.add.reduceat(values, edges[:-1], axis=0) / np.diff(edges)[:, None]
+
+
 def _scale(drawing: Drawing, x: float, y: float, high: float) -> None:
     """What the colours mean."""
     drawing.image(x, y, 10, high, diverging(np.linspace(1, -1, 64)[:, None]))
     for text, place in (("1", y + 9), ("0", y + high / 2 + 4), ("−1", y + high)):
         drawing.text(x + 16, place, text, size=11, colour=QUIET)
+
+
+def _sine(x: float, y: float, wide: float, high: float, end: float) -> str:
+    """A path: y − high · sin((x' − x) / wide) from x to ``end``, in Bézier curves with its slopes."""
+    count = math.ceil((end - x) / wide / PIECE)
+    step = (end - x) / wide / count
+    phases = step * np.arange(count + 1)
+    rises, slopes = high * np.sin(phases), high * np.cos(phases)
+    ends = np.stack([x + wide * phases, y - rises], 1)
+    before = ends - np.stack([np.full(count + 1, wide), -slopes], 1) * step / 3
+    pieces = "S".join(f"{a:.2f} {b:.2f} {c:.2f} {d:.2f}"
+                      for (a, b), (c, d) in zip(before[1:], ends[1:], strict=True))  # fmt: skip
+    after, rise = 2 * ends[0] - before[0]  # what "S" leaves out: each end's other control point, mirrored
+    return f"M{x:.2f} {y:.2f}C{after:.2f} {rise:.2f} {pieces}"

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from .palette import LIGHT
+from .palette import LIGHT, rgb
 
 INK, QUIET, LINE, PAPER = LIGHT.ink, LIGHT.quiet, LIGHT.line, LIGHT.paper
 PLUS, MINUS, SERIES = LIGHT.plus, LIGHT.minus, LIGHT.series
@@ -99,12 +99,8 @@ def png(pixels: np.ndarray[Any, Any]) -> bytes:
 def diverging(values: np.ndarray[Any, Any], most: float = 1.0) -> np.ndarray[Any, Any]:
     """Numbers (…) as colours (…, 3), uint8: from MINUS at -most over white to PLUS at +most."""
     amount = np.clip(values / most, -1, 1)[..., None]
-    ends = np.where(amount < 0, _rgb(MINUS), _rgb(PLUS))
+    ends = np.where(amount < 0, rgb(MINUS), rgb(PLUS))
     return np.rint(255 + np.abs(amount) * (ends - 255)).astype(np.uint8)
-
-
-def _rgb(colour: str) -> np.ndarray[Any, Any]:
-    return np.array([int(colour[i : i + 2], 16) for i in (1, 3, 5)], np.float64)
 
 
 def _short(value: Any) -> str:

@@ -10,6 +10,8 @@ from xml.etree import ElementTree
 
 import pytest
 
+from tests.support.browser import CHROMIUM
+
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -52,6 +54,21 @@ def test_pictures_are_made_of_the_live_model(
     fixed = (tmp_path / "made" / "positional_encoding.svg", DOCS / "gallery" / "positional_encoding.svg")
     first, second = (["".join(t.itertext()) for t in ElementTree.parse(p).iter()] for p in fixed)
     assert first == second
+
+
+@pytest.mark.slow
+def test_pages_are_photographed(
+    gallery: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
+    pytest.importorskip("PIL", reason="Pillow comes with matplotlib: pip install matplotlib")
+    if CHROMIUM is None:
+        pytest.skip("no Chromium here (on Debian: apt install chromium)")
+    monkeypatch.setattr(gallery.Translator.__init__, "__defaults__", (2,))  # steps of training
+    names = [name for name in gallery.PICTURES if name.endswith(".png")]
+    assert gallery.main([*names, "--folder", str(tmp_path / "made"), "--run", str(tmp_path / "run")]) == 0
+    wrong = gallery.check(tmp_path / "made")
+    assert [line for line in wrong if not line.endswith(".svg is missing")] == []
 
 
 def test_the_phrases_are_italian(gallery: ModuleType) -> None:

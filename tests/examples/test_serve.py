@@ -26,6 +26,7 @@ from examples.translate.serve.words import units
 from examples.translate.settings import preset
 from examples.translate.translator import Translator
 from minigrad.text import TokenizerPair, WordTokenizer
+from minigrad.viz.page import asset
 from models.transformer import Config, Transformer
 from tests.support.translator import Reversing, served
 
@@ -77,7 +78,8 @@ def post(server: Server, path: str, **request: Any) -> Answer:
 
 
 @pytest.mark.parametrize(("path", "kind", "inside"), [
-    ("/", "text/html", b"<!doctype html>"), ("/page.css", "text/css", b"prefers-color-scheme: dark"),
+    ("/", "text/html", b"<!doctype html>"), ("/page.css", "text/css", b"#map"),
+    ("/base.css", "text/css", b"--paper:"), ("/dark.css", "text/css", b"color-scheme: dark"),
     ("/page.js", "text/javascript", b"import"), ("/attention.js", "text/javascript", b"AttentionView"),
     ("/text.js", "text/javascript", b"export"), ("/icon.svg", "image/svg+xml", b"<svg"),
     ("/?text=x", "text/html", b"<!doctype html>"),
@@ -99,6 +101,13 @@ def test_every_answer_forbids_what_the_page_does_not_need(server: Server) -> Non
         assert "unsafe" not in policy and "http" not in policy and "*" not in policy
         assert answer.headers["X-Content-Type-Options"] == "nosniff"
         assert "Access-Control-Allow-Origin" not in answer.headers
+
+
+def test_colours_are_the_librarys_own(server: Server) -> None:
+    for name in ("base.css", "dark.css"):
+        assert ask(server, "GET", f"/{name}").body.decode() == asset(name)
+    own = (PAGE / "page.css").read_text(encoding="utf-8")
+    assert not re.search(r":[^;{}]*#[0-9a-f]{3}|\b(rgb|hsl)a?\(", own), "a colour that is no variable"
 
 
 def test_the_page_names_nothing_outside_and_makes_no_html_of_text() -> None:

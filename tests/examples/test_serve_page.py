@@ -387,5 +387,7 @@ def test_light_and_dark(open_page: Callable[..., Any], scheme: str, tmp_path: Pa
         ink = luminance(page.eval_on_selector(selector, "node => getComputedStyle(node).color"))
         contrast = (max(ink, paper) + 0.05) / (min(ink, paper) + 0.05)
         assert contrast >= 4.5, f"{selector}: {contrast:.1f}"
+    buttons = [page.locator("#list button").nth(i) for i in range(2)]  # the chosen one, and another
+    assert len({button.evaluate("node => getComputedStyle(node).color") for button in buttons}) == 1
     page.screenshot(path=tmp_path / f"{scheme}.png", full_page=True)
     assert (tmp_path / f"{scheme}.png").read_bytes().startswith(b"\x89PNG")

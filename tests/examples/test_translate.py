@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import shutil
 import signal
 import subprocess
 import sys
@@ -43,9 +44,17 @@ def _needs_extras() -> None:
         pytest.importorskip(module)
 
 
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where ``table`` is: a model knows the folder that it was trained in."""
+    return tmp_path_factory.mktemp("table")
+
+
 @pytest.fixture
-def table(tmp_path: Path) -> Path:
+def table(folder: Path) -> Path:
     """A folder with two hundred pairs to train, word for word, and twenty each to validate and to test."""
+    shutil.rmtree(folder)
+    folder.mkdir()
     words = list(WORDS)
     for split, count in (("train", 200), ("val", 20), ("test", 20)):
         pairs = []
@@ -54,8 +63,8 @@ def table(tmp_path: Path) -> Path:
             pairs.append((" ".join(picked), " ".join(WORDS[w] for w in picked)))
         for place, language in enumerate(("en", "it")):
             text = "\n".join(pair[place] for pair in pairs) + "\n"
-            (tmp_path / f"{split}.{language}").write_text(text, encoding="utf-8")
-    return tmp_path
+            (folder / f"{split}.{language}").write_text(text, encoding="utf-8")
+    return folder
 
 
 def arguments(table: Path, *more: str) -> list[str]:
@@ -211,9 +220,14 @@ def test_ctrl_c_saves_and_says_how_to_go_on(table: Path) -> None:
 
 @pytest.fixture
 def trained(table: Path, capsys: pytest.CaptureFixture[str]) -> list[str]:
-    """A model; what tells a command where it is."""
-    assert cli.main(arguments(table, "--steps", "10")) == 0
-    capsys.readouterr()
+    """A model, trained once; what tells a command where it is."""
+    kept = table.with_name(f"{table.name}-trained")
+    if kept.exists():
+        shutil.copytree(kept, table / "run")
+    else:
+        assert cli.main(arguments(table, "--steps", "10")) == 0
+        capsys.readouterr()
+        shutil.copytree(table / "run", kept)
     return ["--run", str(table / "run")]
 
 
@@ -260,6 +274,7 @@ def test_n_best_and_what_is_drawn(trained: list[str], capsys: pytest.CaptureFixt
         (("one", "--input", "x.txt"), "choose one"),
         (("one", "two", "--attention", "x.png"), "--attention draws one sentence"),
         (("--attention", "x.png"), "--attention draws one sentence"),
+        (("one", "--attention", "x.jpeg"), ".html, .svg, .pdf, .png, not as x.jpeg"),
     ],
 )
 def test_options_that_do_not_go_together(
@@ -316,9 +331,26 @@ def test_attention_of_a_translation(
     assert found.source[-1] == found.target[-1] == "⟨end⟩"
     assert found.weights.shape == (1, 2, len(found.target), len(found.source))
     assert found.weights.sum(-1) == pytest.approx(1, abs=1e-5)
+    assert cli.main(["translate", "one cat", "--attention", str(table / "a.html"), *trained]) == 0
+    assert capsys.readouterr().err == f"wrote {table / 'a.html'}\n"
+    assert (table / "a.html").read_text(encoding="utf-8").startswith("<!doctype html>")
+    assert cli.main(["translate", "one cat", "--attention", str(table / "a.svg"), *trained]) == 0
+    svg = (table / "a.svg").read_text(encoding="utf-8")
+    assert "Cross-attention · layer 0 · heads 0 to 1 (mean)" in svg and "⟨end⟩" in svg
     pytest.importorskip("matplotlib")
     assert cli.main(["translate", "one cat", "--attention", str(table / "a.png"), *trained]) == 0
     assert (table / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_picture_without_matplotlib(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is told before anything is read, and what to install."""
+    for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
+        monkeypatch.setitem(sys.modules, name, None)
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    assert cli.main(["translate", "one cat", "--attention", "a.pdf", "--run", "nowhere"]) == 1
+    assert "pip install 'minigrad[viz]'" in capsys.readouterr().err
 
 
 def test_evaluate(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-__all__ = ["browser", "contrast", "open_file", "texts"]
+__all__ = ["browser", "contrast", "open_file", "texts", "wait_for"]
 
 NEEDED = "playwright drives the browser: pip install playwright"
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
@@ -38,6 +38,7 @@ def browser() -> Iterator[Any]:
 @pytest.fixture
 def open_file(browser: Any) -> Iterator[Callable[..., Any]]:
     """Opens a file, offline: ``open_file(path, color_scheme="dark", viewport={…})`` gives Playwright's page.
+    ``first`` is a script that runs before those of the page.
 
     At the end: no page may have asked for anything but the files that were opened, nothing may stand in the
     console as an error, no script may have failed, and none may have opened a dialog.
@@ -45,11 +46,12 @@ def open_file(browser: Any) -> Iterator[Callable[..., Any]]:
     wrong: list[str] = []
     contexts = []
 
-    def opened(path: str | Path, timeout: float = 60.0, **options: Any) -> Any:
+    def opened(path: str | Path, timeout: float = 60.0, first: str = "", **options: Any) -> Any:
         url = Path(path).resolve().as_uri()
         contexts.append(browser.new_context(offline=True, accept_downloads=True, **options))
         page = contexts[-1].new_page()
         page.set_default_timeout(timeout * 1000)
+        page.add_init_script(first)
 
         def request(made: Any) -> None:
             if made.url.split("#")[0] != url and not made.url.startswith(("data:", "blob:", "about:")):
@@ -83,6 +85,16 @@ def texts(page: Any, selector: str) -> list[str]:
     shown = "nodes => nodes.map((node) => (node.innerText ?? node.textContent).trim())"
     found: list[str] = page.locator(selector).evaluate_all(shown)
     return found
+
+
+def wait_for(page: Any, script: str, given: Any = None, seconds: float = 60.0) -> None:
+    """Until a script is true. (Playwright's wait_for_function asks a second time by eval, which the policy of
+    a page forbids.)"""
+    for _ in range(int(seconds / 0.02)):
+        if page.evaluate(script, given):
+            return
+        page.wait_for_timeout(20)
+    raise AssertionError(f"not true in {seconds:g} seconds: {script}")
 
 
 def contrast(page: Any, selector: str, style: str = "color") -> float:

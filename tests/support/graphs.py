@@ -97,31 +97,37 @@ def small(backward: bool = True) -> Graph:
     return graph
 
 
-def transformer(layers: int = 12, backward: bool = True) -> Graph:
-    """A decoder as GPT-2's: embeddings, ``layers`` equal blocks, a norm, and a head tied to the embedding."""
+def transformer(layers: int = 12, backward: bool = True, listed: bool = False, kind: str = "Block") -> Graph:
+    """A decoder as GPT-2's: embeddings, ``layers`` equal blocks, a norm, and a head tied to the embedding.
+
+    Args:
+        listed: whether the blocks are in a ModuleList, or stand beside each other. kind: of a block.
+    """
     make = Builder(backward=backward)
     make.graph.title = "GPT"
-    for path, kind in (
+    for path, what in (
         ("", "GPT"),
         ("wte", "Embedding"),
         ("wpe", "Embedding"),
         ("norm", "LayerNorm"),
         ("head", "Linear"),
     ):
-        make.module(path, kind)
+        make.module(path, what)
+    if listed:
+        make.module("blocks", "ModuleList")
     table = make.leaf("parameter", "wte.weight", "wte")
     positions = make.leaf("parameter", "wpe.weight", "wpe")
     x = make.op("add", "", make.op("embedding", "wte", table), make.op("embedding", "wpe", positions))
     mask = make.leaf("constant", "mask")
     for number in range(layers):
-        x = _block(make, f"blocks.{number}", x, mask)
+        x = _block(make, f"blocks.{number}", x, mask, kind)
     gain, shift = make.leaf("parameter", "norm.weight", "norm"), make.leaf("parameter", "norm.bias", "norm")
     x = make.op("layer_norm", "norm", x, gain, shift)
     logits = make.op("linear", "head", x, table, name="logits")
     return make.done(make.op("cross_entropy", "", logits, name="loss", of=value(table=[[4.1]])))
 
 
-def _block(make: Builder, path: str, x: int, mask: int) -> int:
+def _block(make: Builder, path: str, x: int, mask: int, kind: str) -> int:
     def linear(name: str, x: int) -> int:
         make.module(f"{path}.{name}", "Linear", name, "64, 64")
         weights = [
@@ -136,7 +142,7 @@ def _block(make: Builder, path: str, x: int, mask: int) -> int:
         ]
         return make.op("layer_norm", f"{path}.{name}", x, *weights)
 
-    make.module(path, "Block", "block")
+    make.module(path, kind, "block")
     make.module(f"{path}.attention", "SelfAttention", "attention")
     inner = norm("norm1", x)
     q, k, v = (linear(f"attention.{each}", inner) for each in ("query", "key", "value"))
@@ -159,6 +165,16 @@ def chain(length: int) -> Graph:
     x = make.leaf("input", "x")
     for _ in range(length):
         x = make.op("tanh", "", x)
+    return make.done(x)
+
+
+def linears(length: int) -> Graph:
+    """Layers one after the other, in no module, each with a weight and a bias of its own."""
+    make = Builder()
+    x = make.leaf("input", "x")
+    for number in range(length):
+        weights = [make.leaf("parameter", f"{name}{number}") for name in ("w", "b")]
+        x = make.op("linear", "", x, *weights, name=f"h{number}")
     return make.done(x)
 
 

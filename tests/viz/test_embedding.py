@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -15,7 +16,8 @@ import pytest
 import minigrad as mg
 from minigrad import nn
 from minigrad.viz.embedding import embedding
-from tests.support.browser import texts
+from minigrad.viz.palette import luminance
+from tests.support.browser import texts, wait_for
 
 HTML = '<img src=x onerror="alert(1)">'
 WEIGHTS = np.random.default_rng(0).standard_normal((40, 6)).astype(np.float32)
@@ -42,7 +44,7 @@ def test_neighbours_are_those_of_the_largest_cosine() -> None:
 
 def test_more_words_than_are_compared_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = embedding(WEIGHTS).neighbours
-    monkeypatch.setattr(sys.modules["minigrad.viz.embedding"], "ROWS", 7)
+    monkeypatch.setattr(sys.modules["minigrad.viz.embedding"], "CELLS", 7 * 40)
     for part, all_ in zip(embedding(WEIGHTS).neighbours, whole, strict=True):
         np.testing.assert_allclose(part, all_, atol=1e-6)
 
@@ -70,7 +72,8 @@ def test_what_weights_may_be(source: str) -> None:
 
 @pytest.mark.parametrize(("weights", "tokens", "message"), [
     (np.zeros(3), None, r"shape \(3,\)"), (np.zeros((0, 3)), [], r"shape \(0, 3\)"),
-    (np.full((2, 2), np.nan), None, "finite"), (np.full((2, 2), 1j), None, "real"),
+    (np.full((2, 2), np.nan), None, r"finite: .* that of word 0 \('0'\) has such; 2 do"),
+    ([[1.0, 2.0], [0.0, 1e300]], ["a", "b"], r"word 1 \('b'\)"), (np.full((2, 2), 1j), None, "real"),
     (np.ones((2, 2)), ["a"], "1 tokens for 2 vectors"), (np.ones((2, 2)), "ab", "not one text"),
 ])  # fmt: skip
 def test_bad_arguments(weights: Any, tokens: Any, message: str) -> None:
@@ -106,6 +109,22 @@ def test_a_vector_of_zeros_points_nowhere() -> None:
     view = embedding(weights, NAMES)
     assert all(value == 0 for _, value in view.nearest(7))
     assert view.page().data["embedding"]["zero"] == [7]
+    assert "<polyline" in view.svg(6) and "<polyline" not in view.svg(7)
+
+
+def test_very_short_and_very_long_vectors_have_directions() -> None:
+    weights = np.array([[1e-30, 0], [2e-30, 0], [0, 1e30], [0, 3e30]], np.float32)
+    view = embedding(weights, ["a", "b", "c", "d"], neighbours=1)
+    assert view.neighbours[0].ravel().tolist() == [1, 0, 3, 2]
+    np.testing.assert_allclose(view.neighbours[1].ravel(), 1)
+    assert view.page().data["embedding"]["zero"] == []
+
+
+def test_words_that_are_there_twice() -> None:
+    view = embedding(np.array([[1, 0], [0, 1], [1, 0], [1, 1]], np.float32), ["a", "b", "a", "c"])
+    assert view.index("a") == 0 and view.index(np.int64(2)) == 2
+    assert view.nearest("a", 2) == [("a", 1.0), ("c", pytest.approx(2**-0.5))]
+    assert view.neighbours[0][2].tolist() == [0, 3, 1]  # not itself
 
 
 def test_the_page_holds_the_numbers() -> None:
@@ -115,6 +134,8 @@ def test_the_page_holds_the_numbers() -> None:
     np.testing.assert_array_equal(indices, view.neighbours[0])
     points = np.frombuffer(base64.b64decode(data["points"]), "<f4").reshape(40, 2)
     np.testing.assert_allclose(points, view.points, atol=1e-6)
+    cosines = np.frombuffer(base64.b64decode(data["cosines"]), "<i2").reshape(40, 4) / 32767
+    np.testing.assert_allclose(cosines, view.neighbours[1], atol=2e-5)
 
 
 def test_the_picture_names_what_there_is_room_for() -> None:
@@ -134,7 +155,7 @@ def opened(open_file: Callable[..., Any], tmp_path: Path) -> Callable[..., Any]:
     def open_view(view: Any, **options: Any) -> Any:
         page = open_file(view.save(tmp_path / "a.html"), **options)
         page.wait_for_selector("#embedding canvas")
-        page.wait_for_function("embedding.view")
+        wait_for(page, "embedding.view")
         return page
 
     return open_view
@@ -166,7 +187,7 @@ def test_pointing_and_clicking_on_the_map(opened: Callable[..., Any]) -> None:
     page.mouse.click(box["x"] + x + 2, box["y"] + y)
     assert page.inner_text(".word") == NAMES[far]
     page.mouse.wheel(0, -400)
-    page.wait_for_function("embedding.view.moved")
+    wait_for(page, "embedding.view.moved")
     before = page.evaluate("embedding.view.x")
     page.mouse.down()
     page.mouse.move(box["x"] + x + 60, box["y"] + y, steps=3)
@@ -194,6 +215,30 @@ def test_names_are_text_in_the_page(opened: Callable[..., Any]) -> None:
     assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
 
 
+def test_one_word(opened: Callable[..., Any]) -> None:
+    page = opened(embedding(np.ones((1, 3)), ["alone"]))
+    page.fill("input[type=search]", "alone")
+    page.press("input[type=search]", "Enter")
+    assert page.inner_text(".word") == "alone" and texts(page, "aside li") == []
+    assert page.inner_text("aside p:not(.word)") == "There is no other word."
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_numbers_in_the_list_can_be_read(opened: Callable[..., Any], scheme: str) -> None:
+    """On the darkest ground that a row has: of a cosine of 1, pointed at."""
+    page = opened(embedding(np.array([[1, 0], [1, 0], [0, 1]]), ["a", "b", "c"]), color_scheme=scheme)
+    page.evaluate("embedding.choose(0)")
+    for selector, parts in (("li:nth-child(2)", [0.16]), ("li:hover", [0.12, 0.16])):
+        page.hover("aside li")
+        colour = page.eval_on_selector(f"{selector} .cosine", "node => getComputedStyle(node).color")
+        ink = [int(channel) for channel in re.findall(r"\d+", colour)]
+        ground, accent = (np.array(page.evaluate(f"viz.rgb('{name}')")) for name in ("paper", "accent"))
+        for part in parts:
+            ground = ground + part * (accent - ground)
+        low, high = sorted((luminance(ground), luminance(ink)))
+        assert (high + 0.05) / (low + 0.05) >= 4.5
+
+
 def test_ten_thousand_words(opened: Callable[..., Any]) -> None:
     weights = np.random.default_rng(1).standard_normal((10_000, 8)).astype(np.float32)
     view = embedding(weights)
@@ -207,3 +252,14 @@ def test_ten_thousand_words(opened: Callable[..., Any]) -> None:
     }"""
     assert page.evaluate(painted) > 5_000
     assert len(view.html()) < 2_000_000
+
+
+def test_what_is_no_table_of_vectors_is_refused() -> None:
+    for what in ("abc", None, {}, nn.Sequential(nn.Linear(2, 2)), [[1, "two"]]):
+        with pytest.raises(TypeError, match=r"weights is an nn\.Embedding, a Tensor or an array, not a "):
+            embedding(what)
+
+
+def test_its_repr_is_a_line() -> None:
+    table = embedding(mg.ones(300, 8))
+    assert repr(table) == "<embedding of 300 words, 8 wide; .save('x.html'), .svg() or .nearest(word)>"

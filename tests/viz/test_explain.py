@@ -10,8 +10,9 @@ import pytest
 
 import minigrad
 import minigrad.nn.functional as F
-from minigrad import nn
-from minigrad.viz.explain import Explanation, explain
+from minigrad import nn, viz
+from minigrad.autograd import Function
+from minigrad.viz.explain import READS, Explanation, explain
 from minigrad.viz.graph.record import record_call
 from tests.support.functions import Cube
 
@@ -94,7 +95,7 @@ def test_other_backward_passes_in_grad_are_told() -> None:
     loss.backward(retain_graph=True)
     told = lines(explain(w, of=loss))
     assert told[2].startswith(".grad has (2,) = [")
-    assert told[2].endswith("as other backward passes added to it.")
+    assert told[2].endswith("]: other backward passes added to it, or the program changed it.")
 
 
 def test_of_the_loss_it_tells_the_way_down() -> None:
@@ -162,6 +163,171 @@ def test_numbers_stand_in_the_brackets_of_their_shape(array: Any, expected: str)
     assert lines(explain(x, of=(x * x).sum(), run=True))[1] == expected
 
 
+@pytest.mark.parametrize("slope, expected", [
+    (np.full(20, np.nan), "(20,) with 20 not finite"),
+    (np.array([np.inf, np.nan, 3, *[0] * 17]), "(20,) with min 0, max 3, norm 3, 2 not finite"),
+    (np.array([3e200, 4e200] + [0] * 98), "(100,) with min 0, max 4e+200, norm 5e+200"),
+])  # fmt: skip
+def test_what_is_not_finite_is_counted(slope: Any, expected: str) -> None:
+    x = minigrad.ones(len(slope), dtype=minigrad.float64).requires_grad_()
+    assert lines(explain(x, of=(x * minigrad.tensor(slope)).sum(), run=True))[1] == expected
+
+
+def test_a_gradient_that_is_nan_is_found_in_grad_again() -> None:
+    x = minigrad.tensor([0.0, -1.0]).requires_grad_()
+    with np.errstate(all="ignore"):
+        loss = (x.log() * x).sum()
+        loss.backward(retain_graph=True)
+        told = lines(explain(x, of=loss))
+    assert told[1:3] == ["(2,) = [nan, nan]", ".grad holds the same."]
+    assert "gives     (2,) = [-inf, nan]" in told
+
+
+def test_complex_numbers() -> None:
+    z = minigrad.tensor([3 + 4j]).requires_grad_()
+    told = lines(explain(z, of=(z * z.conj()).real.sum(), run=True))
+    assert told[1] == "(1,) = [6+8j]" and "b         the result of conj (1,) = [3-4j]" in told
+    z = minigrad.tensor([3 + 4j] * 20).requires_grad_()
+    assert lines(explain(z, of=(z * 2).real.sum(), run=True))[1] == "(20,) with min 2, max 2, norm 8.944"
+
+
+def test_of_several_results_each_has_its_own_gradient() -> None:
+    x = minigrad.tensor([1.0, 2.0]).requires_grad_()
+    low, high = (x * 1).split(1)
+    loss = (low * high + high * 3).sum()
+    told = lines(explain(low, of=loss, run=True))
+    assert told[:2] == ["The gradient of result 1 of low, high, op (1,) float32 in loss", "(1,) = [2]"]
+    assert "1  mul, its input a is result 1 of low, high" in told
+    assert not any("input b is result 2 of low, high" in line for line in told)
+    told = lines(explain(high, of=loss, run=True))
+    assert told[1] == "It is the sum of what the rules below give."
+    assert "result 2 of low, high is read 2 times, and these gradients are summed:" in told
+    assert next(line for line in told if line.startswith("gives")) == "gives     (1,) = [1]"
+    high.retain_grad()
+    loss.backward(retain_graph=True)
+    assert lines(explain(high, of=loss))[1] == "(1,) = [4], as .grad has it"
+    told = lines(explain(x, of=loss))
+    assert "low, high is read 3 times, and for each result these gradients are summed:" in told
+    assert "g         the gradient of result 1 of low, high (1,) = [2]" in told
+
+
+class Nothing(Function):
+    """Gives no gradient back."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        return None
+
+
+def test_where_no_rule_gives_a_gradient_it_says_so() -> None:
+    x, y = minigrad.ones(1).requires_grad_(), minigrad.ones(1).requires_grad_()
+    loss = (Nothing.apply(x) * y).sum()
+    told = lines(explain(x, of=loss, run=True))
+    assert told[1] == "None arrives: no rule gives one back." and "gives     nothing" in told
+    loss.backward()
+    assert lines(explain(x, of=loss))[1].startswith(".grad is None: no rule gave one back")
+
+
+def test_hooks_that_may_have_changed_a_gradient_are_told() -> None:
+    def tenfold(g: Any) -> Any:
+        return g * 10
+
+    w, h, loss = product()
+    h.retain_grad()  # is no hook of the program
+    assert "ooks" not in str(explain(h, of=loss))
+    w.register_hook(tenfold)
+    loss.backward(retain_graph=True)
+    told = lines(explain(w, of=loss))
+    assert told[2].startswith("Hooks see the sum of what the rules below give, and may change it: ")
+    assert "tenfold" in told[2] and told[3] == ".grad holds the same."
+    h.register_hook(tenfold)
+    told = lines(explain(w, of=loss))
+    assert any(t.startswith("g         the gradient of h (2,) = [") and "], after hooks: " in t for t in told)
+
+
+def test_logits_that_the_loss_was_found_without() -> None:
+    layer, x = nn.Linear(8, 2048), minigrad.ones(512, 8)
+    logits = layer(x)
+    assert "array" not in vars(logits)
+    loss = F.cross_entropy(logits, minigrad.zeros(512, dtype=minigrad.int64))
+    told = lines(explain(logits, of=loss, run=True))
+    assert told[0] == "The gradient of logits, op (512, 2048) float32 in loss"
+    assert any(line.startswith("1  cross_entropy, its input logits is logits") for line in told)
+
+
+def test_a_long_chain_stays_short() -> None:
+    w = minigrad.ones(2).requires_grad_()
+    h = w
+    for _ in range(10_000):
+        h = h * 1.0
+    told = lines(explain(w, of=h.sum(), run=True))
+    assert len(told) < 40 and "… 9997 more rules to the result of sum: depth=4 ends here" in told
+
+
+def test_a_tensor_that_is_read_often_stays_short() -> None:
+    w = minigrad.tensor([0.5]).requires_grad_()
+    h = minigrad.ones(1)
+    for _ in range(300):
+        h = (h * w).tanh()
+    told = lines(explain(w, of=h.sum(), run=True))
+    assert f"w is read 300 times, and these gradients are summed (the first {READS} of them):" in told
+    steps = [line for line in told if re.match(r"[\d.]+  ", line)]
+    assert len(steps) <= 24 and sum("." not in step.split("  ")[0] for step in steps) == READS
+    assert len(told) < 200
+    told = lines(explain(w, of=h.sum(), run=True, most=3))
+    assert sum(bool(re.match(r"[\d.]+  ", line)) for line in told) == 3
+    assert "… 600 more rules to the result of sum: most=3 ends here" in told
+
+
+def test_a_chain_is_followed_as_deep_as_asked() -> None:
+    w = minigrad.ones(1).requires_grad_()
+    h = w
+    for _ in range(500):
+        h = h * 1.0
+    told = lines(explain(w, of=h, depth=1000, most=1000))
+    assert sum(line.startswith("formula") for line in told) == 500
+    assert told[-4] == "Backward begins at h, whose own gradient is ones."
+
+
+def test_down_from_a_result_of_many_inputs() -> None:
+    parts = [minigrad.ones(1).requires_grad_() for _ in range(10)]
+    loss = minigrad.cat(parts).sum()
+    told = lines(explain(loss, run=True))
+    assert "the result of concatenate has 10 inputs (the first 6 of them):" in told
+
+
+def test_a_rule_of_several_lines_is_told_once() -> None:
+    x = minigrad.tensor([2.0]).requires_grad_()
+    told = lines(explain(x, of=Cube.apply(Cube.apply(x)), run=True))
+    assert told.count("return 3 * x * x * grad") == 1
+    again = r"backward +tests/support/functions.py:\d+, as under 1"
+    assert sum(bool(re.fullmatch(again, line)) for line in told) == 1
+
+
+def test_code_that_was_typed_in_has_rules_without_source() -> None:
+    known: dict[str, Any] = {"Function": Function}
+    exec(
+        "class Same(Function):\n"
+        "    forward = staticmethod(lambda ctx, x: x * 1)\n"
+        "    backward = staticmethod(lambda ctx, grad: grad)\n",
+        known,
+    )
+    x = minigrad.ones(1).requires_grad_()
+    told = lines(explain(x, of=known["Same"].apply(x)))
+    assert "rule      its source cannot be read" in told
+    assert any(line.startswith("1  ") and "Same, its input x is x" in line for line in told)
+
+
+def test_of_what_graph_and_playback_made_of_a_call() -> None:
+    layer, x = nn.Linear(2, 1), minigrad.ones(1, 2)
+    for made in (viz.graph(layer, x), viz.playback(layer, x)):
+        assert lines(explain("weight", of=made))[1] == "(1, 2) = [[1, 1]]"
+
+
 def test_a_leaf_that_nothing_here_was_computed_from() -> None:
     w = minigrad.ones(2).requires_grad_()
     told = lines(explain(w))
@@ -185,6 +351,16 @@ def test_names_of_the_program_are_one_line_without_control_characters() -> None:
     assert "…, input (1,) float32 in the result of mul" in first
 
 
+def test_nothing_that_a_terminal_obeys_is_passed_through() -> None:
+    evil = "evil\x1b[2J\r\t\u202e"
+
+    named = type(evil, (Cube,), {"__doc__": evil + "x" * 1000})
+    x = minigrad.ones(1).requires_grad_()
+    text = str(explain(x, of=named.apply(x), run=True))
+    assert "evil�[2J�" in text
+    assert all(line.isprintable() and len(line) < 320 for line in text.split("\n"))
+
+
 def test_what_cannot_be_explained_says_why() -> None:
     w, h, loss = product()  # noqa: RUF059
     with pytest.raises(RuntimeError, match="requires no gradient"):
@@ -196,3 +372,15 @@ def test_what_cannot_be_explained_says_why() -> None:
     graph = record_call(lambda x: F.relu(x).sum(), w)
     with pytest.raises(RuntimeError, match="there is no 'nothing' in the graph"):
         explain("nothing", of=graph)
+    with pytest.raises(TypeError, match="a graph keeps names alone"):
+        explain(w, of=graph)
+    graph = record_call(nn.Linear(1, 1), minigrad.ones(1, 1))
+    with pytest.raises(RuntimeError, match="no 'wieght' in the graph of Linear; there is 'weight'"):
+        explain("wieght", of=graph)
+    for wrong in (3, None, np.ones(2), nn.Linear(1, 1)):
+        with pytest.raises(TypeError, match=f"a tensor, or a name in a graph, not {type(wrong).__name__}"):
+            explain(wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"that of a tensor or of a graph \(of=…\), not int"):
+        explain(w, of=3)
+    with pytest.raises(RuntimeError, match="no recorded op made this tensor"):
+        explain(w, of=minigrad.ones(2))

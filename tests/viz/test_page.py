@@ -15,15 +15,18 @@ import numpy as np
 import pytest
 
 from minigrad.viz import page as page_module
+from minigrad.viz.embedding import embedding
 from minigrad.viz.page import Page, asset, written
 from minigrad.viz.palette import DARK, LIGHT, Palette, luminance
-from tests.support.browser import contrast, texts
+from minigrad.viz.vector import label
+from tests.support.browser import contrast, texts, wait_for
 
 EVIL = [
     "</script><script>alert(1)</script>", "<!--<script>", "]]>", '"quoted" & \'single\'',
     "a\u2028b\u2029c\nd\0e", "👩‍👩‍👧 naïve \u202e",
     "half \ud83d of a pair", "x" * 10_000, "<img src=x onerror=alert(2)>",
 ]  # fmt: skip
+ASSETS = Path(page_module.__file__).parent / "assets"
 SHOW = "async () => JSON.stringify(await viz.data())"
 LETTERS = "async () => (await viz.data()).names.map((text) => [...text].map((c) => c.codePointAt(0)))"
 
@@ -53,7 +56,8 @@ class Parts(HTMLParser):
 def test_text_stays_text(text: str) -> None:
     made = Page(text, {"name": text, text: [text]}).html()
     parts = Parts(made)
-    assert parts.tags == ["html", "head", *["meta"] * 3, "title", "style", "body", "script", "script"]
+    head, body = ["meta", "meta", "meta", "title", "style", "style"], ["noscript", "script", "script"]
+    assert parts.tags == ["html", "head", *head, "body", *body]
     assert json.loads(parts.text["data"]) == {"name": text, text: [text]}
     assert parts.text["title"].strip() == re.sub("[\ud800-\udfff]", "\ufffd", text).strip()
     assert "</" not in parts.text["data"] and "<!" not in parts.text["data"]
@@ -75,6 +79,7 @@ def test_the_policy_forbids_everything_but_its_own() -> None:
     (policy,) = re.findall(r'Content-Security-Policy" content="([^"]*)"', made)
     rules = dict(rule.strip().split(" ", 1) for rule in policy.split(";"))
     assert rules["default-src"] == "'none'" and rules["img-src"] == "data: blob:"
+    assert rules["base-uri"] == rules["form-action"] == "'none'"  # default-src says nothing of these
     assert re.fullmatch(r"'sha256-[\w+/]{43}='", rules["script-src"])
     other = Page("t", {}, ("embedding.js",)).html()
     assert rules["script-src"] not in other
@@ -113,10 +118,9 @@ def test_saving_is_whole_or_not_at_all(tmp_path: Path) -> None:
 
 
 def declared(theme: str) -> dict[str, str]:
-    """The colours of base.css in a theme."""
-    light, dark = asset("base.css").split(':root[data-theme="dark"]')
-    found = re.findall(r"--([\w-]+): (#[0-9a-f]{6});", dark.split("}")[0] if theme == "dark" else light)
-    return dict(found)
+    """The colours of a theme."""
+    text = asset("dark.css" if theme == "dark" else "base.css")
+    return dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", text))
 
 
 def channels(colour: str) -> list[int]:
@@ -142,10 +146,20 @@ def test_pages_and_pictures_have_the_same_colours(theme: str, palette: Palette) 
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_all_text_can_be_read(theme: str) -> None:
     colours = declared(theme)
+    assert colours.keys() == declared("light").keys()
     inks = ["ink", "quiet", "accent", "plus", "minus", "forward", "backward", "wrong"]
     for ink in (*inks, *(f"series-{i}" for i in range(8))):
         assert min(apart(colours[ink], colours[paper]) for paper in ("paper", "field")) >= 4.5, ink
     assert apart(colours["on-accent"], colours["accent"]) >= 4.5
+
+
+def test_styles_keep_to_the_kit() -> None:
+    """Colours are variables, and nothing moves by itself."""
+    styles = {path.name: path.read_text(encoding="utf-8") for path in ASSETS.glob("*.css")}
+    for name in styles.keys() - {"base.css", "dark.css"}:
+        assert not re.search(r":[^;{}]*#[0-9a-f]{3}|\b(rgb|hsl)a?\(", styles[name]), f"{name}: a colour"
+    for name, text in styles.items():
+        assert not re.search(r"\b(transition|animation|scroll-behavior)\b", text), f"{name}: it moves"
 
 
 @pytest.mark.parametrize("palette", [LIGHT, DARK])
@@ -180,20 +194,112 @@ def test_the_page_runs_in_a_notebooks_frame(open_file: Callable[..., Any], tmp_p
     assert frame.locator("#data").evaluate(SHOW) == json.dumps({"x": EVIL[0]}, separators=(",", ":"))
 
 
+ATTEMPTS = """async () => {
+    window.seen = new Set();
+    const made = (name, attributes) => Object.assign(document.createElement(name), attributes);
+    const away = "http://127.0.0.1:9/x";
+    document.addEventListener("securitypolicyviolation", (event) => seen.add(event.effectiveDirective));
+    await fetch(away).catch(() => {});
+    try { new XMLHttpRequest().open("GET", away); new WebSocket("ws://127.0.0.1:9/"); } catch {}
+    try { new EventSource(away); } catch {}
+    navigator.sendBeacon(away, "x");
+    try { new Worker("data:text/javascript,1"); } catch {}
+    await document.fonts.add(new FontFace("f", `url(${away})`)).load().catch(() => {});
+    const box = made("div", { innerHTML: `
+        <b onclick="window.ran = 1">b</b><img src=x onerror="window.ran = 2">
+        <a href="javascript:window.ran = 3">a</a><iframe srcdoc="<script>parent.ran = 4</script>"></iframe>
+        <form action="${away}"><button>c</button></form><base href="${away}">
+        <style>@import "${away}"; div { background: url(${away}) }</style>` });
+    document.body.append(
+        box, made("script", { textContent: "window.ran = 5" }), made("script", { src: away }),
+        made("iframe", { src: away }), made("object", { data: away }), made("video", { src: away }),
+        made("link", { rel: "stylesheet", href: away }), made("link", { rel: "manifest", href: away }));
+    for (const name of ["b", "a", "button"]) box.querySelector(name).click();
+}"""
+FORBIDDEN = ["connect-src", "img-src", "font-src", "media-src", "object-src", "frame-src", "style-src-elem",
+             "script-src-elem", "script-src-attr", "base-uri", "form-action", "worker-src"]  # fmt: skip
+# In what playwright evaluates eval is allowed; in the page's own time it must not be.
+LATER = """addEventListener("load", () => setTimeout(() => {
+    try { eval("window.ran = 6"); } catch {}
+    try { new Function("window.ran = 7")(); } catch {}
+    window.tried = true;
+}, 10))"""
+
+
 def test_nothing_is_fetched_and_no_other_script_runs(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    page = open_file(Page("t", {}).save(tmp_path / "a.html"))
-    broken = page.evaluate("""async () => {
-        const seen = [];
-        document.addEventListener("securitypolicyviolation", (e) => seen.push(e.effectiveDirective));
-        const script = document.createElement("script");
-        script.textContent = "window.ran = true";
-        document.body.append(script);
-        await new Promise((done) => setTimeout(done, 50));
-        return [seen, window.ran === undefined];
-    }""")
-    assert broken == [["script-src-elem"], True]
+    page = open_file(Page("t", {}).save(tmp_path / "a.html"), first=LATER)
+    wait_for(page, "window.tried")
+    page.evaluate(ATTEMPTS)
+    wait_for(page, "rules => rules.every((rule) => seen.has(rule))", FORBIDDEN)
+    assert page.evaluate("[window.ran ?? null, document.baseURI]") == [None, page.url]
     wrong = open_file.wrong  # type: ignore[attr-defined]  # what the fixture saw, and would complain of
-    assert len(wrong) == 1 and "Content Security Policy" in wrong.pop()
+    # Playwright tells of requests that the policy has stopped, too: each has its complaint in the console.
+    assert all("Content Security Policy" in text or text.startswith("request: ") for text in wrong), wrong
+    wrong.clear()
+
+
+@pytest.mark.parametrize(("damaged", "first", "message"), [
+    (True, "", "This page is damaged: what it shows cannot be read."),
+    (False, "delete globalThis.DecompressionStream",
+     "This browser is too old to unpack what the page shows: a newer one can."),
+])  # fmt: skip
+def test_a_page_that_cannot_be_read_says_so(
+    open_file: Callable[..., Any], tmp_path: Path, damaged: bool, first: str, message: str
+) -> None:
+    path = embedding(np.eye(2), ["x" * page_module.PACK_BYTES, "y"]).save(tmp_path / "a.html")
+    if damaged:
+        text = path.read_text(encoding="utf-8")
+        path.write_text(text.replace('id="data">eN', 'id="data">eM'), encoding="utf-8")
+    page = open_file(path, first=first)
+    page.wait_for_selector("#unreadable")
+    assert page.inner_text("#unreadable") == message
+    assert len(open_file.wrong) == 1  # type: ignore[attr-defined]
+    assert open_file.wrong.pop().startswith("script: ")  # type: ignore[attr-defined]
+
+
+def test_without_scripts_the_page_says_so(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    page = open_file(Page("t", {}).save(tmp_path / "a.html"), java_script_enabled=False, color_scheme="dark")
+    assert page.locator("body").inner_text().strip() == "This page needs JavaScript."
+
+
+def test_on_paper_a_page_is_light(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    body = '<div class="bar"><h1>Name</h1><button>press</button></div>'
+    page = open_file(Page("t", {}, body=body).save(tmp_path / "a.html"), color_scheme="dark")
+    page.evaluate("addEventListener('beforeprint', () => { window.printed = viz.theme.get(); })")
+    assert page.pdf().startswith(b"%PDF")
+    assert page.evaluate("[printed, viz.theme.get()]") == ["light", "dark"]
+    page.emulate_media(media="print")
+    assert contrast(page, "body") > 15 and page.is_visible("h1") and not page.is_visible("button")
+    ink = page.evaluate("getComputedStyle(document.body).color")
+    assert ink == f"rgb({', '.join(map(str, channels(LIGHT.ink)))})"
+
+
+@pytest.mark.parametrize("theme", ["light", "dark"])
+def test_what_has_the_focus_is_seen(open_file: Callable[..., Any], tmp_path: Path, theme: str) -> None:
+    body = '<button>a</button><select></select><input type="search"><svg tabindex="0"></svg>'
+    page = open_file(Page("t", {}, body=body).save(tmp_path / "a.html"), color_scheme=theme)
+    for name in ("BUTTON", "SELECT", "INPUT", "svg"):
+        page.keyboard.press("Tab")
+        style = "(({ outlineStyle, outlineWidth }) => [outlineStyle, outlineWidth])"
+        assert page.evaluate(f"{style}(getComputedStyle(document.activeElement))") == ["solid", "2px"]
+        assert page.evaluate("document.activeElement.tagName") == name
+        assert contrast(page, ":focus", "outlineColor") >= 3
+
+
+def test_the_theme_follows_the_system(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    page = open_file(Page("t", {}).save(tmp_path / "a.html"), color_scheme="light")
+    for scheme, palette in (("dark", DARK), ("light", LIGHT)):
+        page.emulate_media(color_scheme=scheme)
+        wait_for(page, f"viz.theme.get() === '{scheme}'")
+        assert page.evaluate("viz.colour('ink')") == palette.ink
+
+
+SHORT = ["x" * 24, "x" * 25, "😀" * 24, "😀" * 30, " ", "", "a\nb\tc", "naïve"]
+
+
+def test_short_texts_are_those_of_pictures(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    page = open_file(Page("t", {}).save(tmp_path / "a.html"))
+    assert page.evaluate("texts => texts.map((text) => viz.short(text))", SHORT) == list(map(label, SHORT))
 
 
 HEAT = """([values, most, side]) => {

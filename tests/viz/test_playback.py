@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import warnings
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import pytest
 import minigrad as torch
 from minigrad import nn
 from minigrad.autograd import Function
+from minigrad.viz.graph.values import value_of
 from minigrad.viz.playback import playback
 from tests.support.browser import contrast, texts
 
@@ -152,11 +154,87 @@ def test_several_results_hooks_and_a_rule_that_gives_nothing() -> None:
     played = playback(loss, torch.tensor([1.0, 2.0], requires_grad=True))
     found = {name(played, step.node): step for step in played.steps}
     assert [d.input for d in found["Half"].deliveries] == ["x"]
-    hooked = [step for step in played.steps if step.hooked]
-    assert len(hooked) == 1
+    assert "lambda" in played.graph.nodes[found["split"].node].attributes["hooks"]
     (last,) = played.steps[-1].deliveries
     assert last.gradient.table == [[1.0, 5.0]]
     assert last.count == last.of == 1  # Half gave x nothing: nobody waits for it
+
+
+def test_a_hook_s_change_comes_after_the_sum() -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+    w.register_hook(lambda g: g * 10)
+    played = playback((w * w).sum())
+    (leaf,) = (node for node in played.graph.nodes if node.name == "w")
+    assert played.steps[-1].deliveries[-1].total.table == [[2.0, 4.0]]
+    assert leaf.gradient.table == [[20.0, 40.0]] and "lambda" in leaf.attributes["hooks"]
+
+
+def test_a_function_that_goes_back_itself() -> None:
+    w = torch.tensor([1.0, 2.0], requires_grad=True)
+
+    def step() -> Any:
+        loss = (w * w).sum()
+        loss.backward()
+        return loss
+
+    with pytest.raises(RuntimeError, match="or a function that does not go back itself"):
+        playback(step)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "float64", "complex64"])
+@pytest.mark.parametrize("shape", [(), (0, 3), (2,), (9, 9)])
+def test_the_sum_of_a_shared_leaf_grows_as_the_engine_s(dtype: str, shape: tuple[int, ...]) -> None:
+    torch.manual_seed(1)
+    w = torch.randn(shape, dtype=getattr(torch, dtype)).requires_grad_()
+    loss = (w * w * 300 + w).sum().abs()
+    played = playback(loss)
+    assert w.grad is None
+    deliveries = [d for step in played.steps for d in step.deliveries if d.target == 0]
+    assert [d.count for d in deliveries] == [1, 2, 3] and {d.of for d in deliveries} == {3}
+    loss.backward()
+    last = deliveries[-1].total
+    assert last == played.graph.nodes[0].gradient == value_of(w.grad.array)
+    assert (last.shape, last.dtype) == (shape, dtype)
+
+
+def test_infinities_and_nan_are_shown_and_warned_of_once() -> None:
+    w = torch.tensor([60000.0, 0.0], dtype=torch.float16, requires_grad=True)
+    with np.errstate(all="ignore"):
+        loss = (w * w + w * math.inf - w * math.inf).sum()
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        played = playback(loss)
+    totals = [d.total.table for step in played.steps for d in step.deliveries if d.target == 0]
+    np.testing.assert_array_equal(totals[0], [[-math.inf, -math.inf]])
+    np.testing.assert_array_equal(totals[-1], [[math.nan, math.nan]])
+    assert caught and not [w for w in caught if "viz" in w.filename]  # the engine's own
+
+
+def test_of_a_gradient_that_can_be_differentiated() -> None:
+    w = torch.tensor([2.0], requires_grad=True)
+    loss = (w**3).sum()
+    loss.backward(create_graph=True)
+    played = playback(w.grad.sum())
+    assert played.steps[-1].deliveries[-1].total.table == [[12.0]]  # 6 w
+    assert len(playback(loss)) == 2 and w.grad.tolist() == [12.0]  # 3 w², once
+
+
+def test_nothing_goes_on_from_a_rule_that_gives_nothing() -> None:
+    class Stop(Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x * 1
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            return None
+
+    x = torch.tensor([1.0], requires_grad=True)
+    played = playback(Stop.apply(x * 2).sum())
+    assert [name(played, step.node) for step in played.steps] == ["sum", "Stop"]
+    assert played.steps[-1].deliveries == ()
+    with pytest.raises(RuntimeError, match="no recorded op made this tensor"):
+        playback(x.argmax())
 
 
 def test_saving(net: Net, tmp_path: Path) -> None:
@@ -247,6 +325,91 @@ def test_controls_list_links_and_the_end(open_file: Callable[..., Any], saved: A
     assert page.get_attribute("#play", "aria-label") == "play"
     page.click("#first")
     assert page.inner_text("#at") == "no backward yet"
+
+
+def test_results_hooks_and_what_is_not_finite(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    x = torch.tensor([0.0, 2.0], requires_grad=True)
+    x.register_hook(lambda g: g * 10)
+    with np.errstate(all="ignore"):
+        low, high = torch.split(x * 1, 1)
+        high.register_hook(lambda g: g * 10)
+        played = playback((low.log() * high + high * 3).sum())
+    page = open_file(played.save(tmp_path / "a.html"), viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    hooked = "Hooks of the program have seen it"
+    split = next(i for i, step in enumerate(played.steps, 1) if name(played, step.node) == "split")
+    page.fill("#step", str(split))
+    assert texts(page, "#arrives h3") == ["result 1", "result 2"]
+    told = page.inner_text("#arrives")
+    assert told.count("The sum of") == 1 and "The sum of 2, in this order:" in told
+    assert told.index("result 2") < told.index(hooked) and told.count(hooked) == 1
+    assert "<lambda>" in told
+    assert told.count("1 not finite") == 1  # of the gradients in the list; ln 0 came before
+    assert "x: 1 not finite" in texts(page, "#around .label")
+    page.fill("#step", str(split - 1))
+    assert page.inner_text(".out h3 >> nth=0").startswith("x → result 1 of ")
+    page.keyboard.press("End")
+    assert page.inner_text("#leaves .number") == "2 not finite"
+    page.click("#leaves summary")
+    page.wait_for_selector("#leaves .value")
+    assert hooked in page.inner_text("#leaves")
+
+
+def test_arguments_that_are_no_tensors_and_rules_of_many_inputs(
+    open_file: Callable[..., Any], tmp_path: Path
+) -> None:
+    parts = [torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(4)]
+    played = playback((torch.cat(parts) * 7.5).sum(0))
+    page = open_file(played.save(tmp_path / "a.html"), viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    shown = []
+    for step in played.steps:
+        page.keyboard.press("ArrowRight")
+        shown.append((name(played, step.node), texts(page, "#rule > p code"), texts(page, "#rule > .rule p")))
+    assert [(op, code) for op, code, _ in shown] == [
+        ("sum", ["dim = 0"]), ("mul", ["b = 7.5"]), ("concatenate", ["dim = 0"])
+    ]  # fmt: skip
+    ((told,), count) = shown[-1][2], page.locator(".out").count()
+    assert told.split("\n")[0] == "∂ / ∂ xs" and count == 4  # the rule once, what it gave for each
+
+
+@pytest.mark.parametrize("width", [380, 1300])
+def test_many_steps(open_file: Callable[..., Any], tmp_path: Path, width: int) -> None:
+    w = torch.ones(1, requires_grad=True)
+    h = w
+    for _ in range(129):
+        h = h * w
+    page = open_file(playback(h).save(tmp_path / "a.html"), viewport={"width": width, "height": 600})
+    page.wait_for_selector("[data-ready]")
+    inside = """() => {
+      const place = (what) => document.querySelector(what).getBoundingClientRect();
+      const list = place("#steps"), step = place("[aria-current]");
+      return step.top >= list.top - 1 && step.bottom <= list.bottom + 1;
+    }"""
+    for step in (100, 5, 129):
+        page.fill("#step", str(step))
+        assert page.get_attribute("[aria-current]", "data-step") == str(step) and page.evaluate(inside)
+        first = page.get_attribute("#steps .ahead button >> nth=0", "data-step")
+        assert first == str(step + 1) and page.locator("#steps .ahead").count() == 130 - step
+    page.fill("#step", "130")
+    page.click("#leaves summary")
+    page.wait_for_selector("#leaves .parts")
+    parts = texts(page, "#leaves .parts li")
+    assert len(parts) == 101 and parts[-1] == "and 30 more"
+
+
+def test_by_keyboard_alone(open_file: Callable[..., Any], saved: Any) -> None:
+    page = open_file(saved[1], viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    page.focus("#theme")
+    page.keyboard.press("Home")
+    for key, at in (("Enter", "step 2"), (" ", "step 3")):  # on the box below, which is the next step's
+        page.focus("#around .box.link >> nth=-1")
+        page.keyboard.press(key)
+        assert page.inner_text("#at").startswith(at)
+        assert page.evaluate("document.activeElement.id") == "name"  # from there Tab goes on
+    page.keyboard.press("ArrowLeft")
+    assert page.inner_text("#at").startswith("step 2")
 
 
 def test_names_are_text(open_file: Callable[..., Any], tmp_path: Path) -> None:

@@ -15,11 +15,18 @@ import pytest
 
 from minigrad import nn
 from minigrad.viz.positional_encoding import positional_encoding, ticks
+from minigrad.viz.vector import diverging
 from tests.support.browser import texts
 
 HTML = '<img src=x onerror="alert(1)">'
 EVIL = [HTML, "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 10_000, '"quoted"', " "]
 WORDS = ["My", "friends", "like", "tomatoes"]
+CHOOSE = """row => {
+    const canvas = document.querySelector(".positional canvas"), box = canvas.getBoundingClientRect();
+    canvas.dispatchEvent(new PointerEvent("pointermove", {
+        clientX: box.left + 1, clientY: box.top + (row + 0.5) / 2000 * box.height }));
+}"""
+PIXELS = "node => [...node.getContext('2d').getImageData(0, 0, node.width, node.height).data]"
 
 
 def test_the_numbers_are_the_layers() -> None:
@@ -62,9 +69,59 @@ def test_the_picture_has_the_heat_map_and_the_names(tmp_path: Path) -> None:
     assert pixels[0, 1].tolist() == [0x24, 0x58, 0xB3]  # cos 0 = 1
 
 
-@pytest.mark.parametrize(("length", "width"), [(1, 1), (1, 2), (2, 3), (200, 64)])
+@pytest.mark.parametrize(("length", "width"), [(1, 1), (1, 2), (2, 3), (200, 64), (3000, 2)])
 def test_odd_sizes(length: int, width: int) -> None:
-    ElementTree.fromstring(positional_encoding(length, width).svg())
+    root = ElementTree.fromstring(positional_encoding(length, width).svg())
+    assert float(root.attrib["height"]) < 1500  # a picture, not a scroll
+
+
+def waves(text: str) -> list[list[tuple[float, float]]]:
+    """The curves of a picture, each as points close together on its Bézier curves."""
+    found = []
+    for node in ElementTree.fromstring(text).iter():
+        if node.attrib.get("fill") == "none" and node.tag.endswith("}path"):
+            letters = re.findall(r"[A-Z]", node.attrib["d"])
+            x = np.array(re.findall(r"[-\d.]+", node.attrib["d"]), float).reshape(-1, 2)
+            assert letters == ["M", "C", *["S"] * ((len(x) - 4) // 2)]
+            at, control, points = x[0], x[1], []
+            for before, end in zip(x[2::2], x[3::2], strict=True):
+                for s in np.linspace(0, 1, 20):
+                    parts = (1 - s) ** 3, 3 * s * (1 - s) ** 2, 3 * s * s * (1 - s), s**3
+                    points.append(sum(p * q for p, q in zip(parts, (at, control, before, end), strict=True)))
+                at, control = end, 2 * end - before
+            found.append([tuple(point) for point in points])
+    return found
+
+
+def test_the_curves_of_the_picture_are_sines() -> None:
+    text = positional_encoding(32, 64).svg()
+    assert len(text) < 15_000
+    names = re.findall(r">(\d+): wavelength ([\d.,]+)<", text)
+    curves = waves(text)
+    assert len(curves) == len(names) == 4
+    for curve, (name, told) in zip(curves, names, strict=True):
+        x, y = np.array(curve).T
+        wave = positional_encoding(32, 64).wavelength(int(name))
+        assert float(told.replace(",", "")) == pytest.approx(wave, abs=0.06)
+        positions = (x - x[0]) / (x[-1] - x[0]) * 31
+        np.testing.assert_allclose(y[0] - y, 60 * np.sin(positions * 2 * np.pi / wave), atol=0.1)
+
+
+def test_more_positions_than_pixels_are_drawn_as_means() -> None:
+    image = pytest.importorskip("PIL.Image", reason="Pillow reads the picture")
+    view = positional_encoding(4800, 8)
+    (data,) = re.findall(r'href="data:image/png;base64,([^"]*)"', view.svg())[:1]
+    pixels = np.asarray(image.open(io.BytesIO(base64.b64decode(data))))
+    assert pixels.shape == (1200, 8, 3)
+    means = view.values.reshape(1200, 4, 8).mean(1)
+    np.testing.assert_array_equal(pixels, diverging(means))
+
+
+def test_waves_too_narrow_to_be_seen_are_left_out() -> None:
+    text = positional_encoding(3000, 32).svg()
+    narrowest = min(float(wave.replace(",", "")) for wave in re.findall(r"wavelength ([\d.,]+)<", text))
+    assert narrowest * 320 / 2999 >= 4 and len(waves(text)) == 4
+    assert waves(positional_encoding(3000, 2).svg()) == []  # there is no other
 
 
 def test_ticks_are_round_and_few() -> None:
@@ -113,6 +170,39 @@ def test_pointing_at_the_heat_map(open_file: Callable[..., Any], tmp_path: Path)
     assert told(page).startswith("position 0 (My), dimension 7: cos(0 / 10000")
 
 
+def test_the_table_of_a_sentence(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    page = open_file(positional_encoding(4, 4, WORDS).save(tmp_path / "a.html"))
+    page.wait_for_selector(".positional td")
+    assert texts(page, "thead th") == ["", "sin 0", "cos 1", "sin 2", "cos 3"]
+    assert [" ".join(name.split()) for name in texts(page, "tbody th")] == [
+        "0 My", "1 friends", "2 like", "3 tomatoes"]  # fmt: skip
+    assert texts(page, "td") == [  # sin t, cos t, sin t/100, cos t/100
+        "0.0000", "1.0000", "0.0000", "1.0000", "0.8415", "0.5403", "0.0100", "0.9999",
+        "0.9093", "−0.4161", "0.0200", "0.9998", "0.1411", "−0.9900", "0.0300", "0.9996",
+    ]  # fmt: skip
+    assert "The first" not in page.inner_text("#positional")  # it is whole
+
+
+def test_waves_of_many_positions_can_be_told_apart(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    page = open_file(positional_encoding(2000, 8).save(tmp_path / "a.html"))
+    page.wait_for_selector(".positional td")
+    page.evaluate(CHOOSE, 1500)
+    ticks = [int(text) for text in page.locator(".plot text[text-anchor=middle]").all_text_contents()]
+    assert len(ticks) >= 4 and 1300 < min(ticks) < 1500 < max(ticks) < 1700  # 60 waves around it
+    points = np.array(page.get_attribute(".plot .sine", "points").replace(",", " ").split(), float)
+    turns = np.diff(np.sign(np.diff(points[1::2])))
+    assert 118 <= np.count_nonzero(turns) <= 122
+    page.locator(".pair").fill("3")
+    ticks = [int(text) for text in page.locator(".plot text[text-anchor=middle]").all_text_contents()]
+    assert min(ticks) == 0 and max(ticks) == 1800
+    pixels = page.locator(".positional canvas").evaluate(PIXELS)  # of 480 rows, each the mean of about four
+    edges = np.arange(481) * 2000 // 480
+    values = positional_encoding(2000, 8).values
+    means = np.add.reduceat(values, edges[:-1], axis=0) / np.diff(edges)[:, None]
+    opacity = np.reshape(pixels, (480, 8, 4))[..., 3] / 255
+    np.testing.assert_allclose(opacity, np.abs(means), atol=3e-3)
+
+
 def test_the_table_has_the_numbers(open_file: Callable[..., Any], tmp_path: Path) -> None:
     view = positional_encoding(20, 24)
     page = open_file(view.save(tmp_path / "a.html"), color_scheme="dark")
@@ -134,3 +224,8 @@ def test_names_are_text_in_the_page(open_file: Callable[..., Any], tmp_path: Pat
     assert page.evaluate("document.querySelectorAll('main img, main script').length") == 0
     names = texts(page, ".positional tbody th")
     assert re.sub(r"^\d+\s*", "", names[0]) == HTML[:23] + "…" and names[5].endswith("␣")
+
+
+def test_its_repr_is_a_line() -> None:
+    found = repr(positional_encoding(4, 6))
+    assert found == "<positional encoding of 4 positions, 6 wide; .save('x.html') or .svg()>"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import json
 import math
+import sys
 import xml.etree.ElementTree as ET
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ import numpy as np
 import pytest
 
 import minigrad as torch
+from minigrad import nn
 from minigrad.training.checkpoints import RunFolder
 from minigrad.viz.attention import attention
 from minigrad.viz.palette import LIGHT
@@ -74,6 +76,8 @@ def test_the_time_of_an_evaluation_is_not_the_training_s(tmp_path: Path) -> None
     speed = series(run, "tokens per second")
     assert speed.places["step"].tolist() == [2, 3, 4]
     assert speed.values.tolist() == [50.0, 100.0, 100.0]  # steps 3 and 4 come a second after an evaluation
+    (own,) = read_runs([[entry(1, tokens_per_second=7), entry(2, tokens_per_second=8)]])
+    assert series(own, "tokens per second").values.tolist() == [7.0, 8.0]  # those that the log tells
 
 
 def test_a_run_that_is_being_written_and_a_log_file(tmp_path: Path) -> None:
@@ -119,11 +123,15 @@ def test_files_that_are_no_log(tmp_path: Path) -> None:
         training()
     with pytest.raises(ValueError, match="there are 1 runs and 2 names"):
         training([], names=["a", "b"])
+    with pytest.raises(ValueError, match='names is a list of texts, not one text: "own"'):
+        training([], names="own")
 
 
 def test_names(tmp_path: Path) -> None:
     one, two = write(tmp_path / "a" / "run", LOG), write(tmp_path / "b" / "run", LOG)
+    three = write(tmp_path / "run (2)", LOG)
     assert [run.name for run in read_runs([one, two])] == ["run", "run (2)"]
+    assert [run.name for run in read_runs([three, one, two])] == ["run (2)", "run", "run (3)"]
     assert [run.name for run in read_runs([{"first": one, "second": LOG}])] == ["first", "second"]
     assert [run.name for run in read_runs([one], ["own"])] == ["own"]
 
@@ -231,10 +239,17 @@ def test_what_the_picture_refuses(tmp_path: Path) -> None:
         view.svg(over="hours")
     with pytest.raises(ValueError, match="there is a column at least"):
         view.svg(columns=0)
+    with pytest.raises(ValueError, match="width is 300, and must be 588 at least for charts side by side"):
+        view.svg(columns=9, width=300)
     for name, look in (("a.png", {}), ("a.html", {"smoothing": 2})):
         with pytest.raises(ValueError, match=f"cannot save {name}"):
             view.save(tmp_path / name, **look)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_one_chart_by_its_name() -> None:
+    view = training(LOG)
+    assert view.svg("loss", log="loss") == view.svg(["loss"], log=["loss"]) != view.svg(["loss"])
 
 
 def test_saved_files(tmp_path: Path) -> None:
@@ -258,6 +273,20 @@ def test_long_logs_become_small_pictures() -> None:
     assert len(view.svg()) < 60_000
     values = view.page().data["runs"][0]["series"][0]["values"]
     np.testing.assert_allclose(values, [e["loss"] for e in log], rtol=1e-6)
+
+
+def test_of_very_long_logs_each_curve_keeps_its_own_points(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["minigrad.viz.training.view"], "MOST_POINTS", 400)
+    rng = np.random.default_rng(3)
+    log = [{"step": s, "loss": float(a), "lr": float(b), "grad_norm": float(c)}
+           for s, (a, b, c) in enumerate(rng.random((2000, 3)), 1)]  # fmt: skip
+    data = training(log).page().data
+    assert len(data["tables"]) == 3
+    for one, key in zip(data["runs"][0]["series"], ("loss", "lr", "grad_norm"), strict=True):
+        steps = data["tables"][one["table"]]["step"]
+        assert len(steps) == len(one["values"]) < 600
+        assert one["values"] == [log[step - 1][key] for step in steps]
+        assert min(one["values"]) == min(line[key] for line in log)
 
 
 # Beside the curves ----------------------------------------------------------------------------------------
@@ -344,7 +373,7 @@ def test_pictures_arrays_and_numbers_by_step() -> None:
     }
     pictures, attention, numbers, norms = training(LOG, snapshots=given).tracks
     assert pictures.steps == [10, 20] and pictures.frames is not None and attention.frames is not None
-    assert "🍅".encode() in base64.b64decode(pictures.frames[1]["svg"].split(",")[1])
+    assert "🍅" in pictures.frames[1]["svg"]
     first, second = attention.frames[0]["heat"]
     assert attention.frames[0] == attention.frames[1] and first["name"] == "0" and second["cells"] == (3, 4)
     np.testing.assert_array_equal(np.frombuffer(base64.b64decode(second["values"]), "<f4"), array[1].ravel())
@@ -360,7 +389,7 @@ def test_other_views_are_pictures() -> None:
     weights = np.full((1, 2, 3, 3), 1 / 3)
     (made,) = training(LOG, snapshots={2: attention(weights, ["I", "like", "cats"])}).tracks
     assert made.frames is not None
-    assert b"cats" in base64.b64decode(made.frames[0]["svg"].split(",")[1])
+    assert "cats" in made.frames[0]["svg"]
 
 
 def test_a_function_of_checkpoints(tmp_path: Path) -> None:
@@ -369,6 +398,9 @@ def test_a_function_of_checkpoints(tmp_path: Path) -> None:
     assert made.steps == [1, 3] and made.frames is not None
     values = [np.frombuffer(base64.b64decode(f["heat"][0]["values"]), "<f4")[0] for f in made.frames]
     assert values == [1.0, 9.0]
+    assert training(LOG, snapshots={"none": {}, "one": {1: "<svg/>"}}).tracks[0].name == "one"
+    alone = [training(LOG, folder, snapshots=lambda step, state: state["w"]).tracks[i].run for i in (0, 1)]
+    assert alone == [1, 1]  # the steps are those of the second run
     with pytest.raises(ValueError, match="needs a run's folder"):
         training(LOG, snapshots=lambda step, state: state)
 
@@ -380,7 +412,20 @@ def test_a_function_of_checkpoints(tmp_path: Path) -> None:
     ({1: 3}, TypeError, "snapshots, step 1: a picture is the text of an SVG"),
     ({1: np.ones(3)}, ValueError, r"two axes or more, and numbers; not \(3,\)"),
     ({1: np.ones((9, 9, 2, 2))}, ValueError, "81 heat maps of .* are too many"),
+    ({"a": 3}, TypeError, "a is a mapping from steps to pictures, or a function"),
+    ({1: "<svg/>", 2: {"norm": 1}}, TypeError, "snapshots: step 1 has a picture, and step 2 numbers"),
 ])  # fmt: skip
 def test_what_is_no_picture(snapshots: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         training(LOG, snapshots=snapshots)
+
+
+def test_what_is_no_run_is_refused(tmp_path: Path) -> None:
+    layers = nn.Sequential(nn.Linear(1, 1))
+    for what in (torch.ones(2), torch.ones(()), layers, nn.ModuleList([layers]), 3):
+        with pytest.raises(TypeError, match="a run is a folder, a log file or a list of entries, not a "):
+            training(what)
+    with pytest.raises(FileNotFoundError, match=r"holds no log\.jsonl"):
+        training(tmp_path)
+    with pytest.raises(FileNotFoundError, match="is no folder of a run, and no log"):
+        training(tmp_path / "nothing")

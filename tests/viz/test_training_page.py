@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import numpy as np
 import pytest
 
 import minigrad as torch
+from minigrad import nn, viz
+from minigrad.training import Settings, Trainer
 from minigrad.viz.training import training
 from minigrad.viz.training.curves import smooth
 from tests.support.browser import contrast, texts
 
-from .test_training import EVIL, LOG, entry, trained
+from .test_training import EVIL, LOG, entry, series, trained
 
 WIDE = {"width": 1400, "height": 900}
+PICKED = """() => {
+    const [chart] = document.querySelectorAll('[data-chart="loss"] svg'), left = 46;
+    const mark = Number(chart.querySelector(".picked").getAttribute("d").match(/^M([\\d.]+)/)[1]);
+    return [mark - left, chart.viewBox.baseVal.width - 6 - left];
+}"""  # how far along the loss's curve the step is marked, and how long that is, in pixels
 
 
 @pytest.fixture
@@ -104,6 +113,31 @@ def test_runs_are_toggled_and_ranges_zoomed(open_file: Callable[..., Any], saved
     assert ticks and 1.6 <= min(ticks) <= max(ticks) <= 2.8
     page.click("#whole")
     assert page.is_disabled("#whole")
+    box = page.locator('[data-chart="loss"] svg').bounding_box()  # a drag beside the field, over nothing
+    page.mouse.move(box["x"] + 5, box["y"] + 60)
+    page.mouse.down()
+    page.mouse.move(box["x"] + 30, box["y"] + 60)
+    page.mouse.up()
+    assert page.is_disabled("#whole") and "NaN" not in page.inner_html("#charts")
+
+
+def test_a_step_is_marked_at_the_time_of_its_own_run(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    slow = [entry(i, seconds=10.0 * i) for i in range(1, 5)]
+    quick = trained(tmp_path / "run", {3: {"w": torch.ones(2)}})  # 2 seconds a step
+    page = open_file(training(slow, quick).save(tmp_path / "a.html"), viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    page.select_option("#over", "seconds")
+    mark, end = page.evaluate(PICKED)
+    assert mark == pytest.approx(end * 6 / 40, abs=1)
+
+
+def test_on_paper(open_file: Callable[..., Any], saved: Path) -> None:
+    page = open_file(saved, viewport=WIDE, color_scheme="dark")
+    page.wait_for_selector("[data-ready]")
+    page.emulate_media(media="print", color_scheme="dark")
+    assert contrast(page, "h1") > 15 and page.locator(".run:visible").count() == 2  # the legend stays
+    for pressed in ("#smoothing", "#play", "#theme", ".log"):
+        assert page.locator(f"{pressed}:visible").count() == 0
 
 
 def test_by_keyboard(open_file: Callable[..., Any], saved: Path) -> None:
@@ -170,6 +204,63 @@ def test_pictures_and_arrays_follow_the_step(open_file: Callable[..., Any], tmp_
     assert page.inner_text("#frame .told") == "darkest: 2"
     page.hover("#frame canvas >> nth=1", position={"x": 5, "y": 5})
     assert page.inner_text("#frame .told") == "1: row 0, column 0: 1"
+
+
+class Batches:
+    """The same batch, eight times an epoch."""
+
+    def __init__(self, *batch: torch.Tensor) -> None:
+        self.batch = batch
+
+    def epoch(self, number: int, start: int) -> Iterator[tuple[torch.Tensor, ...]]:
+        return repeat(self.batch, 8 - start)
+
+
+def test_the_graph_of_a_training_follows_the_step(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    torch.manual_seed(0)
+    x = torch.randn(32, 4)
+    model, made = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1)), {}
+
+    def loss(model: nn.Module, batch: tuple[torch.Tensor, ...]) -> tuple[torch.Tensor, int]:
+        return (model(batch[0]) - batch[1]).pow(2).mean(), 32
+
+    batches = Batches(x, x.sum(1, keepdim=True))
+    settings = Settings(15, log_every=1, snapshot_every=5, keep_snapshots=3, progress=False)
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+    Trainer(model, optimizer, batches, loss, folder=tmp_path / "run", settings=settings).fit()
+
+    def picture(step: int, state: dict[str, torch.Tensor]) -> Any:
+        model.load_state_dict(state)
+        mean = loss(model, batches.batch)[0]
+        model.zero_grad()
+        mean.backward(retain_graph=True)
+        made[step] = float(mean), float(model[0].weight.grad.norm())
+        return viz.graph(mean, modules={"model": model}, colour="gradient")
+
+    view = viz.training(tmp_path / "run", snapshots={"graph": picture}, weights=False)
+    page = open_file(view.save(tmp_path / "a.html"), viewport=WIDE)
+    page.wait_for_selector("[data-ready]")
+    assert list(made) == [5, 10, 15]
+    logged = series(view.runs[0], "loss").values.tolist()
+    for step in (15, 10, 5):
+        assert page.inner_text("#at-step") == f"step {step}"
+        assert page.evaluate("document.querySelector('#frame img').decode().then(() => true)")
+        drawn = unquote(page.get_attribute("#frame img", "src"))
+        mean, norm = made[step]
+        assert all(f">{text}<" in drawn for text in ("linear", "tanh", "model.0.weight"))
+        assert f"∇ {norm:.4g}" in drawn and f"{mean:.4g}" in drawn
+        if step < 15:  # a line of the log has the loss before its update: that of these weights is the next
+            assert mean == pytest.approx(logged[step], rel=1e-5)
+        mark, end = page.evaluate(PICKED)
+        assert mark == pytest.approx(end * step / 15, abs=1)  # the mark on the loss's curve is at this step
+        page.click("#back")
+    assert page.locator("#charts").bounding_box()["width"] < page.locator("#frame").bounding_box()["width"]
+    small = page.locator("#frame img").bounding_box()["width"]
+    page.click(".picture")
+    natural = page.evaluate("document.querySelector('#frame img').naturalWidth")
+    assert page.locator("#frame img").bounding_box()["width"] == pytest.approx(natural, abs=2) != small
+    page.keyboard.press("Enter")
+    assert page.locator("#frame img").bounding_box()["width"] == small
 
 
 def test_many_runs_are_told_in_a_list(open_file: Callable[..., Any], tmp_path: Path) -> None:

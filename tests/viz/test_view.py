@@ -13,7 +13,7 @@ from minigrad import viz
 from minigrad.viz.page import Page
 from minigrad.viz.view import Picture, View
 
-VIEWS = ["attention", "embedding", "playback", "positional_encoding", "training"]
+VIEWS = ["attention", "embedding", "graph", "playback", "positional_encoding", "training"]
 
 
 def made(name: str) -> View:
@@ -22,6 +22,8 @@ def made(name: str) -> View:
         return viz.attention(np.full((1, 2, 2), 0.5), ["I", "sleep"])
     if name == "embedding":
         return viz.embedding(np.eye(3), ["a", "b", "c"])
+    if name == "graph":
+        return viz.graph((torch.ones(2, requires_grad=True) * 2).sum())
     if name == "playback":
         return viz.playback((torch.ones(2, requires_grad=True) * 2).sum())
     if name == "positional_encoding":

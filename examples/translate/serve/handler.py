@@ -20,6 +20,8 @@ from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from minigrad.viz.page import asset
+
 from . import api
 from .api import Refused
 
@@ -52,8 +54,15 @@ def _file(name: str, kind: str) -> Content:
     return Content((Path(__file__).parent / "page" / name).read_bytes(), f"{kind}; charset=utf-8")
 
 
+def _style(name: str) -> Content:
+    """A style of the library's own pages, whose colours and fonts this page has."""
+    return Content(asset(name).encode(), "text/css; charset=utf-8")
+
+
 FILES = {
     "/": _file("page.html", "text/html"),
+    "/base.css": _style("base.css"),
+    "/dark.css": _style("dark.css"),
     "/page.css": _file("page.css", "text/css"),
     "/page.js": _file("page.js", "text/javascript"),
     "/attention.js": _file("attention.js", "text/javascript"),

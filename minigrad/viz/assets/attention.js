@@ -1,7 +1,7 @@
 // Attention: what is known, what is chosen, and the bar of choices. The views are in files of their own.
 
 const attention = {
-  views: {}, // by name: {title, draw(box, state), heads: "several" or "one", known(kind)}
+  views: {}, // by name: {title, draw(box, state, told), heads: "several" or "one", known(kind), sides}
   LEAST: 0.01, // weights below are not drawn as lines,
   FAINTEST: 0.002, // and these not as cells
 
@@ -25,8 +25,8 @@ const attention = {
   },
 
   /** A number with 4 digits that count, or in a column with so many after its point. */
-  number: (x) => viz.format(Number(Number(x).toPrecision(attention.digits))).replace("-", "−"),
-  decimal: (x, places) => Number(x).toFixed(places).replace("-", "−"),
+  number: (x) => viz.format(Number(Number(x).toPrecision(attention.digits))).replaceAll("-", "−"),
+  decimal: (x, places) => Number(x).toFixed(places).replaceAll("-", "−"),
   places: (values) => {
     const most = values.reduce((top, x) => Math.max(top, Math.abs(x)), 0);
     return most ? Math.max(0, Math.min(8, attention.digits - 1 - Math.floor(Math.log10(most)))) : 0;
@@ -36,7 +36,7 @@ const attention = {
   /** A token in a sentence; what is written from right to left leaves the order of the rest alone. */
   quoted(text) {
     const shown = attention.cut(text, 24);
-    return /[\u0590-\u08ff\ufb1d-\ufefc]/.test(shown) ? `“\u2068${shown}\u2069”` : `“${shown}”`;
+    return /[\u0590-\u08ff\u200f\ufb1d-\ufefc]/.test(shown) ? `“\u2068${shown}\u2069”` : `“${shown}”`;
   },
 
   /** A text with at most so many characters. */
@@ -110,6 +110,13 @@ attention.Kind = class {
   }
 
   get cross() { return this.kind === "cross"; }
+
+  /** What a row of a matrix is, or what is at the left, and what a column is. */
+  told([row, column]) { return `${row}: ${this.meaning[0]}. ${column}: ${this.meaning[1]}.`; }
+
+  /** After a sentence on a token that a decoder has read: which one it wrote next. */
+  next(t) { return this.reads && t + 1 < this.T ? ` Next: ${attention.quoted(this.queries[t + 1])}.` : ""; }
+
   get vectors() { return this.layers.some((layer) => layer.packed.query); }
 };
 
@@ -118,8 +125,9 @@ attention.ARROWS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], Ar
 
 /** What is chosen. A change draws the page again. */
 attention.State = class {
-  constructor(kinds) {
-    this.kinds = kinds;
+  constructor(texts) {
+    this.texts = texts; // of a beam, or the only one: {text, score, kinds}
+    this.text = 0;
     this.view = "heads";
     this.number = 0;
     this.at = 0;
@@ -127,6 +135,7 @@ attention.State = class {
     this.query = this.key = null; // tokens
   }
 
+  get kinds() { return this.texts[this.text].kinds; }
   get kind() { return this.kinds[this.number]; }
   get layer() { return this.kind.layers[this.at]; }
   get heads() {
@@ -139,6 +148,7 @@ attention.State = class {
   set(change) {
     const kind = this.kind;
     Object.assign(this, change);
+    this.number = Math.min(this.number, this.kinds.length - 1);
     if (this.kind !== kind) this.query = this.key = null;
     this.at = Math.min(this.at, this.kind.layers.length - 1);
     if (!attention.views[this.view].known(this.kind)) this.view = "heads";
@@ -154,7 +164,7 @@ attention.State = class {
   }
 };
 
-/** The bar: kind, view, layer and heads. */
+/** The bar: text of a beam, kind, view, layer and heads. */
 attention.Bar = class {
   constructor(state, box) {
     this.state = state;
@@ -163,7 +173,7 @@ attention.Bar = class {
 
   draw() {
     const { state } = this;
-    this.box.replaceChildren(
+    this.box.replaceChildren(...this.beam(),
       viz.el("div", { class: "bar" }, this.kinds(), viz.el("span", { class: "last" }, this.views())),
       viz.el("div", { class: "bar" }, this.layer(), state.view === "model" ? [] : this.heads()),
     );
@@ -173,10 +183,26 @@ attention.Bar = class {
     return viz.el("button", { id, type: "button", "aria-pressed": String(pressed), onclick, ...more }, text);
   }
 
+  /** The texts of a beam, best first. */
+  beam() {
+    const { state } = this;
+    if (state.texts.length === 1) return [];
+    const rows = state.texts.map(({ text, score }, i) => {
+      const made = this.button(`text-${i}`, "", i === state.text, () => state.set({ text: i }));
+      made.append(viz.el("span", { class: "text", dir: "auto", title: attention.cut(text, 2000) },
+        attention.cut(text, 300)), viz.el("span", { class: "mono" }, attention.decimal(score, 2)));
+      return viz.el("li", {}, made);
+    });
+    return [viz.el("ol", { id: "beam", "aria-label": "texts that the search found, with scores" }, rows)];
+  }
+
   kinds() {
     const { state } = this;
+    const name = (kind) => [viz.el("span", { class: "long" }, kind.title),
+      viz.el("span", { class: "short" }, kind.short)]; // where there is little room
     const buttons = state.kinds.map((kind, i) => (
-      this.button(`kind-${i}`, kind.title, i === state.number, () => state.set({ number: i }))));
+      this.button(`kind-${i}`, name(kind), i === state.number, () => state.set({ number: i }),
+        { "aria-label": kind.title })));
     return viz.el("div", { class: "choice", role: "group", "aria-label": "kind of attention" }, buttons);
   }
 

@@ -2,7 +2,7 @@
 
 attention.Heads = class {
   static PITCH = 26;
-  static WIDE = 240; // pixels of a token's text
+  static MOST = 2000; // lines of all tokens together: more are a grey wall
 
   constructor(box, state, told) {
     Object.assign(this, { box, state, told, kind: state.kind, layer: state.layer, heads: state.heads });
@@ -14,14 +14,15 @@ attention.Heads = class {
   }
 
   draw() {
-    const { PITCH, WIDE } = attention.Heads;
-    const names = [this.kind.queries, this.kind.keys];
-    const cut = names.map((side) => side.map((text) => attention.fitted(text, "600 15px system-ui", WIDE)));
-    const [left, right] = cut.map((side) => Math.max(70, ...side.map((one) => one.width)));
-    this.square = Math.max(4, Math.min(14, Math.floor(224 / this.heads.length)));
-    const extra = this.several ? this.square * this.heads.length + 20 : 70;
+    const { PITCH } = attention.Heads, whole = this.box.clientWidth;
+    const within = (least, x, top) => Math.max(least, Math.min(top, Math.floor(x)));
+    const names = [this.kind.queries, this.kind.keys], most = within(64, 0.2 * whole, 240);
+    const cut = names.map((side) => side.map((text) => attention.fitted(text, "600 15px system-ui", most)));
+    const [left, right] = cut.map((side) => Math.max(44, ...side.map((one) => one.width)));
+    this.square = within(4, Math.min(224, 0.12 * whole) / this.heads.length, 14);
+    const extra = this.several ? Math.max(60, this.square * this.heads.length + 12) : 60; // of "masked", too
     this.extra = extra;
-    const gap = Math.max(220, Math.min(460, this.box.clientWidth - left - right - 2 * extra - 40));
+    const gap = within(72, whole - left - right - 2 * extra - 32, 460);
     this.x = [extra + left + 8, extra + left + 8 + gap];
     const rows = Math.max(this.kind.T, this.kind.S);
     this.top = names.map((side) => 30 + (PITCH * (rows - side.length)) / 2);
@@ -39,15 +40,19 @@ attention.Heads = class {
       viz.svg("text", { class: "caption", x: this.x[0] - 8, y: 14, "text-anchor": "end" }, titles[0]),
       viz.svg("text", { class: "caption", x: this.x[1] + 8, y: 14 }, titles[1]),
       this.under, this.over, this.shades, tokens);
-    let count = 0;
-    for (const head of this.heads) {
-      const pairs = this.all(head);
-      count += pairs.length;
-      this.lines(this.under, head, pairs);
-    }
-    this.under.classList.toggle("crowd", count > 5000);
+    this.overview();
     this.box.replaceChildren(viz.el("div", { class: "scroll" }, this.svg));
     this.svg.addEventListener("keydown", (event) => this.pressed(event));
+  }
+
+  /** The lines of all tokens: where there are too many, the heaviest. */
+  overview() {
+    const { MOST } = attention.Heads, all = this.heads.map((head) => this.all(head));
+    const weights = Float32Array.from(all.flatMap((pairs) => pairs.map(([, , weight]) => weight))).sort();
+    const least = weights.length > MOST ? weights[weights.length - MOST] : 0;
+    this.heads.forEach((head, i) => (
+      this.lines(this.under, head, all[i].filter(([, , weight]) => weight >= least))));
+    this.hint = least ? `The heaviest ${MOST} of ${weights.length} lines. ` : "";
   }
 
   y(side, i) { return this.top[side] + attention.Heads.PITCH * (i + 0.5); }
@@ -122,7 +127,7 @@ attention.Heads = class {
       node.setAttribute("aria-pressed", String(this.same(own, this.pinned)));
     }
     if (!one) {
-      this.told.textContent = "Point at a token to see what it looks at, click to keep it; "
+      this.told.textContent = `${this.hint}Point at a token to see what it looks at, click to keep it; `
         + "or Tab into the tokens and walk with the arrow keys.";
       return;
     }
@@ -161,7 +166,8 @@ attention.Heads = class {
     const told = most.map(([share, i]) => `${attention.quoted(names[i])} ${attention.percent(share)}`);
     const own = attention.quoted((one.side ? this.kind.keys : this.kind.queries)[one.at]);
     const how = this.several ? ` (mean of ${this.heads.length} heads)` : "";
-    return `${own} ${one.side ? "is looked at by" : "looks at"} ${told.join(", ") || "no token"}${how}.`;
+    const looks = one.side ? "is looked at by" : "looks at", next = one.side ? "" : this.kind.next(one.at);
+    return `${own} ${looks} ${told.join(", ") || "no token"}${how}.${next}`;
   }
 
   pressed(event) {
@@ -187,6 +193,6 @@ attention.Heads = class {
 };
 
 attention.views.heads = {
-  title: "Heads", heads: "several", known: () => true, svg: true,
+  title: "Heads", heads: "several", known: () => true, svg: true, sides: ["Left", "Right"],
   draw: (box, state, told) => new attention.Heads(box, state, told),
 };

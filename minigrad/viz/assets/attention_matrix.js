@@ -11,10 +11,11 @@ attention.Matrix = class {
   }
 
   draw() {
-    const { T, S } = this.kind, most = Math.max(T, S);
+    const { T, S } = this.kind, most = Math.max(T, S), room = this.box.clientWidth - 160; // without names
     const numbered = most <= attention.Matrix.NUMBERED;
     const between = (least, x, top) => Math.max(least, Math.min(top, Math.floor(x)));
-    this.cell = numbered ? between(28, 700 / most, 40) : between(7, 900 / most, 26);
+    const [least, all, top] = numbered ? [24, 700, 40] : [7, 900, 26];
+    this.cell = between(least, Math.min(all, room) / most, top);
     const size = Math.min(14, Math.max(7, this.cell - 1)), font = `600 ${size}px system-ui`;
     const fitted = (text) => attention.fitted(text, font, 180);
     const names = [this.kind.queries.map(fitted), this.kind.keys.map(fitted)];
@@ -131,7 +132,7 @@ attention.Matrix = class {
   legend() {
     const numbered = Math.max(this.kind.T, this.kind.S) <= attention.Matrix.NUMBERED, { heads } = this.state;
     return [
-      `Rows look, columns are looked at${numbered ? "; numbers are per cent" : ""}.`,
+      numbered ? "Numbers are per cent." : "Point at a cell for its number.",
       this.kind.masks.length ? "A stroke: forbidden by a mask." : "",
       heads.length > 1 ? `The mean of ${heads.length} heads.` : "",
     ].join(" ");
@@ -142,7 +143,8 @@ attention.Matrix = class {
     const { heads } = this.state;
     if (this.layer.masked(t, s)) return `${query} takes from ${key}: nothing, the mask forbids it.`;
     const how = heads.length > 1 ? ` (mean of ${heads.length} heads)` : "";
-    return `${query} takes from ${key}: ${attention.number(this.weights[t * this.kind.S + s])}${how}.`;
+    const told = `${attention.number(this.weights[t * this.kind.S + s])}${how}.${this.kind.next(t)}`;
+    return `${query} takes from ${key}: ${told}`;
   }
 
   open() {
@@ -164,6 +166,6 @@ attention.Matrix = class {
 };
 
 attention.views.matrix = {
-  title: "Matrix", heads: "several", known: () => true, svg: true,
+  title: "Matrix", heads: "several", known: () => true, svg: true, sides: ["Row", "Column"],
   draw: (box, state, told) => new attention.Matrix(box, state, told),
 };

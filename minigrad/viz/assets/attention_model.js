@@ -5,14 +5,15 @@ attention.Model = class {
     Object.assign(this, { box, state, told, kind: state.kind });
     this.columns = Math.max(...this.kind.layers.map((layer) => layer.heads));
     this.draw();
-    told.textContent = "Every head of every layer: rows look, columns are looked at. Click one to open it.";
+    told.textContent = "Every head of every layer. Click one to open it.";
   }
 
   draw() {
-    const side = this.columns > 12 ? 56 : this.columns > 8 ? 72 : 96;
+    const room = (this.box.clientWidth - 80) / this.columns - 8; // without the layers' names and the gaps
+    const side = Math.max(40, Math.min(96, Math.floor(room)));
     const named = { role: "group", "aria-label": "layers and heads" };
     const grid = viz.el("div", { class: "grid", id: "model", ...named });
-    grid.style.gridTemplateColumns = `4.5rem repeat(${this.columns}, ${side}px)`;
+    grid.style.gridTemplateColumns = `4rem repeat(${this.columns}, ${side}px)`;
     grid.append(viz.el("span", { class: "quiet" }, "head"));
     const heads = Array.from({ length: this.columns }, (_, head) => head);
     grid.append(...heads.map((head) => viz.el("span", { class: "quiet" }, head)));
@@ -59,6 +60,6 @@ attention.Model = class {
 };
 
 attention.views.model = {
-  title: "Model", heads: "several", known: () => true, svg: false,
+  title: "Model", heads: "several", known: () => true, svg: false, sides: ["Row", "Column"],
   draw: (box, state, told) => new attention.Model(box, state, told),
 };

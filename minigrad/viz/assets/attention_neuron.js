@@ -105,7 +105,8 @@ attention.Neurons = class {
 
   /** A vector as a line of cells: blue above zero, red below. */
   strip(values, most) {
-    const columns = values.length, side = Math.max(2, Math.min(14, Math.floor(256 / columns)));
+    const columns = values.length, room = Math.min(256, 0.25 * this.box.clientWidth);
+    const side = Math.max(2, Math.min(14, Math.floor(room / columns)));
     const value = (i) => values[i], label = `${columns} numbers`;
     const canvas = viz.heat({ rows: 1, columns, value, most, side, label });
     canvas.style.height = "16px";
@@ -120,7 +121,7 @@ attention.Neurons = class {
     }
     const pair = this.pairs[s], names = [this.kind.queries[this.t], this.kind.keys[s]].map(attention.quoted);
     const what = pair.masked ? "nothing, the mask forbids it" : attention.number(pair.weight);
-    this.told.textContent = `${names[0]} takes from ${names[1]}: ${what}.`;
+    this.told.textContent = `${names[0]} takes from ${names[1]}: ${what}.${this.kind.next(this.t)}`;
     this.detail.replaceChildren(this.formula(pair), this.elements(pair));
   }
 
@@ -165,6 +166,6 @@ attention.Neurons = class {
 };
 
 attention.views.neurons = {
-  title: "Neurons", heads: "one", known: (kind) => kind.vectors, svg: false,
+  title: "Neurons", heads: "one", known: (kind) => kind.vectors, svg: false, sides: ["Query", "Key"],
   draw: (box, state, told) => new attention.Neurons(box, state, told),
 };

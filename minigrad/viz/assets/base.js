@@ -2,16 +2,27 @@
 "use strict";
 
 const viz = {
-  /** What the page was made with. Numbers that are not finite are texts: `viz.number` reads them. */
+  /**
+   * What the page was made with. Numbers that are not finite are texts: `viz.number` reads them.
+   * If nothing can be read, the page says why.
+   */
   async data() {
-    const node = document.getElementById("data");
-    let text = node.textContent;
-    if (node.type.endsWith("+deflate")) {
-      const bytes = Uint8Array.from(atob(text), (c) => c.charCodeAt(0));
-      const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("deflate"));
-      text = await new Response(stream).text();
+    const { type, textContent } = document.getElementById("data");
+    try {
+      return JSON.parse(type.endsWith("+deflate") ? await viz.unpacked(textContent) : textContent);
+    } catch (error) {
+      const old = typeof DecompressionStream === "undefined"; // before Chrome 80, Firefox 113 and Safari 16.4
+      const why = old ? "This browser is too old to unpack what the page shows: a newer one can."
+        : "This page is damaged: what it shows cannot be read.";
+      document.body.prepend(viz.el("p", { id: "unreadable", class: "wrong", role: "alert" }, why));
+      throw error;
     }
-    return JSON.parse(text);
+  },
+
+  /** What travelled compressed, as text. */
+  async unpacked(text) {
+    const stream = new Blob([viz.bytes(text)]).stream().pipeThrough(new DecompressionStream("deflate"));
+    return new Response(stream).text();
   },
 
   /** What travelled as base64, as numbers of a kind: Uint8Array, Int8Array, Float32Array (little-endian). */
@@ -49,6 +60,14 @@ const viz = {
     if (Number.isInteger(x) && Math.abs(x) < 1e6) return String(x);
     const size = Math.abs(x);
     return size !== 0 && (size < 1e-3 || size >= 1e6) ? x.toExponential(2) : String(Number(x.toPrecision(4)));
+  },
+
+  /** A text as it is shown beside a row: not too long, and not without a trace. (As in vector.py.) */
+  short(text, longest = 24) {
+    if (!text.trim()) return "␣";
+    const letters = [...text.slice(0, 2 * longest + 2)]; // of one half or two each
+    const shown = letters.length <= longest ? letters : [...letters.slice(0, longest - 1), "…"];
+    return shown.join("").replaceAll("\n", "↵").replaceAll("\t", "⇥");
   },
 
   /** The value of one of the page's colours, such as "accent", in the present theme. */
@@ -108,19 +127,21 @@ const viz = {
   },
 
   theme: {
-    /** Light or dark: what was chosen, else what the system wants. Who draws anew asks by `changed`. */
+    /** Light or dark: what the system wants, or was chosen since. Who draws anew asks by `changed`. */
     listeners: [],
+    get() { return document.documentElement.dataset.theme; },
     set(name) {
       document.documentElement.dataset.theme = name;
+      document.getElementById("dark").media = name === "dark" ? "screen" : "not all";
       const pictures = document.querySelectorAll("canvas.heat");
       for (const canvas of pictures) canvas.dispatchEvent(new Event("repaint"));
       for (const listener of viz.theme.listeners) listener(name);
     },
     changed(listener) { viz.theme.listeners.push(listener); },
     button() {
-      return viz.el("button", { id: "theme", type: "button", title: "light or dark", onclick: () => {
-        viz.theme.set(document.documentElement.dataset.theme === "dark" ? "light" : "dark");
-      } }, "◐");
+      const name = "light or dark", other = () => (viz.theme.get() === "dark" ? "light" : "dark");
+      return viz.el("button", { id: "theme", type: "button", title: name, "aria-label": name,
+        onclick: () => viz.theme.set(other()) }, "◐");
     },
   },
 
@@ -147,4 +168,12 @@ const viz = {
   },
 };
 
-viz.theme.set(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+{
+  const dark = matchMedia("(prefers-color-scheme: dark)");
+  const follow = () => viz.theme.set(dark.matches ? "dark" : "light");
+  dark.addEventListener("change", follow);
+  follow();
+  let before = null; // paper is light
+  addEventListener("beforeprint", () => { before = viz.theme.get(); viz.theme.set("light"); });
+  addEventListener("afterprint", () => viz.theme.set(before));
+}

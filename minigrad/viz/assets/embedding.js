@@ -8,9 +8,11 @@ const embedding = {
   widths: new Map(), // of names, in pixels
 
   open(main, data) {
-    const numbers = (text, Kind) => new Kind(Uint8Array.from(atob(text), (c) => c.charCodeAt(0)).buffer);
-    embedding.data = { ...data, points: numbers(data.points, Float32Array), indices: numbers(data.indices, Int32Array),
-      cosines: numbers(data.cosines, Float32Array), lower: data.tokens.map((t) => t.toLowerCase()), zero: new Set(data.zero) };
+    embedding.data = {
+      ...data, points: viz.bytes(data.points, Float32Array), indices: viz.bytes(data.indices, Int32Array),
+      cosines: viz.bytes(data.cosines, Int16Array), // in 32767ths
+      lower: data.tokens.map((t) => t.toLowerCase()), zero: new Set(data.zero),
+    };
     embedding.chosen = embedding.pointed = null;
     embedding.build(main);
     embedding.fit();
@@ -21,20 +23,29 @@ const embedding = {
   build(main) {
     const { data } = embedding, count = data.tokens.length.toLocaleString("en");
     const percent = (part) => `${(100 * part).toFixed(part < .1 ? 1 : 0)} %`;
-    embedding.canvas = viz.el("canvas", { tabindex: 0, role: "application",
-      "aria-label": "map of all words: arrow keys move it, plus and minus enlarge it, 0 shows all" });
-    embedding.search = viz.el("input", { type: "search", placeholder: "Find a word", "aria-label": "find a word", autocomplete: "off", spellcheck: false,
-      oninput: () => embedding.find(), onkeydown: (event) => {
+    embedding.canvas = viz.el("canvas", {
+      tabindex: 0, role: "application",
+      "aria-label": "map of all words: arrow keys move it, plus and minus enlarge it, 0 shows all",
+    });
+    embedding.search = viz.el("input", {
+      type: "search", placeholder: "Find a word", "aria-label": "find a word",
+      autocomplete: "off", spellcheck: "false", oninput: () => embedding.find(),
+      onkeydown: (event) => {
         if (event.key === "Enter") embedding.list.querySelector("button")?.click();
         if (event.key === "Escape") { embedding.search.value = ""; embedding.choose(null); }
-      } });
+      },
+    });
     embedding.word = viz.el("p", { class: "word" });
     embedding.told = viz.el("p", { class: "quiet", "aria-live": "polite" });
     embedding.list = viz.el("ul");
-    const all = viz.el("button", { type: "button", class: "last", id: "all", onclick: () => embedding.fit() }, "Show all");
+    const fit = () => embedding.fit();
+    const all = viz.el("button", { type: "button", class: "last", id: "all", onclick: fit }, "Show all");
     main.append(
       viz.el("div", { class: "bar" }, viz.el("h1", {}, data.title), all, viz.theme.button()),
-      viz.el("p", { class: "quiet told" }, `${count} words of ${data.width} dimensions; the map has the first two principal components, ${percent(data.explained[0])} and ${percent(data.explained[1])} of the variance. Nearness in the list is the cosine in all ${data.width}.`),
+      viz.el("p", { class: "quiet told" },
+        `${count} words of ${data.width} dimensions; the map has the first two principal components, `,
+        `${data.explained.map(percent).join(" and ")} of the variance. `,
+        `Nearness in the list is the cosine in all ${data.width}.`),
       viz.el("div", { class: "split" }, viz.el("div", { class: "map" }, embedding.canvas),
         viz.el("aside", {}, embedding.search, embedding.word, embedding.told, embedding.list)));
     embedding.listen();
@@ -58,21 +69,24 @@ const embedding = {
       from = [event.offsetX, event.offsetY];
       embedding.move(dx, dy);
     });
+    const end = () => { from = null; canvas.classList.remove("moving"); };
     canvas.addEventListener("pointerup", (event) => {
       if (from && !moved) embedding.choose(embedding.at(event.offsetX, event.offsetY));
-      from = null;
-      canvas.classList.remove("moving");
+      end();
     });
+    canvas.addEventListener("pointercancel", end);
     canvas.addEventListener("pointerleave", () => embedding.point(null));
     canvas.addEventListener("wheel", (event) => {
       event.preventDefault();
       embedding.enlarge(Math.exp(-event.deltaY * .0015), event.offsetX, event.offsetY);
     }, { passive: false });
+    const middle = () => [canvas.clientWidth / 2, canvas.clientHeight / 2];
     canvas.addEventListener("keydown", (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey) return; // the browser's own
       const step = { ArrowLeft: [40, 0], ArrowRight: [-40, 0], ArrowUp: [0, 40], ArrowDown: [0, -40] }[event.key];
       if (step) embedding.move(...step);
-      else if (event.key === "+" || event.key === "=") embedding.enlarge(1.3, canvas.clientWidth / 2, canvas.clientHeight / 2);
-      else if (event.key === "-") embedding.enlarge(1 / 1.3, canvas.clientWidth / 2, canvas.clientHeight / 2);
+      else if (event.key === "+" || event.key === "=") embedding.enlarge(1.3, ...middle());
+      else if (event.key === "-") embedding.enlarge(1 / 1.3, ...middle());
       else if (event.key === "0") embedding.fit();
       else if (event.key === "Escape") embedding.choose(null);
       else return;
@@ -97,8 +111,10 @@ const embedding = {
       low = Math.min(low, data.points[i + 1]);
       top = Math.max(top, data.points[i + 1]);
     }
-    const scale = Math.min((wide - 90) / Math.max(right - left, 1e-9), (high - 50) / Math.max(top - low, 1e-9));
-    embedding.view = { scale, x: wide / 2 - scale * (left + right) / 2, y: high / 2 + scale * (low + top) / 2, moved: false };
+    const room = [(wide - 90) / Math.max(right - left, 1e-9), (high - 50) / Math.max(top - low, 1e-9)];
+    const scale = Math.max(Math.min(...room), 1e-9);
+    const x = wide / 2 - scale * (left + right) / 2, y = high / 2 + scale * (low + top) / 2;
+    embedding.view = { scale, x, y, moved: false };
     embedding.draw();
   },
 
@@ -138,7 +154,8 @@ const embedding = {
   near() {
     const { data, chosen } = embedding;
     if (chosen === null) return [];
-    return data.zero.has(chosen) ? [chosen] : [chosen, ...data.indices.subarray(chosen * data.count, (chosen + 1) * data.count)];
+    if (data.zero.has(chosen)) return [chosen];
+    return [chosen, ...data.indices.subarray(chosen * data.count, (chosen + 1) * data.count)];
   },
 
   // Drawing ---------------------------------------------------------------------------------------------------
@@ -150,11 +167,11 @@ const embedding = {
   },
 
   paint() {
-    const { canvas, data, pointed } = embedding, context = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
-    const [wide, high] = [canvas.clientWidth, canvas.clientHeight], near = embedding.near(), lit = new Set(near);
-    const colour = Object.fromEntries(["ink", "quiet", "accent", "field"].map((name) => [name, viz.colour(name)]));
+    const { canvas, pointed } = embedding, context = canvas.getContext("2d"), ratio = devicePixelRatio || 1;
+    const near = embedding.near();
+    const colour = Object.fromEntries(["ink", "accent", "field"].map((name) => [name, viz.colour(name)]));
     context.setTransform(1, 0, 0, 1, 0, 0);
-    context.putImageData(embedding.dots(colour.quiet, near.length ? .25 : .4), 0, 0);
+    context.putImageData(embedding.dots(near.length ? .25 : .4), 0, 0);
     context.setTransform(ratio, 0, 0, ratio, 0, 0);
     context.globalAlpha = .6;
     context.lineWidth = 1.25;
@@ -168,15 +185,16 @@ const embedding = {
     context.globalAlpha = 1;
     for (const i of near) embedding.dot(context, i, i === near[0] ? colour.ink : colour.accent);
     if (pointed !== null) embedding.dot(context, pointed, colour.ink);
-    embedding.names(context, [pointed, ...near].filter((i) => i !== null), lit, colour, wide, high);
+    embedding.names(context, [pointed, ...near].filter((i) => i !== null), new Set(near), colour);
   },
 
   /** All words as small squares. They are set pixel by pixel: so many are too slow to draw one after another. */
-  dots(colour, alpha) {
+  dots(alpha) {
     const { canvas, data, view } = embedding, { width, height } = canvas, ratio = devicePixelRatio || 1;
-    const size = Math.max(2, Math.round(3 * ratio)), image = new ImageData(width, height), pixels = new Uint32Array(image.data.buffer);
-    const [r, g, b] = [1, 3, 5].map((i) => parseInt(colour.slice(i, i + 2), 16));
-    const once = ((Math.round(255 * alpha) << 24) | (b << 16) | (g << 8) | r) >>> 0, more = ((Math.round(255 * Math.min(1, 1.6 * alpha)) << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    const size = Math.max(2, Math.round(3 * ratio)), image = new ImageData(width, height);
+    const pixels = new Uint32Array(image.data.buffer), [r, g, b] = viz.rgb("quiet");
+    const shade = (part) => ((Math.round(255 * part) << 24) | (b << 16) | (g << 8) | r) >>> 0;
+    const once = shade(alpha), more = shade(1.6 * alpha);
     for (let i = 0; i < data.tokens.length; i++) {
       const left = Math.round((view.x + view.scale * data.points[2 * i]) * ratio - size / 2);
       const top = Math.round((view.y - view.scale * data.points[2 * i + 1]) * ratio - size / 2);
@@ -196,12 +214,13 @@ const embedding = {
   },
 
   /** Names where there is room: first of what is looked at, then of all words that are seen, from the first on. */
-  names(context, first, lit, colour, wide, high) {
-    const { data, pointed, chosen } = embedding, cells = new Set(), family = getComputedStyle(document.body).fontFamily;
+  names(context, first, lit, colour) {
+    const { canvas, data, pointed, chosen } = embedding, [wide, high] = [canvas.clientWidth, canvas.clientHeight];
+    const cells = new Set(), family = getComputedStyle(document.body).fontFamily;
     let written = 0, tried = 0;
     context.textBaseline = "middle";
     const write = (i, forced) => {
-      const [x, y] = embedding.place(i), name = embedding.short(data.tokens[i]);
+      const [x, y] = embedding.place(i), name = viz.short(data.tokens[i]);
       if (x < 0 || y < 0 || x > wide || y > high) return;
       tried++;
       const font = `${i === chosen || i === pointed ? "600 " : ""}13px ${family}`;
@@ -219,14 +238,15 @@ const embedding = {
       context.fillStyle = colour.field;
       context.fillRect(start - 1, y - 7, long + 2, 14);
       context.globalAlpha = 1;
-      context.fillStyle = i === chosen || i === pointed ? colour.ink : lit.has(i) ? colour.accent : colour.ink;
+      context.fillStyle = lit.has(i) && i !== chosen && i !== pointed ? colour.accent : colour.ink;
       context.fillText(name, start, y);
     };
     first.forEach((i) => write(i, i === pointed || i === chosen));
-    if (chosen === null) for (let i = 0; i < data.tokens.length && written < embedding.NAMES && tried < embedding.TRIED; i++) if (i !== pointed) write(i, false);
+    const enough = () => written >= embedding.NAMES || tried >= embedding.TRIED;
+    for (let i = 0; chosen === null && i < data.tokens.length && !enough(); i++) {
+      if (i !== pointed) write(i, false);
+    }
   },
-
-  short(text) { return text.length > 24 ? text.slice(0, 23) + "…" : text.trim() || "␣"; },
 
   // What is looked at -----------------------------------------------------------------------------------------
 
@@ -234,19 +254,22 @@ const embedding = {
     if (i === embedding.pointed) return;
     embedding.pointed = i;
     embedding.canvas.classList.toggle("pointing", i !== null);
-    for (const button of embedding.list.querySelectorAll("button")) button.classList.toggle("pointed", Number(button.dataset.word) === i);
+    for (const button of embedding.list.querySelectorAll("button")) {
+      button.classList.toggle("pointed", Number(button.dataset.word) === i);
+    }
     embedding.draw();
   },
 
   choose(i) {
     const { data } = embedding;
     embedding.chosen = i;
-    embedding.word.textContent = i === null ? "" : data.tokens[i].trim() ? data.tokens[i].slice(0, 200) : "␣";
+    embedding.word.textContent = i === null ? "" : viz.short(data.tokens[i], 200);
     embedding.word.hidden = i === null;
     if (i === null) embedding.find();
     else {
-      embedding.told.textContent = data.zero.has(i) ? "Its vector is all zeros: it points nowhere." : "Nearest by cosine";
-      embedding.show(embedding.near().slice(1).map((j, k) => [j, data.cosines[i * data.count + k]]));
+      const alone = data.count ? "Nearest by cosine" : "There is no other word.";
+      embedding.told.textContent = data.zero.has(i) ? "Its vector is all zeros: it points nowhere." : alone;
+      embedding.show(embedding.near().slice(1).map((j, k) => [j, data.cosines[i * data.count + k] / 32767]));
     }
     embedding.draw();
   },
@@ -254,22 +277,34 @@ const embedding = {
   /** Words that have the text: those that begin with it first. */
   find() {
     const { data } = embedding, text = embedding.search.value.trim().toLowerCase();
-    if (embedding.chosen !== null && text) { embedding.chosen = null; embedding.word.hidden = true; embedding.draw(); }
+    if (embedding.chosen !== null && text) {
+      embedding.chosen = null;
+      embedding.word.hidden = true;
+      embedding.draw();
+    }
     if (embedding.chosen !== null) return;
     const rank = (i) => (data.lower[i] === text ? 0 : data.lower[i].startsWith(text) ? 1 : 2);
-    const found = text ? data.lower.flatMap((t, i) => (t.includes(text) ? [i] : [])).sort((a, b) => rank(a) - rank(b) || a - b) : [];
-    embedding.told.textContent = text ? `${found.length.toLocaleString("en")} ${found.length === 1 ? "word has" : "words have"} it` : "Click a word, or search for one, to see what is near.";
+    const found = text ? data.lower.flatMap((t, i) => (t.includes(text) ? [i] : [])) : [];
+    found.sort((a, b) => rank(a) - rank(b) || a - b);
+    const told = `${found.length.toLocaleString("en")} ${found.length === 1 ? "word has" : "words have"} it`;
+    embedding.told.textContent = text ? told : "Click a word, or search for one, to see what is near.";
     embedding.show(found.slice(0, embedding.FOUND).map((i) => [i, null]));
   },
 
+  /** The list: words, and their cosines or null. */
   show(words) {
-    embedding.list.replaceChildren(...words.map(([i, cosine]) => viz.el("li", {}, viz.el("button", {
-      type: "button", "data-word": i, style: cosine === null ? null : `--part:${Math.max(0, cosine).toFixed(3)}`,
-      onclick: () => { embedding.search.value = ""; embedding.choose(i); },
-      onpointerenter: () => embedding.point(i), onpointerleave: () => embedding.point(null),
-      onfocus: () => embedding.point(i), onblur: () => embedding.point(null),
-    }, viz.el("span", { class: "name" }, embedding.short(embedding.data.tokens[i])),
-    viz.el("span", { class: "cosine" }, cosine === null ? "" : cosine.toFixed(2).replace("-", "−"))))));
+    embedding.list.replaceChildren(...words.map(([i, cosine]) => viz.el("li", {}, embedding.entry(i, cosine))));
+  },
+
+  entry(i, cosine) {
+    const part = cosine === null ? null : `--part:${Math.max(0, cosine).toFixed(3)}`;
+    const number = cosine === null ? "" : cosine.toFixed(2).replaceAll("-", "−");
+    const on = () => embedding.point(i), off = () => embedding.point(null);
+    return viz.el("button", {
+      type: "button", "data-word": i, style: part, onpointerenter: on, onpointerleave: off, onfocus: on,
+      onblur: off, onclick: () => { embedding.search.value = ""; embedding.choose(i); },
+    }, viz.el("span", { class: "name" }, viz.short(embedding.data.tokens[i])),
+    viz.el("span", { class: "cosine" }, number));
   },
 };
 

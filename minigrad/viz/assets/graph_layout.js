@@ -1,8 +1,9 @@
 // Where the boxes of a graph stand, and how its wires run. Nothing here touches the page.
 //
-// Each open group is drawn by itself, from the inside out, in layers (Sugiyama, Tagawa and Toda 1981): ranks by
-// longest path, order by barycentres, coordinates by weighted medians which isotonic regression keeps apart.
-// A result is one wire, however many read it. It crosses a group's border at one port, and bends between ranks only.
+// Each open group is drawn by itself, from the inside out, in layers (Sugiyama, Tagawa and Toda 1981): ranks
+// by longest path, order by barycentres, coordinates by weighted medians that isotonic regression keeps
+// apart. A result is one wire, however many read it. It crosses a group's border at one port, and bends
+// between ranks only.
 
 const graphLayout = {
   GAP: 26, // between boxes of a rank
@@ -12,11 +13,11 @@ const graphLayout = {
   SWEEPS: 12,
 
   /**
-   * root: a group { key, children: [...], title: its width }; a child is a group or a box { key, width, height,
-   * port: where wires meet it, from its middle to the right }, in an order in which no wire runs back.
+   * root: a group { key, children: [...], title: its width }; a child is a group or a box { key, width,
+   * height, port: where wires meet it, from its middle to the right }; no wire runs back in their order.
    * wires: [{ source, target }], keys of boxes.
    * -> { width, height, boxes: Map of key -> { x, y, width, height }, groups: the same for open groups,
-   *      wires: [{ source, targets: Set, points: [[x, y, ...]], first, last }] }: a piece of a wire is a list of
+   *      wires: [{ source, targets: Set, points: [[x, y], ...], first, last }] }: a piece of a wire is a list of
    *      points, straight down within a rank and bent between two; `first` starts and `last` ends at a box.
    */
   run(root, wires) {
@@ -29,11 +30,11 @@ const graphLayout = {
       }
     };
     walk(root);
-    const links = new Map([...members.keys()].map((key) => [key, new Map()])); // of each group, those at its level
+    const links = new Map([...members.keys()].map((key) => [key, new Map()])); // of each group, at its level
     const add = (group, from, to, source, target) => {
-      const name = `${from} ${to} ${source}`;
-      if (!links.get(group).has(name)) links.get(group).set(name, { from, to, source, targets: new Set() });
-      links.get(group).get(name).targets.add(target);
+      const name = `${from} ${to} ${source}`, level = links.get(group);
+      if (!level.has(name)) level.set(name, { from, to, source, targets: new Set() });
+      level.get(name).targets.add(target);
     };
     const way = (key) => { // the groups around a box, from the inside
       const found = [];
@@ -66,7 +67,7 @@ const graphLayout = {
     return graphLayout.compose(root, place);
   },
 
-  /** One group: its children, and ports where wires of the outside come in (rank 0) and go out (the last rank). */
+  /** One group: its children, and ports where wires come in from outside (rank 0) and go out (the last). */
   level(group, links, place) {
     const ports = (side, pick) => [...new Set(links.map(pick).filter((key) => key.startsWith(side)))]
       .map((key) => ({ key, width: 2, height: 0, side }));
@@ -84,13 +85,13 @@ const graphLayout = {
     return graphLayout.down(group, layers);
   },
 
-  /** Ranks, and in the place of wires that pass through one, a vertex: [layers] of [vertices], with links. */
+  /** Ranks, and in the place of a wire that passes through one a vertex: [layers] of [vertices], linked. */
   ranks(items, edges) {
     const rank = items.map((item) => (item.side === "in " ? 0 : 1));
     const out = items.map(() => []), into = items.map(() => []);
     for (const edge of edges) { out[edge.from].push(edge); into[edge.to].push(edge); }
     const ins = items.some((item) => item.side === "in ");
-    items.forEach((_, i) => { for (const edge of into[i]) rank[i] = Math.max(rank[i], rank[edge.from] + 1); });
+    into.forEach((all, i) => { for (const edge of all) rank[i] = Math.max(rank[i], rank[edge.from] + 1); });
     const last = Math.max(...rank.filter((_, i) => items[i].side !== "out "), 0) + 1;
     items.forEach((item, i) => { if (item.side === "out ") rank[i] = last; });
     for (let i = items.length - 1; i >= 0; i--) { // what has more readers than inputs stands close to them
@@ -100,11 +101,13 @@ const graphLayout = {
     const least = ins ? 0 : 1;
     const layers = Array.from({ length: Math.max(...rank, 0) - least + 1 }, () => []);
     const vertices = items.map((item, i) => {
-      const vertex = { item, rank: rank[i] - least, width: item.width, height: item.height, up: [], down: [], turn: i };
+      const { width, height } = item;
+      const vertex = { item, rank: rank[i] - least, width, height, up: [], down: [], turn: i };
       layers[vertex.rank].push(vertex);
       return vertex;
     });
-    const offset = (item, side, source) => (item.inside ? item.inside.get(`${side}${source}`) ?? 0 : item.port ?? 0);
+    const offset = (item, side, source) => (
+      item.inside ? item.inside.get(`${side}${source}`) ?? 0 : item.port ?? 0);
     const passing = new Map();
     for (const edge of edges) {
       let above = vertices[edge.from];
@@ -131,13 +134,14 @@ const graphLayout = {
   },
 
   link(above, below, ax, bx, edge) {
-    const weight = above.item && below.item ? 4 : above.item || below.item ? 1.5 : 8; // chains and long wires are straight
+    // chains and long wires are straight
+    const weight = above.item && below.item ? 4 : above.item || below.item ? 1.5 : 8;
     const made = { above, below, ax, bx, weight, source: edge.source, targets: new Set(edge.targets) };
     above.down.push(made);
     below.up.push(made);
   },
 
-  /** Within each rank: by the mean place of neighbours, down and up in turn; the order with fewest crossings. */
+  /** Within each rank: by the mean place of neighbours, down and up in turn; that with fewest crossings. */
   order(layers) {
     const number = () => layers.forEach((layer) => layer.forEach((vertex, i) => { vertex.place = i; }));
     layers.forEach((layer) => layer.sort((a, b) => a.turn - b.turn));
@@ -193,8 +197,8 @@ const graphLayout = {
   },
 
   apart(a, b) {
-    const gap = a.item?.width > 2 && b.item?.width > 2 ? graphLayout.GAP : a.width > 2 || b.width > 2 ? 16 : 10;
-    return (a.width + b.width) / 2 + gap;
+    const boxes = (a.width > 2) + (b.width > 2); // others are wires that pass, and ports
+    return (a.width + b.width) / 2 + [10, 16, graphLayout.GAP][boxes];
   },
 
   /** Isotonic regression: the least squares distance to what each would like, in order and apart. */
@@ -211,7 +215,7 @@ const graphLayout = {
       block.sum = (wish - shift) * block.weight;
       while (blocks.length && blocks.at(-1).sum / blocks.at(-1).weight > block.sum / block.weight) {
         const before = blocks.pop();
-        block = { sum: before.sum + block.sum, weight: before.weight + block.weight, count: before.count + block.count };
+        for (const part of ["sum", "weight", "count"]) block[part] += before[part];
       }
       blocks.push(block);
     });
@@ -251,7 +255,8 @@ const graphLayout = {
     layers.forEach((layer, r) => {
       top[r] = y;
       bottom[r] = y + Math.max(...layer.map((vertex) => vertex.height));
-      const spans = layer.flatMap((vertex) => vertex.down.map((l) => Math.abs(l.above.x + l.ax - l.below.x - l.bx)));
+      const span = ({ above, below, ax, bx }) => Math.abs(above.x + ax - below.x - bx);
+      const spans = layer.flatMap((vertex) => vertex.down.map(span));
       y = bottom[r] + RANK + Math.min(40, 0.09 * Math.max(...spans, 0));
       if (r === 0 && top[0] === 0) y = Math.max(y, TITLE + 8);
     });
@@ -265,14 +270,16 @@ const graphLayout = {
       vertex.top = vertex.item ? middle - vertex.height / 2 : top[vertex.rank];
       vertex.bottom = vertex.item ? middle + vertex.height / 2 : bottom[vertex.rank];
       if (vertex.item?.side) ports.set(vertex.item.key, x - width / 2);
-      else if (vertex.item) boxes.push({ key: vertex.item.key, x: x - vertex.width / 2, y: vertex.top, width: vertex.width, height: vertex.height });
+      else if (vertex.item) {
+        const { item, width: wide, height: tall } = vertex;
+        boxes.push({ key: item.key, x: x - wide / 2, y: vertex.top, width: wide, height: tall });
+      }
     }
     for (const vertex of all) {
       for (const l of vertex.down) {
         const ax = l.above.x + l.ax + shift, bx = l.below.x + l.bx + shift;
-        const points = [[ax, l.above.top < top[l.above.rank] || l.above.item ? l.above.bottom : top[l.above.rank]],
+        const points = [[ax, l.above.item ? l.above.bottom : top[l.above.rank]],
           [ax, bottom[l.above.rank]], [bx, top[l.below.rank]], [bx, l.below.top]];
-        if (!l.above.item) points[0][1] = top[l.above.rank];
         wires.push({ source: l.source, targets: l.targets, points,
           first: Boolean(l.above.item && !l.above.item.side && !l.above.item.inside),
           last: Boolean(l.below.item && !l.below.item.side && !l.below.item.inside) });
@@ -290,9 +297,10 @@ const graphLayout = {
       for (const wire of own.wires) {
         wires.push({ ...wire, points: wire.points.map(([px, py]) => [px + x, py + y]) });
       }
-      const inner = new Map(group.children.filter((child) => child.children).map((child) => [child.key, child]));
+      const inner = new Map(group.children.map((child) => [child.key, child]));
       for (const box of own.boxes) {
-        if (inner.has(box.key)) put(inner.get(box.key), box.x + x, box.y + y);
+        const child = inner.get(box.key);
+        if (child.children) put(child, box.x + x, box.y + y);
         else boxes.set(box.key, { ...box, x: box.x + x, y: box.y + y });
       }
     };
@@ -301,5 +309,3 @@ const graphLayout = {
     return { width: own.width, height: own.height, boxes, groups, wires };
   },
 };
-
-if (typeof module !== "undefined") module.exports = graphLayout; // for a test outside a browser

@@ -6,16 +6,18 @@ class GraphPanel {
   constructor(graph, go) {
     this.graph = graph;
     this.go = go;
+    this.names = new Map(graph.names ?? []); // of ops that are all there is in a module: the module's
     this.into = graph.nodes.map(() => []);
     this.out = graph.nodes.map(() => []);
-    graph.edges = graph.edges.map(([source, target, input, slot, gradient]) => ({ source, target, input, slot, gradient }));
+    const named = ([source, target, input, slot, gradient]) => ({ source, target, input, slot, gradient });
+    graph.edges = graph.edges.map(named);
     for (const edge of graph.edges) {
       this.into[edge.target].push(edge);
       this.out[edge.source].push(edge);
     }
     this.keepers = graph.nodes.map(() => []);
-    for (const node of graph.nodes) {
-      for (const saved of node.saved) if (saved.node !== null) this.keepers[saved.node].push({ node: node.id, saved });
+    for (const { id, saved } of graph.nodes) {
+      for (const { node, name } of saved) if (node !== null) this.keepers[node].push({ node: id, name });
     }
   }
 
@@ -23,12 +25,14 @@ class GraphPanel {
 
   node(id) {
     const node = this.graph.nodes[id], op = this.graph.ops[node.op];
-    const kind = { op: op?.name ?? node.op, parameter: "parameter", input: "input", constant: "constant: wants no gradient" }[node.kind];
+    const kind = { op: op?.name ?? node.op, parameter: "parameter", input: "input",
+      constant: "constant: wants no gradient" }[node.kind];
+    const told = [node.name === kind ? "" : kind, node.module && `in ${node.module}`];
     return [
       viz.el("h2", {}, node.name || kind),
-      viz.el("p", { class: "quiet" }, node.name === kind ? "" : kind, node.module ? `${node.name === kind ? "" : " · "}in ${node.module}` : ""),
-      op?.formula ? viz.el("p", { class: "formula" }, op.formula) : "",
-      this.attributes(node),
+      this.quiet(told.filter(Boolean).join(" · ")),
+      op?.formula ? viz.el("p", { class: "formula" }, GraphPanel.prose(op.formula)) : "",
+      this.facts(Object.entries(node.attributes ?? {}), "mono"),
       this.made(node),
       this.section("Value", this.value(node.value, "not kept: only its shape is known")),
       this.section("Gradient", this.gradient(node)),
@@ -41,106 +45,142 @@ class GraphPanel {
 
   section(title, ...content) { return viz.el("section", {}, viz.el("h3", {}, title), ...content); }
 
-  attributes(node) {
-    const all = Object.entries(node.attributes ?? {});
-    return all.length ? viz.el("dl", {}, all.flatMap(([key, text]) => [viz.el("dt", {}, key), viz.el("dd", { class: "mono" }, text)])) : "";
+  quiet(...text) { return viz.el("p", { class: "quiet" }, ...text); }
+
+  /** What is said where no backward has run: nothing is zero. */
+  none() { return viz.el("p", { class: "quiet none" }, "no backward yet"); }
+
+  aside(...text) { return viz.el("span", { class: "quiet" }, ...text); }
+
+  /** Names and what belongs to them: [[name, text]]. */
+  facts(all, look = null) {
+    if (!all.length) return "";
+    const pair = ([name, text]) => [viz.el("dt", {}, name), viz.el("dd", { class: look }, text)];
+    return viz.el("dl", {}, all.flatMap(pair));
   }
 
   made(node) {
     if (!node.place) return "";
-    return this.section("Made by", viz.el("p", { class: "quiet" }, node.place), node.code ? viz.el("pre", {}, node.code) : "");
+    return this.section("Made by", this.quiet(node.place), node.code ? viz.el("pre", {}, node.code) : "");
   }
 
   link(id) {
     const node = this.graph.nodes[id];
-    return viz.el("button", { class: "link", type: "button", onclick: () => this.go(`n${id}`) }, node.name || node.op || node.kind);
+    return this.button(`n${id}`, this.names.get(id) ?? (node.name || node.op || node.kind));
   }
 
+  button(key, text) {
+    return viz.el("button", { class: "link", type: "button", onclick: () => this.go(key) }, text);
+  }
+
+  /** What each edge gives back, and the sum; of an op with several results, the first one's. */
   gradient(node) {
-    if (this.graph.backward === "none") return viz.el("p", { class: "quiet none" }, "no backward yet");
-    if (node.gradient === null) {
-      return viz.el("p", { class: "quiet" }, node.kind === "constant" ? "none: it wants none" : "none arrived");
-    }
+    if (this.graph.backward === "none") return this.none();
     const parts = this.out[node.id].filter((edge) => edge.gradient !== null);
-    const items = parts.map((edge) => viz.el("li", {}, "from ", this.link(edge.target), `, input ${edge.input}`,
-      this.value(edge.gradient)));
-    if (parts.length === 1 && parts[0].gradient === node.gradient) return viz.el("ul", { class: "edges" }, items);
-    const told = parts.length > 1 ? `the sum of ${parts.length}` : parts.length ? "what arrives" : "where backward begins";
-    return viz.el("ul", { class: "edges" }, items, viz.el("li", { class: "sum" }, told, this.value(node.gradient)));
+    if (node.gradient === null && !parts.length) {
+      return this.quiet(node.kind === "constant" ? "none: it wants none" : "none arrived");
+    }
+    const several = parts.some((edge) => edge.slot);
+    const of = (slot) => (several ? `, of result ${slot + 1}` : "");
+    const items = parts.map((edge) => viz.el("li", {}, "from ", this.link(edge.target),
+      `, input ${edge.input}${of(edge.slot)}`, this.value(edge.gradient)));
+    const first = parts.filter((edge) => !edge.slot);
+    if (node.gradient !== null && !(first.length === 1 && first[0].gradient === node.gradient)) {
+      const sum = first.length > 1 ? `the sum of ${first.length}` : "what arrives";
+      const told = first.length ? `${sum}${of(0)}` : "where backward begins";
+      items.push(viz.el("li", { class: "sum" }, told, this.value(node.gradient)));
+    }
+    return viz.el("ul", { class: "edges" }, items);
   }
 
   inputs(id) {
     const edges = this.into[id];
-    if (!edges.length) return viz.el("p", { class: "quiet" }, "none that is recorded");
+    if (!edges.length) return this.quiet("none that is recorded");
     return viz.el("ul", { class: "edges" }, edges.map((edge) => {
       const value = this.graph.values[this.graph.nodes[edge.source].value];
+      const back = edge.gradient === null ? "" : viz.el("details", {},
+        viz.el("summary", {}, "the gradient given back to it"), this.value(edge.gradient));
       return viz.el("li", {}, viz.el("span", { class: "mono" }, edge.input), " ← ", this.link(edge.source),
-        value ? viz.el("span", { class: "quiet" }, ` ${GraphPanel.shape(value)}`) : "",
-        edge.gradient === null ? "" : viz.el("details", {}, viz.el("summary", {}, "the gradient given back to it"), this.value(edge.gradient)));
+        value ? this.aside(` ${GraphPanel.shape(value)}`) : "", back);
     }));
   }
 
   rules(op) {
-    const rules = Object.entries(op.rules).map(([input, source]) => this.source(
-      input === "kernel" ? "the kernel's backward" : input === "plain" ? "the plain definition" : `∂ / ∂ ${input}`, source));
-    const forward = op.forward ? viz.el("details", {}, viz.el("summary", {}, "Its definition"), this.source("", op.forward)) : "";
-    return this.section(rules.length === 1 ? "Gradient rule" : "Gradient rules", rules.length ? rules : viz.el("p", { class: "quiet" }, "none"), forward);
+    const told = { kernel: "the kernel's backward", plain: "the plain definition" };
+    const rules = Object.entries(op.rules)
+      .map(([input, source]) => this.source(told[input] ?? `∂ / ∂ ${input}`, source));
+    const forward = op.forward ? viz.el("details", {}, viz.el("summary", {}, "Its definition"),
+      this.source("", op.forward)) : "";
+    return this.section(rules.length === 1 ? "Gradient rule" : "Gradient rules",
+      rules.length ? rules : this.quiet("none"), forward);
   }
 
-  source(told, source) {
-    return viz.el("div", { class: "rule" }, viz.el("p", {}, told, told ? " " : "", viz.el("span", { class: "quiet" }, `${source.file}:${source.line}`)),
-      viz.el("pre", {}, source.text));
+  source(told, { file, line, text }) {
+    const where = viz.el("p", {}, told, told ? " " : "", this.aside(`${file}:${line}`));
+    return viz.el("div", { class: "rule" }, where, viz.el("pre", {}, text));
   }
 
+  /** What a node keeps alive, and what keeps its result alive. */
   memory(node) {
-    const keeps = node.saved.map((saved) => viz.el("li", {}, "keeps ", viz.el("span", { class: "mono" }, saved.name),
+    const keeps = node.saved.map((saved) => viz.el("li", {},
+      "keeps ", viz.el("span", { class: "mono" }, saved.name),
       saved.node === null || saved.node === node.id ? "" : [" of ", this.link(saved.node)],
-      viz.el("span", { class: "quiet" }, saved.bytes ? ` ${GraphPanel.bytes(saved.bytes)}` : " at no cost: it lives anyhow")));
-    const kept = this.keepers[node.id].filter((each) => each.node !== node.id)
-      .map((each) => viz.el("li", {}, "kept alive by ", this.link(each.node), viz.el("span", { class: "quiet" }, `, as its ${each.saved.name}`)));
+      this.aside(saved.bytes ? ` ${GraphPanel.bytes(saved.bytes)}` : " at no cost: it lives anyhow")));
+    const kept = this.keepers[node.id].filter((each) => each.node !== node.id).map((each) => viz.el("li", {},
+      "kept alive by ", this.link(each.node), this.aside(`, as its ${each.name}`)));
     const all = [...keeps, ...kept];
-    if (!all.length) return viz.el("p", { class: "quiet" }, "keeps nothing, and nothing keeps it");
-    return viz.el("div", {}, viz.el("ul", {}, all), node.released ? viz.el("p", { class: "quiet" }, "A backward has released what it kept.") : "");
+    if (!all.length) return this.quiet("keeps nothing, and nothing keeps it");
+    const released = node.released ? this.quiet("A backward has released what it kept.") : "";
+    return viz.el("div", {}, viz.el("ul", {}, all), released);
   }
 
   times(from) {
-    const rows = [["forward", from.forward_seconds], ["backward", from.backward_seconds]].filter(([, s]) => s !== undefined && s !== null);
-    if (!rows.length) return "";
-    return this.section("Time", viz.el("dl", {}, rows.flatMap(([name, s]) => [viz.el("dt", {}, name), viz.el("dd", {}, GraphPanel.seconds(s))])));
+    const known = [["forward", from.forward_seconds], ["backward", from.backward_seconds]]
+      .filter(([, seconds]) => seconds !== null);
+    const facts = known.map(([name, seconds]) => [name, GraphPanel.seconds(seconds)]);
+    return facts.length ? this.section("Time", this.facts(facts)) : "";
   }
 
   // A group, a wire ----------------------------------------------------------------------------------------
 
   group(number, open, toggle) {
-    const group = this.graph.groups[number], total = group.total;
+    const group = this.graph.groups[number], { total } = group;
     const module = group.kind === "section" ? null : this.graph.modules[group.path];
-    const facts = [["nodes", total.nodes.toLocaleString("en")], ["parameters", total.parameters && total.parameters.toLocaleString("en")],
-      ["results", GraphPanel.bytes(total.bytes)], ["kept for backward", total.saved_bytes && GraphPanel.bytes(total.saved_bytes)],
-      ["gradient norm", total.gradient === null ? null : viz.format(total.gradient)]].filter(([, text]) => text);
+    const alike = group.times ? `${group.times} of the same structure` : "";
+    const told = module?.kind ? `${module.kind}${module.told ? `(${module.told})` : ""}` : "";
+    const count = (n) => n.toLocaleString("en");
+    const facts = [["nodes", count(total.nodes)], ["parameters", total.parameters && count(total.parameters)],
+      ["results", GraphPanel.bytes(total.bytes)],
+      ["kept for backward", total.saved_bytes && GraphPanel.bytes(total.saved_bytes)],
+      ["gradient norm", total.gradient !== null && GraphPanel.number(total.gradient)]];
+    const child = (key) => (key[0] === "n" ? this.link(Number(key.slice(1)))
+      : this.button(key, GraphPanel.title(this.graph.groups[Number(key.slice(1))])));
     return [
-      viz.el("h2", {}, GraphPanel.label(this.graph, number)),
-      viz.el("p", { class: "quiet" }, group.kind === "repeat" ? `${group.children.length} of the same structure` : "",
-        module ? `${group.kind === "repeat" ? ": " : ""}${module.kind}${module.told ? `(${module.told})` : ""}` : ""),
+      viz.el("h2", {}, GraphPanel.title(group)),
+      this.quiet([alike, told].filter(Boolean).join(": ")),
       group.path && group.kind === "module" ? viz.el("p", { class: "mono" }, group.path) : "",
-      number ? viz.el("p", {}, viz.el("button", { type: "button", class: "toggle", onclick: toggle }, open ? "Close" : "Open")) : "",
-      viz.el("dl", {}, facts.flatMap(([name, text]) => [viz.el("dt", {}, name), viz.el("dd", {}, text)])),
-      this.graph.backward === "none" ? viz.el("p", { class: "quiet none" }, "no backward yet") : "",
+      viz.el("p", {}, viz.el("button", { type: "button", class: "toggle", onclick: toggle },
+        open ? "Close" : "Open")),
+      this.facts(facts.filter(([, text]) => text)),
+      this.graph.backward === "none" ? this.none() : "",
       this.times(total),
-      this.section("Inside", viz.el("ul", {}, group.children.map((key) => viz.el("li", {}, key[0] === "n" ? this.link(Number(key.slice(1)))
-        : viz.el("button", { class: "link", type: "button", onclick: () => this.go(key) }, GraphPanel.label(this.graph, Number(key.slice(1)))))))),
+      this.section("Inside", viz.el("ul", {}, group.children.map((key) => viz.el("li", {}, child(key))))),
     ];
   }
 
   wire(edges) {
-    const shown = edges.slice(0, 50);
+    const shown = edges.slice(0, 50), more = edges.length - shown.length;
+    const back = (edge) => {
+      if (this.graph.backward === "none") return this.none();
+      if (edge.gradient === null) return this.quiet("no gradient goes back");
+      return [this.quiet("gradient, before it is summed"), this.value(edge.gradient)];
+    };
+    const item = (edge) => viz.el("li", {}, this.link(edge.source), " → ", this.link(edge.target),
+      `, input ${edge.input}`, this.value(this.graph.nodes[edge.source].value), back(edge));
     return [
-      viz.el("h2", {}, edges.length === 1 ? "A result that is read" : `${edges.length} results that are read`),
-      viz.el("ul", { class: "edges" }, shown.map((edge) => viz.el("li", {}, this.link(edge.source), " → ", this.link(edge.target), `, input ${edge.input}`,
-        this.value(this.graph.nodes[edge.source].value, ""),
-        this.graph.backward === "none" ? viz.el("p", { class: "quiet none" }, "no backward yet")
-          : edge.gradient === null ? viz.el("p", { class: "quiet" }, "no gradient goes back")
-            : [viz.el("p", { class: "quiet" }, "gradient, before it is summed"), this.value(edge.gradient)]))),
-      edges.length > shown.length ? viz.el("p", { class: "quiet" }, `and ${edges.length - shown.length} more`) : "",
+      viz.el("h2", {}, edges.length > 1 ? `${edges.length} results that are read` : "A result that is read"),
+      viz.el("ul", { class: "edges" }, shown.map(item)),
+      more ? this.quiet(`and ${more} more`) : "",
     ];
   }
 
@@ -148,70 +188,70 @@ class GraphPanel {
 
   /** A value by its place in the data: its kind, and a table, or statistics and a heat map. */
   value(place, otherwise = "") {
-    const value = place === null || place === undefined ? null : this.graph.values[place];
-    if (!value) return otherwise ? viz.el("p", { class: "quiet" }, otherwise) : "";
-    const told = `${GraphPanel.shape(value)} · ${value.dtype} · ${value.device} · ${GraphPanel.bytes(value.bytes)}`;
-    return viz.el("div", { class: "value" }, viz.el("p", { class: "quiet" }, told),
+    const value = this.graph.values[place];
+    if (!value) return otherwise && this.quiet(otherwise);
+    const told = [GraphPanel.shape(value), value.dtype, value.device, GraphPanel.bytes(value.bytes)];
+    return viz.el("div", { class: "value" }, this.quiet(told.join(" · ")),
       value.table ? this.table(value.table) : "", value.statistics ? this.statistics(value.statistics) : "",
       value.heat ? this.heat(value.heat) : "");
   }
 
   table(rows) {
-    const cell = (x) => viz.el("td", { title: String(x), class: viz.number(x) < 0 ? "minus" : "" }, viz.format(x).replace("-", "−"));
-    return viz.el("div", { class: "scroll" }, viz.el("table", { class: "numbers" }, rows.map((row) => viz.el("tr", {}, row.map(cell)))));
+    const cell = (x) => viz.el("td", { title: String(x), class: viz.number(x) < 0 ? "minus" : "" },
+      GraphPanel.number(x));
+    return viz.el("div", { class: "scroll" },
+      viz.el("table", { class: "numbers" }, rows.map((row) => viz.el("tr", {}, row.map(cell)))));
   }
 
   statistics(all) {
-    return viz.el("dl", {}, Object.entries(all).filter(([name, x]) => name !== "nan" || x)
-      .flatMap(([name, x]) => [viz.el("dt", {}, name === "nan" ? "not finite" : name), viz.el("dd", { title: String(x) }, viz.format(x).replace("-", "−"))]));
+    const shown = Object.entries(all).filter(([name, x]) => name !== "nan" || x);
+    return viz.el("dl", {}, shown.flatMap(([name, x]) => [
+      viz.el("dt", {}, name === "nan" ? "not finite" : name),
+      viz.el("dd", { title: String(x) }, GraphPanel.number(x))]));
   }
 
-  /** Blue above zero, red below, paper at zero. */
-  heat(heat) {
-    const canvas = viz.el("canvas", { width: heat.columns, height: heat.rows, role: "img",
-      "aria-label": `heat map of means, from ${viz.format(heat.low)} to ${viz.format(heat.high)}` });
-    const side = Math.max(3, Math.min(12, Math.floor(360 / Math.max(heat.columns, heat.rows))));
-    canvas.style.width = `${heat.columns * side}px`;
-    canvas.style.height = `${heat.rows * side}px`;
-    const paint = () => {
-      const pen = canvas.getContext("2d"), bytes = atob(heat.cells);
-      const most = Math.max(Math.abs(heat.low), Math.abs(heat.high)) || 1;
-      const colours = { plus: viz.colour("plus"), minus: viz.colour("minus"), field: viz.colour("field"), quiet: viz.colour("quiet") };
-      for (let i = 0; i < bytes.length; i++) {
-        const code = bytes.charCodeAt(i), x = heat.low + (heat.high - heat.low) * code / 254;
-        const at = [i % heat.columns, Math.floor(i / heat.columns), 1, 1];
-        pen.globalAlpha = 1;
-        pen.fillStyle = code === 255 ? colours.quiet : colours.field;
-        pen.fillRect(...at);
-        if (code === 255) continue;
-        pen.globalAlpha = Math.abs(x) / most;
-        pen.fillStyle = x < 0 ? colours.minus : colours.plus;
-        pen.fillRect(...at);
-      }
-    };
-    paint();
-    canvas.addEventListener("repaint", paint);
-    return viz.el("div", {}, canvas, viz.el("p", { class: "quiet" }, `means of cells, ${viz.format(heat.low).replace("-", "−")} to ${viz.format(heat.high).replace("-", "−")}`));
+  /** Means over cells; the one that is pointed at is told. */
+  heat({ rows, columns, low, high, cells }) {
+    const bytes = viz.bytes(cells), [least, most] = [low, high].map(GraphPanel.number);
+    const value = (i) => (bytes[i] === 255 ? NaN : low + (high - low) * bytes[i] / 254);
+    const range = `means of cells, ${least} to ${most}`, told = this.quiet(range);
+    const canvas = viz.heat({ rows, columns, value, most: Math.max(Math.abs(low), Math.abs(high)),
+      side: Math.max(3, Math.min(12, Math.floor(360 / Math.max(rows, columns)))),
+      label: `heat map of means, from ${least} to ${most}`,
+      tell: (row, column, mean) => {
+        told.textContent = row === null ? range : `the mean of this cell: ${GraphPanel.number(mean)}`;
+      } });
+    return viz.el("div", {}, canvas, told);
   }
+
+  /** A docstring's line: what stands between double backticks is code. */
+  static prose(text) {
+    return text.split("``").map((part, i) => (i % 2 ? viz.el("code", {}, part) : part));
+  }
+
+  /** A number with a minus as it is printed, in the exponent too. */
+  static number(x) { return viz.format(x).replaceAll("-", "−"); }
 
   static shape(value) { return value.shape.length ? value.shape.join(" × ") : "scalar"; }
 
+  static count(number) {
+    return GraphPanel.unit(number, [["G", 1e9], ["M", 1e6], ["k", 1e3], ["", 1]]).trim();
+  }
+
   static bytes(count) {
-    for (const [unit, size] of [["GB", 1e9], ["MB", 1e6], ["kB", 1e3]]) if (count >= size) return `${Number((count / size).toPrecision(3))} ${unit}`;
-    return `${count} B`;
+    return GraphPanel.unit(count, [["GB", 1e9], ["MB", 1e6], ["kB", 1e3], ["B", 1]]);
   }
 
-  static seconds(s) {
-    for (const [unit, size] of [["s", 1], ["ms", 1e-3], ["µs", 1e-6]]) if (s >= size) return `${Number((s / size).toPrecision(3))} ${unit}`;
-    return `${Number((s * 1e9).toPrecision(3))} ns`;
+  static seconds(time) {
+    return GraphPanel.unit(time, [["s", 1], ["ms", 1e-3], ["µs", 1e-6], ["ns", 1e-9]]);
   }
 
-  /** What a group is called: a section by the ops at its ends. */
-  static label(graph, number) {
-    const group = graph.groups[number];
-    if (group.label) return group.label;
-    if (group.kind !== "section") return graph.title;
-    const name = (key) => (key[0] === "g" ? GraphPanel.label(graph, Number(key.slice(1))) : graph.nodes[Number(key.slice(1))].name);
-    return `${name(group.children[0])} … ${name(group.children.at(-1))}`;
+  /** Three digits that count, in the largest unit of which there is one at least. */
+  static unit(amount, units) {
+    const [name, size] = units.find(([, size]) => amount >= size) ?? units.at(-1);
+    return `${Number((amount / size).toPrecision(3))} ${name}`;
   }
+
+  /** What a group is called, and how many modules it stands for. */
+  static title(group) { return group.times ? `${group.label} × ${group.times}` : group.label; }
 }

@@ -82,25 +82,31 @@ const lecture = {
       tabindex: data.told ? (i || j ? -1 : 0) : null }, text);
   },
 
-  /** A line below that says how the number under the pointer was made, where there is anything to say. */
+  /** A line below that says how the number under the pointer was made, or else one of the last matrix. */
   told(nodes, parts) {
-    if (!parts.some((part) => part.told)) return nodes[0];
-    const hint = lecture.hinted ? "" : " hint";
+    const example = parts.map((part) => part.example).filter(Boolean).at(-1);
+    if (!example) return nodes[0];
+    const hint = lecture.hinted ? [] : viz.el("p", { class: "quiet" }, "Point at any number, or go to it with Tab and the arrow keys, to see how it was made.");
     lecture.hinted = true;
-    return viz.el("div", { class: `telling${hint}` }, nodes, viz.el("p", { class: "told", "aria-live": "polite" }));
+    const told = viz.el("p", { class: "told", "aria-live": "polite", "data-example": example });
+    lecture.rest(told);
+    return viz.el("div", { class: "telling" }, nodes, told, hint);
+  },
+
+  /** What the line says while nothing is pointed at. */
+  rest(told) {
+    told.classList.add("resting");
+    told.replaceChildren(...lecture.formula(told.dataset.example));
   },
 
   /** Mark a cell and what it was made of; null: nothing. */
   look(made, data, cell) {
-    const root = document.getElementById("lecture"), told = made.closest(".telling")?.querySelector(".told");
+    const root = document.getElementById("lecture"), told = made.closest(".telling").querySelector(".told");
     for (const node of root.querySelectorAll(".marked")) {
       node.classList.remove("now", "lit", "marked");
       for (const side of ["top", "bottom", "left", "right", "mark"]) node.style.removeProperty(`--${side}`);
     }
-    if (!cell?.dataset.cell) {
-      if (told) told.textContent = "";
-      return;
-    }
+    if (!cell?.dataset.cell) return lecture.rest(told);
     const [i, j] = cell.dataset.cell.split(" ").map(Number);
     cell.classList.add("now", "marked");
     lecture.names(made, i, j);
@@ -108,7 +114,8 @@ const lecture = {
       const source = [...root.querySelectorAll(".matrix")].find((node) => node.dataset.key === key);
       if (source) lecture.frame(source, part, i, j, n ? "var(--minus)" : "var(--plus)");
     });
-    if (told) told.replaceChildren(...lecture.formula(data.told[i][j]));
+    told.classList.remove("resting");
+    told.replaceChildren(...lecture.formula(data.told[i][j]));
   },
 
   names(made, i, j) {
@@ -117,12 +124,12 @@ const lecture = {
     for (const node of [row, column]) node?.classList.add("lit", "marked");
   },
 
-  /** A frame around a row, a column, a cell or all of a matrix. */
+  /** A frame around a row, a column or a cell of a matrix. */
   frame(source, part, i, j, colour) {
     const cells = [...source.querySelectorAll("td[data-cell]")].map((node) => [node, ...node.dataset.cell.split(" ").map(Number)]);
     const rows = Math.max(...cells.map(([, r]) => r)), columns = Math.max(...cells.map(([, , c]) => c));
-    const wanted = { row: (r) => r === i, column: (r, c) => c === j, "row j": (r) => r === j, cell: (r, c) => r === i && c === j, all: () => true }[part];
-    const [whole, high] = [part === "row" || part === "row j", part === "column"];
+    const wanted = { row: (r) => r === i, column: (r, c) => c === j, cell: (r, c) => r === i && c === j }[part];
+    const whole = part === "row", high = part === "column";
     for (const [node, r, c] of cells.filter(([, r, c]) => wanted(r, c))) {
       node.classList.add("marked");
       node.style.setProperty("--mark", colour);
@@ -130,9 +137,6 @@ const lecture = {
       if (!high || r === rows) node.style.setProperty("--bottom", "2px");
       if (!whole || c === 0) node.style.setProperty("--left", "2px");
       if (!whole || c === columns) node.style.setProperty("--right", "2px");
-      if (part === "all") ["top", "bottom", "left", "right"].forEach((side, n) => {
-        if ([r, rows - r, c, columns - c][n]) node.style.removeProperty(`--${side}`);
-      });
     }
   },
 
@@ -186,7 +190,7 @@ const lecture = {
   chart(data) {
     const svg = viz.svg("svg", { viewBox: "0 0 700 300", role: "img", "aria-label": data.title });
     const points = data.series.flatMap((one) => one.x.map((x, i) => [x, one.y[i]]));
-    const across = lecture.axis(points.map(([x]) => x), data.logX, 56, 520), up = lecture.axis(points.map(([, y]) => y), data.logY, 252, 54);
+    const across = lecture.axis(points.map(([x]) => x), data.logX, 56, 520), up = lecture.axis(points.map(([, y]) => y), data.logY, 252, 62);
     const nodes = [viz.svg("text", { class: "title", x: 0, y: 16 }, data.title),
       viz.svg("text", { x: 520, y: 290, "text-anchor": "end" }, data.across), viz.svg("text", { x: 0, y: 34 }, data.up)];
     for (const v of up.ticks) nodes.push(viz.svg("line", { class: "grid", x1: 56, x2: 520, y1: up.at(v), y2: up.at(v) }),
@@ -196,14 +200,15 @@ const lecture = {
     lecture.keys(nodes, data.series, up);
     svg.append(...nodes);
     const save = viz.el("button", { type: "button", onclick: () => viz.saveSvg(svg, "chart.svg") }, "Save as SVG");
-    return viz.el("figure", { class: "chart" }, svg, viz.el("div", { class: "bar" }, save));
+    const numbers = viz.el("details", {}, viz.el("summary", {}, "Numbers"), lecture.steps(data.table));
+    return viz.el("figure", { class: "chart" }, svg, viz.el("div", { class: "bar" }, save), numbers);
   },
 
   series(nodes, one, n, across, up) {
     const places = one.x.map((x, i) => [across.at(x), up.at(one.y[i])]);
-    nodes.push(viz.svg("polyline", { class: `series s${n}`, "stroke-dasharray": one.dashed ? "3 4" : null,
+    nodes.push(viz.svg("polyline", { class: "series", style: viz.series(n), "stroke-dasharray": one.dashed ? "3 4" : null,
       points: places.map((place) => place.map((v) => v.toFixed(1)).join(",")).join(" ") }));
-    if (!one.dashed) places.forEach(([x, y], i) => nodes.push(viz.svg("circle", { class: `f${n}`, cx: x, cy: y, r: 3.5 },
+    if (!one.dashed) places.forEach(([x, y], i) => nodes.push(viz.svg("circle", { class: "point", style: viz.series(n), cx: x, cy: y, r: 3.5 },
       viz.svg("title", {}, `${one.name} at ${one.x[i]}: ${viz.format(one.y[i])}`))));
   },
 
@@ -211,7 +216,7 @@ const lecture = {
   keys(nodes, series, up) {
     const ends = series.map((one, n) => ({ name: one.name, n, y: up.at(one.y.at(-1)) })).sort((a, b) => a.y - b.y);
     ends.forEach((end, i) => { if (i) end.y = Math.max(end.y, ends[i - 1].y + 17); });
-    for (const { name, n, y } of ends) nodes.push(viz.svg("text", { class: `named f${n}`, x: 532, y: y + 4 }, name));
+    for (const { name, n, y } of ends) nodes.push(viz.svg("text", { class: "named", style: viz.series(n), x: 532, y: y + 4 }, name));
   },
 
   axis(values, log, from, to) {

@@ -6,27 +6,31 @@
   const { steps, nodes, values } = data;
   const last = steps.length + 1, stepOf = new Map(steps.map((step, i) => [step.node, i + 1]));
   const into = new Map(); // of each node or leaf: what was given to it, in order
-  steps.forEach((step, i) => step.deliveries.forEach((d) => {
+  steps.forEach((step) => step.deliveries.forEach((d) => {
     if (!into.has(d.target)) into.set(d.target, []);
-    into.get(d.target).push({ ...d, from: step.node, at: i + 1 });
+    into.get(d.target).push({ ...d, from: step.node });
   }));
+  const several = new Set(data.edges.filter(({ slot }) => slot).map(({ source }) => source)); // results
+  const MOST = 100; // parts of a sum that are listed
   let now = 0, timer = null;
 
   // Names and numbers
 
-  const minus = (text) => text.replace("-", "−");
   const opOf = (node) => data.ops[node.op];
   const shape = (place) => (place === null ? "" : GraphPanel.shape(values[place]));
   const called = (id) => nodes[id].name || opOf(nodes[id])?.name || nodes[id].kind;
   const section = (id, title, ...content) => viz.el("section", { id }, viz.el("h2", {}, title), ...content);
-  const quiet = (...text) => viz.el("p", { class: "quiet" }, ...text);
-  const aside = (...text) => viz.el("span", { class: "quiet" }, ...text);
+  const quiet = (...text) => panel.quiet(...text);
+  const aside = (...text) => panel.aside(...text);
 
-  /** How long a gradient is, if that is known. */
+  /** How long a gradient is, or how many of its numbers are none. */
   function long(place) {
-    const norm = playbackDrawing.norm(values[place]);
-    return Number.isNaN(norm) ? "" : `‖g‖ ${minus(viz.format(norm))}`;
+    const { norm, wrong } = playbackDrawing.length(values[place]);
+    return wrong ? `${wrong} not finite` : `‖g‖ ${GraphPanel.number(norm)}`;
   }
+
+  /** Of an op with several results, which one it is. */
+  const which = (id, slot, more = "") => (several.has(id) ? `result ${slot + 1}${more}` : "");
 
   function link(id) {
     if (!stepOf.has(id)) return viz.el("b", {}, called(id));
@@ -52,8 +56,8 @@
     const below = panel.into[id].map((edge) => {
       const given = step.deliveries.find((d) => d.input === edge.input && d.target === edge.source);
       const made = box(edge.source, given && ran ? label(given) : edge.input, given ? state : "none");
-      const several = given && ran && given.of > 1;
-      return { ...made, note: several ? `${given.count} of ${given.of} have arrived` : "" };
+      const sum = given && ran && given.of > 1;
+      return { ...made, note: sum ? `${given.count} of ${given.of} have arrived` : "" };
     });
     return playbackDrawing.draw(above, box(id, "", ""), below, content.clientWidth);
   }
@@ -84,27 +88,34 @@
     const told = (d) => ["from ", link(d.from), `, input ${d.input}`];
     if (given.length === 1) return viz.el("p", { class: "quiet" }, told(given[0]));
     const item = (d) => viz.el("li", {}, told(d), aside(` ${long(d.gradient)}`));
-    return viz.el("ol", { class: "parts" }, given.map(item));
+    const left = given.length - MOST, more = left > 0 ? [viz.el("li", {}, aside(`and ${left} more`))] : [];
+    return viz.el("ol", { class: "parts" }, given.slice(0, MOST).map(item), more);
   }
 
   function arrives(step) {
-    const given = into.get(step.node) ?? [], parts = [];
-    if (step.node === data.output && !given.length) {
+    const all = into.get(step.node) ?? [], parts = [];
+    if (!all.length) {
       parts.push(quiet(`Backward begins here: the gradient of ${called(step.node)} for itself.`));
     }
-    if (given.length > 1) parts.push(quiet(`The sum of ${given.length}, in this order:`));
-    if (given.length) parts.push(sources(given));
-    if (step.hooked) parts.push(quiet("Hooks of the program have seen it, and may have changed it."));
     for (const [slot, place] of step.arrived) {
-      if (step.arrived.length > 1) parts.push(viz.el("h3", {}, `result ${slot + 1}`));
+      const given = all.filter((d) => d.slot === slot);
+      if (several.has(step.node)) parts.push(viz.el("h3", {}, which(step.node, slot)));
+      if (given.length > 1) parts.push(quiet(`The sum of ${given.length}, in this order:`));
+      if (given.length) parts.push(sources(given));
       parts.push(panel.value(place));
     }
-    return section("arrives", "Arrives: g", ...parts);
+    return section("arrives", "Arrives: g", ...parts, changed(step.node));
+  }
+
+  /** The program's hooks, for what arrives is then not what was given. */
+  function changed(id) {
+    const { hooks } = nodes[id].attributes;
+    return hooks ? quiet("Hooks of the program have seen it, and may have changed it: ", hooks) : "";
   }
 
   function goesOut(d) {
     const parts = [panel.value(d.gradient)], waits = d.of - d.count, target = nodes[d.target];
-    const complete = d.of > 1 ? "complete" : "complete: nothing else reads it";
+    const complete = d.of > 1 ? "complete" : "complete: no other gradient comes";
     const state = waits ? `waits for ${waits} more` : complete;
     if (d.of > 1) {
       const count = viz.el("span", { class: "count" }, ` ${d.count} of ${d.of}`);
@@ -113,33 +124,44 @@
     }
     const kind = aside(target.kind === "op" ? "" : ` ${target.kind}`);
     return viz.el("div", { class: "out", "data-input": d.input },
-      viz.el("h3", {}, viz.el("code", {}, d.input), " → ", link(d.target), kind), ...parts,
+      viz.el("h3", {}, viz.el("code", {}, d.input), ` → ${which(d.target, d.slot, " of ")}`,
+        link(d.target), kind),
+      ...parts,
       viz.el("p", { class: `quiet state${waits ? " waits" : ""}` }, state));
   }
 
   /** Which node it is: its op, what it makes, where, and how long its rules took. */
   function heading(step) {
-    const node = nodes[step.node], op = opOf(node), took = `${minus(viz.format(step.seconds * 1000))} ms`;
+    const node = nodes[step.node], op = opOf(node);
     const name = node.name && node.name !== op.name ? [aside(" makes "), node.name] : [];
+    const facts = [node.module && `in ${node.module}`, node.place, GraphPanel.seconds(step.seconds)];
     return viz.el("header", { class: "what" },
-      viz.el("h1", { id: "name" }, op.name, name),
-      quiet([node.module && `in ${node.module}`, node.place, took].filter(Boolean).join(" · ")),
+      viz.el("h1", { id: "name", tabindex: -1 }, op.name, name), quiet(facts.filter(Boolean).join(" · ")),
       op.formula ? viz.el("p", { class: "formula" }, op.formula) : "",
       node.code ? viz.el("pre", {}, node.code) : "");
   }
 
-  /** The rules that ran: of a kernel as a whole, else of each input. */
+  /** The rules that ran: of a kernel as a whole, else of each input; and what they read besides g. */
   function rulesOf(step) {
-    const op = opOf(nodes[step.node]), helpers = Object.values(op.helpers ?? {});
-    const told = { kernel: "the kernel's backward ", plain: "its plain definition ", backward: "backward " };
-    const kinds = Object.keys(told).filter((key) => op.rules[key]);
-    const whole = kinds.map((key) => source(told[key], op.rules[key]));
-    const ran = new Map(step.deliveries.map((d) => [d.input, ruleOf(op, d.input)]));
-    const single = [...ran].flatMap(([input, rule]) => (rule ? [source(`∂ / ∂ ${input} `, rule)] : []));
-    const rules = whole.length ? whole : single, more = helpers.map((found) => source("", found));
-    return section("rule", rules.length > 1 && !whole.length ? "Rules" : "Rule", ...rules,
-      more.length ? viz.el("details", {}, viz.el("summary", {}, "functions it calls"), more) : "",
-      kept(nodes[step.node]));
+    const node = nodes[step.node], op = opOf(node), helpers = Object.values(op.helpers);
+    const kinds = { kernel: "the kernel's backward ", plain: "its plain definition ", backward: "backward " };
+    const whole = Object.keys(kinds).filter((key) => op.rules[key]).map((key) => [op.rules[key], kinds[key]]);
+    const single = step.deliveries.map((d) => [ruleOf(op, d.input), `∂ / ∂ ${d.input.split(" ")[0]} `]);
+    const rules = [...new Map(whole.length ? whole : single)].filter(([rule]) => rule);
+    const shown = rules.length ? rules.map(([rule, told]) => source(told, rule))
+      : [quiet("its source cannot be read")];
+    return section("rule", single.length > 1 && !whole.length ? "Rules" : "Rule", ...shown,
+      helpers.length ? viz.el("details", {}, viz.el("summary", {}, "functions it calls"),
+        helpers.map((helper) => source("", helper))) : "",
+      settings(node, rules.map(([{ text }]) => text).join(" ")), kept(node));
+  }
+
+  /** The arguments that are no tensors, where the rules name them. */
+  function settings(node, text) {
+    const words = new Set(text.match(/\w+/g)), notes = ["backward", "checkpoint", "hooks", "names"];
+    const given = Object.entries(node.attributes).filter(([name]) => !notes.includes(name));
+    const told = ([name, value]) => viz.el("p", {}, viz.el("code", {}, `${name} = ${value}`));
+    return given.filter(([name]) => words.has(name)).map(told);
   }
 
   function showStep(step) {
@@ -154,7 +176,7 @@
     const name = called(data.output);
     const told = "Nothing has a gradient. That is not a gradient of zero: there is none.";
     return [
-      viz.el("header", { class: "what" }, viz.el("h1", { id: "name" }, "No backward yet"),
+      viz.el("header", { class: "what" }, viz.el("h1", { id: "name", tabindex: -1 }, "No backward yet"),
         quiet(`${told} Backward will begin at ${name}.`)),
       drawing(data.output),
       section("value", name, panel.value(nodes[data.output].value, "its numbers are not known")),
@@ -165,7 +187,7 @@
     const leaves = [...into].filter(([id]) => nodes[id].kind !== "op").sort(([a], [b]) => a - b);
     const count = `${leaves.length} ${leaves.length === 1 ? "leaf" : "leaves"}`;
     return [
-      viz.el("header", { class: "what" }, viz.el("h1", { id: "name" }, "The walk is over"),
+      viz.el("header", { class: "what" }, viz.el("h1", { id: "name", tabindex: -1 }, "The walk is over"),
         quiet(`The sums of ${count}: what backward() adds to their .grad.`)),
       viz.el("div", { id: "leaves" }, leaves.map(([id, given]) => leaf(id, given))),
     ];
@@ -174,7 +196,9 @@
   /** A leaf's line; what it was made of is drawn when it is opened. */
   function leaf(id, given) {
     const told = viz.el("div"), { kind, gradient } = nodes[id];
-    const fill = () => { if (!told.firstChild) told.append(sources(given), panel.value(gradient)); };
+    const fill = () => {
+      if (!told.firstChild) told.append(sources(given), panel.value(gradient), changed(id));
+    };
     return viz.el("details", { "data-leaf": id, ontoggle: fill }, viz.el("summary", {},
       viz.el("span", { class: "name" }, called(id)), aside(kind), aside(shape(gradient)),
       aside(given.length > 1 ? `sum of ${given.length}` : ""),
@@ -203,9 +227,10 @@
     viz.el("button", { type: "button", "data-step": i, onclick: () => take(i) },
       viz.el("span", { class: "number" }, i && i < last ? i : ""), viz.el("span", { class: "text" }, text),
       viz.el("span", { class: "module", title: module }, viz.el("bdi", {}, module))));
-  const list = viz.el("ol", { id: "steps", "aria-label": "steps" }, entry(0, "no backward yet", ""),
-    steps.map(({ node }, i) => entry(i + 1, opOf(nodes[node]).name, nodes[node].module)),
-    entry(last, "the leaves", ""));
+  const entries = [entry(0, "no backward yet", ""),
+    ...steps.map(({ node }, i) => entry(i + 1, opOf(nodes[node]).name, nodes[node].module)),
+    entry(last, "the leaves", "")];
+  const list = viz.el("ol", { id: "steps", "aria-label": "steps" }, entries);
   const content = viz.el("article", { id: "content" });
 
   function start() {
@@ -231,13 +256,15 @@
     document.getElementById("first").disabled = document.getElementById("back").disabled = now === 0;
     document.getElementById("on").disabled = document.getElementById("last").disabled = now === last;
     list.querySelector("[aria-current]")?.removeAttribute("aria-current");
-    const current = list.querySelector(`[data-step="${now}"]`);
-    current.setAttribute("aria-current", "step");
-    const { offsetTop: top, offsetHeight: tall } = current.parentNode, { scrollTop, clientHeight } = list;
+    entries.forEach((each, i) => each.classList.toggle("ahead", i > now));
+    entries[now].firstChild.setAttribute("aria-current", "step");
+    const { offsetTop: top, offsetHeight: tall } = entries[now], { scrollTop, clientHeight } = list;
     const seen = top >= scrollTop && top + tall <= scrollTop + clientHeight;
     if (!seen) list.scrollTop = top - clientHeight / 2;
     const shown = now === 0 ? showStart() : now === last ? showEnd() : showStep(steps[now - 1]);
+    const within = content.contains(document.activeElement);
     content.replaceChildren(...shown);
+    if (within) document.getElementById("name").focus(); // not lost with the link that was followed
   }
 
   document.addEventListener("keydown", (event) => {
@@ -254,7 +281,6 @@
   const title = viz.el("strong", {}, "Backward of ", data.title);
   root.append(viz.el("div", { class: "bar top" }, title, controls, slider, told, viz.theme.button()),
     viz.el("div", { id: "body" }, list, content));
-  viz.theme.changed(() => go(now));
   go(0);
   root.dataset.ready = "yes";
 })();

@@ -3,13 +3,11 @@
 const playbackDrawing = {
   WIDEST: 720, NARROWEST: 330, BOX: 50, MOST: 6,
 
-  /** A value's length as a vector: of its statistics, or of all its elements. */
-  norm(value) {
-    if (!value) return NaN;
-    if (value.statistics) return viz.number(value.statistics.norm);
-    let sum = 0;
-    for (const row of value.table ?? []) for (const x of row) sum += viz.number(x) ** 2;
-    return value.table ? Math.sqrt(sum) : NaN;
+  /** A value's length as a vector, and how many of its numbers are not finite: these are left out of it. */
+  length({ table, statistics }) {
+    if (statistics) return { norm: viz.number(statistics.norm), wrong: statistics.nan };
+    const all = table.flat().map(viz.number), finite = all.filter(Number.isFinite);
+    return { norm: Math.hypot(...finite), wrong: all.length - finite.length };
   },
 
   cut(text, width) {
@@ -19,14 +17,16 @@ const playbackDrawing = {
 
   /**
    * above and below: [{ title, told, kind, label, state, note, go }]: label and state are of their wires,
-   * note stands under a box. state: "done" has carried a gradient, "wait" will, "none" never does. room: pixels.
+   * note stands under a box. state: "done" has carried a gradient, "wait" will, "none" never does.
+   * room: how wide it may be, in pixels.
    */
   draw(above, middle, below, room) {
     const { WIDEST, NARROWEST, BOX } = playbackDrawing;
     const WIDTH = Math.max(NARROWEST, Math.min(WIDEST, room));
     const rows = [above, [middle], below].map((row) => playbackDrawing.few(row));
     const drawn = [], wires = [], tall = 84;
-    const fits = (label, slot) => (6.3 * label.length + 10 > slot * 0.8 ? label.replace("‖g‖ ", "") : label);
+    const fits = (label, slot) => (
+      6.3 * label.length + 10 > slot * 0.8 ? label.replace("‖g‖ ", "") : label);
     let y = 4;
     const places = rows.map((row) => {
       const place = row.length ? y : null;
@@ -77,7 +77,11 @@ const playbackDrawing = {
     if (box.note) parts.push(text("note", BOX + 15, box.note));
     const act = box.go && {
       tabindex: 0, role: "button", "aria-label": `go to ${box.title}`, onclick: box.go,
-      onkeydown: (event) => { if (event.key === "Enter") box.go(); },
+      onkeydown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault(); // the space bar scrolls
+        box.go();
+      },
     };
     const kind = `box ${box.kind}${now ? " now" : ""}${box.go ? " link" : ""}`;
     return viz.svg("g", { class: kind, ...act }, parts);

@@ -12,8 +12,8 @@
     runs: data.runs, charts: [], hidden: new Set(), over: "step", smoothing: 0,
     zoom: null, at: null, looked: null, picked: null, drag: null,
     /** From where to where: what is zoomed into, else everything. */
-    range() {
-      if (this.zoom) return this.zoom;
+    range() { return this.zoom ?? this.whole(); },
+    whole() {
       let low = Infinity, high = -Infinity;
       for (const s of series) {
         const x = s.places[this.over];
@@ -101,6 +101,8 @@
   }
 
   function zoom(range) {
+    const [low, high] = look.whole();
+    if (range && !(range[1] - range[0] > 1e-6 * (high - low))) return; // there is nothing to see
     look.zoom = range;
     whole.disabled = !range;
     draw();
@@ -109,10 +111,11 @@
   /** The place on the present axis of the step that is looked at beside the charts, and the other way. */
   let step = null;
   function between(value, from, to) {
-    const table = tables.find((t) => t[from]?.length && t[to]?.length);
-    if (!table || from === to) return value;
-    const x = table[from], y = table[to], i = Math.min(Math.max(curves.place(x, value), 1), x.length - 1);
+    const own = series.find((s) => s.run === panel.track.run && s.places[from]?.length && s.places[to]);
+    if (!own || from === to) return value;
+    const x = own.places[from], y = own.places[to];
     if (x.length < 2) return y[0];
+    const i = Math.min(Math.max(curves.place(x, value), 1), x.length - 1);
     const part = x[i] > x[i - 1] ? Math.max(0, Math.min(1, (value - x[i - 1]) / (x[i] - x[i - 1]))) : 0;
     return y[i - 1] + part * (y[i] - y[i - 1]);
   }
@@ -145,12 +148,13 @@
       else if (begin && panel) panel.at(between(value(event), look.over, "step"));
       begin = null;
     });
+    svg.addEventListener("pointercancel", () => { begin = look.drag = null; mark(); });
     svg.addEventListener("pointerleave", () => { if (!begin) { look.at = null; mark(); } });
     svg.addEventListener("dblclick", () => zoom(null));
     svg.addEventListener("blur", () => { look.at = null; mark(); });
     svg.addEventListener("keydown", (event) => {
       const x = chart.shown[0]?.places[look.over];
-      if (!x?.length) return;
+      if (!x?.length || event.ctrlKey || event.metaKey || event.altKey) return; // those are the browser's own
       const last = x.length - 1, many = event.shiftKey ? 10 : 1;
       const i = look.at === null ? last : curves.nearest(x, look.at), on = look.at === null ? i : i + many;
       const to = { ArrowRight: on, ArrowLeft: i - many, Home: 0, End: last }[event.key];
@@ -160,8 +164,7 @@
       } else if (event.key === "Escape") { look.at = null; zoom(null); }
       else if (event.key === "+" || event.key === "-") {
         const [a, b] = chart.range, middle = look.at ?? (a + b) / 2, factor = event.key === "+" ? 0.5 : 2;
-        look.zoom = null;
-        const [low, high] = look.range(), [from, end] = [a, b].map((v) => middle + (v - middle) * factor);
+        const [low, high] = look.whole(), [from, end] = [a, b].map((v) => middle + (v - middle) * factor);
         zoom(from <= low && end >= high ? null : [Math.max(low, from), Math.min(high, end)]);
       } else if (event.key === "Enter" && panel && look.at !== null) {
         panel.at(between(look.at, look.over, "step"));
@@ -209,7 +212,6 @@
     viz.el("div", { class: "bar runs" }, ...toggles, readout),
     viz.el("div", { id: "body", class: panel ? "beside" : "" }, charts, panel ? panel.node : []));
   if (panel) { panel.open(0); panel.at(Infinity); }
-  viz.theme.changed(() => { if (panel) panel.show(); });
   new ResizeObserver(draw).observe(charts);
   draw();
   root.dataset.ready = "yes";

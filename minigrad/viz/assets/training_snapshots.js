@@ -85,10 +85,9 @@ class SnapshotPanel {
   showFrame(frame) {
     const name = `${this.track.name}, ${this.told.textContent}`;
     if (frame.svg) {
-      const image = this.frame.querySelector("img") ?? viz.el("img");
-      image.src = frame.svg;
+      const image = this.frame.querySelector("img") ?? this.picture();
+      image.src = `data:image/svg+xml,${encodeURIComponent(frame.svg)}`;
       image.alt = name;
-      if (image.parentNode !== this.frame) this.frame.replaceChildren(image);
       return;
     }
     const legend = `darkest: ${viz.format(this.most())}`, told = viz.el("p", { class: "quiet told" }, legend);
@@ -99,6 +98,17 @@ class SnapshotPanel {
     const one = frame.heat.length === 1 ? " one" : "";
     const panels = frame.heat.map((panel) => this.panel(panel, name, tell(panel)));
     this.frame.replaceChildren(viz.el("div", { class: `panels${one}` }, panels), told);
+  }
+
+  /** Where pictures are shown: as wide as there is room, and when clicked, in their own size. */
+  picture() {
+    const image = viz.el("img"), large = () => button.getAttribute("aria-pressed") === "true";
+    const button = viz.el("button", {
+      type: "button", class: "picture", title: "its own size", "aria-pressed": "false",
+      onclick: () => button.setAttribute("aria-pressed", String(!large())),
+    }, image);
+    this.frame.replaceChildren(button);
+    return image;
   }
 
   /** One heat map of a frame. */
@@ -213,8 +223,9 @@ class SnapshotPanel {
     for (const [i, entry] of this.rows.entries()) {
       const value = this.numbers(entry.row)[this.index], [x, y] = entry.places[this.index] ?? [0, NaN];
       entry.now = value;
-      const known = Number.isFinite(value), missing = this.statistic === "change" && this.index === 0;
-      entry.value.textContent = known ? viz.format(value) : missing ? "–" : "not a number";
+      const known = Number.isFinite(value);
+      const missing = value === undefined || (this.statistic === "change" && this.index === 0);
+      entry.value.textContent = known ? viz.format(value) : missing ? "–" : curves.exact(value);
       entry.dot.style.display = known && Number.isFinite(y) ? "" : "none";
       if (known) { entry.dot.setAttribute("cx", x); entry.dot.setAttribute("cy", y); }
       entry.node.hidden = !entry.row.name.toLowerCase().includes(words);

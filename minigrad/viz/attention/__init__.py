@@ -6,13 +6,13 @@ from typing import Any
 
 from ...nn.module import Module
 from ...tensor import Tensor
-from .data import Attention, Kind, Layer
+from .data import Attention, Candidate, Kind, Layer
 from .given import from_weights, strings
 from .record import from_call
 from .tokens import Sides, Tokens, sides
-from .view import AttentionView
+from .view import AttentionView, checked_ending
 
-__all__ = ["Attention", "AttentionView", "Kind", "Layer", "attention"]
+__all__ = ["Attention", "AttentionView", "Candidate", "Kind", "Layer", "attention", "checked_ending"]
 
 
 def attention(
@@ -24,14 +24,18 @@ def attention(
         viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
 
+    A decoder reads a token and writes the next one. Its rows bear the token that is read, or where "written"
+    tells it, the one that is written.
+
     Args:
         subject: a module, or a function of tensors, which is called once with ``inputs`` and ``named``, in
             evaluation mode; every attention that runs is recorded. Or weights: an array or Tensor
             (L, H, T, S), (H, T, S) or (T, S), a list with one (H, T, S) or (B, H, T, S) for each layer, or
             {"encoder": …, "decoder": …, "cross": …} of these. Each query and key is a token; rows sum to 1.
         inputs: for a module, its inputs; for weights, the tokens of the source, and those of the target.
-        tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …}.
-            For a module a function from an id to a text will do. By default the ids, or numbers.
+        tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …,
+            "written": …}, of which some may be left out. For a module a function from an id to a text will
+            do (not for what is written). By default the ids, or numbers.
         sentence: which of a batch.
         title: of the page.
         named: the module's inputs by name.

@@ -42,7 +42,7 @@ def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | 
     """
     weights, blocked, told = _of_layer(attention, layer)
     count = len(weights)
-    numbers = (head,) if isinstance(head, int) else range(count) if head is None else tuple(head)
+    numbers = range(count) if head is None else np.atleast_1d(head).tolist()
     heads = tuple(_within("head", h, count) for h in numbers)
     if not heads:
         raise ValueError("there is no head to draw: an empty list of heads")
@@ -55,8 +55,8 @@ def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | 
 def _of_layer(attention: Attention, layer: int | None) -> tuple[Array, Array | None, str]:
     """Weights (H, T, S) of a layer or of their mean, what masks forbid in them, and their name."""
     layers = attention.layers
-    if layer is not None:
-        number = _within("layer", layer, len(layers))
+    if layer is not None or len(layers) == 1:
+        number = _within("layer", layer or 0, len(layers))
         return layers[number].weights, layers[number].blocked, f"layer {number}"
     if len({len(one.weights) for one in layers}) > 1:
         raise ValueError("there is no mean over layers that differ in their heads: choose a layer")

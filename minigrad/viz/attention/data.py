@@ -7,15 +7,17 @@ a head.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 Array = np.ndarray[Any, np.dtype[Any]]
 Kind = Literal["encoder", "decoder", "cross"]
+KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 TITLES: dict[Kind, str] = {
     "encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention",
 }  # fmt: skip
+SHORT: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
 SLACK = 1e-2  # how far a row's sum may be from 1: half precision rounds each weight by up to 1/2048
 
 
@@ -47,6 +49,8 @@ class Attention:
     Attributes:
         kind: see ``Kind``. layers: in the order in which they ran.
         queries, keys: texts of the T and S tokens. note: what tells it from another one of its kind.
+        written: texts of the T tokens that a decoder writes there, one later than it reads them; () where
+            they are not known.
     """
 
     kind: Kind
@@ -54,11 +58,34 @@ class Attention:
     queries: tuple[str, ...]
     keys: tuple[str, ...]
     note: str = ""
+    written: tuple[str, ...] = ()
 
     @property
     def title(self) -> str:
         """What to call it."""
         return f"{TITLES[self.kind]} {self.note}".strip()
+
+    @property
+    def rows(self) -> tuple[str, ...]:
+        """What the queries are called: by the tokens that are written there, or else by those read."""
+        return self.written or self.queries
+
+    @property
+    def meaning(self) -> tuple[str, str]:
+        """What a row is, and what a column.
+
+        A decoder reads a token and writes the next one: where it looks belongs to the choice of the next one.
+        """
+        keys = f"a token {'of the source ' if self.kind == 'cross' else ''}that it looks at"
+        if self.kind == "encoder":
+            return "a token that looks", keys
+        if self.written:
+            return "a token that the decoder writes", f"{keys} to write it"
+        return "the token that the decoder has just read, to write the next one", keys
+
+    def told(self, row: str, column: str) -> str:
+        """The same as one text, with what to call them."""
+        return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
 
     def checked(self) -> Attention:
         """Itself.
@@ -76,7 +103,9 @@ class Attention:
         told = f"{self.title}, layer {number}"
         if not layer.weights.size:
             raise ValueError(f"{told} is empty: its weights (H, T, S) have shape {layer.weights.shape}")
-        for name, count, names in (("queries", target, self.queries), ("keys", source, self.keys)):
+        named = (("queries", target, self.queries), ("keys", source, self.keys),
+                 ("queries", target, self.rows))  # fmt: skip
+        for name, count, names in named:
             if count != len(names):
                 raise ValueError(
                     f"{told} has {count} {name}, but there are {len(names)} tokens for them: weights are "
@@ -93,7 +122,9 @@ class Attention:
             return
         head, row = (int(i) for i in np.argwhere(wrong)[0])
         values = weights[head, row]
-        if not np.isfinite(values).all():
+        if np.isnan(values).all():
+            told = "is NaN throughout: its scores were, or a mask forbids them all (then set the row to 0)"
+        elif not np.isfinite(values).all():
             told = "has numbers that are not finite (NaN or infinity)"
         elif (values < -SLACK).any():
             told = f"has negative numbers, down to {values.min():.4g}"
@@ -106,15 +137,23 @@ class Attention:
         )
 
 
+class Candidate(NamedTuple):
+    """A text that a search found: its score, higher for better, and where the model looked to write it."""
+
+    text: str
+    score: float
+    attentions: tuple[Attention, ...]
+
+
 def inferred_mask(weights: Array) -> Array | None:
     """What a mask must have forbidden, from the weights of all heads (N, T, S) alone: (1, T, S) or None.
 
-    Where no head looks at a whole column of keys, that is padding; where none looks at any later token, that
-    is the causal mask. Single zeros are no mask.
+    Where no head looks at a whole column of keys, that is padding; a row of zeros is a query that may look at
+    nothing; where none looks at any later token, that is the causal mask. Single zeros are no mask.
     """
     nowhere = (weights == 0).all(0)  # (T, S)
     later = np.triu(np.ones_like(nowhere), 1)
-    blocked = np.broadcast_to(nowhere.all(0), nowhere.shape).copy()
+    blocked = nowhere.all(0) | nowhere.all(1, keepdims=True)
     if nowhere.shape[0] == nowhere.shape[1] and nowhere[later].all():
         blocked |= later
     return blocked[None] if blocked.any() else None

@@ -95,6 +95,17 @@ def shortened(text: str, size: float, most: float) -> str:
     return text
 
 
+def wrapped(text: str, size: float, most: float) -> list[str]:
+    """A text in lines of at most that width, as far as its words allow."""
+    lines: list[str] = []
+    for word in text.split():
+        if lines and width(f"{lines[-1]} {word}", size) <= most:
+            lines[-1] += f" {word}"
+        else:
+            lines.append(word)
+    return lines
+
+
 def shortened_by(text: str, room: float) -> str:
     """The beginning of a text that fits, and "…", which is as wide as the font's size."""
     while text and sum(map(_advance, text)) > room:

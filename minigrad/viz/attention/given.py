@@ -8,10 +8,8 @@ from typing import Any
 import numpy as np
 
 from ...tensor import Tensor
-from .data import Array, Attention, Kind, Layer, inferred_mask, is_causal
+from .data import KINDS, Array, Attention, Kind, Layer, inferred_mask, is_causal
 from .tokens import Sides, named
-
-_KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 
 
 def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Attention]:
@@ -30,12 +28,12 @@ def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Attenti
         layers = _layers(weights, "weights", sentence)
         kind = _kind(layers, tokens)
         return [_attention(kind, layers, tokens)]
-    if unknown := [name for name in weights if name not in _KINDS]:
-        raise ValueError(f"kinds of attention are {', '.join(_KINDS)}, and not {unknown[0]!r}")
+    if unknown := [name for name in weights if name not in KINDS]:
+        raise ValueError(f"kinds of attention are {', '.join(KINDS)}, and not {unknown[0]!r}")
     if not weights:
         raise ValueError("there are no weights: the dictionary is empty")
     return [
-        _attention(kind, _layers(weights[kind], kind, sentence), tokens) for kind in _KINDS if kind in weights
+        _attention(kind, _layers(weights[kind], kind, sentence), tokens) for kind in KINDS if kind in weights
     ]
 
 
@@ -50,15 +48,14 @@ def _kind(layers: list[Array], tokens: Sides) -> Kind:
 
 def _attention(kind: Kind, layers: list[Array], tokens: Sides) -> Attention:
     target, source = layers[0].shape[-2:]
-    of_queries, of_keys = (tokens.target, tokens.source) if kind == "cross" else (
-        (tokens.target or tokens.source,) * 2 if kind == "decoder" else (tokens.source or tokens.target,) * 2
-    )  # fmt: skip
+    of_queries, of_keys = tokens.of(kind)
     blocked = _mask(layers)
     return Attention(
         kind,
         tuple(Layer(w, blocked=blocked) for w in layers),
         named(of_queries, None, target),
         named(of_keys, None, source),
+        written=tokens.written_in(kind),
     ).checked()
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..page import Page
-from .data import Array, Attention
+from .data import SHORT, Array, Attention, Candidate
 
 EXACT = 600_000  # numbers up to which all keep float32's digits; more are halved to float16's three
 MOST = 20_000_000  # numbers that a page can hold: some 50 MB
@@ -17,23 +17,30 @@ SCRIPTS = ("attention.js", "attention_heads.js", "attention_matrix.js", "attenti
            "attention_neuron.js", "attention_start.js")  # fmt: skip
 
 
-def page(attentions: Sequence[Attention], title: str) -> Page:
-    """The page: one file with all kinds, layers and heads.
+def page(texts: Sequence[Candidate], title: str) -> Page:
+    """The page: one file with all kinds, layers and heads of one text, or of several to choose from.
 
     Raises:
         ValueError: too many numbers for one page.
     """
-    numbers = sum(map(_size, attentions))
+    different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
+    numbers = sum(map(_size, different))
     if numbers > MOST:
         raise ValueError(
-            f"{numbers:,} numbers are too many for a page, which holds {MOST:,}: show one kind, as by "
-            f"AttentionView(view.attentions[:1]), fewer layers or tokens; pictures by svg() have no limit"
+            f"{numbers:,} numbers are too many for a page, which holds {MOST:,}: show one text of a beam, as "
+            f"view.candidate(0), one kind, as AttentionView(view.attentions[:1]), fewer layers or tokens; "
+            f"pictures by svg() have no limit"
         )
     dtype = np.float32 if numbers <= EXACT else np.float16
+    places = {id(one): place for place, one in enumerate(different)}
     data = {
         "title": title,
         "digits": 4 if dtype is np.float32 else 3,
-        "kinds": [_kind(attention, dtype) for attention in attentions],
+        "kinds": [_kind(one, dtype) for one in different],
+        "texts": [
+            {"text": one.text, "score": one.score, "kinds": [places[id(a)] for a in one.attentions]}
+            for one in texts
+        ],
     }
     return Page(title, data, SCRIPTS, ("attention.css",), _BODY, height=760)
 
@@ -65,7 +72,10 @@ def _kind(attention: Attention, dtype: Any) -> dict[str, Any]:
     return {
         "kind": attention.kind,
         "title": attention.title,
-        "queries": list(attention.queries),
+        "short": f"{SHORT[attention.kind]} {attention.note}".strip(),
+        "meaning": attention.meaning,
+        "reads": attention.kind != "encoder" and not attention.written,
+        "queries": list(attention.rows),
         "keys": list(attention.keys),
         "masks": [_bytes(np.asarray(mask, np.uint8)) for mask in masks],
         "layers": layers,

@@ -10,10 +10,11 @@ import numpy as np
 from ..palette import Palette
 from .choice import Chosen
 from .data import Array, Attention
-from .drawing import Anchor, Cells, Drawing, Strokes, Text, shortened, width
+from .drawing import Anchor, Cells, Drawing, Strokes, Text, shortened, width, wrapped
 
 LEAST = 0.01  # weights below are not drawn as lines,
 FAINTEST = 0.002  # and these not as cells
+MOST = 2000  # lines of a picture, the heaviest: more are a grey wall
 MARGIN, SMALL = 8.0, 7.0  # points: around the picture; of captions
 LONGEST = 90.0  # points of a token's text
 GAP = 120.0  # points between the two sides of lines
@@ -36,24 +37,25 @@ class Square(NamedTuple):
 # Lines ----------------------------------------------------------------------------------------------------
 
 
-def head_picture(attention: Attention, what: Chosen, palette: Palette) -> Drawing:
+def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: bool = True) -> Drawing:
     """Tokens at both sides and lines between them: the more opaque the larger the weight.
 
     Several heads have a colour each, and lines beside each other.
     """
-    sides = (attention.queries, attention.keys)
+    sides = (attention.rows, attention.keys)
     rows = max(map(len, sides))
     size = 9.0 if rows <= 40 else 7.5 if rows <= 80 else 6.0
     pitch = 1.55 * size
     names = [[shortened(text, size, LONGEST) for text in side] for side in sides]
     wide = [max(40.0, *(width(text, size) for text in side)) for side in names]
-    left, top = MARGIN + wide[0], MARGIN + 3.4 * SMALL
+    left, top = MARGIN + wide[0], MARGIN + (3.4 * SMALL if caption else 0.0)
     right = left + GAP
     made = Drawing(
-        max(right + wide[1], MARGIN + width(what.told, SMALL)) + MARGIN,
-        top + pitch * rows + MARGIN + (2 * SMALL if what.several else 0), what.told, palette.paper,
+        max(right + wide[1], MARGIN + width(what.told, SMALL) if caption else 0.0) + MARGIN,
+        top + pitch * rows + MARGIN, what.told, palette.paper,
     )  # fmt: skip
-    _captions(made, attention, (left, right, top - 0.6 * SMALL), palette)
+    if caption:
+        _captions(made, attention, (left, right, top - 0.6 * SMALL), palette)
     middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
     _lines(made, what, (left + 4, right - 4), middles, palette)
     for i, text in enumerate(names[0]):
@@ -63,6 +65,10 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette) -> Drawin
         made.add(Text(right, middles[1][i] + 0.35 * size, text, size, colour))
     if what.several:
         _legend(made, what.heads, palette)
+    if caption:
+        many = int((what.weights >= LEAST).sum()) > MOST
+        most = f"; the heaviest {MOST:,} lines are drawn" if many else ""
+        _note(made, attention.told("left", "right") + most, palette)
     return made
 
 
@@ -79,58 +85,71 @@ def _captions(made: Drawing, attention: Attention, at: tuple[float, float, float
 def _lines(made: Drawing, what: Chosen, across: tuple[float, float], middles: list[list[float]],
            palette: Palette) -> None:  # fmt: skip
     """A line for each weight; those of several heads beside each other."""
+    least = max(LEAST, float(np.sort(what.weights, None)[-MOST:][0]))
     pitch = middles[0][1] - middles[0][0] if len(middles[0]) > 1 else 14.0
     apart = min(1.3, 0.5 * pitch / len(what.heads))
     for k, (head, weights) in enumerate(zip(what.heads, what.weights, strict=True)):
         colour = palette.nth(head) if what.several else palette.accent
         lower = apart * (k - (len(what.heads) - 1) / 2)
-        for opacity, places in _shaded(weights, LEAST):
+        for opacity, places in _shaded(weights, least):
             ends = [(across[0], middles[0][t] + lower, across[1], middles[1][s] + lower) for t, s in places]
             made.add(Strokes(ends, colour, 1.1, opacity, True))
 
 
 def _legend(made: Drawing, heads: tuple[int, ...], palette: Palette) -> None:
-    """The colour of each head, in a line at the bottom, as far as there is room."""
-    x, y = MARGIN, made.height - MARGIN
-    made.add(Text(x, y, "head", SMALL, palette.quiet))
-    x += width("head", SMALL) + 6
+    """The colour of each head, in lines at the bottom, in the order in which their lines lie."""
+    first, y = MARGIN + width("head", SMALL) + 6, made.height - MARGIN + 2 * SMALL
+    made.add(Text(MARGIN, y, "head", SMALL, palette.quiet))
+    x = first
     for head in heads:
         label = str(head)
-        if x + 7 + width(label, SMALL) > made.width - MARGIN:
-            break
+        if x > first and x + 7 + width(label, SMALL) > made.width - MARGIN:
+            x, y = first, y + 1.6 * SMALL
         made.add(Cells([(x, y - 5, 5, 5)], palette.nth(head)))
         made.add(Text(x + 7, y, label, SMALL, palette.quiet))
         x += 15 + width(label, SMALL)
+    made.height = y + MARGIN
+
+
+def _note(made: Drawing, told: str, palette: Palette) -> None:
+    """What is to be known of a picture, in lines below it."""
+    for line in wrapped(told, SMALL, made.width - 2 * MARGIN):
+        made.height += 1.5 * SMALL
+        made.add(Text(MARGIN, made.height - MARGIN, line, SMALL, palette.quiet))
 
 
 # Cells ----------------------------------------------------------------------------------------------------
 
 
-def matrix_picture(attention: Attention, what: Chosen, palette: Palette) -> Drawing:
+def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption: bool = True) -> Drawing:
     """A cell for each pair of tokens: rows look, columns are looked at; several heads give their mean."""
     weights = what.weights.mean(0)
     rows, columns = weights.shape
     few = max(rows, columns) <= NUMBERED
     cell = 18.0 if few else max(6.0, min(12.0, 600.0 / max(rows, columns)))
     size = min(9.0, 0.8 * cell)
-    sides = (attention.queries, attention.keys)
+    sides = (attention.rows, attention.keys)
     names = [[shortened(text, size, LONGEST) for text in side] for side in sides]
     across = [width(text, size) for text in names[1]]
     high = size + max(across) * (_SLANT if few else 1.0)
     beyond = max(0.0, *(_SLANT * w - cell * (columns - i - 0.5) for i, w in enumerate(across)))
     told = f"{what.told} (mean)" if what.several else what.told
     left = MARGIN + max(width(text, size) for text in names[0]) + 5
-    at = Square(left, MARGIN + 2.2 * SMALL + high, cell, cell)
+    at = Square(left, MARGIN + (2.2 * SMALL if caption else 0.0) + high, cell, cell)
     made = Drawing(
-        max(left + cell * columns + (beyond if few else 0), MARGIN + width(told, SMALL)) + MARGIN,
-        at.top + cell * rows + MARGIN, told, palette.paper,
+        max(left + cell * columns + (beyond if few else 0.0), MARGIN + width(told, SMALL) if caption else 0.0)
+        + MARGIN, at.top + cell * rows + MARGIN, told, palette.paper,
     )  # fmt: skip
-    made.add(Text(MARGIN, MARGIN + SMALL, told, SMALL, palette.quiet))
+    if caption:
+        made.add(Text(MARGIN, MARGIN + SMALL, told, SMALL, palette.quiet))
     _cells(made, weights, at, palette)
     _strokes(made, what.blocked, at, palette)
     _names(made, names, size, 45.0 if few else 90.0, at, palette, what.padding)
     if few:
         _numbers(made, weights, at, palette)
+    if caption:
+        more = ["numbers: per cent"] * few + ["a stroke: forbidden by a mask"] * (what.blocked is not None)
+        _note(made, "; ".join([attention.told("row", "column"), *more]), palette)
     return made
 
 
@@ -179,27 +198,30 @@ def _numbers(made: Drawing, weights: Array, at: Square, palette: Palette) -> Non
 # All heads ------------------------------------------------------------------------------------------------
 
 
-def model_picture(attention: Attention, palette: Palette) -> Drawing:
+def model_picture(attention: Attention, palette: Palette, caption: bool = True) -> Drawing:
     """Every head of every layer as a small matrix: layers downwards, heads across."""
     rows, columns = len(attention.layers), max(len(layer.weights) for layer in attention.layers)
     side, step = 46.0, 54.0
-    left, top = MARGIN + 20, MARGIN + 4.2 * SMALL
+    left, top = MARGIN + 20, MARGIN + (4.2 * SMALL if caption else 2 * SMALL)
     told = f"{attention.title} · layers × heads"
-    right = max(left + columns * step - (step - side), MARGIN + width(told, SMALL))
+    right = max(left + columns * step - (step - side), MARGIN + width(told, SMALL) if caption else 0.0)
     made = Drawing(right + MARGIN, top + rows * step - (step - side) + MARGIN, told, palette.paper)
-    made.add(Text(MARGIN, MARGIN + SMALL, told, SMALL, palette.quiet))
+    if caption:
+        made.add(Text(MARGIN, MARGIN + SMALL, told, SMALL, palette.quiet))
 
-    def caption(x: float, y: float, number: int, anchor: Anchor) -> None:
-        made.add(Text(x, y, str(number), SMALL, palette.quiet, anchor))
+    def number(x: float, y: float, which: int, anchor: Anchor) -> None:
+        made.add(Text(x, y, str(which), SMALL, palette.quiet, anchor))
 
     for head in range(columns):
-        caption(left + head * step + side / 2, top - 4, head, "middle")
+        number(left + head * step + side / 2, top - 4, head, "middle")
     for i, layer in enumerate(attention.layers):
-        caption(left - 6, top + i * step + side / 2 + 2.5, i, "end")
+        number(left - 6, top + i * step + side / 2 + 2.5, i, "end")
         for head, weights in enumerate(layer.weights):
             small = pooled(weights)
             height, wide = side / small.shape[0], side / small.shape[1]
             _cells(made, small, Square(left + head * step, top + i * step, wide, height), palette)
+    if caption:
+        _note(made, f"layers downwards, heads across; {attention.told('row', 'column')}", palette)
     return made
 
 

@@ -20,13 +20,14 @@ def rendered(drawing: Drawing, ending: Literal["pdf", "png"]) -> bytes:
     Raises:
         ImportError: matplotlib is missing.
     """
-    library = _matplotlib()
+    library = matplotlib()
     size = (drawing.width / 72, drawing.height / 72)
     figure = library.figure.Figure(size, dpi=DOTS, facecolor=drawing.paper)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, drawing.width), ylim=(drawing.height, 0))
     axes.axis("off")
-    fonts = installed(library, FONTS)
+    letters = "".join({c for shape in drawing.shapes if isinstance(shape, Text) for c in shape.text})
+    fonts = installed(library, letters, FONTS)
     for order, shape in enumerate(drawing.shapes):
         _DRAWN[type(shape)](axes, shape, order, fonts, library)
     dates = {"pdf": {"CreationDate": None}, "png": {"Software": None}}[ending]  # drawn twice, the same twice
@@ -69,7 +70,12 @@ def _strokes(axes: Any, s: Strokes, order: int, _: list[str], library: Any) -> N
 _DRAWN: dict[type, Callable[..., None]] = {Text: _text, Cells: _cells, Strokes: _strokes}
 
 
-def _matplotlib() -> Any:
+def matplotlib() -> Any:
+    """The library.
+
+    Raises:
+        ImportError: it is missing.
+    """
     try:
         import matplotlib.collections
         import matplotlib.figure

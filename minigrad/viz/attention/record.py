@@ -18,12 +18,10 @@ from ...autograd.mode import state
 from ...autograd.tape import Node, Variable
 from ...nn.module import Module
 from ...tensor import Tensor
-from .data import Array, Attention, Kind, Layer, is_causal
+from .data import KINDS, Array, Attention, Kind, Layer, is_causal
 from .given import checked_sentence
 from .tokens import Sides, named
 from .trace import Found, Trace, ancestors
-
-_ORDER: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 
 
 class Frame(NamedTuple):
@@ -40,6 +38,13 @@ class Seen(NamedTuple):
     layer: Layer
 
 
+class Ids(NamedTuple):
+    """What the model read as source and as target; None for what is no list of ids."""
+
+    source: list[int] | None
+    target: list[int] | None
+
+
 def from_call(
     model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], tokens: Sides,
     sentence: int = 0,
@@ -47,7 +52,7 @@ def from_call(
     """The attentions of ``model(*inputs, **named_inputs)``.
 
     Args:
-        tokens: of source and target; functions get the ids of the first and second integer input.
+        tokens: of source and target; functions get the ids in the model's inputs (see ``_ids``).
         sentence: which of the batch.
 
     Raises:
@@ -60,7 +65,8 @@ def from_call(
             f"nn.MultiheadAttention, and a softmax over the last axis whose result multiplies values. What "
             f"runs under no_grad, or with ops on bare arrays (decoding with a cache), is not seen"
         )
-    return _grouped(seen, tokens, _ids([*inputs, *named_inputs.values()], sentence))
+    read = [*inputs, *(value for name, value in named_inputs.items() if "mask" not in name)]
+    return _grouped(seen, tokens, _ids(read, sentence, all(kind == "decoder" for kind, _ in seen)))
 
 
 def recorded(model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any],
@@ -236,34 +242,40 @@ def _batch(values: list[Any]) -> int:
     return 1
 
 
-def _ids(values: list[Any], sentence: int) -> list[list[int]]:
-    """The ids of one sentence in each integer input, (T) or (B, T)."""
-    found = []
-    for value in values:
-        if isinstance(value, Tensor) and value.array.dtype.kind in "iu" and value.ndim in (1, 2):
-            found.append((value if value.ndim == 1 else value[sentence]).tolist())
-    return found
+def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> Ids:
+    """The ids of one sentence, (T) or (B, T), as far as they are among a model's inputs.
+
+    The source is the first tensor, the target the next one of integers. A decoder alone reads the first one
+    of integers, and what follows it, as a mask, is something else.
+    """
+
+    def read(value: Tensor) -> list[int] | None:
+        if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2):
+            return None
+        return (value if value.ndim == 1 else value[sentence if len(value) > 1 else 0]).tolist()
+
+    given = [read(value) for value in values if isinstance(value, Tensor)]
+    first = next((ids for ids in given if ids is not None), None)
+    if decoder_alone or not given:
+        return Ids(first, first)
+    return Ids(given[0], next((ids for ids in given[1:] if ids is not None), first))
 
 
-def _grouped(seen: list[Seen], tokens: Sides, ids: list[list[int]]) -> list[Attention]:
+def _grouped(seen: list[Seen], tokens: Sides, ids: Ids) -> list[Attention]:
     """Layers of one kind and of the same lengths together."""
     groups: dict[tuple[Kind, int, int], list[Layer]] = {}
     for kind, layer in seen:
         groups.setdefault((kind, *layer.weights.shape[-2:]), []).append(layer)
     kinds = [kind for kind, _, _ in groups]
     made = []
-    for (kind, target, source), layers in sorted(groups.items(), key=lambda group: _ORDER.index(group[0][0])):
-        reads, written = tokens
-        if kind == "encoder":
-            written = reads if reads is not None else written
-        elif kind == "decoder":
-            reads = written = written if written is not None else reads
-        of_keys = ids[:1] if kind != "decoder" else ids[-1:]
-        of_queries = ids[:1] if kind == "encoder" else ids[-1:]
+    for (kind, target, source), layers in sorted(groups.items(), key=lambda group: KINDS.index(group[0][0])):
+        of_queries, of_keys = tokens.of(kind)
+        queries = named(of_queries, ids.source if kind == "encoder" else ids.target, target)
+        keys = named(of_keys, ids.target if kind == "decoder" else ids.source, source)
         note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
-        queries = named(written, of_queries[0] if ids else None, target)
-        keys = named(reads if kind != "encoder" else written, of_keys[0] if ids else None, source)
-        made.append(Attention(kind, tuple(layers), queries, keys, note).checked())
+        made.append(
+            Attention(kind, tuple(layers), queries, keys, note, tokens.written_in(kind)).checked()
+        )
     return made
 
 

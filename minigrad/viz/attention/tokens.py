@@ -6,29 +6,53 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
+from .data import Kind
+
 Side = Sequence[str] | Callable[[int], str] | None
 Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
 _SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines and paragraphs
-_NO_TEXT = "\ufffe\uffff"  # which XML refuses, too
+# Which XML refuses, too; and what turns the direction of the text around it.
+_NO_TEXT = "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 class Sides(NamedTuple):
-    """Texts of the source's tokens and of the target's, or functions from an id to a text, or None."""
+    """Texts of the source's tokens and of the target's, or functions from an id to a text, or None.
+
+    ``written``: of the tokens that the decoder writes where it reads the target's; None if nobody told.
+    """
 
     source: Side
     target: Side
+    written: Side = None
+
+    def of(self, kind: Kind) -> tuple[Side, Side]:
+        """Those of the queries, and those of the keys."""
+        if kind == "cross":
+            return self.target, self.source
+        first, other = (self.source, self.target) if kind == "encoder" else (self.target, self.source)
+        both = other if first is None else first
+        return both, both
+
+    def written_in(self, kind: Kind) -> tuple[str, ...]:
+        """What is written at the queries; () where that is not known, as in an encoder."""
+        return () if kind == "encoder" or self.written is None else named(self.written, None, 0)
 
 
 def sides(tokens: Tokens) -> Sides:
-    """What a person gives as tokens: one list for both sides, a pair, or {"source": …, "target": …}.
+    """What a person gives as tokens: one list for both sides, a pair, or {"source": …, "target": …}, which
+    may have "written" as well.
 
     Raises:
         TypeError: something else.
     """
     if isinstance(tokens, Mapping):
-        if unknown := set(tokens) - {"source", "target"}:
-            raise TypeError(f"tokens are those of 'source' and 'target', not of {sorted(map(str, unknown))}")
-        return Sides(_side(tokens.get("source")), _side(tokens.get("target")))
+        if unknown := set(tokens) - set(Sides._fields):
+            raise TypeError(
+                f"tokens are those of 'source', 'target' and 'written', not of {sorted(map(str, unknown))}"
+            )
+        if callable(tokens.get("written")):
+            raise TypeError("tokens that are written are a list of texts: the model is not given their ids")
+        return Sides(*(_side(tokens.get(name)) for name in Sides._fields))
     if isinstance(tokens, tuple | list) and len(tokens) == 2 and not all(isinstance(t, str) for t in tokens):
         return Sides(_side(tokens[0]), _side(tokens[1]))
     both = _side(tokens)
@@ -43,6 +67,8 @@ def _side(tokens: Any) -> Side:
             f"tokens are a list of texts, one for each position, and not one text: {tokens[:40]!r} has to be "
             f"cut into the tokens that the model saw"
         )
+    if not hasattr(tokens, "__iter__"):
+        raise TypeError(f"tokens are a list of texts, and not of type {type(tokens).__name__}")
     listed = list(tokens)
     if wrong := [t for t in listed if not isinstance(t, str)]:
         raise TypeError(f"tokens are texts, and {wrong[0]!r:.60} is of type {type(wrong[0]).__name__}")
@@ -59,7 +85,10 @@ def named(side: Side, ids: Sequence[int] | None, count: int) -> tuple[str, ...]:
 
 
 def clean(text: str) -> str:
-    """A text as it can be drawn: spaces at its ends marked, what has no shape replaced; nothing is ∅."""
+    """A text as it can be drawn: spaces at its ends marked, what has no shape replaced; nothing is ∅, and
+    nothing but what joins letters is told by its numbers."""
+    if text and all(unicodedata.category(c) == "Cf" for c in text):
+        return " ".join(f"U+{ord(c):04X}" for c in text)
     drawn = "".join(
         "�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text
     )  # fmt: skip

@@ -11,11 +11,11 @@ from ..page import Page, written
 from ..palette import DARK, LIGHT
 from ..view import Picture
 from .choice import chosen
-from .data import Array, Attention, Kind
+from .data import Array, Attention, Candidate, Kind
 from .drawing import Drawing
 from .page import page
 from .pictures import head_picture, matrix_picture, model_picture
-from .raster import rendered
+from .raster import matplotlib, rendered
 from .tokens import clean
 
 Look = Literal["head", "matrix", "model"]
@@ -29,11 +29,37 @@ class AttentionView(Picture):
 
     Attributes:
         attentions: what is known, a kind each: see ``data.Attention``. title: of the page.
+        beam: what a search found, best first, to be chosen from in the page; else empty.
     """
 
     def __init__(self, attentions: Sequence[Attention], title: str = "Attention") -> None:
         self.attentions = tuple(attentions)
         self.title = clean(title)
+        self.beam: tuple[Candidate, ...] = ()
+
+    @classmethod
+    def of_beam(cls, beam: Sequence[Candidate], title: str = "Attention") -> AttentionView:
+        """The attention of each text that a search found: pictures are of the first, ``candidate(1)`` is a
+        view of the second.
+
+        Raises:
+            ValueError: there is none.
+        """
+        if not beam:
+            raise ValueError("the beam is empty: there is no attention to show")
+        made = cls(beam[0].attentions, title)
+        made.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
+        return made
+
+    def candidate(self, number: int) -> AttentionView:
+        """The view of one text of the beam, by its place.
+
+        Raises:
+            ValueError: there is none of that number.
+        """
+        if not -len(self.beam) <= number < len(self.beam):
+            raise ValueError(f"there is no candidate {number}: the beam has {len(self.beam)}")
+        return AttentionView(self.beam[number].attentions, self.title)
 
     def __repr__(self) -> str:
         told = "; ".join(
@@ -54,11 +80,15 @@ class AttentionView(Picture):
 
     def page(self) -> Page:
         """The interactive page, with all views."""
-        return page(self.attentions, self.title)
+        return page(self.beam or (Candidate("", 0.0, self.attentions),), self.title)
 
     def svg(self, view: Look = "head", *, kind: Kind | None = None, layer: int | None = -1,
-            head: int | Sequence[int] | None = None, dark: bool = False) -> str:  # fmt: skip
+            head: int | Sequence[int] | None = None, dark: bool = False, caption: bool = True
+            ) -> str:  # fmt: skip
         """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points.
+
+        A weight is told by how dark it is, so in print without colours, too; heads that share a picture are
+        told apart by colours alone: there take one, or "matrix" or "model".
 
         Args:
             view: "head" (lines between tokens), "matrix" (cells), or "model" (all layers and heads).
@@ -66,11 +96,12 @@ class AttentionView(Picture):
             layer: which; None takes the mean over layers.
             head: which, or several; None takes all. Lines have a colour for each head, cells their mean.
             dark: light on dark, for slides.
+            caption: False leaves out what it is and what rows and columns are, which a paper says below it.
 
         Raises:
             ValueError: there is no such view, kind, layer or head.
         """
-        return self._drawing(view, kind=kind, layer=layer, head=head, dark=dark).svg()
+        return self._drawing(view, kind=kind, layer=layer, head=head, dark=dark, caption=caption).svg()
 
     def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
         """Write a file: its ending says what, .html (the page), .svg, .pdf or .png (a picture, with the
@@ -80,26 +111,39 @@ class AttentionView(Picture):
             ValueError: another ending, or what ``svg`` refuses. ImportError: matplotlib is missing, for PDF
                 or PNG. OSError: it cannot be written; an older file is left as it is.
         """
-        ending = Path(path).suffix.lower()
-        if ending not in ENDINGS:
-            raise ValueError(f"a file of attention ends in {', '.join(ENDINGS)}, not as {Path(path).name}")
+        ending = checked_ending(path)
         if ending not in (".pdf", ".png"):
             return super().save(path, *args, **look)
         drawing = self._drawing(*args, **look)
         return written(path, rendered(drawing, "pdf" if ending == ".pdf" else "png"))
 
     def _drawing(self, view: Look = "head", *, kind: Kind | None = None, layer: int | None = -1,
-                 head: int | Sequence[int] | None = None, dark: bool = False) -> Drawing:  # fmt: skip
+                 head: int | Sequence[int] | None = None, dark: bool = False, caption: bool = True
+                 ) -> Drawing:  # fmt: skip
         attention, palette = self._of(kind), DARK if dark else LIGHT
         if view == "model":
-            return model_picture(attention, palette)
+            return model_picture(attention, palette, caption)
         if view not in ("head", "matrix"):
             raise ValueError(f"a view is 'head', 'matrix' or 'model' ('neuron': in the page), not {view!r}")
         draw = head_picture if view == "head" else matrix_picture
-        return draw(attention, chosen(attention, layer, head), palette)
+        return draw(attention, chosen(attention, layer, head), palette, caption)
 
     def _of(self, kind: Kind | None) -> Attention:
         for attention in self.attentions:
             if kind is None or attention.kind == kind:
                 return attention
         raise ValueError(f"there is no {kind!r} attention here, but {', '.join(map(repr, self.kinds))}")
+
+
+def checked_ending(path: str | os.PathLike[str]) -> str:
+    """How a file's name ends, if attention can be saved there.
+
+    Raises:
+        ValueError: another ending. ImportError: it is a PDF or PNG, and matplotlib is missing.
+    """
+    ending = Path(path).suffix.lower()
+    if ending not in ENDINGS:
+        raise ValueError(f"a file of attention ends in {', '.join(ENDINGS)}, not as {Path(path).name}")
+    if ending in (".pdf", ".png"):
+        matplotlib()
+    return ending

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import linecache
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from ...autograd.tape import Lost, Node, Variable
+from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...backend.dtype import Array
 from ...nn.parameter import Parameter
 from . import data
 from .data import Edge, Graph, Kind, OpInfo, Value
 from .gradients import Shown, tape_of
 from .memory import Memory
-from .names import Modules, input_name, readable, told
+from .names import Modules, function_told, input_name, readable, told
 from .observe import Observation
 from .rules import op_info
 from .values import outline, value_of
@@ -92,6 +93,7 @@ class Builder:
             made.attributes = {input_name(node, i): told(value) for i, value in _kept(node)
                                if value is not None and not _is_array(value)}  # fmt: skip
             made.value = self._results.value(node)
+        made.attributes |= _hooks(*(node.hooks or {}).values())
         self._nodes.append(made)
         for position, (name, source, slot) in enumerate(reads):
             self._of_edge[node, position] = Edge(source, number, name, slot)
@@ -120,6 +122,7 @@ class Builder:
         number = self.number[id(leaf)] = len(self._nodes)
         self._leaves[number] = leaf
         made = self._names.leaf(number, leaf, kind, module, read_as)
+        made.attributes |= _hooks(getattr(leaf, "_hooks", None) or {})
         seen = self.seen.leaves.get(id(leaf)) if self.seen else None
         made.value = seen or value_of(leaf.array if isinstance(leaf, Variable) else leaf)
         self._nodes.append(made)
@@ -233,6 +236,13 @@ def _noted(node: Node) -> tuple[str, str]:
     """The line that made a node and its text, where anomaly mode has noted it."""
     file, _, line = (node.place or "").rpartition(":")
     return (f"{readable(file)}:{line}", linecache.getline(file, int(line)).strip()) if file else ("", "")
+
+
+def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
+    """An attribute that names the program's functions through which a gradient goes: what arrives is then not
+    the sum of what was passed. (``retain_grad`` only looks.)"""
+    hooks = [hook for table in tables for key, hook in table.items() if key != RETAINED]
+    return {"hooks": ", ".join(map(function_told, hooks))} if hooks else {}
 
 
 def _kept(node: Node) -> list[tuple[int, Any]]:

@@ -86,7 +86,8 @@ class Node:
         name: what the program calls it: a parameter's path, a variable's name, or the op's name.
         module: the path of the module that it belongs to, "" for none.
         place, code: the line of the user's program that made it, "file:line", and its text.
-        attributes: the op's arguments that are no tensors, as text.
+        attributes: the op's arguments that are no tensors, as text; "names" of a parameter that has several;
+            "hooks" on its gradient; where there is something to say of them, "backward" and "checkpoint".
         value: of the result (of several, the first). gradient: what arrives at it in backward, summed.
         forward_seconds, backward_seconds: None where it was not timed.
         saved: what it keeps alive.

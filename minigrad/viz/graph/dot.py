@@ -1,7 +1,7 @@
 """A folded graph in Graphviz' language: nested clusters, what boxes say, and colours in six digits.
 
-All that a program named is quoted; DOT has no limit to what a quoted text may hold, but older programs do, so
-that long names lose their middle.
+All that a program named is quoted, and long names lose their middle: a box should be small, and older
+programs have a limit to what a quoted text may hold.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from .fold import Child, Total, Tree, norm, total, wires
 Direction = Literal["forward", "backward", "both"]
 Colour = Literal["none", "time", "bytes", "gradient"]
 LONGEST = 40  # characters of a name
+_JOINERS = "\u200c\u200d"  # within emoji and in many scripts
 FORWARD, BACKWARD, INK, QUIET, LINE, PAPER = "#35618f", "#9a4a1c", "#1b1c1e", "#5f6368", "#c9cbcd", "#ffffff"
 TINTS = {"time": (0xB3, 0x40, 0x2A), "bytes": (0x24, 0x58, 0xB3), "gradient": (0x9A, 0x4A, 0x1C)}
 _MANY = 150  # boxes from which on the layout is told to hurry
@@ -40,7 +41,8 @@ def source(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colo
     lines = [
         "digraph graph_ {",
         f"  graph [{_HURRY if len(boxes) > _MANY else ''}rankdir=TB, nodesep=0.25, ranksep=0.4, pad=0.2, "
-        f'bgcolor="transparent", fontname="Helvetica", fontsize=11, tooltip="{text(graph.title)}"];',
+        f'bgcolor="{PAPER}", fontname="Helvetica", fontsize=11, '
+        f'tooltip="{text(shortened(graph.title))}"];',
         f'  node [shape=box, style="rounded,filled", height=0.4, margin="0.12,0.05", fontname="Helvetica", '
         f'fontsize=11, color="{QUIET}", fontcolor="{INK}", fillcolor="{PAPER}"];',
         "  edge [arrowsize=0.55, penwidth=0.9];",
@@ -51,8 +53,7 @@ def source(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colo
 
 
 def text(words: str) -> str:
-    """A text within quotes of DOT: it means itself, in one line."""
-    words = shortened(words)
+    """A text within quotes of DOT: it means itself."""
     for before, after in (("&", "&amp;"), ("\\", "\\\\"), ('"', '\\"')):
         words = words.replace(before, after)
     return words
@@ -60,7 +61,8 @@ def text(words: str) -> str:
 
 def shortened(words: str, longest: int = LONGEST) -> str:
     """In one line without control characters, and a long one without its middle."""
-    words = " ".join("".join(c if c.isprintable() or c.isspace() else "\ufffd" for c in words).split())
+    shown = (c if c.isprintable() or c.isspace() or c in _JOINERS else "\ufffd" for c in words)
+    words = " ".join("".join(shown).split())
     if len(words) <= longest:
         return words
     return f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
@@ -75,13 +77,13 @@ def drawn(graph: Graph, tree: Tree, direction: Direction, colour: Colour) -> lis
     keys += [("node", leaf) for leaf in tree.docks if tree.box_of(leaf, tree.opened) == ("node", leaf)]
     totals = [total(graph, [number] if kind == "node" else list(tree.nodes(number))) for kind, number in keys]
     measures = [_measure(each, direction, colour) for each in totals]
-    known = [value for value in measures if value]
+    known = [value for value in measures if value and math.isfinite(value)]
     scale = (min(known), max(known)) if known else (1.0, 1.0)
     made = []
     for (kind, number), each, value in zip(keys, totals, measures, strict=True):
         if kind == "node":
             node, group = graph.nodes[number], tree.group_of[number]
-            said, shape = (_name(node, tree), _numbers(node, direction)), str(node.kind)
+            said, shape = (_name(graph, tree, node), _numbers(node, direction)), str(node.kind)
         else:
             group = tree.groups[number].parent or 0
             said = (_title(graph, tree, number), _told(each, direction))
@@ -90,26 +92,38 @@ def drawn(graph: Graph, tree: Tree, direction: Direction, colour: Colour) -> lis
     return made
 
 
-def _name(node: Node, tree: Tree) -> str:
-    name = tree.names.get(node.id, node.name or node.op or node.kind)
+def _name(graph: Graph, tree: Tree, node: Node) -> str:
+    op = graph.ops[node.op].name if node.kind == "op" else ""
+    name = tree.names.get(node.id, node.name or op or node.kind)
     path = tree.groups[tree.group_of[node.id]].path
     if node.kind != "op" and path and name.startswith(f"{path}."):
         name = name[len(path) + 1 :]
-    extra = node.op if node.kind == "op" and name != node.op else ""
-    return f"{shortened(name)}  {shortened(extra)}".rstrip()
+    return f"{shortened(name)}  {shortened(op) if name != op else ''}".rstrip()
 
 
 def _title(graph: Graph, tree: Tree, number: int) -> str:
-    group = tree.groups[number]
+    group, label = tree.groups[number], label_of(graph, tree, number)
     module = graph.modules.get(group.path) if group.kind != "section" else None
-    label = shortened(group.label or graph.title) if group.kind != "section" else _ends(graph, tree, number)
-    times = f" × {len(group.children)}" if group.kind == "repeat" else ""
-    return f"{label}{times}  {shortened(module.kind) if module else ''}".rstrip()
+    kind = shortened(module.kind) if module and module.kind != label else ""
+    times = f" × {group.times}" if group.times else ""
+    return f"{shortened(label)}{times}  {kind}".rstrip()
 
 
-def _ends(graph: Graph, tree: Tree, number: int) -> str:
-    nodes = list(tree.nodes(number))
-    return f"{shortened(graph.nodes[nodes[0]].name, 16)} … {shortened(graph.nodes[nodes[-1]].name, 16)}"
+def label_of(graph: Graph, tree: Tree, number: int) -> str:
+    """What a group is called: a section by what stands at its ends."""
+    group = tree.groups[number]
+    if group.kind != "section":
+        return group.label or graph.title
+    return " … ".join(shortened(_at_end(graph, tree, number, end), 16) for end in (0, -1))
+
+
+def _at_end(graph: Graph, tree: Tree, section: int, end: Literal[0, -1]) -> str:
+    """The name of the first or the last box that is seen in a section, or in one within it."""
+    kind, number = tree.seen(tree.groups[section].children)[end]
+    if kind == "node":
+        node = graph.nodes[number]
+        return tree.names.get(number, node.name or node.op)
+    return tree.groups[number].label or _at_end(graph, tree, number, end)
 
 
 def _told(each: Total, direction: Direction) -> str:
@@ -180,8 +194,8 @@ def _clusters(
     for kind, child in tree.groups[number].children:
         if kind == "group" and child in tree.opened:
             yield f'{indent}subgraph "cluster_g{child}" {{'
-            label = text(_title(graph, tree, child))
-            yield f'{indent}  graph [id="g{child}", label="{label}", tooltip="{label}", labeljust=l, ' \
+            title = text(_title(graph, tree, child))
+            yield f'{indent}  graph [id="g{child}", label="{title}", tooltip="{title}", labeljust=l, ' \
                   f'style=rounded, color="{LINE}", fontcolor="{QUIET}"];'  # fmt: skip
             yield from _clusters(graph, tree, child, boxes, depth + 1)
             yield f"{indent}}}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 import re
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -18,7 +18,7 @@ from .data import Graph, Value
 BUDGET = 40  # boxes that one screen shows
 CLICKS = 3  # the last of them selects the node
 DOCKED = 3
-_BUDGETS = (BUDGET, 60, 90, 140, 200)
+_BUDGETS = (12, 18, 26, BUDGET, 60, 90, 140, 200)  # of what opens with a click: the least that will do
 Child = tuple[Literal["group", "node"], int]  # and its number
 
 
@@ -28,8 +28,10 @@ class Group:
 
     Attributes:
         kind: "module"; "repeat", of modules with the same structure; "section", of what were too many.
-        label: what it is called within the box around it. path: of the module, or of the first of them.
-        children: in the program's order. parent: the group around it, None of the outermost.
+        label: what it is called within the box around it, "" for a section. path: of the module, of the first
+            of them, or of the one around a section.
+        parent: the group around it, None of the outermost. children: in the program's order.
+        times: of a repeat: how many modules it stands for.
         opens: groups inside that open with it, as there is room.
     """
 
@@ -38,6 +40,7 @@ class Group:
     path: str
     parent: int | None
     children: list[Child] = field(default_factory=list)
+    times: int = 0
     opens: list[int] = field(default_factory=list)
 
 
@@ -48,7 +51,7 @@ class Tree:
     Attributes:
         groups: number 0 holds everything. group_of: the group that each node is directly in.
         opened: the groups that are open at first.
-        docks: leaves that stand at the side of the one op that reads them, and these ops.
+        docks: leaves that stand at the side of the one op that reads them, and these ops: of the same group.
         names: of ops that are all there is in a module, which is then no box: the module's name.
     """
 
@@ -58,10 +61,13 @@ class Tree:
     docks: dict[int, int] = field(default_factory=dict)
     names: dict[int, str] = field(default_factory=dict)
 
+    def seen(self, children: Iterable[Child]) -> list[Child]:
+        """Those that are boxes of their own."""
+        return [(kind, number) for kind, number in children if kind == "group" or number not in self.docks]
+
     def size(self, group: int) -> int:
         """How many boxes are seen when it is open."""
-        children = self.groups[group].children
-        return sum(kind == "group" or number not in self.docks for kind, number in children)
+        return len(self.seen(self.groups[group].children))
 
     def around(self, group: int | None) -> Iterator[int]:
         """A group and those around it, from the inside."""
@@ -115,7 +121,7 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     Args:
         repeats: whether consecutive modules of the same structure are one box.
         budget: how many boxes are visible at first, if folding can achieve it.
-        depth: open all that is nested less than this deep instead; 0 is one box.
+        depth: open all modules nested less than this deep instead; 0 is one box. Repeats stay closed.
     """
     made = _by_time(graph)
     _place_leaves(graph, made)
@@ -123,7 +129,7 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     _dissolve(made)
     if repeats:
         _fold_repeats(graph, made)
-    _fold_sections(graph, made, budget)
+    _fold_sections(made, budget)
     if depth is None:
         made.opened = {0, *_fitting(made, 0, budget, repeats=False)}
     else:
@@ -228,16 +234,22 @@ def _modules(graph: Graph, path: str) -> list[str]:
     return [way for way in ways if way in graph.modules or way == path]
 
 
+def _readers(graph: Graph) -> list[list[int]]:
+    """The nodes that read each node, one for each edge."""
+    found: list[list[int]] = [[] for _ in graph.nodes]
+    for edge in graph.edges:
+        found[edge.source].append(edge.target)
+    return found
+
+
 def _place_leaves(graph: Graph, made: Tree) -> None:
     """Tensors that no op made: in the innermost group with all their readers, before the first of them."""
-    readers: dict[int, list[int]] = {}
-    for edge in graph.edges:
-        readers.setdefault(edge.source, []).append(edge.target)
+    readers = _readers(graph)
     before: dict[Child, list[int]] = {}
     for node in graph.nodes:
         if node.kind == "op":
             continue
-        ways = [list(made.around(made.group_of[reader]))[::-1] for reader in readers.get(node.id, [])]
+        ways = [list(made.around(made.group_of[reader]))[::-1] for reader in readers[node.id]]
         common = 0
         while ways and all(len(way) > common and way[common] == ways[0][common] for way in ways):
             common += 1
@@ -262,12 +274,10 @@ def _place_leaves(graph: Graph, made: Tree) -> None:
 
 def _dock(graph: Graph, made: Tree) -> None:
     """Leaves that a single op of their group reads stand at its side: no more than DOCKED of them."""
-    readers: dict[int, list[int]] = {}
-    for edge in graph.edges:
-        readers.setdefault(edge.source, []).append(edge.target)
+    readers = _readers(graph)
     count: dict[int, int] = {}
     for node in graph.nodes:
-        if node.kind not in ("parameter", "constant") or len(readers.get(node.id, ())) != 1:
+        if node.kind not in ("parameter", "constant") or len(readers[node.id]) != 1:
             continue
         op = readers[node.id][0]
         if made.group_of[op] == made.group_of[node.id] and count.get(op, 0) < DOCKED:
@@ -279,28 +289,32 @@ def _dissolve(made: Tree) -> None:
     """A module that is one op is drawn as this op, under its own name."""
     for number in range(len(made.groups) - 1, 0, -1):
         group = made.groups[number]
-        ops = [child for kind, child in group.children if kind == "group" or child not in made.docks]
-        if len(ops) != 1 or any(kind == "group" for kind, _ in group.children) or group.parent is None:
+        seen = made.seen(group.children)
+        if len(seen) != 1 or seen[0][0] == "group" or group.parent is None:
             continue
         around = made.groups[group.parent]
         place = around.children.index(("group", number))
         around.children[place : place + 1] = group.children
         for _, child in group.children:
             made.group_of[child] = group.parent
-        made.names[ops[0]] = group.label
+        made.names[seen[0][1]] = group.label
         group.children = []
 
 
 def _fold_repeats(graph: Graph, made: Tree) -> None:
-    """Put neighbours of the same structure into a group of their own."""
-    for parent in range(len(made.groups)):
+    """Make neighbours of the same structure one box: the one around them, where it holds no other op."""
+    for parent, group in enumerate(made.groups[:]):
         runs: list[list[Child]] = []
-        for child in made.groups[parent].children:
+        for child in group.children:
             if runs and _alike(graph, made, runs[-1][-1], child):
                 runs[-1].append(child)
             else:
                 runs.append([child])
-        if len(runs) > 1:  # else the box around them says it already
+        computing = [run for run in runs if run[0][0] == "group" or graph.nodes[run[0][1]].kind == "op"]
+        if parent and len(computing) == 1 and len(computing[0]) > 1:
+            group.kind, group.times = "repeat", len(computing[0])
+            group.path = made.groups[computing[0][0][1]].path
+        else:
             _adopt(made, parent, runs, "repeat")
 
 
@@ -314,28 +328,33 @@ def _alike(graph: Graph, made: Tree, a: Child, b: Child) -> bool:
     return re.sub(r"\d+", "0", one.path) == re.sub(r"\d+", "0", two.path)
 
 
-def _fold_sections(graph: Graph, made: Tree, budget: int) -> None:
-    """Divide the children of groups that have too many into sections of equal length."""
+def _fold_sections(made: Tree, budget: int) -> None:
+    """Divide what groups show, where that is too much, into sections of equal length."""
     most = max(budget, 2)
     for parent in range(len(made.groups)):
-        while len(made.groups[parent].children) > most:
-            children = made.groups[parent].children
-            size = min(most, math.isqrt(len(children) - 1) + 1)
-            _adopt(made, parent, [children[i : i + size] for i in range(0, len(children), size)], "section")
+        while (count := made.size(parent)) > most:
+            sections = -(-count // min(most, math.isqrt(count - 1) + 1))
+            runs: list[list[Child]] = [[] for _ in range(sections)]
+            place = 0  # among those that are seen: leaves at the side of an op come before it
+            for child in made.groups[parent].children:
+                runs[place * sections // count].append(child)
+                place += bool(made.seen([child]))
+            _adopt(made, parent, runs, "section")
 
 
 def _adopt(made: Tree, parent: int, runs: list[list[Child]], kind: Literal["repeat", "section"]) -> None:
     """Put each run of children, unless it is a single one, into a new group."""
     kept: list[Child] = []
     for run in runs:
-        if len(run) == 1:
+        if len(made.seen(run)) < 2:
             kept += run
             continue
         number = len(made.groups)
-        names = [made.groups[child].label for what, child in run if what == "group"]
-        label = f"{names[0]} … {names[-1]}" if kind == "repeat" else ""
-        path = next((made.groups[child].path for what, child in run if what == "group"), "")
-        made.groups.append(Group(kind, label, path, parent, run))
+        group = Group(kind, "", made.groups[parent].path, parent, run)
+        if kind == "repeat":
+            first, last = (made.groups[child] for _, child in (run[0], run[-1]))
+            group.label, group.path, group.times = f"{first.label} … {last.label}", first.path, len(run)
+        made.groups.append(group)
         for what, child in run:
             if what == "group":
                 made.groups[child].parent = number
@@ -376,7 +395,7 @@ def _inner(made: Tree, group: int) -> list[int]:
 
 
 def _choose_opens(made: Tree) -> None:
-    """What opens with each group: little, unless a node would then be more than CLICKS away."""
+    """What opens with each group: as little as can be, if no node is then more than CLICKS away."""
     for budget in _BUDGETS:
         for number, group in enumerate(made.groups):
             group.opens = _fitting(made, number, budget, repeats=budget > BUDGET)

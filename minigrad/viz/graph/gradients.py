@@ -1,7 +1,8 @@
 """A backward pass that is watched: the gradient on each edge before it is summed, and what arrives at a node.
 
 The walk is the engine's own, so each number is the one that ``backward()`` would have added up, in the same
-order. It touches no ``.grad``, and leaves the graph as it was unless told to free it.
+order. It touches no ``.grad``, and keeps the graph unless told to free it. (What a checkpoint has computed
+again is kept then, as by ``backward(retain_graph=True)``.)
 """
 
 from __future__ import annotations
@@ -31,28 +32,6 @@ class Watcher:
 
     def done(self, node: Node, seconds: float) -> None:
         """A node's rules have run. The time is theirs and that of adding up what they gave."""
-
-
-class Collected(Watcher):
-    """Keeps copies of all gradients.
-
-    Attributes:
-        edges: by node and position. results: by node, or a leaf's id, and slot. order: the nodes.
-    """
-
-    def __init__(self) -> None:
-        self.edges: dict[tuple[Node, int], Array] = {}
-        self.results: dict[tuple[Node | int, int], Array] = {}
-        self.order: list[Node] = []
-
-    def arrived(self, target: Node | Variable, slot: int, gradient: Array) -> None:
-        self.results[_key(target), slot] = gradient.copy()
-
-    def passed(self, node: Node, position: int, gradient: Array) -> None:
-        self.edges[node, position] = gradient.copy()
-
-    def done(self, node: Node, seconds: float) -> None:
-        self.order.append(node)
 
 
 class Shown(Watcher):

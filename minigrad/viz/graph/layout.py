@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
 from statistics import median
+from unicodedata import east_asian_width
 
 from .data import Graph
-from .dot import BACKWARD, FORWARD, INK, LINE, QUIET, Box, Colour, Direction, drawn, key_of, shortened
+from .dot import BACKWARD, FORWARD, INK, LINE, PAPER, QUIET, Box, Colour, Direction, drawn, key_of, shortened
 from .fold import Tree, wires
 
 GAP, RANK, HEIGHT, PAD = 24.0, 44.0, 40.0, 16.0
@@ -49,6 +50,7 @@ def svg(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colour 
         f'viewBox="{left:.1f} 0 {right - left:.1f} {height:.1f}" font-family="Helvetica, Arial, sans-serif" '
         f'font-size="13" text-anchor="middle">',
         f"<title>{escape(shortened(graph.title))}</title>",
+        f'<rect x="{left:.1f}" width="100%" height="100%" fill="{PAPER}"/>',
     ]
     for way, goes_back in zip(ways.ways, back, strict=True):
         points = [place[id(spot)] for spot in way]
@@ -155,8 +157,9 @@ def _in_order(tree: Tree) -> list[str]:
 
 
 def _width(box: Box) -> float:
-    """Of its text, as wide letters are."""
-    return max(7.6 * len(box.lines[0]), 6.4 * len(box.lines[1]), 24.0) + 20
+    """Of its text, as wide letters are; those of East Asia and emoji take twice as much."""
+    first, second = (sum(1 + (east_asian_width(c) in "WF") for c in line) for line in box.lines)
+    return max(7.6 * first, 6.4 * second, 24.0) + 20
 
 
 def _line(points: list[tuple[float, float]], colour: str, beside: float, back: bool = False) -> str:

@@ -53,8 +53,10 @@ def _kept(node: Node, place: Place) -> Iterator[tuple[str, Any, int | None]]:
         yield KERNEL, node.residual, None
         return
     for i, value in enumerate(node.saved):  # type: ignore[arg-type]
-        own = getattr(value, "array", None)
-        yield f"saved_tensors {i}", own, place(value if isinstance(value, Variable) else node)
+        if isinstance(value, Variable):
+            yield f"saved_tensors {i}", value, place(value)
+        else:  # a result of its own, or None
+            yield f"saved_tensors {i}", getattr(value, "array", None), place(node)
     for name, value in vars(node.residual).items():  # what a Function's forward noted on ctx
         if not name.startswith("_"):
             yield f"ctx.{name}", value, place(value) if isinstance(value, Variable) else None

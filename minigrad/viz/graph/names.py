@@ -22,6 +22,7 @@ from .data import ModuleInfo
 PACKAGE = __name__.split(".")[0]
 _ROOT = Path(__file__).resolve().parents[3]  # what the package's own files are told from
 _LONGEST = 200  # characters of an attribute's text
+_OWN = 3  # references to a dictionary that a call, a variable and an argument refer to, and nobody else
 
 
 # Places in the program ------------------------------------------------------------------------------------
@@ -43,11 +44,35 @@ def place_of(frame: FrameType) -> tuple[str, str]:
 
 def readable(file: str) -> str:
     """A path as short as it can be understood: within the library, the working folder, or the user's home."""
-    path = Path(file)
-    for folder, told in ((_ROOT / PACKAGE, Path(PACKAGE)), (Path.cwd(), Path()), (Path.home(), Path("~"))):
-        if path.is_relative_to(folder):
-            return (told / path.relative_to(folder)).as_posix()
+    folders: list[tuple[str, Callable[[], Path]]] = [
+        (PACKAGE, lambda: _ROOT / PACKAGE), ("", Path.cwd), ("~", Path.home),
+    ]  # fmt: skip
+    for told, folder in folders:
+        try:
+            return (told / Path(file).relative_to(folder())).as_posix()
+        except (ValueError, OSError, RuntimeError):  # it lies elsewhere; the folder is gone; there is no home
+            continue
     return file
+
+
+def variables(frame: FrameType) -> dict[str, Any]:
+    """A function's variables, as they are now.
+
+    Before Python 3.13 the dictionary that is read here stays with the call, and keeps all that is in it alive
+    until the call returns. So it is emptied, unless the program holds it (it has called ``locals()``), or it
+    is where a module or class has its names.
+    """
+    read = frame.f_locals
+    found = dict(read)
+    if type(read) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(read) <= _OWN:
+        read.clear()
+    return found
+
+
+def function_told(function: Callable[..., Any]) -> str:
+    """A function's name, and where it stands if that is known."""
+    name, code = getattr(function, "__name__", type(function).__name__), getattr(function, "__code__", None)
+    return name if code is None else f"{name} ({readable(code.co_filename)}:{code.co_firstlineno})"
 
 
 class Variables:
@@ -86,7 +111,7 @@ class Variables:
     def _name(self, frame: FrameType) -> None:
         first, code = self._frames[frame], frame.f_code
         arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        for name, value in list(frame.f_locals.items()):
+        for name, value in variables(frame).items():
             node = value._node if isinstance(value, Variable) else None
             if node is not None and name.isidentifier() and (node.order >= first or name not in arguments):
                 self.names.setdefault((node, value._slot), name)
@@ -105,7 +130,7 @@ def _stack() -> Iterator[FrameType]:
 def tensors_within(value: Any, name: str) -> Iterator[tuple[str, Variable]]:
     """The tensors of a value and what they are called: "batch", "batch 0", "batch.mask"."""
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+        value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
     elif hasattr(value, "_asdict"):
         value = value._asdict()
     if isinstance(value, Variable):
@@ -132,7 +157,7 @@ def argument_names(function: Callable[..., Any], inputs: tuple[Any, ...], named:
 def variables_of(frame: FrameType) -> tuple[list[tuple[str, Variable]], dict[str, Module]]:
     """A function's own and global variables that are tensors or modules."""
     tensors, modules = list[tuple[str, Variable]](), dict[str, Module]()
-    for name, value in [*frame.f_locals.items(), *frame.f_globals.items()]:
+    for name, value in [*variables(frame).items(), *frame.f_globals.items()]:
         if isinstance(value, Variable):
             tensors.append((name, value))
         elif isinstance(value, Module):

@@ -1,7 +1,7 @@
 """A call that is watched: what each recorded op was given and made, where, in which module, how long it took.
 
-Values are looked at when they are made, as the program may change them later, and nothing is kept of them but
-what is shown. While no call is watched, nothing of this is in place.
+Values are looked at when they are made, as the program may change them later, and nothing is kept of results
+but what is shown. While no call is watched, nothing of this is in place.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import dataclass
 from time import perf_counter_ns
 from types import FrameType
@@ -21,7 +22,7 @@ from ...nn import module as modules
 from ...profiler import watch
 from ...profiler.recorder import OP, Event, Recorder
 from .data import Value
-from .names import Modules, Variables, input_name, place_of, told, user_frame
+from .names import Modules, Variables, input_name, place_of, told, user_frame, variables
 from .values import outline, value_of
 
 
@@ -68,30 +69,42 @@ class Observation:
         self._recorder = Recorder(self.clock, modules=False)
         self._within: list[str] = []  # the modules that are being called
         self._aside: dict[Event, int] = {}  # ns of an event that went into watching
+        self._recorded: set[Event] = set()  # in which a node was made
         self._hollow: set[Node] = set()  # of logits that are not computed (nn/functional/deferred.py)
         self._thread = threading.get_ident()
-        self._held: list[Any] = []  # arrays whose ids are in use
+        self._held: list[Any] = []  # leaves, as their ids are in use
+        self._undo = ExitStack()
 
     def __enter__(self) -> Observation:
-        watch.begin(self._recorder)
-        before = modules.register_module_forward_pre_hook(self._entered)
-        after = modules.register_module_forward_hook(self._left, always_call=True)
-        self._hooks = (before, after)
-        self._observers = state.observers
-        state.observers = (*state.observers, self._saw)
+        with self._undo:  # if that fails halfway, all is as before
+            watch.begin(self._recorder)
+            self._undo.callback(watch.end)
+            self._undo.callback(modules.register_module_forward_pre_hook(self._entered).remove)
+            self._undo.callback(modules.register_module_forward_hook(self._left, always_call=True).remove)
+            self._undo.callback(self._look_away)
+            state.observers = (*state.observers, self._saw)
+            self._undo = self._undo.pop_all()
         return self
 
     def __exit__(self, *raised: object) -> None:
-        state.observers = self._observers
-        for hook in self._hooks:
-            hook.remove()
-        watch.end()
+        self._undo.close()
         self.variables.finish()
 
+    def _look_away(self) -> None:
+        """The observers without this one; the call may have changed the others."""
+        state.observers = tuple(observer for observer in state.observers if observer != self._saw)
+
     def seconds(self, node: Node) -> float | None:
-        """How long the op took, without what it took to look at it."""
+        """How long the op took, without what it took to look at it, and without recorded ops within it:
+        ``x[0].exp_()`` is an assignment to x, in which exp is called."""
         event = self.seen[node].event if node in self.seen else None
-        return None if event is None else (event.duration - self._aside.get(event, 0)) / 1e9
+        if event is None:
+            return None
+        within = [] if node.op.backward else [e for e in event.cpu_children if e in self._recorded]
+        return (self._took(event) - sum(map(self._took, within))) / 1e9
+
+    def _took(self, event: Event) -> int:
+        return event.duration - self._aside.get(event, 0)
 
     def _entered(self, module: modules.Module, args: Any) -> None:
         if threading.get_ident() == self._thread:
@@ -111,6 +124,8 @@ class Observation:
         first = result[0] if isinstance(result, tuple) else result
         self.seen[node] = Seen(self._value(node, first), self._within[-1] if self._within else "",
                                *place_of(frame), attributes, others, op)  # fmt: skip
+        if op is not None:
+            self._recorded.add(op)
         spent = self.clock() - begin
         while event is not None:
             self._aside[event] = self._aside.get(event, 0) + spent
@@ -138,7 +153,7 @@ class Observation:
         """Look at what an op reads and no op has made (or none that a gradient goes back to)."""
         self.leaves[id(leaf)] = value_of(array)
         self._held.append(leaf)
-        name = next((name for name, value in list(frame.f_locals.items()) if value is leaf), "")
+        name = next((name for name, value in variables(frame).items() if value is leaf), "")
         if name.isidentifier():
             self.leaf_names[id(leaf)] = name
 

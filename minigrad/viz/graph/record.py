@@ -117,7 +117,7 @@ def _leading(result: Any) -> Variable | None:
     if isinstance(result, Variable):
         return result if result._wanted() and result._source()[0] is not None else None
     if dataclasses.is_dataclass(result) and not isinstance(result, type):
-        result = {f.name: getattr(result, f.name) for f in dataclasses.fields(result)}
+        result = {f.name: getattr(result, f.name, None) for f in dataclasses.fields(result)}
     elif hasattr(result, "_asdict"):
         result = result._asdict()
     if isinstance(result, Mapping):

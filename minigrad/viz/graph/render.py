@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from typing import Literal
 
 Format = Literal["svg", "png", "pdf"]
+_DPI = 144  # of a PNG
 _CODE = """
 import sys, pygraphviz
 graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
@@ -40,13 +41,12 @@ def render(source: str, format: Format, seconds: float = 10.0) -> bytes:
     with_ = renderer()
     if with_ is None:
         raise RuntimeError(
-            f"nothing here draws {format.upper()}: `pip install pygraphviz` brings it along, or install the "
-            "program dot. SVG and HTML need neither"
+            f"nothing here draws {format.upper()}: pip install 'minigrad[viz]' brings Graphviz along (so "
+            "does pip install pygraphviz), or install the program dot. SVG and HTML need neither"
         )
-    resolution = ["-Gdpi=144"] if format == "png" else []
-    command = ["dot", f"-T{format}", *resolution] if with_ == "dot" else [sys.executable, "-c", _CODE, format]
-    if with_ == "pygraphviz" and resolution:
-        source = source.replace("graph [", "graph [dpi=144, ", 1)
+    if format == "png":
+        source = source.replace("graph [", f"graph [dpi={_DPI}, ", 1)
+    command = ["dot", f"-T{format}"] if with_ == "dot" else [sys.executable, "-P", "-c", _CODE, format]
     try:
         done = subprocess.run(
             command, input=source.encode(), capture_output=True, timeout=seconds, check=False

@@ -9,7 +9,8 @@ from typing import Any
 
 from ...autograd.tape import Variable
 from ...nn.module import Module
-from ...serialization.source import replaced
+from ..page import Page, written
+from ..view import Picture
 from . import dot, layout
 from .data import Graph
 from .dot import Colour, Direction
@@ -23,6 +24,7 @@ ENDINGS = (".html", ".svg", ".png", ".pdf", ".dot")
 
 def graph(
     what: Graph | Variable | Callable[..., Any],
+    /,
     *inputs: Any,
     direction: Direction | None = None,
     depth: int | None = None,
@@ -42,7 +44,8 @@ def graph(
             while it is watched, which tells most: all values, and times.
         direction: "forward", "backward" or "both"; by default both where there are gradients.
         depth: how many nested modules are open; by default as many as one screen can show.
-        fold: whether repeated modules are one box; a number: how many boxes are visible at first.
+        fold: whether repeated modules are one box, closed at first; a number: how many boxes are visible
+            at first.
         colour: "time", "bytes" or "gradient" (its norm), from which boxes have their colour.
         seconds: how long a layout by Graphviz may take before more is folded.
         backward: whether to go back from a tensor to learn the gradients; ``.grad`` is not touched.
@@ -50,12 +53,17 @@ def graph(
 
     Raises:
         RuntimeError: no op was recorded.
+        TypeError: a tensor and inputs, or something that cannot be called.
         ValueError: a direction or colour that is not known, or a depth or number of boxes below 0.
     """
     if isinstance(what, Graph):
         told = what
     elif isinstance(what, Variable):
+        if inputs or named:
+            raise TypeError("graph takes a tensor alone, or a module or function and its inputs")
         told = from_tensor(what, backward=backward, modules=modules)
+    elif not callable(what):
+        raise TypeError(f"graph takes a tensor, a module or a function, not {type(what).__name__}")
     else:
         told = record_call(what, *inputs, **named)
     direction = direction or ("forward" if told.backward == "none" else "both")
@@ -66,7 +74,7 @@ def graph(
     return GraphView(told, direction, depth, fold, colour, seconds)
 
 
-class GraphView:
+class GraphView(Picture):
     """A graph to look at; ``viz.graph`` makes it.
 
     Attributes:
@@ -78,7 +86,7 @@ class GraphView:
         seconds: float,
     ) -> None:  # fmt: skip
         self.graph, self.direction, self.colour, self.seconds = graph, direction, colour, seconds
-        self._depth, self._repeats = depth, fold is not False
+        self._repeats, self._fit = fold is not False, depth is None and isinstance(fold, bool)
         self._budget = BUDGET if isinstance(fold, bool) else fold
         self.tree = self._folded(self._budget, depth)
 
@@ -86,9 +94,9 @@ class GraphView:
         boxes = len(self.tree.boxes(self.tree.opened))
         return f"<graph of {self.graph.title}: {len(self.graph.nodes)} nodes, {boxes} boxes>"
 
-    def html(self) -> str:
+    def page(self) -> Page:
         """The interactive page, which works offline."""
-        return self._page().html()
+        return page(self.graph, self.tree, self.direction, self.colour, self._fit)
 
     def dot(self) -> str:
         """Graphviz' language, for what is visible at first."""
@@ -112,29 +120,18 @@ class GraphView:
         """A vector picture for a paper. Raises as ``png`` does."""
         return self._render("pdf")
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file that the ending asks for, whole or not at all.
+    def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
+        """Write the file that the ending asks for (.html, .svg, .png, .pdf, .dot), whole or not at all.
 
         Raises:
             ValueError: another ending. OSError: it cannot be written. RuntimeError: as ``png``.
         """
-        path = Path(path)
-        ending = path.suffix.lower()
+        ending = Path(path).suffix.lower()
         if ending not in ENDINGS:
-            raise ValueError(f"cannot save {path.name}: the ending must be one of {', '.join(ENDINGS)}")
-        made: str | bytes = getattr(self, ending[1:])()
-        with replaced(path) as temporary:
-            Path(temporary).write_bytes(made if isinstance(made, bytes) else made.encode())
-        return path
-
-    def _repr_html_(self) -> str:
-        return self._page()._repr_html_()
-
-    def _repr_svg_(self) -> str:
-        return self.svg()
-
-    def _page(self) -> Any:
-        return page(self.graph, self.tree, self.direction, self.colour)
+            raise ValueError(f"cannot save {Path(path).name}: the ending must be one of {', '.join(ENDINGS)}")
+        if ending in (".html", ".svg"):
+            return super().save(path, *args, **look)
+        return written(path, getattr(self, ending[1:])(*args, **look))
 
     def _folded(self, budget: int, depth: int | None) -> Tree:
         return tree(self.graph, self._repeats, budget, depth)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
+import numpy as np
+
 from ...autograd.tape import Node, Variable
 from ...backend.dtype import Array
 from ..graph.build import Builder
@@ -42,13 +44,11 @@ class Step:
 
     Attributes:
         node: its number in the graph. arrived: the gradient of each of its results that got one, by slot.
-        hooked: whether hooks of the program have seen these, and may have changed them.
         deliveries: what its rules gave, in the engine's order. seconds: that its rules took.
     """
 
     node: int
     arrived: dict[int, Value]
-    hooked: bool
     deliveries: tuple[Delivery, ...]
     seconds: float
 
@@ -61,44 +61,35 @@ class Recorder(Shown):
 
     def __init__(self, tape: list[Node]) -> None:
         super().__init__(tape)
-        self.order: list[Node] = []
         self._totals: dict[tuple[Node, int], tuple[Value, int]] = {}  # by edge: the sum, and of how many
-        self._sums: dict[Target, tuple[Array, int]] = {}
+        self._sums: dict[Target, Array] = {}  # those that are being added up
+        self._counts: Counter[Target] = Counter()  # of gradients that have come
         self._targets: dict[tuple[Node, int], Target] = {  # while a node is passed, its edges are marked
-            (node, position): (target if isinstance(target, Node) else id(target), slot)
+            (node, position): _target(target, slot)
             for node in tape
             for position, (target, slot, *_) in enumerate(node.edges)
         }
-        self._awaited = Counter(self._targets.values())
 
     def passed(self, node: Node, position: int, gradient: Array) -> None:
         super().passed(node, position, gradient)
-        given, target = self.edges[node, position], self._targets[node, position]
-        if target not in self._sums:
-            count = 1
-            if self._awaited[target] > 1:
-                self._sums[target] = gradient.copy(), count
-            total = given
-        else:
-            held, count = self._sums[target]
-            held += gradient
-            count += 1
-            self._sums[target] = held, count
-            total = value_of(held)
-        self._totals[node, position] = total, count
+        target = self._targets[node, position]
+        self._counts[target] += 1
+        total = self.edges[node, position]
+        if target in self._sums:
+            with np.errstate(all="ignore"):  # the engine adds up the same, and warns
+                self._sums[target] += gradient
+            total = value_of(self._sums[target])
+        elif len(self._readers[target]) > 1:
+            self._sums[target] = gradient.copy()
+        self._totals[node, position] = total, self._counts[target]
 
     def arrived(self, target: Node | Variable, slot: int, gradient: Array) -> None:
         super().arrived(target, slot, gradient)
-        self._sums.pop((target if isinstance(target, Node) else id(target), slot), None)
-
-    def done(self, node: Node, seconds: float) -> None:
-        super().done(node, seconds)
-        self.order.append(node)
+        self._sums.pop(_target(target, slot), None)
 
     def steps(self, built: Builder) -> tuple[Step, ...]:
-        """All of them, with the numbers that nodes have in the graph."""
-        self._given = Counter(self._targets[edge] for edge in self._totals)
-        return tuple(self._step(node, built) for node in self.order)
+        """All of them in their order, with the numbers that nodes have in the graph."""
+        return tuple(self._step(node, built) for node in self.seconds)
 
     def _step(self, node: Node, built: Builder) -> Step:
         arrived = {slot: self.results[node, slot] for slot in range(len(node.results or (None,)))
@@ -108,10 +99,15 @@ class Recorder(Shown):
             for position, i in enumerate(node.plan.inputs)
             if (node, position) in self._totals
         )
-        return Step(built.number[node], arrived, bool(node.hooks), deliveries, self.seconds[node])
+        return Step(built.number[node], arrived, deliveries, self.seconds[node])
 
     def _delivery(self, node: Node, position: int, name: str, built: Builder) -> Delivery:
-        target, slot = self._targets[node, position]
+        target = self._targets[node, position]
         total, count = self._totals[node, position]
-        return Delivery(name, built.number[target], slot, self.edges[node, position], total, count,
-                        self._given[target, slot])  # fmt: skip
+        return Delivery(name, built.number[target[0]], target[1], self.edges[node, position], total, count,
+                        self._counts[target])  # fmt: skip
+
+
+def _target(target: Node | Variable, slot: int) -> Target:
+    """A result of a node, or a leaf: by its id, as tensors compare element by element."""
+    return target if isinstance(target, Node) else id(target), slot

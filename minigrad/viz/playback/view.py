@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-from dataclasses import asdict
 from typing import Any
 
 from ...autograd.tape import Variable
 from ..graph.build import Builder
-from ..graph.data import Graph, Value
+from ..graph.data import Graph
 from ..graph.gradients import watch_backward
 from ..graph.observe import clock
-from ..graph.page import HEAT_BYTES, heat
+from ..graph.page import packed
 from ..graph.record import built_by_call, built_from_tensor
 from ..page import Page
 from ..view import View
@@ -43,7 +41,7 @@ class Playback(View):
         return Page(f"Backward of {self.graph.title}", _data(self), scripts, ("playback.css",), body, 760)
 
 
-def playback(loss_or_module: Variable | Callable[..., Any], *inputs: Any, **named: Any) -> Playback:
+def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
     """Backward, step by step: at each node its rule with file and line, the gradient that arrives, what goes
     out on each edge, and the running sum at each target.
 
@@ -64,13 +62,7 @@ def playback(loss_or_module: Variable | Callable[..., Any], *inputs: Any, **name
     if isinstance(loss_or_module, Variable):
         if inputs or named:
             raise TypeError("playback takes a tensor alone, or a module or function and its inputs")
-        built, title = built_from_tensor(loss_or_module)
-        if built.is_released():
-            raise RuntimeError(
-                "playback: a backward() has freed this graph, and its numbers are gone. Call playback before "
-                "it, pass retain_graph=True to it, or give playback the module (or function) and its inputs"
-            )
-        return _recorded(built, title, free=False)
+        return _recorded(*built_from_tensor(loss_or_module), free=False)
     if not callable(loss_or_module):
         raise TypeError(
             f"playback takes a tensor, a module or a function, not {type(loss_or_module).__name__}"
@@ -79,52 +71,28 @@ def playback(loss_or_module: Variable | Callable[..., Any], *inputs: Any, **name
 
 
 def _recorded(built: Builder, title: str, free: bool) -> Playback:
+    if built.is_released():
+        raise RuntimeError(
+            "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
+            "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
+            "not go back itself)"
+        )
     recorder = Recorder(built.tape)
     watch_backward(built.root, recorder, free=free, clock=clock())
     return Playback(built.graph(title, recorder), recorder.steps(built))
 
 
-class _Values:
-    """Values for the page, each once; heat maps as bytes, coarser where they are many."""
-
-    def __init__(self, values: list[Value]) -> None:
-        self.numbers: dict[int, int] = {}
-        self.kept: list[Value] = []
-        for value in values:
-            if id(value) not in self.numbers:
-                self.numbers[id(value)] = len(self.kept)
-                self.kept.append(value)
-        cells = sum(len(value.heat) * len(value.heat[0]) for value in self.kept if value.heat)
-        self.step = max(1, math.ceil(math.sqrt(cells / HEAT_BYTES)))
-
-    def place(self, value: Value | None) -> int | None:
-        return None if value is None else self.numbers[id(value)]
-
-    def packed(self) -> list[dict[str, Any]]:
-        return [{**asdict(value), "heat": heat(value.heat, self.step)} for value in self.kept]
-
-
 def _data(played: Playback) -> dict[str, Any]:
     """What the page's script reads: the graph, and the steps with the places of their values."""
-    graph = played.graph
-    shown = [node.value for node in graph.nodes] + [node.gradient for node in graph.nodes]
-    shown += [value for step in played.steps for value in step.arrived.values()]
+    shown = [value for step in played.steps for value in step.arrived.values()]
     shown += [value for step in played.steps for d in step.deliveries for value in (d.gradient, d.total)]
-    values = _Values([value for value in shown if value is not None])
-    nodes = [
-        {**vars(node), "saved": [asdict(s) for s in node.saved], "value": values.place(node.value),
-         "gradient": values.place(node.gradient)}
-        for node in graph.nodes
-    ]  # fmt: skip
-    steps = [
-        {"node": step.node, "hooked": step.hooked, "seconds": step.seconds,
+    data, values = packed(played.graph, shown)
+    data["steps"] = [
+        {"node": step.node, "seconds": step.seconds,
          "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
          "deliveries": [
              {"input": d.input, "target": d.target, "slot": d.slot, "gradient": values.place(d.gradient),
               "total": values.place(d.total), "count": d.count, "of": d.of} for d in step.deliveries]}
         for step in played.steps
     ]  # fmt: skip
-    edges = [[e.source, e.target, e.input, e.slot, values.place(e.gradient)] for e in graph.edges]
-    return {"title": graph.title, "nodes": nodes, "edges": edges, "steps": steps, "values": values.packed(),
-            "ops": {key: asdict(info) for key, info in graph.ops.items()}, "output": graph.output,
-            "backward": "done", "groups": [], "modules": {}}  # fmt: skip
+    return data

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ...autograd.tape import Variable
+from ...nn.module import Module
 from ...training.log import read_log
 
 Floats = NDArray[np.float64]
@@ -60,6 +62,8 @@ def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, .
         FileNotFoundError: a folder has no log. TypeError: something that is no run.
         ValueError: a line that is no JSON object, an entry without a step, or as many names as not.
     """
+    if isinstance(names, str):
+        raise ValueError(f"names is a list of texts, not one text: {_short(names)}")
     if len(sources) == 1 and isinstance(sources[0], Mapping):
         names, sources = names or [str(name) for name in sources[0]], list(sources[0].values())
     if names and len(names) != len(sources):
@@ -79,22 +83,27 @@ def _read(source: Any, name: str) -> Run:
         folder = path.is_dir()
         place = path.resolve()
         own = place.name if folder or path.name != "log.jsonl" else place.parent.name
-        entries: Iterable[Any] = read_log(path)
+        try:
+            entries: Iterable[Any] = read_log(path)
+        except FileNotFoundError as error:
+            what = "holds no log.jsonl" if folder else "is no folder of a run, and no log"
+            raise FileNotFoundError(f"{path} {what}: a Trainer writes one to its folder") from error
         return Run(own, _series(entries, str(path)), path if folder else None)
-    if isinstance(source, Iterable):
+    if isinstance(source, Iterable) and not isinstance(source, Variable | Module | Mapping):
         return Run(name, _series(source, name))
     raise TypeError(f"a run is a folder, a log file or a list of entries, not a {type(source).__name__}")
 
 
 def _told_apart(runs: list[Run]) -> tuple[Run, ...]:
     """With numbers behind names that are there more than once."""
-    seen: dict[str, int] = {}
-    found = []
+    found: dict[str, Run] = {}
     for run in runs:
-        seen[run.name] = seen.get(run.name, 0) + 1
-        name = run.name if seen[run.name] == 1 else f"{run.name} ({seen[run.name]})"
-        found.append(Run(name, run.series, run.folder))
-    return tuple(found)
+        name, number = run.name, 1
+        while name in found:
+            number += 1
+            name = f"{run.name} ({number})"
+        found[name] = Run(name, run.series, run.folder)
+    return tuple(found.values())
 
 
 @dataclass
@@ -117,7 +126,8 @@ def _series(entries: Iterable[Any], source: str) -> tuple[Series, ...]:
         for name in _PLACES:
             places[name].append(_number(entry.get(name)))
         _collect(columns, row, entry)
-        if "evaluation" not in entry and (rate := _rate(before, entry)) is not None:
+        told = "evaluation" in entry or "tokens_per_second" in entry
+        if not told and (rate := _rate(before, entry)) is not None:
             _add(columns, "tokens_per_second", False, row, rate)
         before = entry
     arrays = {name: np.array(values, np.float64) for name, values in places.items()}

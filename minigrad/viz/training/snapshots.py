@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
@@ -26,27 +26,30 @@ class Track:
 
     Attributes:
         name: what they show. steps: ascending. frames: one a step, as the page reads them; or ``table``:
-            quantities with a number a step each.
+            quantities with a number a step each. run: the number of the run whose steps these are.
     """
 
     name: str
     steps: list[int]
     frames: list[dict[str, Any]] | None = None
     table: list[dict[str, Any]] | None = None
+    run: int = 0
 
     def as_data(self) -> dict[str, Any]:
         """For the page."""
-        return {"name": self.name, "steps": self.steps, "frames": self.frames, "table": self.table}
+        return {"name": self.name, "steps": self.steps, "frames": self.frames, "table": self.table,
+                "run": self.run}  # fmt: skip
 
 
 def weights_of(runs: tuple[Run, ...]) -> list[Track]:
     """The weights of all runs whose folders hold checkpoints."""
     tracks = []
-    for run in runs:
+    for i, run in enumerate(runs):
         if run.folder is not None:
             steps, parameters = read_weights(run.folder)
             if parameters:
-                tracks.append(Track(f"weights of {run.name}", steps, table=[p.as_data() for p in parameters]))
+                table = [parameter.as_data() for parameter in parameters]
+                tracks.append(Track(f"weights of {run.name}", steps, table=table, run=i))
     return tracks
 
 
@@ -58,46 +61,56 @@ def given_tracks(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
     """
     if snapshots is None:
         return []
-    if callable(snapshots) and not isinstance(snapshots, Mapping):
-        return [_made_from_checkpoints("snapshots", snapshots, runs)]
-    if not isinstance(snapshots, Mapping):
-        raise TypeError(
-            f"snapshots is a mapping from steps to pictures, or a function (step, state) -> picture, not "
-            f"{type(snapshots).__name__}"
-        )
-    if snapshots and all(isinstance(key, str) for key in snapshots):
-        return [
-            _made_from_checkpoints(name, inner, runs) if callable(inner) else track(name, inner)
-            for name, inner in snapshots.items()
-        ]
-    return [track("snapshots", snapshots)] if snapshots else []
+    named: Mapping[str, Any] = {"snapshots": snapshots}
+    if isinstance(snapshots, Mapping) and all(isinstance(key, str) for key in snapshots):
+        named = snapshots
+    return [made for name, inner in named.items() if (made := _given(name, inner, runs)).steps]
+
+
+def _given(name: str, snapshots: Any, runs: tuple[Run, ...]) -> Track:
+    if isinstance(snapshots, Mapping):
+        return track(name, snapshots.items())
+    if callable(snapshots):
+        return _made_from_checkpoints(name, snapshots, runs)
+    raise TypeError(
+        f"{name} is a mapping from steps to pictures, or a function (step, state) -> picture, not "
+        f"{type(snapshots).__name__}"
+    )
 
 
 def _made_from_checkpoints(name: str, make: Callable[..., Any], runs: tuple[Run, ...]) -> Track:
-    folder = next((run.folder for run in runs if run.folder is not None), None)
+    number, folder = next(((i, run.folder) for i, run in enumerate(runs) if run.folder), (0, None))
     if folder is None:
         raise ValueError(f"{name}: a function of checkpoints needs a run's folder to read these from")
-    found = {step: make(step, state) for step, state in states(checkpoints(folder))}
-    if not found:
+    found = track(name, ((step, make(step, state)) for step, state in states(checkpoints(folder))), number)
+    if not found.steps:
         raise ValueError(f"{name}: {folder} holds no checkpoint")
-    return track(name, found)
+    return found
 
 
-def track(name: str, pictures: Mapping[Any, Any]) -> Track:
-    """Pictures by step, in order.
+def track(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track:
+    """Pictures of steps, which may come in any order. Each is drawn before the next is asked for: a graph
+    holds all arrays of its step.
 
     Raises:
-        TypeError: a step that is no integer, or a picture of a kind that is not known.
+        TypeError: a step that is no integer, a picture of a kind that is not known, or both numbers and
+            pictures.
     """
-    for step in pictures:
+    frames: dict[int, dict[str, Any]] = {}
+    numbers: dict[int, Mapping[str, Any]] = {}
+    for step, picture in pictures:
         if not isinstance(step, int | np.integer) or isinstance(step, bool):
             raise TypeError(f"{name}: a step is an integer, not {step!r}")
-    steps = sorted(int(step) for step in pictures)
-    ordered = [pictures[step] for step in steps]
-    if ordered and all(isinstance(value, Mapping) for value in ordered):
-        return Track(name, steps, table=_table(ordered))
-    return Track(name, steps, frames=[frame(value, f"{name}, step {step}")
-                                      for step, value in zip(steps, ordered, strict=True)])  # fmt: skip
+        if isinstance(picture, Mapping):
+            numbers[int(step)] = picture
+        else:
+            frames[int(step)] = frame(picture, f"{name}, step {step}")
+    if frames and numbers:
+        raise TypeError(f"{name}: step {min(frames)} has a picture, and step {min(numbers)} numbers")
+    steps = sorted(frames or numbers)
+    if numbers:
+        return Track(name, steps, table=_table([numbers[step] for step in steps]), run=run)
+    return Track(name, steps, frames=[frames[step] for step in steps], run=run)
 
 
 def _table(frames: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -122,7 +135,7 @@ def _number(value: Any) -> float:
 
 
 def frame(value: Any, place: str = "a picture") -> dict[str, Any]:
-    """One picture for the page: {"svg": a data address} or {"heat": panels}.
+    """One picture for the page: {"svg": text} or {"heat": panels}.
 
     Args:
         value: the text of an SVG, something that makes one (``svg()`` or ``_repr_svg_()``), or an array:
@@ -136,7 +149,7 @@ def frame(value: Any, place: str = "a picture") -> dict[str, Any]:
     text = value if isinstance(value, str) else _drawn(value, place)
     if not text.lstrip("\ufeff \n").startswith(("<svg", "<?xml", "<!--", "<!DOCTYPE svg")):
         raise ValueError(f"{place}: a text must be an SVG, and this begins with {text[:30]!r}")
-    return {"svg": "data:image/svg+xml;base64," + base64.b64encode(text.encode()).decode()}
+    return {"svg": text.encode(errors="replace").decode()}  # without halves of pairs
 
 
 def _drawn(value: Any, place: str) -> str:

@@ -16,6 +16,7 @@ from .runs import AXES, Run, Series
 UNSMOOTHED = ("learning rate",)  # it has no noise, and its corners are meant
 SERIF = "'Iowan Old Style', 'Palatino Linotype', Palatino, Charter, Georgia, 'DejaVu Serif', serif"
 _LEFT, _RIGHT, _TOP, _BOTTOM, _GAP, _EDGE = 44.0, 8.0, 26.0, 22.0, 18.0, 8.0  # around a chart's field
+_NARROWEST = 100.0  # a chart with what is around it
 _LETTER = 5.3  # the width of one, about, in small type
 _LONGEST = 40  # characters of a name
 _UNITS = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
@@ -58,8 +59,7 @@ class _Curve:
 
     @property
     def dash(self) -> str | None:
-        """From the ninth run on, colours come again, with dashes."""
-        return f"{2 + 3 * (self.run // len(SERIES))} 2" if self.run >= len(SERIES) else None
+        return _dash(self.run)
 
 
 @dataclass(frozen=True)
@@ -93,16 +93,19 @@ def draw(runs: Sequence[Run], charts: Sequence[str], look: Look, title: str = ""
     """The charts named, in a grid, with the runs' names above.
 
     Raises:
-        ValueError: an axis that there is not, or no column.
+        ValueError: an axis that there is not, no column, or a width that is too small for the columns.
     """
     if look.over not in AXES:
         raise ValueError(f"curves are drawn over {', '.join(AXES)}, not {look.over!r}")
-    if look.columns < 1 or not look.smoothing >= 0 or not look.width >= 100:
-        raise ValueError("there is a column at least, width is 100 at least, and smoothing is not negative")
-    drawing = Drawing(look.width, 0, title or "Training")
-    y = _heading(drawing, runs, title)
+    if look.columns < 1 or not look.smoothing >= 0:
+        raise ValueError("there is a column at least, and smoothing is not negative")
     columns = min(look.columns, max(len(charts), 1))
     wide = (look.width - 2 * _EDGE - _GAP * (columns - 1)) / columns
+    if not wide >= _NARROWEST:
+        least = columns * (_NARROWEST + _GAP) - _GAP + 2 * _EDGE
+        raise ValueError(f"width is {look.width:g}, and must be {least:g} at least for charts side by side")
+    drawing = Drawing(look.width, 0, title or "Training")
+    y = _heading(drawing, runs, title)
     tall = _TOP + _BOTTOM + (wide - _LEFT - _RIGHT) * 0.5
     x_range = _x_range([s.places[look.over] for run in runs for s in run.series if look.over in s.places])
     for i, name in enumerate(charts):
@@ -115,6 +118,11 @@ def draw(runs: Sequence[Run], charts: Sequence[str], look: Look, title: str = ""
     return drawing.svg()
 
 
+def _dash(run: int) -> str | None:
+    """From the ninth run on, colours come again, with dashes."""
+    return f"{2 + 3 * (run // len(SERIES))} 2" if run >= len(SERIES) else None
+
+
 def _heading(drawing: Drawing, runs: Sequence[Run], title: str) -> float:
     """Title and runs; where the charts begin."""
     y = _EDGE
@@ -125,17 +133,14 @@ def _heading(drawing: Drawing, runs: Sequence[Run], title: str) -> float:
         return y
     x = _EDGE
     for i, run in enumerate(runs):
-        name, line = shortened(run.name), _Curve(i, Series("", False, {}, _NONE), _NONE, _NONE, None)
+        name = shortened(run.name)
         long = 24 + 6 * len(name)
         if x > _EDGE and x + long > drawing.width:
             x, y = _EDGE, y + 15
-        drawing.line([(x, y + 7), (x + 14, y + 7)], line.color, 2, line.dash)
+        drawing.line([(x, y + 7), (x + 14, y + 7)], LIGHT.nth(i), 2, _dash(i))
         drawing.text(x + 19, y + 10.5, name, size=10)
         x += long + 12
     return y + 26
-
-
-_NONE: Floats = np.empty(0)
 
 
 def _chart(

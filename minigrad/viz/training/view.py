@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from ..page import Page
 from ..view import Picture
-from .curves import thin
+from .curves import Floats, thin
 from .runs import Run, Series, read_runs
 from .snapshots import Track, given_tracks, weights_of
 from .svg import Look, draw
@@ -39,12 +39,10 @@ class TrainingView(Picture):
 
     def page(self) -> Page:
         """The interactive page."""
-        tables: list[dict[str, Any]] = []
-        numbers: dict[int, int] = {}
-        runs = [
-            {"name": run.name, "series": [_series_data(s, tables, numbers) for s in run.series]}
-            for run in self.runs
-        ]
+        places: list[Mapping[str, Floats]] = []
+        runs = [{"name": run.name, "series": [_series_data(s, places) for s in run.series]}
+                for run in self.runs]  # fmt: skip
+        tables = [{name: _listed(values) for name, values in table.items()} for table in places]
         data = {"title": self.title, "charts": self.charts, "runs": runs, "tables": tables,
                 "tracks": [track.as_data() for track in self.tracks]}  # fmt: skip
         scripts = ("training_curves.js", "training_snapshots.js", "training.js")
@@ -54,11 +52,11 @@ class TrainingView(Picture):
 
     def svg(
         self,
-        charts: Iterable[str] | None = None,
+        charts: str | Iterable[str] | None = None,
         *,
         over: str = "step",
         smoothing: float = 0.0,
-        log: Iterable[str] | bool = (),
+        log: str | Iterable[str] | bool = (),
         columns: int = 2,
         width: float = 640.0,
         title: str = "",
@@ -69,13 +67,13 @@ class TrainingView(Picture):
             charts: which, in order; None: all. over: "step", "seconds" or "tokens".
             smoothing: the width in steps of the exponential weights, to both sides, of a mean.
             log: charts with a logarithmic axis; True: all. columns: charts side by side.
-            width: of the picture, in points.
+            width: of the picture, in pixels.
 
         Raises:
-            ValueError: a chart or an axis that there is not.
+            ValueError: a chart or an axis that there is not, or a width that is too small for the columns.
         """
-        chosen = self.charts if charts is None else tuple(charts)
-        logarithmic = frozenset(self.charts if log is True else log or ())
+        chosen = self.charts if charts is None else _names(charts)
+        logarithmic = frozenset(self.charts if log is True else _names(log or ()))
         if unknown := [name for name in (*chosen, *logarithmic) if name not in self.charts]:
             raise ValueError(
                 f"there is no chart {unknown[0]!r}: there are {', '.join(self.charts) or 'none'}"
@@ -95,7 +93,12 @@ def training(
 
         viz.training("runs/toy").save("toy.html")
         viz.training("runs/a", "runs/b", names=["post-norm", "pre-norm"]).save("norms.svg", smoothing=200)
-        viz.training("runs/toy", snapshots=lambda step, state: attention_of(state))
+
+        def picture(step, state):
+            model.load_state_dict(state)
+            return viz.graph(loss(model, batch), modules={"model": model}, colour="gradient")
+
+        viz.training("runs/toy", snapshots={"graph": picture}).save("toy.html")
 
     A run that is still being trained is read as far as it is written.
 
@@ -105,9 +108,10 @@ def training(
         names: of the runs.
         snapshots: what is shown beside the curves and follows the step. A mapping from steps to pictures;
             several such by name; or in the place of one a function (step, model's state) -> picture, which is
-            called for each checkpoint of the first run with a folder. A picture is the text of an SVG, an
-            object that makes one (``svg()``: other views), an array (heat maps of the last two axes), or a
-            mapping of numbers, or of numbers by name, which becomes a table.
+            called for each checkpoint of the first run with a folder: those that the Trainer's settings
+            ``keep_snapshots`` and ``snapshot_every`` ask for, the best and the last. A picture is the text of
+            an SVG, an object that makes one (``svg()``: other views), an array (heat maps of the last two
+            axes), or a mapping of numbers, or of numbers by name, which becomes a table.
         weights: show every parameter's norm, heat map and histogram over the snapshots in the runs' folders.
         title: of the page.
 
@@ -120,15 +124,18 @@ def training(
     return TrainingView(found, tracks, title or "Training: " + ", ".join(run.name for run in found))
 
 
-def _series_data(series: Series, tables: list[dict[str, Any]], numbers: dict[int, int]) -> dict[str, Any]:
+def _names(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _series_data(series: Series, tables: list[Mapping[str, Floats]]) -> dict[str, Any]:
     """A series for the page; the places of its points are in a table that it may share."""
     if len(series.values) > MOST_POINTS:
         series = _thinned(series)
-    key = id(series.places)
-    if key not in numbers:
-        numbers[key] = len(tables)
-        tables.append({name: _listed(values) for name, values in series.places.items()})
-    return {"name": series.name, "evaluated": series.evaluated, "table": numbers[key],
+    number = next((i for i, table in enumerate(tables) if table is series.places), len(tables))
+    if number == len(tables):
+        tables.append(series.places)
+    return {"name": series.name, "evaluated": series.evaluated, "table": number,
             "values": _listed(series.values), "best": series.best}  # fmt: skip
 
 

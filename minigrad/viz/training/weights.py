@@ -97,7 +97,8 @@ def read_weights(folder: Path) -> tuple[list[int], list[Parameter]]:
     names = [n for n, shape in shapes[-1].items() if all(other.get(n) == shape for other in shapes)]
     matrices = sum(len(shapes[-1][name]) > 1 for name in names) * len(found)
     most = int(min(_MOST_CELLS, max(_LEAST_CELLS, math.sqrt(_ALL_CELLS / max(matrices, 1)))))
-    made = [_parameter(name, [arrays[name] for _, arrays in found], most) for name in names]
+    with np.errstate(invalid="ignore", over="ignore"):  # of infinities there are no differences
+        made = [_parameter(name, [arrays[name] for _, arrays in found], most) for name in names]
     return [step for step, _ in found], made
 
 

@@ -67,6 +67,8 @@ def test_pointing_at_a_score(opened: Callable[..., Any], scheme: str) -> None:
     assert "e1.20 / (e0.98 + e1.20 + e3.38) = 0.094" in texts(page, ".told")
     page.hover("h1")
     assert page.locator(".marked").count() == 0
+    told = texts(page, ".told")
+    assert "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82" in told and all(told)  # each equation's example
     assert contrast(page, ".told") >= 4.5 and contrast(page, ".matrix th") >= 4.5
 
 
@@ -117,6 +119,9 @@ def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
     read = "nodes => nodes.map(node => Number(node.getAttribute('cx')))"
     places = page.eval_on_selector_all(".chart circle", read)
     assert places[1] - places[0] == pytest.approx(places[2] - places[1])
+    page.click(".chart summary")
+    rows = page.locator(".chart details tr")
+    assert [texts(rows.nth(i), "td") for i in (1, 2)] == [["1", "1.000", "1.000"], ["10", "9.000", ""]]
     with page.expect_download() as saved:
         page.click(".chart button")
     names = [node.text for node in ElementTree.parse(saved.value.path()).iter() if node.tag.endswith("}text")]
@@ -125,7 +130,7 @@ def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
 
 def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
-    made = Matrix("B", square, EVIL, EVIL, told=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row j"),))
+    made = Matrix("B", square, EVIL, EVIL, told=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
     blocks = (
         Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], made)), Line(EVIL, (0.1, 0.2, 0.9, 0.4), 1),
         Steps(EVIL, (EVIL,), code=(1,)), Text(" ".join(EVIL)), Choice(EVIL[0], EVIL, [Text(t) for t in EVIL]),
@@ -133,7 +138,7 @@ def test_text_is_text(opened: Callable[..., Any]) -> None:
     page = opened(Lesson("evil", EVIL[0], EVIL[1], (Section(EVIL[0], blocks),)))
     assert page.inner_text("h1") == page.title() == EVIL[0]
     page.hover('[data-key="B"] [data-cell="0 1"]')
-    assert texts(page, ".told") == [EVIL[1]] and marked(page, EVIL[0]) == ["1 0", "1 1", "1 2", "1 3"]
+    assert texts(page, ".told") == [EVIL[1]] and marked(page, EVIL[0]) == ["0 0", "0 1", "0 2", "0 3"]
     assert texts(page, ".spelling") == EVIL and texts(page, ".asks .spelling") == [EVIL[1]]
     page.select_option("select", index=2)
     assert texts(page, ".choice .prose") == [EVIL[2]]

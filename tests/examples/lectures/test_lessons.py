@@ -55,6 +55,16 @@ def test_an_equation_in_text() -> None:
     ])
 
 
+def test_below_an_equation_stands_how_a_number_came_about() -> None:
+    one = Matrix("A", np.ones((1, 1)), told=lambda i, j: "why", digits=0, rows=("r",))
+    assert body(one).splitlines() == ["A", "r [ 1 ]", "A [r]: why"]
+    assert body(Equation((one, "→", one))).splitlines()[-2:] == ["A [r]: why"] * 2
+    wide = Matrix("B", np.ones((1, 40)), told=lambda i, j: " + ".join("1" * 40), digits=0)
+    lines = body(Equation((wide, "=", one))).splitlines()  # no room: one below another
+    assert lines[:3] == ["B", f" [ {'  '.join('1' * 40)} ]", "="] and lines[-1] == "A [r]: why"
+    assert max(map(len, lines[-3:])) <= 100 and "B [1]: 1 + 1" in lines[-3]
+
+
 def test_a_wide_matrix_is_cut() -> None:
     wide = Matrix("A", np.arange(20.0).reshape(2, 10), (), [str(i) for i in range(10)], 0, first=2)
     assert wide.shown == [0, 1, 9] and wide.data()["columns"] == ["0", "1", "9"] and wide.data()["cut"] == 2
@@ -70,8 +80,8 @@ def test_other_blocks_in_text() -> None:
     assert body(Line(("they", "are"), (0.5, 0.25), 0)).splitlines() == [
         "  they  50.0 %  ████████████████████  ← looks", "  are   25.0 %  ██████████",
     ]  # fmt: skip
-    chart = Chart("T", "d", "y", (Series("one", (1, 2), (3, 4)), Series("two", (2,), (5,))))
-    assert body(chart).splitlines() == ["T", "d  one  two", "-----------", "1    3", "2    4    5"]
+    chart = Chart("T", "d", "y", (Series("one", (1, 2), (3, 4)), Series("two", (2,), (5,))), digits=1)
+    assert body(chart).splitlines() == ["T", "d  one  two", "-----------", "1  3.0", "2  4.0  5.0"]
     choice = Choice("head", ("1", "2"), (Text("first"), Text("second")), printed=(1,))
     assert body(choice) == "head 2\nsecond"
 
@@ -115,10 +125,20 @@ def test_pages_are_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     told = capsys.readouterr()
     assert {path.name for path in (tmp_path / "new").iterdir()} == {f"{name}.html" for name in QUICK}
     assert "like [ 8.82  6.51  2.80 ]" in told.out and "0.116  0.157  0.158  0.426  0.142" in told.out
+    assert "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82" in told.out
     assert told.err.count("wrote ") == 3
-    (tmp_path / "file").write_text("")
-    assert cli.main([QUICK[0], "--save", str(tmp_path / "file")]) == 1
-    assert "cannot be written" in capsys.readouterr().err
+
+
+def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    for place in (file, file / "below"):
+        assert cli.main([QUICK[0], "--save", str(place)]) == 2
+        told = capsys.readouterr()
+        assert f"--save: {place} is no folder, and none can be made" in told.err and not told.out
+    (tmp_path / "layer-norm.html").mkdir()
+    assert cli.main(["layer-norm", "--save", str(tmp_path)]) == 1
+    assert "layer-norm.html cannot be written" in capsys.readouterr().err
 
 
 def test_a_claim_that_fails_is_told(
@@ -134,9 +154,14 @@ def test_without_a_run_they_is_skipped(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cli, "LESSONS", {name: cli.LESSONS[name] for name in ("layer-norm", "they")})
-    assert cli.main(["--run", str(tmp_path)]) == 0
+    monkeypatch.chdir(tmp_path)
+    assert cli.main([]) == 0
     assert "skipped they: there is no model in" in capsys.readouterr().err
-    assert cli.main(["they", "--run", str(tmp_path)]) == 1
+    (tmp_path / "notes.txt").write_text("no model")
+    for asked in (["they"], ["--run", str(tmp_path)], ["they", "--run", "notes.txt"]):
+        assert cli.main(asked) == 1, asked
+        assert "error: " in (told := capsys.readouterr().err) and "skipped" not in told
+    assert cli.main(["they", "--run", "nowhere"]) == 1
     assert "train first: python -m examples.translate train" in capsys.readouterr().err
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
@@ -11,7 +13,7 @@ import pytest
 import minigrad as mg
 from examples.lectures import causal_mask, layer_norm, multi_head, positions, scaling, self_attention, softmax
 from examples.lectures.cli import LESSONS, make
-from examples.lectures.lesson import Matrix, product, softmax_told
+from examples.lectures.lesson import Choice, Equation, Lesson, Matrix, product, softmax_told
 from minigrad import nn
 
 
@@ -161,9 +163,64 @@ def test_positions_of_four_words() -> None:
 # What is told about a number -----------------------------------------------------------------------------
 
 
+def matrices(lesson: Lesson) -> Iterator[Matrix]:
+    """All of a lesson's that tell of their numbers."""
+    todo = [block for section in lesson.sections for block in section.blocks]
+    while todo:
+        block = todo.pop()
+        if isinstance(block, Equation):
+            todo += [part for part in block.parts if isinstance(part, Matrix)]
+        elif isinstance(block, Choice):
+            todo += block.options
+        elif isinstance(block, Matrix) and block.told:
+            yield block
+
+
+def evaluated(text: str) -> float:
+    """What the left side of a sum comes to."""
+    for written, meant in (
+        ("−", "-"), ("×", "*"), ("²", "**2"), (r"√(\d+)", r"math.sqrt(\1)"), ("√", "math.sqrt"),
+        (r"\be\^(-?[\d.]+)", r"math.exp(\1)"), (r"\^", "**"), (r"\b(sin|cos)\b", r"math.\1"),
+    ):  # fmt: skip
+        text = re.sub(written, meant, text)
+    return float(eval(text, {"math": math}))
+
+
+@pytest.mark.parametrize("name", [name for name in LESSONS if name != "they"])
+def test_what_is_told_comes_to_what_is_shown(name: str) -> None:
+    found = 0
+    for matrix in matrices(make(name)):
+        assert matrix.told is not None
+        cells = matrix.cells()
+        for i, (shown, j) in itertools.product(range(len(cells)), enumerate(matrix.shown)):
+            told, cell = matrix.told(i, j), cells[i][shown]
+            if " = " not in told or ": " in told:
+                continue  # of the mask: words
+            left, *_, right = told.split(" = ")
+            assert right == cell, (matrix.name, i, j)
+            # What stands in it is rounded: to 0.005 at most.
+            wanted = float(cell.replace("−", "-"))
+            assert evaluated(left) == pytest.approx(wanted, rel=0.03, abs=0.02), told
+            found += 1
+    assert found or name == "scaling"
+
+
+def test_the_example_of_a_matrix() -> None:
+    def told(i: int, j: int) -> str:
+        return f"{i} {j}"
+
+    square = np.zeros((2, 2))
+    assert Matrix("A", square, ("I", "like"), ("x" * 100, "y"), told=told).told_example() == (
+        f"A [I, {'x' * 23}…]: 0 0"
+    )
+    assert Matrix("A", square, ("I", "like"), told=told, example=(1, 1)).told_example() == "A [like, 2]: 1 1"
+    assert Matrix("A", square[:1], told=told, example=(0, 1)).told_example() == "A [2]: 0 1"
+    assert Matrix("A", square).told_example() == ""
+
+
 def test_products_and_shares_are_told_as_they_are_computed() -> None:
     left, right = np.array([[1.3, -0.8]]), np.array([[0.6], [2.4]])
-    assert product(left, right)(0, 0) == "1.3 × 0.6 + −0.8 × 2.4 = −1.14"
+    assert product(left, right)(0, 0) == "1.3 × 0.6 + (−0.8) × 2.4 = −1.14"
     assert product(np.ones((1, 9)), np.ones((9, 1)))(0, 0) == "the sum of 9 products = 9.00"
     told = softmax_told(np.array([[0.0, math.log(3)]]), 2, 3)
     assert told(0, 1) == "e^1.10 / (e^0.00 + e^1.10) = 0.750"

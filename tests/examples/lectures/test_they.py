@@ -29,7 +29,8 @@ def test_the_weights_are_the_encoders(small_run: Path) -> None:
     ids = mg.tensor([[*translator.tokenizers.source.encode(they.SENTENCE), EOS]])
     wanted = first_layer(translator.model, ids)
     np.testing.assert_allclose(found.self_attention[0], wanted, atol=1e-6)
-    assert all(not layer.attention._forward_pre_hooks for layer in translator.model.encoder)
+    assert found.error < 1e-5
+    assert all(not layer.attention._forward_hooks for layer in translator.model.encoder)
 
 
 @mg.no_grad()
@@ -50,6 +51,10 @@ def test_the_lesson(small_run: Path, capsys: pytest.CaptureFixture[str], tmp_pat
     assert all(check.holds for check in lesson.checks())
     (choice,) = (b for b in lesson.sections[0].blocks if isinstance(b, Choice))
     assert len(choice.options) == 1 + 2 * (1 + 2) and all(isinstance(line, Line) for line in choice.options)
+    (adjective,) = (b for b in lesson.sections[2].blocks if isinstance(b, Line))
+    assert adjective.asks is not None and adjective.words[adjective.asks] == "tasty"
+    lines = [b for b in lesson.sections[4].blocks if isinstance(b, Line)]
+    assert [" ".join(line.words[:-1]) for line in lines] == list(they.OTHERS)
     shown = choice.options[choice.start]
     assert isinstance(shown, Line)
     difference = {
@@ -62,6 +67,32 @@ def test_the_lesson(small_run: Path, capsys: pytest.CaptureFixture[str], tmp_pat
     assert cli.main(["they", "--run", str(small_run), "--save", str(tmp_path)]) == 0
     told = capsys.readouterr()
     assert "they" in told.out and "never seen: apples" in told.out and (tmp_path / "they.html").exists()
+
+
+def test_the_summary_tells_what_the_weights_are() -> None:
+    words = ["My", "friends", "like", "tomatoes"]
+    weights = np.array([[[0.1, 0.5, 0.2, 0.2], [0.1, 0.2, 0.3, 0.4]], [[0, 0.3, 0.2, 0.5], [0.9, 0, 0.1, 0]]])
+    assert they._summary(weights, words) == (
+        "On average over all 4 heads, “they” takes most from “My”: 0.275. From “friends” it takes 0.250, "
+        "from “tomatoes” 0.275; an even share would be 1/4 = 0.250. Of the 4 heads 1 take more from "
+        "“friends”, and 2 more from “tomatoes”."
+    )
+
+
+    weights[:, :, 0] = 0
+    words = ["My", "friends", "tomatoes", "they"]
+    assert "“they” takes most from itself: 0.275" in they._summary(weights, words)
+
+
+def test_the_head_that_decided() -> None:
+    weights = np.zeros((2, 3, 4, 4))
+    found = they.Looked(["friends", "they", "are", "tomatoes"], [], weights, weights, 0.0, "", [])
+    weights[1, 2, 1] = [0.1, 0.2, 0.0, 0.6]
+    weights[0, 1, 1] = [0.7, 0.1, 0.1, 0.1]
+    weights[0, 0, 2] = [1.0, 0.0, 0.0, 0.0]  # of another word
+    assert they.decided(found) == (0, 1)
+    weights[1, 2, 1] = [0.1, 0.0, 0.0, 0.8]
+    assert they.decided(found) == (1, 2) and they.decided(found, "are") == (0, 0)
 
 
 def test_a_word_that_is_not_there() -> None:

@@ -84,7 +84,34 @@ def test_masks_are_seen_in_the_weights() -> None:
 def test_a_query_that_may_look_at_nothing() -> None:
     w = weights(1, 1, 3, 3)
     w[0, 0, 1] = 0
-    assert attention(w, CATS).weights()[0][0, 1].tolist() == [0, 0, 0]
+    (found,) = attention(w, CATS).attentions[0].layers
+    assert found.weights[0, 1].tolist() == [0, 0, 0] and found.blocked is not None
+    assert found.blocked[0].tolist() == [[False] * 3, [True] * 3, [False] * 3]
+    w[0, 0, 1] = np.nan
+    with pytest.raises(ValueError, match=r"query 1 \('like'\) is NaN throughout.*mask.*set the row to 0"):
+        attention(w, CATS)
+
+
+def test_what_a_row_is() -> None:
+    """A decoder's row bears the token that is read, or, where it is told, the one that is written."""
+    given = {"encoder": weights(1, 1, 3, 3), "decoder": weights(1, 1, 4, 4, causal=True),
+             "cross": weights(1, 1, 4, 3)}  # fmt: skip
+    read = attention(given, CATS, KATZEN).attentions
+    assert [a.rows for a in read] == [tuple(CATS), tuple(KATZEN), tuple(KATZEN)]
+    assert [a.meaning[0] for a in read] == [
+        "a token that looks", *["the token that the decoder has just read, to write the next one"] * 2
+    ]
+    assert read[2].meaning[1] == "a token of the source that it looks at"
+    written = [*KATZEN[1:], "⟨end⟩ "]
+    told = attention(given, tokens={"source": CATS, "target": KATZEN, "written": written}).attentions
+    assert [a.rows for a in told[1:]] == [("mag", "Katzen", "!", "⟨end⟩·")] * 2
+    assert told[0].rows == tuple(CATS)
+    assert told[1].queries == told[1].keys == tuple(KATZEN)
+    assert told[2].told("row", "column") == (
+        "row: a token that the decoder writes; column: a token of the source that it looks at to write it"
+    )
+    with pytest.raises(ValueError, match="has 4 queries, but there are 3 tokens"):
+        attention(given, tokens={"source": CATS, "target": KATZEN, "written": CATS})
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -128,7 +155,8 @@ def test_what_is_neither(given: Any, tokens: Any, message: str) -> None:
 
 @pytest.mark.parametrize(("tokens", "message"), [
     ("I like cats", "not one text: 'I like cats'"), ([1, 2, 3], "1 is of type int"),
-    ({"from": CATS}, re.escape("not of ['from']")),
+    ({"from": CATS}, re.escape("not of ['from']")), (3, "not of type int"), ([1, 2], "not of type int"),
+    ({"source": CATS, "written": str}, "written are a list of texts"),
 ])  # fmt: skip
 def test_tokens_that_are_none(tokens: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
@@ -144,3 +172,4 @@ def test_texts_can_be_drawn() -> None:
     assert clean(" the") == "·the" and clean("New York  ") == "New York··" and clean("  ") == "··"
     assert clean("") == "∅" and clean("a\nb\x00\ud800\uffff") == "a�b���"
     assert clean("می‌خواهم") == "می‌خواهم" and clean("<b>&\"'") == "<b>&\"'"
+    assert clean("\u202eabc\u2069") == "�abc�" and clean("\ufeff\u200b") == "U+FEFF U+200B"

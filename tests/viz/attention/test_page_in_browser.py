@@ -13,7 +13,7 @@ import pytest
 
 import minigrad as mg
 from minigrad.nn import functional as F
-from minigrad.viz.attention import AttentionView, attention
+from minigrad.viz.attention import AttentionView, Candidate, attention
 from minigrad.viz.attention import page as pages
 from models.transformer import Config, Transformer
 from tests.support.browser import contrast, texts
@@ -23,6 +23,7 @@ LONG = "w" * 10_000
 SOURCE = ["My", " friends", EVIL, LONG, "⟨end⟩", "⟨pad⟩"]
 TARGET = ["⟨begin⟩", "Freunde", "שלום", "🙂猫"]
 KINDS = ["Encoder self-attention", "Decoder self-attention", "Cross-attention"]
+READ = "the token that the decoder has just read, to write the next one."
 
 
 @pytest.fixture(scope="module")
@@ -58,6 +59,12 @@ def drawn(page: Any, selector: str) -> list[str]:
     return [text.strip() for text in page.locator(selector).all_text_contents()]
 
 
+def lines(page: Any, selector: str) -> int:
+    """How many lines there are in paths."""
+    paths = page.locator(selector).evaluate_all("nodes => nodes.map(node => node.getAttribute('d'))")
+    return sum(path.count("M") for path in paths)
+
+
 def token(side: int, at: int) -> str:
     return f'.token[data-side="{side}"][data-at="{at}"]'
 
@@ -88,10 +95,7 @@ def test_head_view_says_what_the_engine_computed(page: Any, view: AttentionView,
     assert drawn(page, ".shades .share") == [f"{w:.3f}" for w in weights[last] if w >= 0.0005]
     best = int(weights[last].argmax())
     assert f"{100 * weights[last, best]:.0f} %" in page.inner_text("#told")
-    lines = page.locator(".links:not(.faint) path").evaluate_all(
-        "nodes => nodes.map(node => node.getAttribute('d').split('M').length - 1).reduce((a, b) => a + b, 0)"
-    )
-    assert lines == int((weights[last] >= 0.01).sum())
+    assert lines(page, ".links:not(.faint) path") == int((weights[last] >= 0.01).sum())
     page.hover(token(1, best))
     assert drawn(page, ".shades .share") == [f"{w:.3f}" for w in weights[:, best] if w >= 0.0005]
     assert "is looked at by" in page.inner_text("#told")
@@ -139,17 +143,33 @@ def test_matrix_view(page: Any, view: AttentionView) -> None:
     for key in ("ArrowDown", "ArrowDown", "ArrowRight"):
         page.keyboard.press(key)
     told = page.inner_text("#told")
-    assert told.startswith("“Freunde” takes from “·friends”: ") and "(mean of 4 heads)" in told
+    assert told.startswith("“Freunde” takes from “·friends”: ")
+    assert " (mean of 4 heads). Next: “\u2068שלום\u2069”." in told
     assert number(told.split(": ")[1].split(" ")[0]) == pytest.approx(mean[1, 1], rel=1e-3)
     page.click("#head-1")
-    told = page.inner_text("#told").split(": ")[1]
-    assert number(told[: told.rindex(".")]) == pytest.approx(layer.weights[1, 1, 1], rel=1e-3)
+    told = page.inner_text("#told").split(": ")[1].removesuffix(". Next")
+    assert number(told) == pytest.approx(layer.weights[1, 1, 1], rel=1e-3)
     page.focus("#matrix")
     for _ in range(9):
         page.keyboard.press("ArrowRight")
     assert "the mask forbids it" in page.inner_text("#told")  # padding, and not beyond
     page.keyboard.press("Escape")
-    assert page.inner_text("#told").startswith("Rows look")
+    assert page.inner_text("#told").startswith("Numbers are per cent.")
+
+
+def test_it_says_what_a_row_is(page: Any) -> None:
+    assert page.inner_text("#meaning") == "Left: a token that looks. Right: a token that it looks at."
+    page.click("#kind-2")
+    of_source = "a token of the source that it looks at."
+    assert page.inner_text("#meaning") == f"Left: {READ} Right: {of_source}"
+    for view, names in (("matrix", "Row Column"), ("model", "Row Column"), ("neurons", "Query Key")):
+        page.click(f"#view-{view}")
+        row, column = names.split()
+        assert page.inner_text("#meaning") == f"{row}: {READ} {column}: {of_source}"
+    page.click("#view-heads")
+    for at, end in ((1, ". Next: “\u2068שלום\u2069”."), (3, ").")):  # nobody told what follows the last
+        page.hover(token(0, at))
+        assert page.inner_text("#told").endswith(end)
 
 
 def test_model_view_opens_a_head(page: Any) -> None:
@@ -277,6 +297,76 @@ def test_the_layout_stays_while_one_points(page: Any) -> None:
     before = page.locator("#heads").bounding_box()
     page.hover(token(0, 3))
     assert page.locator("#heads").bounding_box() == before
+
+
+@pytest.mark.parametrize("width", [360, 640, 900, 950, 1280, 1600])
+def test_on_screens_of_any_width(
+    view: AttentionView, open_file: Callable[..., Any], tmp_path: Path, width: int
+) -> None:
+    """The choices stay within the page, and each group of buttons in one line; only pictures scroll."""
+    page = opened(view, open_file, tmp_path, viewport={"width": width, "height": 800})
+    page.click("#kind-2")
+    wide = width > 960
+    assert texts(page, "[id^=kind-]") == (KINDS if wide else ["Encoder", "Decoder", "Cross"])
+    assert page.get_attribute("#kind-1", "aria-label") == KINDS[1]
+    for name in ("neurons", "model", "matrix", "heads"):
+        page.click(f"#view-{name}")
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        boxes = [page.locator(group).evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect())")
+                 for group in ("[id^=kind-]", "[id^=view-]", "#top button:not([hidden])")]  # fmt: skip
+        for row in boxes:
+            assert len({round(box["top"]) for box in row}) == 1
+            assert max(box["right"] for box in row) <= width
+    if wide:
+        assert boxes[0][0]["top"] == boxes[1][0]["top"]  # all in one line
+    if width > 640:
+        assert page.locator("#heads").bounding_box()["width"] <= width
+
+
+def test_of_very_many_lines_the_heaviest_are_drawn(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    powers = np.exp(np.random.default_rng(0).normal(0, 1, (1, 12, 60, 60)))
+    made = attention(powers / powers.sum(-1, keepdims=True), [f"token{i}" for i in range(60)])
+    page = opened(made, open_file, tmp_path)
+    count = int((made.weights()[0] >= 0.01).sum())
+    assert page.inner_text("#told").startswith(f"The heaviest 2000 of {count} lines. Point at ")
+    assert lines(page, ".links path") == 2000
+    page.hover(token(0, 59))  # of one token all
+    assert lines(page, ".links:not(.faint) path") == int((made.weights()[0][:, 59] >= 0.01).sum()) > 300
+
+
+def test_a_new_width_is_a_new_layout(page: Any) -> None:
+    page.click(token(0, 0))
+    before = page.locator("#heads").bounding_box()["width"]
+    page.set_viewport_size({"width": 500, "height": 700})
+    page.wait_for_function(f"document.getElementById('heads').clientWidth < {before}")
+    assert page.get_attribute(token(0, 0), "aria-pressed") == "true"
+
+
+def test_a_beam(open_file: Callable[..., Any], tmp_path: Path) -> None:
+    """Choosing a text of the beam shows its tokens and its attention, in the view that was chosen."""
+    mg.manual_seed(0)
+    model, source = Transformer(Config(12, 16, 4, 2, 32)), mg.tensor([[5, 6, 2]])
+    texts_of, found = ["one two", EVIL, "שלום"], []
+    for target in ([[1, 9, 8]], [[1, 7]], [[1]]):
+        found.append(attention(model, source, mg.tensor(target), tokens="t{}".format).attentions)
+    beam = [Candidate(text, -float(i), (found[0][0], *found[i][1:])) for i, text in enumerate(texts_of)]
+    page = opened(AttentionView.of_beam(beam, "I like"), open_file, tmp_path)
+    assert texts(page, "#beam .text") == texts_of and texts(page, "#beam .mono") == ["0.00", "−1.00", "−2.00"]
+    page.click("#kind-2")
+    page.click("#view-matrix")
+    page.click("#later")
+    page.click("#text-1")
+    assert page.get_attribute("#text-1", "aria-pressed") == "true"
+    assert page.evaluate("document.activeElement.id") == "text-1"
+    assert texts(page, "#path") == ["decoder.1.cross_attention"]
+    mean = found[1][2].layers[1].weights.mean(0)
+    assert drawn(page, "#matrix .number") == [f"{100 * w:.0f}" for w in mean.ravel() if w >= 0.005]
+    assert page.locator("#matrix [data-row]").count() == 2 and page.locator("b, img").count() == 0
+    page.focus("#matrix")
+    page.keyboard.press("ArrowDown")
+    page.click("#text-2")
+    page.keyboard.press("Tab")
+    assert page.locator("#matrix [data-row]").count() == 1 and page.locator(".name.active").count() == 0
 
 
 def test_weights_alone_have_no_neurons(open_file: Callable[..., Any], tmp_path: Path) -> None:

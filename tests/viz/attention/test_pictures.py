@@ -14,13 +14,15 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from minigrad.viz.attention import AttentionView, attention, page
+from minigrad.viz.attention import AttentionView, Candidate, attention, page
 from minigrad.viz.attention.choice import chosen
-from minigrad.viz.attention.drawing import Drawing, Text, shortened, width
-from minigrad.viz.attention.pictures import pooled
+from minigrad.viz.attention.drawing import Drawing, Text, shortened, width, wrapped
+from minigrad.viz.attention.pictures import opacity_of, pooled
+from minigrad.viz.palette import DARK, LIGHT, Palette, luminance, rgb
 
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "</text><script>alert(1)</script>&amp;\"'"
+READ = "the token that the decoder has just read, to write the next one"
 STRANGE = ["猫", "שלום", "مرحبا", "नमस्ते", "🙂", "$x$", "a\nb", "\x00", "\ud800", " the", "w" * 10_000, "",
            EVIL]  # fmt: skip
 
@@ -46,11 +48,25 @@ def test_a_matrix_shows_tokens_and_numbers() -> None:
     texts = shown(made.svg("matrix", layer=0, head=1))
     assert texts[0] == "Cross-attention · layer 0 · head 1"
     assert texts[1:6] == ["amici", "⟨end⟩", "my", "friends", "⟨end⟩"]
-    w = made.weights()[0][1]
-    assert texts[6:] == [f"{100 * x:.0f}" for x in w.ravel() if x >= 0.005]
+    note = f"row: {READ}; column: a token of the source that it looks at; numbers: per cent"
+    assert numbers_and_note(texts[6:]) == (per_cent(made.weights()[0][1]), note)
     mean = shown(made.svg("matrix", layer=None))
     assert mean[0] == "Cross-attention · mean of 2 layers · heads 0 to 2 (mean)"
-    assert mean[6:] == [f"{100 * x:.0f}" for x in np.mean(made.weights(), (0, 1)).ravel() if x >= 0.005]
+    assert numbers_and_note(mean[6:]) == (per_cent(np.mean(made.weights(), (0, 1))), note)
+    alone = made.svg("matrix", layer=0, head=1, caption=False)
+    assert shown(alone) == [*texts[1:6], *per_cent(made.weights()[0][1])]
+    assert "<title>Cross-attention · layer 0 · head 1</title>" in alone  # for who cannot see it
+
+
+def per_cent(w: np.ndarray[Any, Any]) -> list[str]:
+    """The numbers of a matrix that are written."""
+    return [f"{100 * x:.0f}" for x in w.ravel() if x >= 0.005]
+
+
+def numbers_and_note(texts: list[str]) -> tuple[list[str], str]:
+    """Numbers, and the lines that follow them."""
+    count = sum(text.isdigit() for text in texts)
+    return texts[:count], " ".join(texts[count:])
 
 
 def test_cells_stand_where_the_weights_are() -> None:
@@ -76,18 +92,28 @@ def test_masked_cells_have_a_stroke() -> None:
 def test_lines_of_heads() -> None:
     made = view(list("abc"), list("wxyz"))
     one = made.svg("head", layer=1, head=2)
-    assert shown(one) == ["Cross-attention · layer 1 · head 2", "target", "source", *"abc", *"wxyz"]
+    title, *texts = shown(one)
+    assert title == "Cross-attention · layer 1 · head 2"
+    assert texts[:9] == ["target", "source", *"abc", *"wxyz"]
+    assert " ".join(texts[9:]) == f"left: {READ}; right: a token of the source that it looks at"
+    assert shown(made.svg("head", layer=1, head=2, caption=False)) == [*"abc", *"wxyz"]
     lines = re.findall(r'<path fill="none" stroke="(#\w+)"[^>]* d="([^"]*)"', one)
     assert {colour for colour, _ in lines} == {"#2458b3"}
     assert sum(d.count("C") for _, d in lines) == int((made.weights()[1][2] >= 0.01).sum())
-    several = made.svg("head", layer=1, head=[0, 2])
+    several = made.svg("head", layer=1, head=[0, 2], caption=False)
     assert shown(several)[-3:] == ["head", "0", "2"]  # the legend
     assert set(re.findall(r'stroke="(#\w+)"', several)) == {"#2458b3", "#2b7a4b"}
+    many = view(["a"], ["b"], 1, 40)
+    assert shown(many.svg("head", caption=False))[-41:] == ["head", *map(str, range(40))]
+    assert_inside(many._drawing("head"))
 
 
 def test_all_heads_small() -> None:
     made = view(list("abc"), list("wxyz"), layers=3, heads=4)
-    assert shown(made.svg("model")) == ["Cross-attention · layers × heads", *"0123", *"012"]
+    texts = shown(made.svg("model"))
+    assert texts[:8] == ["Cross-attention · layers × heads", *"0123", *"012"]
+    assert " ".join(texts[8:]).startswith(f"layers downwards, heads across; row: {READ}; column: ")
+    assert shown(made.svg("model", caption=False)) == [*"0123", *"012"]
     w = np.random.default_rng(0).random((100, 40))
     small = pooled(w)
     assert small.shape == (32, 32) and small.max() == w.max() and pooled(w[:5, :5]).shape == (5, 5)
@@ -99,6 +125,7 @@ def test_a_layer_and_heads_or_their_mean() -> None:
     w = np.stack([layer.weights for layer in a.layers])
     assert np.array_equal(chosen(a, -1, -1).weights, w[1, [2]]) and chosen(a, 0, None).heads == (0, 1, 2)
     assert np.allclose(chosen(a, None, [1, 0]).weights, w.mean(0)[[1, 0]])
+    assert chosen(a, 0, np.int64(2)).heads == (2,) and chosen(a, 0, range(2)).heads == (0, 1)
     for layer, head, message in (
         (2, None, "no layer 2: there are 2, from 0 to 1"), (0, -4, "no head -4"), (0, [0, 3], "no head 3"),
         (0, [], "no head to draw"),
@@ -106,7 +133,7 @@ def test_a_layer_and_heads_or_their_mean() -> None:
         with pytest.raises(ValueError, match=message):
             chosen(a, layer, head)  # type: ignore[arg-type]
     unlike = attention([np.full((1, 2, 2), 0.5), np.full((3, 2, 2), 0.5)], ["a", "b"])
-    assert len(shown(unlike.svg("model"))) == 6
+    assert shown(unlike.svg("model", caption=False)) == [*"012", *"01"]
     with pytest.raises(ValueError, match="layers that differ in their heads"):
         unlike.svg("head", layer=None)
 
@@ -137,6 +164,8 @@ def test_texts_are_cut_to_the_room_there_is() -> None:
         cut = shortened(text, 9, 90)
         assert cut.endswith("…") and cut[:-1] in text and 70 < width(cut, 9) <= 90
     assert width("MMM", 10) > width("iii", 10) > 0 and width("e\u0301", 9) == width("e", 9)
+    lines = wrapped("one two three four", 9, width("one two", 9))
+    assert lines == ["one two", "three", "four"] and wrapped("", 9, 90) == []
 
 
 def test_a_hundred_tokens_do_not_cover_each_other() -> None:
@@ -147,12 +176,46 @@ def test_a_hundred_tokens_do_not_cover_each_other() -> None:
         ends = [t for t in drawing.shapes if isinstance(t, Text) and t.anchor == "end" and t.text in names]
         assert [t.text for t in ends] == names
         assert all(below.y - above.y >= above.size for above, below in pairwise(ends))
-        for t in drawing.shapes:
-            if isinstance(t, Text) and not t.turn:
-                left = t.x - width(t.text, t.size) * {"start": 0, "middle": 0.5, "end": 1}[t.anchor]
-                assert left >= 0 and left + width(t.text, t.size) <= drawing.width
-                assert 0 < t.y < drawing.height
+        assert_inside(drawing)
         assert len(drawing.svg()) < 1_000_000
+
+
+def assert_inside(drawing: Drawing) -> None:
+    """No text leaves the picture."""
+    for t in drawing.shapes:
+        if isinstance(t, Text) and not t.turn:
+            left = t.x - width(t.text, t.size) * {"start": 0, "middle": 0.5, "end": 1}[t.anchor]
+            assert left >= 0 and left + width(t.text, t.size) <= drawing.width
+            assert 0 < t.y < drawing.height
+
+
+@pytest.mark.parametrize("picture", ["head", "matrix", "model"])
+@pytest.mark.parametrize(("tokens", "layers", "heads"), [(1, 1, 1), (60, 12, 12), (2, 1, 12)])
+def test_few_tokens_and_many(picture: Any, tokens: int, layers: int, heads: int) -> None:
+    names = [f"token{i}" for i in range(tokens)]
+    made = view(names, names, layers, heads, causal=tokens > 1)
+    assert_inside(made._drawing(picture))
+    assert len(made.svg(picture)) < 6_000_000
+
+
+def test_of_very_many_lines_the_heaviest_are_drawn() -> None:
+    names = [f"token{i}" for i in range(60)]
+    made = view(names, names, 1, 12)
+    svg, weights = made.svg(), np.sort(made.weights()[0], None)
+    assert (weights >= 0.01).sum() > 2000 and "the heaviest 2,000 lines are drawn" in " ".join(shown(svg))
+    opacities = re.findall(r'<path fill="none"[^>]* stroke-opacity="([^"]*)" d="([^"]*)"', svg)
+    assert abs(sum(d.count("C") for _, d in opacities) - 2000) < 10  # some are alike
+    assert min(float(o) for o, _ in opacities) == pytest.approx(weights[-2000] ** 0.7, abs=0.011)
+    assert "heaviest" not in view(names[:8], names[:8], 1, 1).svg()
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK])
+def test_without_colours_a_larger_weight_is_still_told(palette: Palette) -> None:
+    """In grey, too, cells go from the paper to the accent without turning back."""
+    paper, accent = (np.array(rgb(colour), float) for colour in (palette.paper, palette.accent))
+    shades = [luminance(paper + opacity_of(w) * (accent - paper)) for w in np.linspace(0, 1, 101)]
+    steps = np.diff(shades) * np.sign(shades[-1] - shades[0])
+    assert (steps > 0).all() and abs(shades[-1] - shades[0]) > 0.4
 
 
 def test_dark_pictures_and_others() -> None:
@@ -180,6 +243,30 @@ def test_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         made.save(tmp_path / "a.png")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["a.HTML"]
     made.save(tmp_path / "a.svg")
+
+
+def test_a_beam(tmp_path: Path) -> None:
+    first, second = (view(list(names), list("cd")).attentions for names in ("ab", "xyz"))
+    beam = [Candidate("a b", -0.5, first), Candidate(" x\ny z", -1.0, second)]
+    made = AttentionView.of_beam(beam, "c d")
+    assert made.attentions == first and made.beam[1].text == "·x�y z" and made.title == "c d"
+    assert shown(made.svg("matrix", caption=False))[:2] == ["a", "b"]
+    other = made.candidate(-1)
+    assert shown(other.svg("matrix", caption=False))[:3] == ["x", "y", "z"] and other.beam == ()
+    for number in (2, -3):
+        with pytest.raises(ValueError, match=f"no candidate {number}: the beam has 2"):
+            made.candidate(number)
+    with pytest.raises(ValueError, match="no candidate 0: the beam has 0"):
+        other.candidate(0)
+    with pytest.raises(ValueError, match="the beam is empty"):
+        AttentionView.of_beam([])
+
+
+def test_what_candidates_share_is_in_the_page_once() -> None:
+    one, other = (view(list("ab"), list("cd")).attentions[0] for _ in range(2))
+    beam = [Candidate("a", 0.0, (one, other)), Candidate("b", 0.0, (one,))]
+    data = AttentionView.of_beam(beam).page().data
+    assert len(data["kinds"]) == 2 and [text["kinds"] for text in data["texts"]] == [[0, 1], [0]]
 
 
 def test_too_much_for_a_page(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -302,6 +302,34 @@ def test_tokens_of_a_model() -> None:
         attention(model, SOURCE, TARGET, tokens=list("abc"))
 
 
+class Reads(nn.Module):
+    """A language model, or with states (B, S, D) a captioner, that is given a mask of integers as well."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding = nn.Embedding(10, D)
+        self.own, self.cross = (nn.MultiheadAttention(D, H, batch_first=True) for _ in range(2))
+
+    def forward(self, *inputs: Tensor, attention_mask: Tensor | None = None) -> Tensor:
+        states, ids = (inputs if inputs[0].is_floating_point() else (None, inputs[0]))[:2]
+        x = self.embedding(ids)
+        x = self.own(x, x, x, attn_mask=mg.ones(x.shape[1], x.shape[1]).triu(1).bool())[0]
+        found: Tensor = x if states is None else self.cross(x, states, states)[0]
+        return found
+
+
+def test_ids_are_told_from_masks_and_states() -> None:
+    ids, mask = mg.tensor([[4, 5, 6], [7, 8, 9]]), mg.tensor([[1, 1, 0]])
+    for view in (
+        attention(Reads(), ids, mask, sentence=1), attention(Reads(), ids, attention_mask=mask, sentence=1),
+    ):  # fmt: skip
+        assert view.attentions[0].queries == ("7", "8", "9")
+    decoder, cross = attention(Reads(), mg.randn(2, 3, D), ids, sentence=1).attentions
+    assert decoder.queries == cross.queries == ("7", "8", "9") and cross.keys == ("0", "1", "2")
+    named = attention(Reads(), ids, tokens={"target": "<{}>".format, "written": ["b", "c", "d"]}, sentence=0)
+    assert named.attentions[0].keys == ("<4>", "<5>", "<6>") and named.attentions[0].rows == ("b", "c", "d")
+
+
 def test_different_lengths_are_kept_apart() -> None:
     class Halving(nn.Module):
         def __init__(self) -> None:
@@ -330,7 +358,7 @@ def test_weights_that_are_not_finite() -> None:
     model = Transformer(Config(12, 16, 4, 1, 32))
     with mg.no_grad():
         model.encoder[0].attention.query.weight[0, 0] = float("nan")
-    with pytest.raises(ValueError, match=r"Encoder self-attention: these are not attention weights.*not fin"):
+    with pytest.raises(ValueError, match=r"Encoder self-attention: these are not.*is NaN throughout"):
         attention(model, SOURCE, TARGET)
     with pytest.raises(ValueError, match="there is no sentence 2: the batch has 2"):
         attention(Transformer(Config(12, 16, 4, 1, 32)), SOURCE, TARGET, sentence=2)

@@ -1,8 +1,9 @@
-"""The translator of examples/translate in viz.attention: in one line, with nothing added to it."""
+"""The translator of examples/translate in viz.attention: its model in one line, and a translation's beam."""
 
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import minigrad as mg
 from examples.translate.settings import preset
@@ -16,11 +17,17 @@ ENGLISH = ["my", "friends", "like", "tomatoes", "because", "they", "are", "tasty
 GERMAN = ["meine", "freunde", "mögen", "tomaten", "weil", "sie", "lecker", "sind"]
 
 
-def test_a_translation() -> None:
+@pytest.fixture
+def translator() -> Translator:
+    """One that has learned nothing."""
     mg.manual_seed(0)
     words = WordTokenizer([*ENGLISH, *GERMAN])
     model = Transformer(Config(len(words), 32, 4, 2, 64))
-    translator = Translator(model, TokenizerPair(words, words), preset("toy"))
+    return Translator(model, TokenizerPair(words, words), preset("toy"))
+
+
+def test_its_model(translator: Translator) -> None:
+    words = translator.tokenizers.source
     source, target = (words.encode(" ".join(side)) for side in (ENGLISH, GERMAN))
 
     view = attention(
@@ -37,3 +44,28 @@ def test_a_translation() -> None:
     layer = view.attentions[0].layers[-1]  # what "they" attends to
     assert layer.path == "encoder.1.attention" and np.allclose(layer.weights[:, they].sum(-1), 1)
     assert "Why they?" in view.page().html()
+
+
+def test_a_translation_and_its_beam(translator: Translator) -> None:
+    """Each text of the beam has its own tokens and weights: those at the steps that wrote the tokens."""
+    translator.model.train()
+    (found,) = translator.translate(["my friends like tomatoes"], beam=3)
+    view = translator.look(found)
+    assert translator.model.training and view.title == "my friends like tomatoes"
+    assert [(one.text, one.score) for one in view.beam] == [(one.text, one.score) for one in found.beam]
+    assert view.attentions == view.beam[0].attentions and view.kinds == ("encoder", "decoder", "cross")
+    for one in view.beam:
+        encoder, decoder, cross = one.attentions
+        assert encoder is view.attentions[0]
+        assert encoder.rows == cross.keys == ("my", "friends", "like", "tomatoes", "⟨end⟩")
+        assert cross.rows == decoder.rows == (*one.text.split(), "⟨end⟩")
+        assert decoder.keys == ("⟨begin⟩", *cross.rows[:-1])
+        expected = translator.attention(found.source, one.text)
+        assert (*expected.target,) == cross.rows and (*expected.source,) == cross.keys
+        assert np.allclose(np.stack([layer.weights for layer in cross.layers]), expected.weights, atol=1e-6)
+
+
+def test_an_empty_sentence_has_no_attention(translator: Translator) -> None:
+    (found,) = translator.translate([" "])
+    with pytest.raises(ValueError, match="the beam is empty"):
+        translator.look(found)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import re
 
 import pytest
 
-from minigrad.viz.graph.dot import source, text
+from minigrad.viz.graph.dot import label_of, shortened, source, text
 from minigrad.viz.graph.fold import tree
 from tests.support import graphs
 
@@ -14,8 +15,38 @@ from tests.support import graphs
 def test_text_means_itself() -> None:
     assert text('say "hi"') == 'say \\"hi\\"'
     assert text("\\N") == "\\\\N" and text("a &lt; b") == "a &amp;lt; b"
-    assert text("two\nlines\x00") == "two lines\ufffd"
-    assert len(text(graphs.LONG)) == 40
+
+
+def test_names_are_short_and_in_one_line() -> None:
+    assert shortened("two\nlines\x00") == "two lines\ufffd"
+    assert len(shortened(graphs.LONG)) == 40
+    joined, turned = "👩\u200d🔬", "\u202e"  # to the right-to-left
+    assert shortened(f"{joined} {turned}ab \ud800") == f"{joined} \ufffdab \ufffd"
+
+
+def test_what_boxes_say_is_whole() -> None:
+    kind = "TransformerDecoderLayerOfSomeLength"
+    graph = graphs.transformer(12, listed=True, kind=kind)
+    (label,) = re.findall(r'label="(blocks[^"]*)"', source(graph, tree(graph)))
+    assert label.startswith(f"blocks × 12  {kind}\\n") and " parameters · ∇ " in label
+
+
+def test_an_op_is_called_by_its_name_and_not_by_its_key() -> None:
+    graph = graphs.small()
+    add = next(node for node in graph.nodes if node.op == "add")
+    graph.ops["add 2"], add.op = graph.ops["add"], "add 2"
+    assert 'label="add\\n' in source(graph, tree(graph))
+
+
+def test_a_section_is_called_by_what_is_at_its_ends() -> None:
+    graph = graphs.linears(50)
+    made = tree(graph)
+    names = [label_of(graph, made, number) for kind, number in made.boxes(made.opened) if kind == "group"]
+    assert (names[0].split(" … ")[0], names[-1].split(" … ")[1]) == ("x", "h49")
+    assert all(f'label="{name}\\n' in source(graph, made) for name in names)
+    deep = graphs.chain(3000)
+    made = tree(deep)
+    assert label_of(deep, made, made.boxes({0})[0][1]) == "x … tanh"  # of a section of sections
 
 
 def test_clusters_nest_and_nodes_have_ids() -> None:
@@ -47,3 +78,13 @@ def test_colours_have_six_digits() -> None:
         assert all(re.fullmatch("#[0-9a-f]{6}", fill) for fill in fills)
         assert len(set(fills)) > 1, colour
     assert set(re.findall(r'fillcolor="(#\w+)"', source(graph, tree(graph)))) == {"#ffffff"}
+
+
+def test_what_is_not_finite_has_no_colour_and_changes_no_other() -> None:
+    graph = graphs.small()
+    before = source(graph, tree(graph), colour="gradient")
+    graph.nodes[1].gradient = graphs.value(8, 8, norm=math.nan)
+    fills = [dict(re.findall(r'id="(\w+)".*fillcolor="(#\w+)"', said))
+             for said in (before, source(graph, tree(graph), colour="gradient"))]  # fmt: skip
+    assert fills[1].pop("n1") == "#ffffff" and fills[0].pop("n1") != "#ffffff"
+    assert fills[0] == fills[1]

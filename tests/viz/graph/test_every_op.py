@@ -1,4 +1,7 @@
-"""Every op of the engine, recorded: its rules have sources, and what is shown is the engine's (bar 3)."""
+"""Every op of the engine, recorded: its node, its rules' sources, and numbers that are the engine's (bar 3).
+
+``test_rules.py`` shows that these sources are those of the rules that run.
+"""
 
 from __future__ import annotations
 
@@ -8,62 +11,20 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.autograd import grad
-from minigrad.viz.graph.data import Graph, Value
+from minigrad.viz.graph.data import Graph, OpInfo
 from minigrad.viz.graph.record import record_call
-from minigrad.viz.graph.values import value_of
-from tests.ops.cases import CASES, Case
+from minigrad.viz.graph.rules import PLAIN
+from tests.ops.cases import CASES, Case, find
+from tests.support.recorded import DIFFERENTIABLE, OTHERWISE, recorded
 
 
-def inputs(case: Case) -> list[Any]:
-    """The inputs; floats that are drawn require a gradient."""
-    drawn = [not isinstance(spec, np.ndarray) for spec in case.inputs]
-    return [minigrad.tensor(a).requires_grad_(d) if a.dtype.kind == "f" else minigrad.tensor(a)
-            for a, d in zip(case.arrays(), drawn, strict=True)]  # fmt: skip
-
-
-def leading(result: Any) -> Any:
-    """The first result that wants a gradient, which the graph leads to."""
-    return next(r for r in (result if isinstance(result, tuple | list) else [result]) if r.requires_grad)
-
-
-def shown(graph: Graph, name: str) -> Value | None:
-    return next((node.gradient for node in graph.nodes if node.name == name and node.kind == "input"), None)
-
-
-def same(found: Value | None, expected: Any) -> None:
-    """Whether what is shown is an array, to the last bit (NaN included)."""
-    value = value_of(expected.array)
-    assert found is not None
-    assert found.shape == value.shape
-    np.testing.assert_equal(found.table, value.table)
-    np.testing.assert_equal(found.statistics, value.statistics)
-
-
-@pytest.mark.parametrize("case", CASES, ids=str)
-def test_shown_numbers_are_the_engines(case: Case) -> None:
-    given = inputs(case)
-    result = leading(case.ours(minigrad, *given))
-    wanted = [t for t in given if t.requires_grad]
-    expected = grad(result, wanted, minigrad.ones_like(result), allow_unused=True)
-
-    def call(*xs: Any) -> Any:
-        return leading(case.ours(minigrad, *xs))
-
-    graph = record_call(call, *given)
-    if result.output_nr == 0:  # of several results, a node shows the first
-        same(graph.nodes[graph.output].value, result)
-    places = [i for i, t in enumerate(given) if t.requires_grad]
-    for i, gradient in zip(places, expected, strict=True):
-        if gradient is None:
-            assert shown(graph, f"xs {i}") is None
-        else:
-            same(shown(graph, f"xs {i}"), gradient)
-    check(graph)
+def has_rule(info: OpInfo, name: str) -> bool:
+    """Whether the source is there of the rule for an input, which may be one of several: "xs 2"."""
+    return bool({name, name.rpartition(" ")[0], PLAIN} & set(info.rules))
 
 
 def check(graph: Graph) -> None:
-    """Each op has a formula, rules and a line; what an edge gives has the shape of what it is given to."""
+    """Each op has a formula, rules and a line; a gradient came from a rule; what was passed adds up."""
     for node in graph.nodes:
         if node.kind == "op":
             info = graph.ops[node.op]
@@ -71,8 +32,69 @@ def check(graph: Graph) -> None:
             assert info.rules
             assert node.place.startswith("tests/")
     for edge in graph.edges:
-        source = graph.nodes[edge.source]
-        if edge.gradient is not None and edge.slot == 0:
-            assert source.value is not None
-            assert edge.gradient.shape == source.value.shape
-            assert edge.gradient.dtype == source.value.dtype
+        source, target = graph.nodes[edge.source], graph.nodes[edge.target]
+        if edge.gradient is not None:
+            assert has_rule(graph.ops[target.op], edge.input)
+            if edge.slot == 0:
+                assert source.value is not None
+                assert edge.gradient.shape == source.value.shape
+                assert edge.gradient.dtype == source.value.dtype
+    for node in graph.nodes:
+        check_sum(graph, node.id)
+
+
+def check_sum(graph: Graph, number: int) -> None:
+    """A node's gradient is the sum of those on its edges, in the engine's order: of the youngest op first."""
+    edges = [e for e in graph.edges if e.source == number and e.gradient is not None]
+    node = graph.nodes[number]
+    if not edges or any(e.slot for e in edges):
+        return
+    assert node.gradient is not None
+    if node.gradient.table is None:
+        assert len(edges) > 1 or node.gradient == edges[0].gradient
+        return
+    total: Any = None
+    for edge in sorted(edges, key=lambda edge: -edge.target):
+        assert edge.gradient is not None
+        passed = np.array(edge.gradient.table, np.float64)
+        total = passed if total is None else (total + passed).astype(_real(node.gradient.dtype))
+    np.testing.assert_array_equal(total, np.array(node.gradient.table, np.float64))
+
+
+def _real(dtype: str) -> Any:
+    """What the numbers of a table are in: of a complex one its parts."""
+    return {"complex64": np.float32, "complex128": np.float64}.get(dtype, dtype)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_shown_numbers_are_the_engines(case: Case) -> None:
+    graph = recorded(case, "cpu")
+    check(graph)
+    nodes = [node.id for node in graph.nodes if node.op == case.op]
+    assert nodes or str(case) in OTHERWISE
+    for number in nodes:
+        assert any(edge.gradient is not None for edge in graph.edges if edge.target == number)
+
+
+def test_every_op_with_a_gradient_has_a_node_in_a_case() -> None:
+    assert set(DIFFERENTIABLE) - {case.op for case in CASES if str(case) not in OTHERWISE} == {"moved"}
+
+
+@pytest.mark.parametrize("op", DIFFERENTIABLE)
+def test_on_other_devices(op: str, device: str) -> None:
+    """Where a backend has no kernel for a fused op, its definition's ops are there."""
+    if device == "cpu":
+        pytest.skip("above, with all cases")
+    if op == "moved":
+        graph = record_call(lambda x: x.to("cpu") * 2, minigrad.ones(2, device=device).requires_grad_())
+        (move,) = (node for node in graph.nodes if node.op == op)
+        assert move.value is not None
+        assert move.gradient is not None
+        assert (move.value.device, move.gradient.device) == ("cpu", "cpu")
+        (x,) = (node for node in graph.nodes if node.kind == "input")
+        assert x.gradient is not None
+        assert x.gradient.device.startswith(device)
+        assert x.gradient.table == [[2, 2]]
+    else:
+        graph = recorded(find(op)[0], device)
+    check(graph)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 
 import pytest
@@ -24,6 +25,55 @@ def test_repeats_are_one_box_and_all_fits() -> None:
     assert len(repeat.children) == 12 and repeat.opens == []
 
 
+def test_a_list_of_equal_modules_is_one_box() -> None:
+    graph = graphs.transformer(12, listed=True)
+    made = tree(graph)
+    assert labels(made) == ["blocks"]
+    repeat = next(group for group in made.groups if group.kind == "repeat")
+    assert (repeat.label, repeat.path, repeat.times, len(repeat.children)) == ("blocks", "blocks.0", 12, 13)
+    assert graph.nodes[repeat.children[0][1]].name == "mask"  # which they all read
+    assert max(clicks(made, node.id) for node in graph.nodes) <= CLICKS
+
+
+def test_modules_that_are_all_there_is_are_one_box() -> None:
+    make = graphs.Builder()
+    make.module("", "Sequential")
+    x = make.leaf("input", "x")
+    for number in range(3):
+        make.module(f"{number}", "Layer", "layer")
+        x = make.op("tanh", f"{number}", make.op("exp", f"{number}", x))
+    made = tree(make.done(x))
+    assert labels(made) == ["0 … 2"]
+    assert [group.times for group in made.groups if group.kind == "repeat"] == [3]
+
+
+def test_modules_of_another_structure_are_no_repeat() -> None:
+    graph = graphs.transformer(4, listed=True)
+    graph.modules["blocks.1"] = dataclasses.replace(graph.modules["blocks.1"], alike="another")
+    made = tree(graph)
+    repeats = [(group.label, group.times) for group in made.groups if group.kind == "repeat"]
+    assert repeats == [("2 … 3", 2)]
+
+
+def test_a_repeat_counts_its_modules_though_they_are_in_sections() -> None:
+    graph = graphs.transformer(60, listed=True)
+    made = tree(graph)
+    repeat = next(group for group in made.groups if group.kind == "repeat")
+    assert repeat.times == 60 and len(repeat.children) < BUDGET
+    assert max(clicks(made, node.id) for node in graph.nodes) <= CLICKS
+
+
+def test_sections_hold_an_op_and_the_leaves_at_its_side() -> None:
+    graph = graphs.linears(100)
+    made = tree(graph)
+    assert all(made.group_of[leaf] == made.group_of[op] for leaf, op in made.docks.items())
+    sections = [made.size(number) for number, group in enumerate(made.groups) if group.kind == "section"]
+    assert max(sections) - min(sections) <= 1 and sum(sections) == 101  # and the input
+    assert len(made.docks) == 200 and sorted(made.nodes(0)) == list(range(len(graph.nodes)))
+    few = graphs.linears(BUDGET // 2)
+    assert all(group.kind != "section" for group in tree(few).groups)  # leaves at the side take no room
+
+
 def test_without_repeats_every_block_is_a_box() -> None:
     made = tree(graphs.transformer(12), repeats=False)
     assert all(group.kind == "module" for group in made.groups)
@@ -31,7 +81,8 @@ def test_without_repeats_every_block_is_a_box() -> None:
 
 
 @pytest.mark.parametrize(
-    "graph", [graphs.transformer(12), graphs.transformer(1), graphs.chain(1500), graphs.small()]
+    "graph",
+    [graphs.transformer(12), graphs.transformer(1), graphs.chain(1500), graphs.linears(300), graphs.small()],
 )
 def test_every_node_is_three_clicks_away_at_most(graph) -> None:
     made = tree(graph)
@@ -95,6 +146,7 @@ def test_depth() -> None:
     assert labels(tree(graph, depth=1, repeats=False)) == ["blocks.0", "blocks.1"]
     assert labels(tree(graph, depth=2, repeats=False)) == ["attention", "mlp"] * 2
     assert labels(tree(graph, depth=9, repeats=False)) == []
+    assert labels(tree(graph, depth=9)) == ["blocks.0 … blocks.1"]
 
 
 def test_totals_add_up() -> None:

@@ -14,7 +14,29 @@ from minigrad import nn
 from minigrad.autograd import Function
 from minigrad.autograd.tape import Node
 from minigrad.utils.checkpoint import checkpoint
-from minigrad.viz.graph.gradients import Collected, tape_of, watch_backward
+from minigrad.viz.graph.gradients import Watcher, tape_of, watch_backward
+
+
+class Collected(Watcher):
+    """Keeps copies of all gradients.
+
+    Attributes:
+        edges: by node and position. results: by node, or a leaf's id, and slot. order: the nodes.
+    """
+
+    def __init__(self) -> None:
+        self.edges: dict[tuple[Node, int], Any] = {}
+        self.results: dict[tuple[Node | int, int], Any] = {}
+        self.order: list[Node] = []
+
+    def arrived(self, target: Any, slot: int, gradient: Any) -> None:
+        self.results[target if isinstance(target, Node) else id(target), slot] = gradient.copy()
+
+    def passed(self, node: Node, position: int, gradient: Any) -> None:
+        self.edges[node, position] = gradient.copy()
+
+    def done(self, node: Node, seconds: float) -> None:
+        self.order.append(node)
 
 
 class Twice(Function):

@@ -45,6 +45,21 @@ def test_svg(make, direction) -> None:
     assert {f"{kind[0]}{number}" for kind, number in made.boxes(made.opened)} <= ids
 
 
+def test_wide_letters_have_room() -> None:
+    def width(name: str) -> float:
+        make = graphs.Builder()
+        graph = make.done(make.op("tanh", "", make.leaf("input", "x"), name=name))
+        rects = ElementTree.fromstring(svg(graph, tree(graph))).findall("{*}g/{*}rect")
+        return max(float(rect.get("width", 0)) for rect in rects)
+
+    assert width("注意力的权重注意力的权重") > width("abcdefabcdef") + 12 * 5
+
+
+def test_repeats_tell_how_many() -> None:
+    graph = graphs.transformer(12, listed=True)
+    assert "blocks × 12  Block" in svg(graph, tree(graph))
+
+
 def test_names_are_text() -> None:
     root = ElementTree.fromstring(svg(graphs.evil(), tree(graphs.evil())))
     said = "\n".join("".join(e.itertext()) for e in root.iter())

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import weakref
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,13 +18,16 @@ from minigrad.ops import elementwise
 from minigrad.viz.graph.names import (
     Modules,
     argument_names,
+    function_told,
     place_of,
     readable,
     tensors_within,
     told,
     user_frame,
+    variables,
     variables_of,
 )
+from tests.support import functions
 
 
 def test_paths_are_as_short_as_they_can_be(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -31,6 +38,24 @@ def test_paths_are_as_short_as_they_can_be(tmp_path: Path, monkeypatch: pytest.M
     assert readable(str(Path.home() / "b" / "train.py")) == "~/b/train.py"
     assert readable("/elsewhere/train.py") == "/elsewhere/train.py"
     assert readable("<stdin>") == "<stdin>"
+
+
+def test_a_path_where_there_is_no_folder_any_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    monkeypatch.setattr(Path, "home", lambda: Path("~nobody").expanduser())
+    assert readable(elementwise.__file__) == "minigrad/ops/elementwise.py"
+    assert readable("/elsewhere/train.py") == "/elsewhere/train.py"
+
+
+def test_functions_by_name_and_place() -> None:
+    forward = functions.Cube.forward
+    line = forward.__code__.co_firstlineno
+    assert function_told(forward) == f"forward (tests/support/functions.py:{line})"
+    assert function_told(print) == "print"
+    assert function_told(partial(print)) == "partial"
 
 
 def test_the_users_frame_is_the_innermost_outside_the_library() -> None:
@@ -67,6 +92,16 @@ def test_tensors_within_values() -> None:
     assert found == {"batch.x": a, "batch.pair 0": b, "batch.pair 1 0": c}
 
 
+def test_a_dataclass_whose_field_is_not_set() -> None:
+    @dataclass
+    class Batch:
+        tokens: Any
+        cached: Any = field(init=False)
+
+    x = minigrad.ones(2)
+    assert list(tensors_within(Batch(x), "batch")) == [("batch.tokens", x)]
+
+
 def test_arguments_have_the_names_of_the_function() -> None:
     def call(x: Any, *rest: Any, scale: Any = None, **others: Any) -> None:
         pass
@@ -84,6 +119,30 @@ def test_variables_of_a_function_and_of_its_module() -> None:
     tensors, modules = variables_of(user_frame())
     assert ("x", x) in tensors
     assert modules["net"] is net
+
+
+def test_reading_variables_keeps_none_of_them_alive() -> None:
+    x = minigrad.ones(2)
+    gone = weakref.ref(x)
+    assert variables(sys._getframe())["x"] is x
+    assert ("x", x) in variables_of(user_frame())[0]
+    del x
+    assert gone() is None
+    assert "gone" in variables(sys._getframe())
+
+
+def test_what_the_program_holds_of_its_variables_stays() -> None:
+    x = minigrad.ones(2)
+    own = locals()
+    assert variables(sys._getframe())["x"] is x
+    assert own["x"] is x
+
+    class Body:
+        y = 3
+        found = variables(sys._getframe())
+        z = y
+
+    assert (Body.found["y"], Body.z) == (3, 3)
 
 
 def test_paths_and_shared_parameters_of_modules() -> None:

@@ -12,7 +12,8 @@ import pytest
 import minigrad
 from minigrad import nn
 from minigrad.viz.graph.fold import tree
-from minigrad.viz.graph.page import heat, page
+from minigrad.viz.graph.page import page
+from minigrad.viz.graph.values import heat
 from minigrad.viz.graph.view import graph as view
 from tests.support import graphs
 
@@ -25,6 +26,12 @@ def test_equal_values_are_stored_once() -> None:
         assert data["values"][told["value"]]["shape"] == node.value.shape
         assert (told["gradient"] is None) == (node.gradient is None)
     json.dumps(data)
+
+
+def test_repeats_tell_how_many() -> None:
+    graph = graphs.transformer(12, listed=True)
+    groups = page(graph, tree(graph), "both", "none").data["groups"]
+    assert [(g["label"], g["times"]) for g in groups if g["kind"] == "repeat"] == [("blocks", 12)]
 
 
 def test_heat_maps() -> None:

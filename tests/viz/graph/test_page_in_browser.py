@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import math
 import os
 import re
 
@@ -53,6 +55,42 @@ def test_the_panel_tells_numbers_rule_and_gradients(show) -> None:
     assert page.is_hidden("#panel")
 
 
+def test_numbers_have_one_minus_and_heat_maps_tell_theirs(show) -> None:
+    graph = graphs.small()
+    graph.nodes[0].value = graphs.value(1, 3, table=[[-1.5e-7, 2e-7, math.nan]])
+    graph.nodes[2].value = dataclasses.replace(graphs.value(8, 8), heat=[[-2.0, 0.5]])
+    page = show(graph)
+    page.click(named(graph, "x"))
+    assert texts(page, "#panel section:has(h3:text-is('Value')) td") == ["−1.50e−7", "2.00e−7", "NaN"]
+    page.click(named(graph, "h"))
+    told = page.locator("#panel section:has(h3:text-is('Value')) .heat + p")
+    assert told.inner_text() == "means of cells, −2 to 0.5"
+    page.hover("#panel section:has(h3:text-is('Value')) .heat", position={"x": 3, "y": 3})
+    assert told.inner_text() == "the mean of this cell: −2"
+    page.hover("#panel h2")
+    assert told.inner_text() == "means of cells, −2 to 0.5"
+
+
+def test_code_in_a_formula(show) -> None:
+    graph = graphs.small()
+    graph.ops["matmul"] = dataclasses.replace(graph.ops["matmul"], formula="Of ``a`` and ``<b>``; not c.")
+    page = show(graph)
+    page.click(named(graph, "h"))
+    assert page.inner_text("#panel .formula") == "Of a and <b>; not c."
+    assert texts(page, "#panel .formula code") == ["a", "<b>"]
+
+
+def test_gradients_of_several_results_are_not_one_sum(show) -> None:
+    graph = graphs.small()
+    h = next(node for node in graph.nodes if node.name == "h")
+    second = next(edge for edge in graph.edges if edge.source == h.id)
+    second.slot = 1
+    page = show(graph)
+    page.click(named(graph, "h"))
+    said = page.inner_text("#panel section:has(h3:text-is('Gradient'))")
+    assert "of result 2" in said and "what arrives, of result 1" in said and "sum of" not in said
+
+
 def test_no_backward_yet(show) -> None:
     graph = graphs.small(backward=False)
     page = show(graph, direction="both")
@@ -60,6 +98,27 @@ def test_no_backward_yet(show) -> None:
     page.click(named(graph, "h"))
     assert texts(page, "#panel .none") == ["no backward yet"]
     assert page.locator("#drawing .wire.backward").count() == 0
+
+
+def test_a_list_of_equal_modules_tells_how_many(show) -> None:
+    page = show(graphs.transformer(12, listed=True))
+    (name,) = [text for text in texts(page, "#drawing .folded .name") if text.startswith("blocks")]
+    assert name == "blocks × 12Block"
+    page.click("#drawing .folded:has-text('× 12')")
+    assert texts(page, "#drawing .group .title") == ["blocks × 12Block"]
+    assert page.inner_text("#panel h2") == "blocks × 12"
+    assert "12 of the same structure: Block" in page.inner_text("#panel")
+    assert page.locator("#drawing .folded").count() == 12
+
+
+def test_sections_open(show) -> None:
+    graph = graphs.linears(120)
+    page = show(graph)
+    for section in texts(page, "#drawing .folded .name")[::-1]:
+        page.keyboard.press("0")
+        page.click(f"#drawing .folded:has-text('{section}')")
+    assert page.locator("#drawing .dock").count() == 240
+    assert page.locator("#drawing .folded").count() == 0
 
 
 def test_three_clicks_to_a_node_and_back(show) -> None:
@@ -78,6 +137,23 @@ def test_three_clicks_to_a_node_and_back(show) -> None:
     assert page.locator("#panel canvas").count() >= 1
     page.click("#fold")
     assert page.locator(f"#box-n{weights.id}").count() == 0 and page.locator("#drawing .group").count() == 0
+
+
+def test_a_click_beside_boxes_closes_nothing_and_one_on_the_bar_does(show) -> None:
+    page = show(graphs.transformer(1))
+    title = page.locator("#drawing .group .title").first
+    frame = page.locator("#drawing .group .frame").first.bounding_box()
+    count = page.locator("#drawing .group").count()
+    page.mouse.click(frame["x"] + frame["width"] - 3, frame["y"] + frame["height"] - 3)
+    assert page.locator("#drawing .group").count() == count and page.is_hidden("#panel")
+    title.click()
+    assert page.locator("#drawing .group").count() < count and page.is_visible("#panel")
+
+
+def test_what_is_asked_for_is_open(show) -> None:
+    page = show(graphs.transformer(6), depth=9, fold=False)
+    assert page.locator("#drawing .folded").count() == 0
+    assert page.locator("#drawing .group").count() == 18  # blocks, their attention and their mlp
 
 
 def test_toggles_and_colours(show) -> None:
@@ -127,6 +203,27 @@ def test_keyboard(show) -> None:
     page.mouse.move(260, 330)
     page.mouse.up()
     assert page.inner_text("#panel h2") == "h"  # a drag is no click
+
+
+def test_moving_about(show) -> None:
+    graph = graphs.small()
+    page = show(graph)
+    middle = lambda: page.locator(f"{named(graph, 'h')} .body").evaluate(
+        "node => { const { x, y, width, height } = node.getBoundingClientRect();"
+        " return [x + width / 2, y + height / 2]; }"
+    )
+    x, y = middle()
+    page.mouse.move(x, y)
+    page.mouse.down()
+    page.mouse.move(x + 50, y + 30)
+    page.mouse.up()
+    assert middle() == pytest.approx([x + 50, y + 30]) and page.is_hidden("#panel")  # a drag is no click
+    scale = page.evaluate("graphView.camera.at.scale")
+    page.mouse.wheel(0, -400)
+    page.wait_for_function(f"graphView.camera.at.scale > {scale}")
+    assert middle() == pytest.approx([x + 50, y + 30], abs=1.5)  # what is pointed at stays
+    page.mouse.click(x + 50, y + 30)
+    assert page.inner_text("#panel h2") == "h"
 
 
 def test_wires_tell_the_gradient(show) -> None:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import subprocess
+import sys
 import xml.etree.ElementTree as ElementTree
+from importlib.util import find_spec
 
 import pytest
 
@@ -16,17 +19,27 @@ from minigrad.viz.graph.render import TooSlowError, render, renderer
 from minigrad.viz.graph.view import graph as view
 from tests.support import graphs
 
-needs_one = pytest.mark.skipif(renderer() is None, reason="neither dot nor pygraphviz is here")
+
+@pytest.fixture(params=["dot", "pygraphviz"])
+def drawer(request, monkeypatch):
+    """Each that draws, alone."""
+    if request.param == "dot" and shutil.which("dot") is None:
+        pytest.skip("the program dot is not here (on Debian: apt install graphviz)")
+    if request.param == "pygraphviz":
+        if find_spec("pygraphviz") is None:
+            pytest.skip("pygraphviz is not here")
+        monkeypatch.setenv("PATH", "")
+    assert renderer() == request.param
+    return request.param
 
 
-@needs_one
 @pytest.mark.parametrize(("format", "start"), [("svg", b"<?xml"), ("png", b"\x89PNG"), ("pdf", b"%PDF")])
-def test_formats(format, start) -> None:
-    assert render("digraph { a -> b }", format, 60).startswith(start)
+@pytest.mark.parametrize("graph", [graphs.small(), graphs.evil()], ids=["small", "evil"])
+def test_formats(drawer, graph, format, start) -> None:
+    assert render(source(graph, tree(graph)), format, 60).startswith(start)
 
 
-@needs_one
-def test_names_are_text_in_svg() -> None:
+def test_names_are_text_in_svg(drawer) -> None:
     graph = graphs.evil()
     made = tree(graph)
     root = ElementTree.fromstring(render(source(graph, made), "svg", 60))
@@ -37,6 +50,17 @@ def test_names_are_text_in_svg() -> None:
     )
     ids = {e.get("id") for e in root.iter()}
     assert {f"{kind[0]}{number}" for kind, number in made.boxes(made.opened)} <= ids
+
+
+@pytest.mark.skipif(os.name == "nt", reason="a script is no program there")
+@pytest.mark.parametrize(("format", "given"), [("svg", "graph [pad=1]"), ("png", "graph [dpi=144, pad=1]")])
+def test_the_program_is_asked_where_it_is(format, given, tmp_path, monkeypatch) -> None:
+    script = "import sys; print(*sys.argv[1:], sys.stdin.read(), end='')"
+    (tmp_path / "dot").write_text(f'#!/bin/sh\nexec "{sys.executable}" -c "{script}" "$@"\n')
+    (tmp_path / "dot").chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert renderer() == "dot"
+    assert render("digraph { graph [pad=1] }", format, 60) == f"-T{format} digraph {{ {given} }}".encode()
 
 
 def test_the_program_comes_first_then_the_package(monkeypatch) -> None:
@@ -51,8 +75,7 @@ def test_the_program_comes_first_then_the_package(monkeypatch) -> None:
         render("digraph {}", "png")
 
 
-@needs_one
-def test_errors_and_time() -> None:
+def test_errors_and_time(drawer) -> None:
     with pytest.raises(RuntimeError, match="could not draw"):
         render("digraph {", "svg", 60)
     with pytest.raises(TooSlowError, match="longer than"):

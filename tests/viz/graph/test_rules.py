@@ -11,10 +11,12 @@ import numpy as np
 import pytest
 
 import minigrad
+from minigrad.backend import of
 from minigrad.ops.op import REGISTRY, Op
 from minigrad.viz.graph.rules import KERNEL, PLAIN, op_info, source_of
 from tests.support.functions import Cube
 
+FORWARD_ALONE = {"softmax_gradient", "log_softmax_gradient"}  # whose kernels have no backward
 RULES = [(name, key) for name, found in REGISTRY.items() for key in found.rules]
 
 
@@ -65,6 +67,7 @@ def test_every_differentiable_input_has_a_source(name: str) -> None:
         assert set(info.rules) == inputs
     elif inputs:  # fused: one backward for all
         assert info.rules[PLAIN].text == info.forward.text
+        assert (KERNEL in info.rules) == (name not in FORWARD_ALONE)
         if KERNEL in info.rules:
             assert info.rules[KERNEL].text.startswith("def backward(")
             assert info.rules[KERNEL].file == f"minigrad/backend/kernels/{found.kernel}.py"
@@ -99,8 +102,11 @@ def test_kernels_of_the_arrays_backend(device: str) -> None:
     array = minigrad.zeros(2, device=device).array
     info = op_info(REGISTRY["layer_norm"], array)
     assert PLAIN in info.rules
-    if KERNEL in info.rules and device != "cpu":
-        assert info.rules[KERNEL].file == "minigrad/backend/kernels/layer_norm_cuda.py"
+    kernel = of(array).kernel("layer_norm")
+    assert (KERNEL in info.rules) == (kernel is not None)
+    if kernel is not None:
+        name = "layer_norm" if device == "cpu" else "layer_norm_cuda"
+        assert info.rules[KERNEL].file == f"minigrad/backend/kernels/{name}.py"
 
 
 def test_a_users_function() -> None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import math
+import warnings
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +13,8 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.viz.graph.values import CELLS, TABLE, outline, value_of
+from minigrad.viz.graph import values
+from minigrad.viz.graph.values import CELLS, TABLE, Stored, heat, outline, value_of
 
 
 def on(device: str, array: Any) -> Any:
@@ -37,6 +40,9 @@ def test_a_small_array_is_a_table_of_its_numbers(device: str) -> None:
     (np.zeros((3, 0)), [[], [], []]),
     (np.zeros((0, 3)), []),
     (np.array([], dtype=np.complex64), [[]]),
+    (np.zeros((0, 3), dtype=np.complex64), []),
+    (np.zeros((2, 0), dtype=np.complex64), [[], []]),
+    (np.array(1 - 2j), [[1.0, -2.0]]),
 ])  # fmt: skip
 def test_tables_of_all_kinds(array: Any, table: list[list[float]]) -> None:
     assert value_of(array).table == table
@@ -73,6 +79,19 @@ def test_nan_and_infinities_are_counted_and_left_out(device: str) -> None:
     assert value.heat is not None
     assert math.isnan(value.heat[0][0])
     assert value.heat[0][2] == -math.inf
+
+
+@pytest.mark.parametrize("size", [1e-300, 1e-160, 1e160, 1e300])
+def test_numbers_whose_squares_no_float_holds(size: float, device: str) -> None:
+    array = np.array([[3.0, 4.0, np.nan, -np.inf], *[[0.0, 0, 0, 0]] * 24]) * size
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = value_of(on(device, array)).statistics
+    assert found is not None
+    assert (found["zeros"], found["nan"], found["max"]) == (96, 2, 4 * size)
+    assert found["norm"] == pytest.approx(5 * size)
+    assert found["mean"] == pytest.approx(7 * size / 98)
+    assert found["std"] == pytest.approx(math.sqrt(25 / 98 - (7 / 98) ** 2) * size)
 
 
 def test_an_array_of_nothing_finite() -> None:
@@ -128,3 +147,35 @@ def test_an_outline_has_no_numbers() -> None:
     assert (value.shape, value.dtype, value.bytes) == ((2, 3), "float16", 12)
     assert value.table is None
     assert value.statistics is None
+
+
+def test_equal_values_are_stored_once() -> None:
+    first, same, other = value_of(np.ones(2)), value_of(np.ones(2)), value_of(np.full(2, np.nan))
+    late, nan = value_of(np.zeros(3)), value_of(np.full(2, np.nan))
+    stored = Stored([first, None, same, other])
+    assert [stored.place(value) for value in (first, same, other, nan, None, late)] == [0, 0, 1, 1, None, 2]
+    assert [value["table"] for value in stored.packed()][::2] == [[[1.0, 1.0]], [[0.0, 0.0, 0.0]]]
+
+
+def test_many_heat_maps_are_coarser(monkeypatch: pytest.MonkeyPatch) -> None:
+    array = np.arange(64.0).reshape(8, 8)
+    array = np.concatenate([array, array])
+    few = Stored([value_of(array)]).packed()[0]["heat"]
+    assert (few["rows"], few["columns"]) == (16, 8)
+    monkeypatch.setattr(values, "HEAT_BYTES", 16)  # for 256 cells: 4 × 4 become one
+    stored = Stored([value_of(array), value_of(array + 1)])
+    many = [value["heat"] for value in stored.packed()]
+    assert [(cells["rows"], cells["columns"]) for cells in many] == [(4, 2)] * 2
+    assert many[0]["low"] == array[:4, :4].mean() and many[0]["high"] == array[4:8, 4:].mean()
+
+
+def test_heat_maps_in_a_page_hold_what_is_not_finite() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        told = heat([[math.inf, -math.inf, 1.0, 3.0], [math.nan, 0.0, 1.0, 3.0]], step=2)
+        nothing = heat([[math.nan, math.inf]])
+    assert told is not None
+    assert nothing is not None
+    assert (told["low"], list(base64.b64decode(told["cells"]))) == (2.0, [255, 0])
+    assert (nothing["low"], nothing["high"]) == (0.0, 0.0)
+    assert list(base64.b64decode(nothing["cells"])) == [255, 255]

@@ -1,0 +1,260 @@
+"""The page of a whole compute graph, forward and backward: its size, its time, and how far its nodes are.
+
+    python -m benchmarks.graph_page [--run DIR] [--browser] [--folder DIR]
+
+Two graphs: the loss of the translator that `python -m examples.translate` trains (of a trained run, if its
+folder is given; otherwise nothing is trained), and that of a decoder of GPT-2's size: 12 layers of width 768,
+12 heads, a vocabulary of 50,257. Each is recorded while it runs, laid out as a picture (by Graphviz; after
+10 s more is folded), and written as one HTML file.
+
+The page closes groups until all fits its window with letters of 8 pixels at least. Without a browser that is
+measured on the picture, in a window of the same size; with --browser in Chromium, offline, where the node
+that is farthest away is then reached by clicking.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from .machine import describe
+from .process import Answer, Failed, Missing, ask, library_module, peak_mebibytes, progress
+from .table import Table
+from .workloads import WORK, build, loss_function
+
+WINDOW = 1280, 800  # pixels
+SECONDS, MEGABYTES, LETTERS, CLICKS = 10.0, 5.0, 8.0, 3  # the bars: LETTERS (pixels) at least, others at most
+SENTENCES = ("My friends like tomatoes because they are tasty",
+             "I miei amici amano i pomodori perché sono buoni")  # fmt: skip
+GPT2 = replace(
+    WORK["gpt-384"], title="decoder 12 × 768, V 50,257", layers=12, width=768, heads=12, hidden=3072,
+    vocabulary=50_257, batch=1, length=32, dropout=0.1, gelu="tanh",
+)  # fmt: skip
+
+
+class Call(NamedTuple):
+    """What is recorded: a function and its arguments."""
+
+    title: str
+    function: Callable[..., Any]
+    arguments: tuple[Any, ...]
+
+
+def translator(run: str | None) -> Call:
+    """The loss of a sentence pair."""
+    from examples.translate import data, settings, training
+    from examples.translate.run import load
+    from minigrad.text.tokenizer import BOS, EOS
+    from models.transformer import Transformer, pad
+
+    if run is not None:
+        model, words, chosen = load(Path(run), "cpu")
+    else:
+        chosen = settings.preset("toy")
+        words = data.tokenizers_for(data.read(chosen.data)["train"], chosen.data)
+        model = Transformer(training.config(chosen.model, words))
+    sides = zip((words.source, words.target), SENTENCES, strict=True)
+    source, target = (side.encode(side.prepare(text)) for side, text in sides)
+    sizes = f"{chosen.model.layers}+{chosen.model.layers} × {chosen.model.d_model}"
+    title = f"translator {sizes}, {'trained' if run else 'not trained'}"
+    pairs = pad([[*source, EOS]]), pad([[BOS, *target, EOS]])
+    return Call(title, model.train().loss, (*pairs, chosen.training.label_smoothing))
+
+
+def decoder(run: str | None) -> Call:
+    """The loss of a short sequence; the embedding serves as the last layer, as in GPT-2."""
+    import minigrad as mg
+
+    model = build(mg, GPT2, GPT2.dropout)
+    model.head.weight = model.tokens.weight
+    return Call(GPT2.title, loss_function(mg, GPT2), (model,))
+
+
+GRAPHS = {"translator": translator, "decoder": decoder}
+
+
+# The children --------------------------------------------------------------------------------------------
+
+
+def measure(library: str, graph: str, file: str, run: str | None = None) -> Answer:
+    """Record a graph, lay it out and write its page."""
+    from minigrad import viz
+    from minigrad.viz.graph.fold import clicks
+
+    call = GRAPHS[graph](run)
+    times = [time.perf_counter()]
+    view = viz.graph(call.function, *call.arguments, seconds=SECONDS)
+    times.append(time.perf_counter())
+    letters = letters_of(view.svg())
+    times.append(time.perf_counter())
+    size = view.save(file).stat().st_size
+    times.append(time.perf_counter())
+    record, layout, write = (after - before for before, after in pairwise(times))
+    return {
+        "title": call.title, "nodes": len(view.graph.nodes), "boxes": len(view.tree.boxes(view.tree.opened)),
+        "record": record, "layout": layout, "write": write, "megabytes": size / 1e6, "letters": letters,
+        "clicks": max(clicks(view.tree, node.id) for node in view.graph.nodes), "memory": peak_mebibytes(),
+    }  # fmt: skip
+
+
+def letters_of(svg: str) -> float:
+    """How high letters are, in pixels, when a picture fills the window."""
+    size, font = re.search(r'viewBox="\S+ \S+ (\S+) (\S+)"', svg), re.search(r'font-size="([\d.]+)', svg)
+    if size is None or font is None:
+        raise ValueError("the picture does not tell its size")
+    return float(font[1]) * min(room / float(side) for room, side in zip(WINDOW, size.groups(), strict=True))
+
+
+COUNT_CLICKS = """() => {
+  const { graph, opened } = graphView;
+  const counts = graph.nodes.map(({ id }) => {
+    let count = 1;
+    graphView.opened = new Set(opened);
+    for (let box = graphView.boxOf(id); box[0] === "g"; box = graphView.boxOf(id)) {
+      const group = Number(box.slice(1));
+      for (const each of [group, ...graph.groups[group].opens]) graphView.opened.add(each);
+      count++;
+    }
+    return count;
+  });
+  graphView.opened = opened;
+  return counts;
+}"""
+IS_IN_WINDOW = """(key) => {
+  const box = document.getElementById(`box-${key}`).getBoundingClientRect();
+  const window = graphView.svg.getBoundingClientRect();
+  return box.left >= window.left && box.right <= window.right && box.top >= window.top
+    && box.bottom <= window.bottom;
+}"""
+
+
+def browse(library: str, file: str) -> Answer:
+    """Open a page in Chromium, offline, and click through to the node that is farthest away.
+
+    Raises:
+        Missing: there is no Playwright, or no Chromium. RuntimeError: a script failed, or something else was
+            reached.
+    """
+    library_module("playwright")
+    chromium = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
+    if chromium is None:
+        raise Missing("no Chromium")
+    options = ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"]
+    with importlib.import_module("playwright.sync_api").sync_playwright() as driver:
+        browser = driver.chromium.launch(executable_path=chromium, args=options)
+        width, height = WINDOW
+        page = browser.new_page(viewport={"width": width, "height": height}, offline=True)
+        page.set_default_timeout(120_000)
+        wrong: list[str] = []
+        page.on("pageerror", lambda error: wrong.append(str(error)))
+        start = time.perf_counter()
+        page.goto(Path(file).resolve().as_uri())
+        page.wait_for_selector("[data-state=done]")
+        drawn = time.perf_counter() - start
+        letters = 13 * page.evaluate("graphView.camera.at.scale")  # assets/graph.css
+        counts = page.evaluate(COUNT_CLICKS)
+        farthest = counts.index(max(counts))
+        made = click_through(page, farthest)
+        name = page.evaluate("id => graphView.graph.nodes[id].name", farthest)
+        if wrong or page.inner_text("#panel h2").split() != name.split() or made != max(counts):
+            raise RuntimeError(f"{name!r} was not reached by {max(counts)} clicks: {'; '.join(wrong)}")
+        browser.close()
+    return {"drawn": drawn, "letters": letters, "clicks": made}
+
+
+def click_through(page: Any, node: int) -> int:
+    """Click on the box that holds a node until it is shown, and on the node: how many clicks that took."""
+    for clicks in range(1, 100):
+        box = page.evaluate("id => graphView.boxOf(id)", node)
+        key = box if box[0] == "g" else f"n{node}"
+        if not page.evaluate(IS_IN_WINDOW, key):
+            page.keyboard.press("0")  # all of it in the window
+        page.click(f"#box-{key}")
+        if box[0] == "n":
+            return clicks
+    raise RuntimeError("the boxes do not open")
+
+
+# The command ---------------------------------------------------------------------------------------------
+
+
+def measured(run: str | None = None, browser: bool = False, folder: Path | None = None) -> list[Answer]:
+    """The figures of each graph, whose pages go to a folder if one is given.
+
+    Raises:
+        Failed: a measurement ended in an error.
+    """
+    with tempfile.TemporaryDirectory() as temporary:
+        answers = []
+        for graph in GRAPHS:
+            file = str((folder or Path(temporary)).resolve() / f"{graph}.html")
+            progress(f"graph: {graph}")
+            found = ask("benchmarks.graph_page:measure", "minigrad", graph=graph, file=file, run=run)
+            if browser:
+                found |= ask("benchmarks.graph_page:browse", "minigrad", file=file)
+            answers.append(found)
+    return answers
+
+
+def missed(answer: Answer) -> list[str]:
+    """The bars that a graph does not reach."""
+    most = {"layout": SECONDS, "drawn": SECONDS, "megabytes": MEGABYTES, "clicks": CLICKS}
+    found = [f"{name} {answer[name]:.1f}, at most {bar:g}"
+             for name, bar in most.items() if name in answer and answer[name] > bar]  # fmt: skip
+    small = answer["letters"] < LETTERS
+    return [*found, *([f"letters {answer['letters']:.1f} px, at least {LETTERS:g}"] if small else [])]
+
+
+def table(answers: list[Answer]) -> Table:
+    """A row for each graph."""
+    columns = {"title": "graph", "nodes": "nodes", "boxes": "boxes at first", "record": "recorded s",
+               "layout": "laid out s", "write": "written s", "megabytes": "MB", "drawn": "in Chromium s",
+               "letters": "letters px", "clicks": "clicks", "memory": "most MiB"}  # fmt: skip
+    digits = ("", ",d", "d", ".2f", ".2f", ".2f", ".2f", ".2f", ".1f", "d", ",.0f")
+    result = Table("The page of a whole graph", tuple(columns.values()), digits)
+    for answer in answers:
+        result.add(*(answer.get(name) for name in columns))
+        result.notes += [f"{answer['title']}: {miss}" for miss in missed(answer)]
+        if "missing" in answer:
+            result.notes.append(f"no browser: {answer['missing']}")
+    bars: Answer = {"title": "bar", "layout": SECONDS, "megabytes": MEGABYTES, "drawn": SECONDS,
+                    "letters": LETTERS, "clicks": CLICKS}  # fmt: skip
+    result.add(*(bars.get(name) for name in columns))
+    window = " × ".join(map(str, WINDOW))
+    result.notes.append(f"letters: their height where all that is open at first fills a window of {window}")
+    return result
+
+
+def main(arguments: list[str]) -> int:
+    """Measure and print; 1 if a bar is missed."""
+    p = argparse.ArgumentParser(prog="python -m benchmarks.graph_page", description=__doc__,
+                                formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    p.add_argument("--run", type=Path, help="of the translator: a run's folder, or a model's file")
+    p.add_argument("--browser", action="store_true", help="open the pages in Chromium, too")
+    p.add_argument("--folder", type=Path, help="keep the pages there")
+    given = p.parse_args(arguments)
+    if given.folder is not None and not given.folder.is_dir():
+        p.error(f"--folder: there is no folder {given.folder}")
+    print(describe("playwright") if given.browser else describe(), flush=True)
+    run = str(given.run.resolve()) if given.run else None
+    try:
+        answers = measured(run, given.browser, given.folder)
+    except Failed as error:
+        print(error, file=sys.stderr)
+        return 1
+    print(table(answers).text())
+    return int(any(map(missed, answers)))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

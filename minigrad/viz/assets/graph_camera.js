@@ -1,0 +1,104 @@
+// Moving about in a drawing: dragged, zoomed by the wheel or by two fingers, fitted into its window.
+"use strict";
+
+class GraphCamera {
+  /** `svg` is the window, `port` holds the drawing, and `whole()` tells its size: { width, height }. */
+  constructor(svg, port, whole) {
+    Object.assign(this, { svg, port, whole });
+    this.at = { x: 0, y: 0, scale: 1 };
+    this.moved = false; // by a person: from then on nothing moves by itself
+    this.dragged = false; // the click that comes next ends a drag, and is none
+    this.listen();
+  }
+
+  scaleToFit() {
+    const { width, height } = this.svg.getBoundingClientRect(), whole = this.whole();
+    return Math.min(width / (whole.width + 16), height / (whole.height + 16), 1.15);
+  }
+
+  fit() {
+    const { width, height } = this.svg.getBoundingClientRect(), whole = this.whole();
+    const scale = this.scaleToFit();
+    this.look({ scale, x: (width - whole.width * scale) / 2, y: (height - whole.height * scale) / 2 });
+    this.moved = false;
+  }
+
+  look({ x, y, scale }) {
+    this.at = { x, y, scale };
+    this.port.setAttribute("transform", `translate(${x} ${y}) scale(${scale})`);
+  }
+
+  /** Nearer or farther; what is at a point of the window stays there. */
+  zoom(factor, x, y) {
+    const box = this.svg.getBoundingClientRect();
+    x ??= box.width / 2;
+    y ??= box.height / 2;
+    const scale = Math.min(Math.max(this.at.scale * factor, 0.05), 4), change = scale / this.at.scale;
+    this.look({ scale, x: x - (x - this.at.x) * change, y: y - (y - this.at.y) * change });
+    this.moved = true;
+  }
+
+  /** Move, and if it must be shrink, so that a place is in the window. */
+  bring(place) {
+    const { width, height } = this.svg.getBoundingClientRect(), margin = 24;
+    const least = place.width > 400 || place.height > 200 ? 0.4 : Math.max(this.at.scale, 0.7);
+    const fit = Math.min((width - 2 * margin) / place.width, (height - 2 * margin) / place.height);
+    const scale = Math.min(Math.max(this.at.scale, Math.min(0.7, fit)), Math.max(fit, least));
+    let { x, y } = this.at;
+    if (scale !== this.at.scale) {
+      x = width / 2 - (place.x + place.width / 2) * scale;
+      y = height / 2 - (place.y + place.height / 2) * scale;
+    }
+    const into = (begin, low, size, room) => { // of what is larger than the room its start
+      const first = margin - low * scale, last = room - margin - (low + size) * scale;
+      return last < first ? first : Math.min(Math.max(begin, first), last);
+    };
+    this.look({ x: into(x, place.x, place.width, width), y: into(y, place.y, place.height, height), scale });
+    this.moved = true;
+  }
+
+  listen() {
+    const down = new Map(); // the pointers that are pressed, and where each is
+    let start = null;
+    const spread = () => {
+      const [a, b] = [...down.values()];
+      return Math.hypot(a.x - b.x, a.y - b.y);
+    };
+    this.svg.addEventListener("pointerdown", ({ pointerId, clientX: x, clientY: y }) => {
+      down.set(pointerId, { x, y });
+      start = { x, y };
+      this.dragged = false;
+    });
+    window.addEventListener("pointermove", ({ pointerId, clientX: x, clientY: y }) => {
+      const last = down.get(pointerId);
+      if (!last) return;
+      const before = down.size === 2 ? spread() : 0;
+      down.set(pointerId, { x, y });
+      if (down.size === 2) this.zoomAt(spread() / (before || 1), x, y);
+      else if (this.dragged || Math.hypot(x - start.x, y - start.y) > 4) {
+        this.dragged = this.moved = true;
+        this.svg.classList.add("moving");
+        this.look({ ...this.at, x: this.at.x + x - last.x, y: this.at.y + y - last.y });
+      }
+    });
+    const up = ({ pointerId }) => {
+      down.delete(pointerId);
+      this.svg.classList.remove("moving");
+    };
+    for (const name of ["pointerup", "pointercancel"]) window.addEventListener(name, up);
+    this.svg.addEventListener("click", (event) => {
+      if (this.dragged) event.stopImmediatePropagation();
+    }, true);
+    this.svg.addEventListener("wheel", (event) => {
+      event.preventDefault();
+      const step = event.deltaY * (event.deltaMode ? 0.05 : 0.0015);
+      this.zoomAt(Math.exp(-step), event.clientX, event.clientY);
+    }, { passive: false });
+  }
+
+  /** The same at a point of the page. */
+  zoomAt(factor, x, y) {
+    const box = this.svg.getBoundingClientRect();
+    this.zoom(factor, x - box.left, y - box.top);
+  }
+}

@@ -1,0 +1,214 @@
+// The boxes and wires of a graph as SVG, and the colour of time, bytes or gradients.
+"use strict";
+
+const TIPS = { down: "l-3.4 -7h6.8z", up: "l-3.4 7h6.8z", right: "l-7 -3.2v6.4z", left: "l7 -3.2v6.4z" };
+
+class GraphDrawing {
+  /**
+   * `panel` knows a node's edges. `press(key)` is called when a box ("n3") or a group ("g4") is pressed, and
+   * `pressWire(source, edges)` when a wire is.
+   */
+  constructor(boxes, panel, press, pressWire) {
+    Object.assign(this, { boxes, panel, press, pressWire });
+    this.graph = boxes.graph;
+    this.colour = this.graph.colour;
+    this.scale = null; // the lowest and the highest of what the colour stands for
+  }
+
+  /** All `visible` boxes, by key, in their `places`; `edges` from one to another: key -> key -> [edge]. */
+  all(visible, places, edges) {
+    this.scale = this.scaleOf([...visible.values()]);
+    const groups = viz.svg("g"), wires = viz.svg("g"), boxes = viz.svg("g");
+    for (const [key, place] of places.groups) {
+      if (key !== "g0") groups.append(this.group(Number(key.slice(1)), place));
+    }
+    for (const wire of places.wires) wires.append(this.wire(wire, edges));
+    for (const [key, place] of places.boxes) {
+      const box = visible.get(key);
+      boxes.append(...(box.group ? [this.folded(box, place)] : this.node(box, place)));
+    }
+    for (const tint of boxes.querySelectorAll(".tint")) tint.parentNode.classList.add("tinted");
+    return [groups, wires, boxes];
+  }
+
+  /** What makes an element a button. */
+  handle(key, told) {
+    return { "data-key": key, id: `box-${key}`, tabindex: "0", role: "button", "aria-label": told,
+      onclick: (event) => {
+        event.stopPropagation();
+        this.press(key);
+      },
+      onkeydown: (event) => {
+        if (event.key !== "Enter" && event.key !== " ") return;
+        event.preventDefault();
+        event.stopPropagation();
+        this.press(key);
+      } };
+  }
+
+  // Boxes --------------------------------------------------------------------------------------------------
+
+  /** The frame of an open group. */
+  group(number, { x, y, width, height }) {
+    const [label, times, kind] = this.boxes.title(number);
+    let depth = 0;
+    for (let at = number; at !== null; at = this.graph.groups[at].parent) depth++;
+    const look = `group ${depth % 2 ? "odd" : "even"}`;
+    const title = viz.svg("text", { class: "title", x: x + 12, y: y + 17 }, label, times,
+      viz.svg("tspan", { class: "kind", dx: 7 }, kind));
+    return viz.svg("g", { class: look, ...this.handle(`g${number}`, `${label}${times} ${kind}, open`) },
+      viz.svg("rect", { class: "frame", x, y, width, height, rx: 7 }),
+      viz.svg("rect", { class: "bar-of", x, y, width, height: 24 }), title);
+  }
+
+  /** A closed group; a repeat is a deck of cards. */
+  folded(box, { x, y, width, height }) {
+    const [label, times, kind] = box.title, { below, deck } = box;
+    const card = { width: width - 2 * deck, height: height - 2 * deck, rx: 6 };
+    const middle = x + card.width / 2, line = y + card.height / 2;
+    const bodies = (deck ? [2 * deck, deck, 0] : [0])
+      .map((aside) => viz.svg("rect", { class: "body", x: x + aside, y: y + aside, ...card }));
+    const name = viz.svg("text", { class: "name", x: middle, y: line - 2 }, label);
+    if (times) name.append(viz.svg("tspan", { "font-weight": "600" }, times));
+    if (kind) name.append(viz.svg("tspan", { class: "kind sub", dx: 6 }, kind));
+    const told = `${label}${times} ${kind}, ${below}, folded`;
+    return viz.svg("g", { class: "box folded", ...this.handle(box.key, told) }, bodies,
+      this.tint(box, { x, y, ...card }), name,
+      viz.svg("text", { class: "sub", x: middle, y: line + 14 }, below));
+  }
+
+  /** A node, and the leaves at its side. */
+  node(box, place) {
+    const { id, node, docks, side, height } = box, below = this.boxes.below(id);
+    const x = place.x + side, y = place.y + (height - 40) / 2, middle = x + box.body / 2;
+    const body = { x, y, width: box.body, height: 40, rx: node.kind === "op" ? 4 : 20 };
+    const text = viz.svg("text", { x: middle, y: below ? y + 17 : y + 25 });
+    this.boxes.lines(id).forEach((part, i) => {
+      const look = part.kind ? "kind sub" : part.module ? "name" : null;
+      text.append(viz.svg("tspan", { class: look, dx: i ? 6 : null }, part.text));
+    });
+    const handle = this.handle(box.key, `${node.name} ${node.op} ${below}`);
+    const made = viz.svg("g", { class: `box ${node.kind}`, ...handle },
+      viz.svg("rect", { class: "body", ...body }), this.tint(box, body), text);
+    if (below) made.append(viz.svg("text", { class: "sub", x: middle, y: y + 32 }, below));
+    const first = place.y + (height - docks.length * 21 + 3) / 2;
+    return [made, ...docks.map((dock, i) => this.dock(dock, place.x, first + 21 * i, side - 16, x))];
+  }
+
+  /** A leaf at the side of its reader, which begins at `edge`, and its wire. */
+  dock(dock, x, y, width, edge) {
+    const leaf = this.graph.nodes[dock.id], body = { x, y, width, height: 18, rx: 9 };
+    const { forward, backward } = this.directions([this.panel.out[dock.id][0]]);
+    const beside = forward && backward ? 2.5 : 0, near = x + width, line = y + 9;
+    const handle = this.handle(`n${dock.id}`, `${leaf.name}, ${leaf.kind}`);
+    const made = viz.svg("g", { class: `box dock ${leaf.kind}`, ...handle },
+      viz.svg("rect", { class: "body", ...body }), this.tint(dock, body),
+      viz.svg("text", { class: "small", x: x + width / 2, y: y + 13 }, dock.text));
+    const [over, under] = [line - beside, line + beside];
+    if (forward) made.append(...this.arrow([[near, over], [edge, over]], "forward", "right"));
+    if (backward) made.append(...this.arrow([[edge, under], [near, under]], "backward", "left"));
+    return made;
+  }
+
+  // Wires --------------------------------------------------------------------------------------------------
+
+  /** Which of its two lines a wire has. Where nothing goes back, backward shows a faint line alone. */
+  directions(edges) {
+    const back = edges.some((edge) => edge.gradient !== null), { direction } = this.boxes;
+    return { forward: direction !== "backward", backward: direction !== "forward" && back };
+  }
+
+  /** A piece of a wire: of one result, to all that read it by this piece. */
+  wire(wire, edges) {
+    const { source, points } = wire, targets = [...wire.targets], path = wirePath(points);
+    const shown = targets.flatMap((target) => edges.get(source).get(target));
+    const { forward, backward } = this.directions(shown);
+    const made = viz.svg("g", { class: "net", "data-source": source, "data-targets": targets.join(" ") });
+    const moved = (dx) => points.map(([x, y]) => [x + dx, y]);
+    const side = forward && backward ? 2.5 : 0; // two lines beside each other
+    if (forward) made.append(...this.arrow(moved(-side), "forward", wire.last ? "down" : "", -side));
+    if (backward) made.append(...this.arrow(moved(side), "backward", wire.first ? "up" : "", side));
+    if (!forward && !backward) made.append(viz.svg("path", { class: "wire", d: path, opacity: 0.3 }));
+    made.append(viz.svg("path", { class: "reach", d: path, onclick: (event) => {
+      event.stopPropagation();
+      this.pressWire(source, shown);
+    } }, viz.svg("title", {}, shown.length === 1 ? this.boxes.tell(shown[0]) : `${shown.length} results`)));
+    return made;
+  }
+
+  /** A line, and the tip at one of its ends. */
+  arrow(points, kind, tip, beside = 0) {
+    const line = points.map((point) => [...point]), [x, y] = tip === "up" ? points[0] : points.at(-1);
+    if (tip === "down") line.at(-1)[1] -= 5;
+    if (tip === "up") line[0][1] += 5;
+    const path = line.length === 2 ? `M${line[0]}L${line[1]}` : wirePath(line, beside);
+    const made = [viz.svg("path", { class: `wire ${kind}`, d: path })];
+    if (tip) made.push(viz.svg("path", { class: `tip ${kind}`, d: `M${x} ${y}${TIPS[tip]}` }));
+    return made;
+  }
+
+  // Colour -------------------------------------------------------------------------------------------------
+
+  /** What the colour of a box stands for; null where it is not known. */
+  measure(box) {
+    const part = box.group ? box.group.total : this.graph.nodes[box.id], { direction } = this.boxes;
+    if (this.colour === "time") {
+      const times = [direction === "backward" ? null : part.forward_seconds,
+        direction === "forward" ? null : part.backward_seconds].filter((time) => time !== null);
+      return times.length ? times.reduce((a, b) => a + b) : null;
+    }
+    const { values } = this.graph;
+    if (this.colour === "bytes") return box.group ? part.bytes : values[part.value]?.bytes ?? null;
+    if (this.colour === "gradient") return box.group ? part.gradient : normOf(values[part.gradient]);
+    return null;
+  }
+
+  scaleOf(boxes) {
+    const known = [...boxes, ...boxes.flatMap((box) => box.docks ?? [])].map((box) => this.measure(box))
+      .filter((x) => Number.isFinite(x) && x > 0);
+    return known.length ? { low: Math.min(...known), high: Math.max(...known) } : null;
+  }
+
+  /** A box's colour, by the logarithm: nothing, or a rectangle on it. */
+  tint(box, body) {
+    const value = this.measure(box);
+    if (!(value > 0) || !this.scale) return [];
+    const { low, high } = this.scale;
+    const part = high > low ? Math.log(Math.min(value, high) / low) / Math.log(high / low) : 1;
+    const opacity = (0.05 + 0.4 * part).toFixed(3);
+    return [viz.svg("rect", { class: `tint ${this.colour}`, ...body, opacity })];
+  }
+
+  /** What lines and colours mean. */
+  legend() {
+    const parts = [], { direction } = this.boxes, { backward } = this.graph;
+    const sample = (name, text) => viz.el("span", {}, viz.el("span", { class: `sample ${name}` }), text);
+    if (direction !== "backward") parts.push(sample("forward", "results"));
+    if (direction !== "forward" && backward === "done") parts.push(sample("backward", "gradients"));
+    if (direction !== "forward" && backward === "none") {
+      parts.push(viz.el("span", { class: "told" }, "no backward yet: there are no gradients to show"));
+    }
+    if (this.colour !== "none") parts.push(this.ramp());
+    return parts;
+  }
+
+  ramp() {
+    const [name, write, ink] = {
+      time: ["time", GraphPanel.seconds, "minus"],
+      bytes: ["bytes", GraphPanel.bytes, "accent"],
+      gradient: ["gradient norm", GraphPanel.number, "backward"],
+    }[this.colour];
+    if (!this.scale) return viz.el("span", {}, `no ${name} known`);
+    const mix = (part) => `color-mix(in srgb, var(--${ink}) ${part}%, var(--field))`;
+    const style = `background: linear-gradient(to right, ${mix(5)}, ${mix(45)})`;
+    return viz.el("span", { class: "bar" }, `${name} ${write(this.scale.low)}`,
+      viz.el("span", { class: "ramp", style }), write(this.scale.high));
+  }
+}
+
+/** The path of a piece of wire: straight within a rank, bent between two. */
+function wirePath([a, b, c, d], beside = 0) {
+  if (Math.abs(b[0] - c[0]) < 0.6) return `M${a}L${d}`;
+  const middle = (b[1] + c[1]) / 2 - beside * Math.sign(c[0] - b[0]);
+  return `M${a}L${b}C${b[0]} ${middle} ${c[0]} ${middle} ${c}L${d}`;
+}

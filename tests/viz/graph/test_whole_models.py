@@ -1,0 +1,236 @@
+"""A whole translator: what is shown on a parameter's edges sums to its ``.grad``, bit for bit (bar 4)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+import minigrad.nn.functional as F
+from minigrad import nn
+from minigrad.utils.checkpoint import checkpoint
+from minigrad.viz.graph.data import Graph, Node
+from minigrad.viz.graph.record import from_tensor, record_call
+from models.transformer import Transformer
+from tests.support.transformers import VOCABULARY, sentences, small
+
+Way = Callable[[Transformer, Any, Any], Any]
+
+
+class Step(nn.Module):
+    """A translator, and how its loss is found."""
+
+    def __init__(self, way: Way, **sizes: Any) -> None:
+        super().__init__()
+        self.model, self.way = small(**sizes), way
+
+    def forward(self, source: Any, target: Any) -> Any:
+        minigrad.manual_seed(1)  # the same dropout each time
+        return self.way(self.model, source, target)
+
+
+# Ways to train it -----------------------------------------------------------------------------------------
+
+
+def usual(model: Transformer, source: Any, target: Any) -> Any:
+    return model.loss(source, target, label_smoothing=0.1)
+
+
+def r_drop(model: Transformer, source: Any, target: Any) -> Any:
+    return model.loss(source, target, r_drop=2.0)
+
+
+def logits(model: Transformer, source: Any, target: Any) -> Any:
+    return F.cross_entropy(model(source, target[:, :-1]).reshape(-1, VOCABULARY), target[:, 1:].reshape(-1))
+
+
+def one_layer_for_all(model: Transformer, source: Any, target: Any) -> Any:
+    model.encoder = nn.ModuleList([model.encoder[0]] * 3)
+    return usual(model, source, target)
+
+
+def encoder_without_gradients(model: Transformer, source: Any, target: Any) -> Any:
+    with minigrad.no_grad():
+        memory, mask = model.encode(source)
+    return model.decode(target, memory, mask).square().mean()
+
+
+def detached_memory(model: Transformer, source: Any, target: Any) -> Any:
+    memory, mask = model.encode(source)
+    return model.decode(target, memory.detach(), mask).square().mean() + memory.mean()
+
+
+def views_of_weights(model: Transformer, source: Any, target: Any) -> Any:
+    table, query = model.embedding.weight, model.decoder[0].self_attention.query
+    extra = (table[2:5] @ query.weight.T).exp().sum() + table.view(-1)[::3].square().sum()
+    for row in query.weight.unbind(0):
+        extra = extra + (row * query.bias).sum()
+    return usual(model, source, target) + 0.01 * extra
+
+
+def changes_in_place(model: Transformer, source: Any, target: Any) -> Any:
+    memory, mask = model.encode(source)
+    memory = memory.clone()
+    memory[:, 0] = memory[:, 1] * 2
+    memory.mul_(0.5).add_(model.embedding.weight[3])
+    states = model.decode(target, memory, mask)
+    states += 1
+    first = states[:, 0]
+    first *= model.decoder[0].feed_forward.outer.bias  # through a view
+    return states.square().mean()
+
+
+def checkpoints(model: Transformer, source: Any, target: Any) -> Any:
+    memory, mask = checkpoint(model.encode, source, use_reentrant=False)
+    return checkpoint(model.decode, target, memory, mask, use_reentrant=False).square().mean()
+
+
+def hooks_between(model: Transformer, source: Any, target: Any) -> Any:
+    memory, mask = model.encode(source)
+    memory.register_hook(lambda g: g * 3)
+    memory.retain_grad()
+    return model.decode(target, memory, mask).square().mean()
+
+
+def gradient_penalty(model: Transformer, source: Any, target: Any) -> Any:
+    """A loss with gradients in it: the walk back is recorded, and gone back through."""
+    loss = usual(model, source, target)
+    slopes = minigrad.autograd.grad(loss, list(model.parameters()), create_graph=True)
+    return loss + sum(slope.square().sum() for slope in slopes)
+
+
+def frozen_encoder(model: Transformer, source: Any, target: Any) -> Any:
+    model.encoder.requires_grad_(False)
+    return usual(model, source, target)
+
+
+WAYS: list[Way] = [
+    usual, r_drop, logits, one_layer_for_all, encoder_without_gradients, detached_memory, views_of_weights,
+    changes_in_place, checkpoints, hooks_between, gradient_penalty, frozen_encoder,
+]  # fmt: skip
+
+
+def drawn(step: Step, called: bool, given: tuple[Any, Any]) -> tuple[Graph, Any]:
+    """The graph of a step, from the call or from its loss, and a loss to go back from."""
+    if called:
+        return record_call(step, *given), step(*given)
+    loss = step(*given)
+    return from_tensor(loss, modules={"": step}), loss
+
+
+def node_of(graph: Graph, name: str) -> Node | None:
+    """The only node of a parameter; None where the loss does not depend on it."""
+    found = [n for n in graph.nodes if name in n.attributes.get("names", n.name).split(", ")]
+    assert len(found) <= 1
+    return found[0] if found else None
+
+
+def array(value: Any) -> Any:
+    """All elements of what is shown."""
+    assert value is not None
+    assert value.table is not None
+    return np.array(value.table, value.dtype).reshape(value.shape)
+
+
+def summed(graph: Graph, node: Node) -> Any:
+    """What is shown on a node's edges, added up as the engine does: the youngest reader first."""
+    edges = [e for e in graph.edges if e.source == node.id and e.gradient is not None]
+    total: Any = None
+    for edge in sorted(edges, key=lambda edge: -edge.target):  # of equal targets in their order
+        total = array(edge.gradient) if total is None else total + array(edge.gradient)
+    return total
+
+
+@pytest.mark.parametrize("called", [True, False])
+@pytest.mark.parametrize("way", WAYS)
+def test_edges_sum_to_grad_for_every_parameter(way: Way, called: bool) -> None:
+    step = Step(way)
+    graph, loss = drawn(step, called, sentences())
+    assert all(p.grad is None for p in step.parameters())  # drawing has touched none
+    loss.backward()
+    reached = 0
+    for name, p in step.named_parameters():
+        node = node_of(graph, name)
+        if p.grad is None:
+            assert node is None or (node.gradient is None and summed(graph, node) is None), name
+            continue
+        assert node is not None, name
+        assert node.kind == "parameter"
+        np.testing.assert_array_equal(summed(graph, node), p.grad.array, name)
+        np.testing.assert_array_equal(array(node.gradient), p.grad.array, name)
+        reached += 1
+    without = {encoder_without_gradients: 32, frozen_encoder: 32}
+    assert reached == len(list(step.parameters())) - without.get(way, 0)
+
+
+def test_the_shared_matrix_has_an_edge_for_each_use() -> None:
+    graph = record_call(Step(usual), *sentences())
+    table = node_of(graph, "model.embedding.weight")
+    assert table is not None
+    readers = [graph.nodes[e.target].op for e in graph.edges if e.source == table.id]
+    assert sorted(readers) == ["embedding", "embedding", "linear_cross_entropy"]
+    shared = record_call(Step(one_layer_for_all), *sentences())
+    inner = node_of(shared, "model.encoder.0.feed_forward.inner.weight")
+    assert inner is not None
+    assert len([e for e in shared.edges if e.source == inner.id]) == 3
+
+
+def test_two_vocabularies_and_norms_first(device: str) -> None:
+    if device == "strict":
+        pytest.skip("slow in the emulator; the CPU's walk is the same")
+    step = Step(usual, norm_first=True, source_vocabulary=9).to(device)
+    graph, loss = drawn(step, True, sentences(device))
+    loss.backward()
+    for name, p in step.named_parameters():
+        node = node_of(graph, name)
+        assert node is not None
+        np.testing.assert_array_equal(summed(graph, node), p.grad.numpy(force=True), name)
+
+
+@pytest.mark.parametrize("called", [True, False])
+def test_what_earlier_backward_passes_left_is_no_part_of_it(called: bool) -> None:
+    step = Step(usual)
+    (step(*sentences()) * 3).backward()
+    before = {name: p.grad.array.copy() for name, p in step.named_parameters()}
+    graph, loss = drawn(step, called, sentences())
+    loss.backward()
+    for name, p in step.named_parameters():
+        node = node_of(graph, name)
+        assert node is not None
+        np.testing.assert_array_equal(before[name] + summed(graph, node), p.grad.array, name)
+        np.testing.assert_array_equal(array(node.gradient), summed(graph, node), name)
+
+
+def test_a_hook_on_a_parameter_is_named_where_it_makes_the_difference() -> None:
+    def tenfold(g: Any) -> Any:
+        return g * 10
+
+    step = Step(usual)
+    weight = step.model.decoder[0].feed_forward.inner.weight
+    weight.register_hook(tenfold)
+    graph, loss = drawn(step, True, sentences())
+    loss.backward()
+    for name, p in step.named_parameters():
+        node = node_of(graph, name)
+        assert node is not None
+        total = summed(graph, node)
+        np.testing.assert_array_equal(total * 10 if p is weight else total, p.grad.array, name)
+        np.testing.assert_array_equal(array(node.gradient), p.grad.array, name)
+        assert ("hooks" in node.attributes) == (p is weight)
+    node = node_of(graph, "model.decoder.0.feed_forward.inner.weight")
+    assert node is not None
+    line = tenfold.__code__.co_firstlineno
+    assert node.attributes["hooks"] == f"tenfold (tests/viz/graph/test_whole_models.py:{line})"
+
+
+def test_a_hook_on_a_result_is_named_and_retain_grad_is_not() -> None:
+    graph = record_call(Step(hooks_between), *sentences())
+    hooked = [n for n in graph.nodes if "hooks" in n.attributes]
+    assert len(hooked) == 1
+    assert hooked[0].name == "memory"
+    edges = [array(e.gradient) for e in graph.edges if e.source == hooked[0].id]
+    assert len(edges) == 4  # keys and values of two layers
+    np.testing.assert_allclose(array(hooked[0].gradient), 3 * sum(edges), rtol=1e-5)

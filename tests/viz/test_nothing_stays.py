@@ -1,0 +1,207 @@
+"""Drawing costs nothing when it is not used (bar 5): afterwards the engine is the same, also after a failure.
+
+``python -m benchmarks.drawing`` measures what this asserts.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad import nn, viz
+from minigrad.autograd import Function
+from minigrad.nn import hooks
+from minigrad.profiler import profile
+from minigrad.viz.graph import observe
+from minigrad.viz.graph.gradients import tape_of
+from models.transformer import Transformer
+from tests.support.engine import alive, changed, parts
+from tests.support.transformers import sentences, small
+
+Draw = Callable[[Transformer], Any]
+
+
+def read() -> tuple[Any, Any]:
+    """What the translator reads: a source, and a target without its end."""
+    source, target = sentences()
+    return source, target[:, :-1]
+
+
+DRAWINGS: dict[str, Draw] = {
+    "graph of a call": lambda model: viz.graph(model.loss, *sentences()).html(),
+    "graph of a tensor": lambda model: viz.graph(model.loss(*sentences())).html(),
+    "graph before backward": lambda model: viz.graph(model.loss(*sentences()), backward=False).dot(),
+    "playback of a call": lambda model: viz.playback(model.loss, *sentences()).html(),
+    "playback of a tensor": lambda model: viz.playback(model.loss(*sentences())).html(),
+    "attention": lambda model: viz.attention(model, *read()).html(),
+    "explain": lambda model: str(viz.explain(model.embedding.weight, of=model.loss(*sentences()), run=True)),
+    "embedding": lambda model: viz.embedding(model.embedding.weight, [f"word {i}" for i in range(12)]).html(),
+}
+
+
+def step(model: Transformer) -> tuple[float, list[Any]]:
+    """The loss of a training step, and the gradients."""
+    minigrad.manual_seed(2)
+    model.zero_grad()
+    loss = model.loss(*sentences())
+    loss.backward()
+    found = [p.grad.numpy() for p in model.parameters()]
+    model.zero_grad()
+    return loss.item(), found
+
+
+@pytest.mark.parametrize("draw", DRAWINGS.values(), ids=DRAWINGS)
+def test_the_engine_is_as_it_was(draw: Draw) -> None:
+    model = small()
+    first, gradients = step(model)
+    draw(model)  # what the library imports when it is first needed is there now
+    before, living = parts(model), alive()
+    draw(model)
+    assert changed(before, parts(model)) == []
+    assert alive() == living
+    second, again = step(model)
+    assert second == first
+    for one, other in zip(gradients, again, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_a_tensors_graph_is_as_it_was() -> None:
+    loss = small().loss(*sentences())
+    tape = tape_of(loss)
+
+    def told() -> list[Any]:
+        return [(id(node.saved), id(node.out), id(node.hooks), *map(id, node.edges)) for node in tape]
+
+    before = told()
+    viz.graph(loss)
+    viz.playback(loss)
+    assert told() == before
+
+
+# Where it fails -------------------------------------------------------------------------------------------
+
+
+class Interrupted(Function):
+    """The identity, whose backward is interrupted."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return x * 1
+
+    @staticmethod
+    def backward(ctx: Any, grad: Any) -> Any:
+        raise KeyboardInterrupt
+
+
+class Broken(nn.Module):
+    """A translator that fails somewhere."""
+
+    def __init__(self, where: str) -> None:
+        super().__init__()
+        self.model, self.where, self.calls = small(), where, 0
+
+    def forward(self, source: Any, target: Any) -> Any:
+        states = self.model.decode(target, *self.model.encode(source))
+        if self.where == "forward":
+            raise ValueError("broken")
+        if self.where == "backward":
+            states = Interrupted.apply(states)
+        elif self.where == "hook":
+            states.register_hook(self._hook)
+        return states.sum()
+
+    def extra_repr(self) -> str:
+        if self.where == "text":
+            raise ValueError("broken")
+        return ""
+
+    def _hook(self, gradient: Any) -> Any:
+        raise ValueError("broken")
+
+
+FAILURES: list[tuple[str, Callable[..., Any]]] = [
+    (where, draw) for draw in (viz.graph, viz.playback) for where in ("forward", "backward", "hook", "text")
+]
+
+
+@pytest.mark.parametrize("where, draw", [*FAILURES, ("forward", viz.attention)])
+def test_nothing_stays_where_the_program_fails(where: str, draw: Callable[..., Any]) -> None:
+    model = Broken(where)
+    before = parts(model)
+    with pytest.raises((ValueError, KeyboardInterrupt)):
+        draw(model, *read())
+    assert changed(before, parts(model)) == []
+    assert model.training
+
+
+@pytest.mark.parametrize("draw", [viz.graph, viz.playback])
+def test_nothing_stays_where_the_drawing_fails(draw: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+                                               ) -> None:  # fmt: skip
+    seen = []
+
+    def fails(array: Any) -> Any:
+        seen.append(array)
+        if len(seen) == 20:
+            raise MemoryError
+        return value_of(array)
+
+    model, value_of = small(), observe.value_of
+    before = parts(model)
+    monkeypatch.setattr(observe, "value_of", fails)
+    with pytest.raises(MemoryError):
+        draw(model.loss, *sentences())
+    assert changed(before, parts(model)) == []
+
+
+def test_nothing_stays_where_it_cannot_begin() -> None:
+    model = small()
+    with profile():  # which has its own functions in place
+        before = parts(model)
+        with pytest.raises(RuntimeError, match="a profile is running"):
+            viz.graph(model.loss, *sentences())
+        after = parts(model)
+        assert all(after[name] is value for name, value in before.items())
+    with pytest.raises(RuntimeError, match="wants a gradient"), minigrad.no_grad():
+        viz.graph(model.loss, *sentences())
+
+
+# The test itself ------------------------------------------------------------------------------------------
+
+
+def test_what_is_left_is_found() -> None:
+    model = small()
+    before, living = parts(model), alive()
+    with profile():
+        found = changed(before, parts(model))
+        assert {"minigrad.autograd.tape.apply", "minigrad.ops.op.Op.__call__",
+                "minigrad.autograd.walk._Walk.pass_on"} <= set(found)  # fmt: skip
+    for hooked in (hooks.register_module_forward_hook, model.encoder[0].register_forward_hook):
+        handle = hooked(print)
+        assert len(changed(before, parts(model))) == 1
+        handle.remove()
+    assert changed(before, parts(model)) == []
+    kept = minigrad.ones(2).requires_grad_() * 2
+    assert alive() == living + 3  # a leaf, a result and its node
+    del kept
+    assert alive() == living
+
+
+def test_importing_viz_replaces_nothing() -> None:
+    program = """
+import minigrad.optim, minigrad.profiler, minigrad.utils.data
+from tests.support.engine import changed, parts
+from tests.support.transformers import sentences, small
+model = small()
+model.loss(*sentences()).backward()
+before = parts(model)
+import minigrad.viz
+print(changed(before, parts(model)))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
