@@ -59,9 +59,9 @@ NAMES = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NA
 
 
 def start(dtype: Any, device: str, frozen: bool = True) -> tuple[list[Any], list[Any]]:
-    """Parameters of both libraries, small, large, without axes, and one without a gradient."""
+    """Parameters of both libraries: small, of several CUDA blocks, of no axes, and one without a gradient."""
     rng = np.random.default_rng(0)
-    arrays = [rng.standard_normal(s).astype(dtype) for s in ((4, 3), (150, 100), (), (2,))]
+    arrays = [rng.standard_normal(s).astype(dtype) for s in ((4, 3), (40, 30), (), (2,))]
     mine = [nn.Parameter(ours(a, device=device)) for a in arrays]
     other = [torch.nn.Parameter(torch.from_numpy(a.copy())) for a in arrays]
     return mine, other

@@ -27,7 +27,12 @@ _STRICT = Device("strict")
 
 
 class StrictBackend:
-    """Stands in for ``CupyBackend``. ``emulate`` may be switched at any time."""
+    """Stands in for ``CupyBackend``. ``emulate`` may be switched at any time.
+
+    Attributes:
+        emulate: whether there are kernels.
+        asked: whether anybody asked for a kernel that a GPU has, since it was last set to False.
+    """
 
     name = "strict"
     device_type = "strict"
@@ -36,6 +41,7 @@ class StrictBackend:
 
     def __init__(self, emulate: bool = True) -> None:
         self.emulate = emulate
+        self.asked = False
 
     def device_of(self, array: Any) -> Device:
         return _STRICT
@@ -47,7 +53,10 @@ class StrictBackend:
         return array.get()  # type: ignore[no-any-return]
 
     def kernel(self, name: str) -> Any:
-        if name not in KERNELS or not self.emulate or cuda_emulator.missing():
+        if name not in KERNELS:
+            return None
+        self.asked = True
+        if not self.emulate or cuda_emulator.missing():
             return None
         return importlib.import_module(f"minigrad.backend.kernels.{name}_cuda")
 

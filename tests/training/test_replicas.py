@@ -134,18 +134,18 @@ import sys
 from pathlib import Path
 from tests.training.test_replicas import trainer
 print("go", flush=True)
-trainer(Path(sys.argv[1]), 2, 0.3, steps=400, save_every=10).fit()
+trainer(Path(sys.argv[1]), 2, 0.3, steps=150, save_every=10).fit()
 """
 
 
 def test_a_kill_leaves_no_process_and_changes_nothing(tmp_path: Path) -> None:
-    whole = train(tmp_path / "whole", 2, 0.3, steps=400, save_every=10)
+    whole = train(tmp_path / "whole", 2, 0.3, steps=150, save_every=10)
     command = [sys.executable, "-c", KILLED, str(tmp_path / "run")]
     with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as child:
         assert child.stdout is not None and child.stdout.readline() == "go\n"
         while not (tmp_path / "run" / "log.jsonl").exists() and child.poll() is None:
             time.sleep(0.01)
-        time.sleep(0.2)
+        time.sleep(0.1)
         children = Path(f"/proc/{child.pid}/task/{child.pid}/children")
         others = children.read_text().split() if children.exists() else []
         child.kill()
@@ -153,7 +153,7 @@ def test_a_kill_leaves_no_process_and_changes_nothing(tmp_path: Path) -> None:
     while any(Path(f"/proc/{pid}").exists() for pid in others) and time.monotonic() < end:
         time.sleep(0.05)
     assert not any(Path(f"/proc/{pid}").exists() for pid in others)
-    assert equal(whole, train(tmp_path / "run", 2, 0.3, steps=400, save_every=10))
+    assert equal(whole, train(tmp_path / "run", 2, 0.3, steps=150, save_every=10))
 
 
 class Broken(Batches):

@@ -25,7 +25,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 ROOT = Path(__file__).parent.parent.parent
-LONG = 200  # steps of the runs that are killed from outside
+LONG = 120  # steps of the runs that are killed from outside
 
 
 @pytest.fixture(scope="module")
@@ -91,7 +91,11 @@ def die(name: str, args: Any) -> None:
     raise Killed
 
 
-SHORT: dict[str, Any] = {"steps": 7, "snapshot_every": 2, "keep_snapshots": 2}
+# Files of each kind are written, replaced and deleted: alone, several at one step, and at the end.
+SHORT: dict[str, Any] = {
+    "steps": 5, "accumulate": 2, "evaluate_every": 2, "save_every": 3,
+    "snapshot_every": 2, "keep_snapshots": 1,
+}  # fmt: skip
 
 
 def operations(folder: Path) -> int:
@@ -136,7 +140,7 @@ def test_killed_again_while_it_resumes(tmp_path: Path) -> None:
     count = operations(tmp_path / "counted")
     expected = contents(tmp_path / "counted")
     moments = random.Random(5)
-    for run in range(20):
+    for run in range(12):
         folder, kills = tmp_path / f"run{run}", 0
         while kills < 6:
             with pytest.MonkeyPatch.context() as patch:

@@ -264,21 +264,28 @@ def stopping(at: int, number: int) -> Callable[[Any, Any], Any]:
     return loss
 
 
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    """The contents of a run of 20 steps that was not stopped."""
+    folder = tmp_path_factory.mktemp("whole")
+    assert trainer(folder, steps=20).fit().finished
+    return contents(folder)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="no such signals")
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("at", [1, 18, 36, 50])  # 18 and 36: evaluations are due then
 def test_stopped_between_updates(
-    tmp_path: Path, number: int, at: int, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, number: int, at: int, whole: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     before = signal.getsignal(number)
-    outcome = trainer(tmp_path / "run", loss=stopping(at, number)).fit()
+    outcome = trainer(tmp_path, loss=stopping(at, number), steps=20).fit()
     assert signal.getsignal(number) is before
     assert (outcome.reason, outcome.finished, outcome.step) == ("interrupted", False, -(-at // 3))
-    assert read_checkpoint(tmp_path / "run" / "last.safetensors")["step"] == outcome.step
+    assert read_checkpoint(tmp_path / "last.safetensors")["step"] == outcome.step
     assert "stopping as soon as" in capsys.readouterr().err
-    assert trainer(tmp_path / "run").fit().finished
-    trainer(tmp_path / "whole").fit()
-    assert differences(contents(tmp_path / "run"), contents(tmp_path / "whole")) == []
+    assert trainer(tmp_path, steps=20).fit().finished
+    assert differences(contents(tmp_path), whole) == []
 
 
 @pytest.mark.skipif(os.name != "posix", reason="no such signals")

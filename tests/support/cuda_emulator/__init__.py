@@ -108,16 +108,26 @@ def _build(code: str, defines: tuple[str, ...]) -> Path:
     folder.mkdir(mode=0o700, exist_ok=True)
     library = folder / f"{key}.so"
     if not library.exists():
-        with tempfile.TemporaryDirectory(dir=folder) as work:
-            source, built = Path(work) / "kernel.cpp", Path(work) / "kernel.so"
-            source.write_text(code)
-            include = (f"-I{_FOLDER}", "-include", "cuda_emulator.h")
-            command = [_COMPILER, "-std=c++17", *_FLAGS, *defines, *include, str(source), "-o", str(built)]
-            done = subprocess.run(command, capture_output=True, text=True, check=False)
-            if done.returncode:
-                raise EmulatorError(f"g++ refuses the kernel:\n{done.stderr}")
-            os.replace(built, library)
+        with open(folder / f"{key}.lock", "w") as lock:
+            import fcntl  # which Windows lacks
+
+            fcntl.flock(lock, fcntl.LOCK_EX)  # tests run side by side: one builds it, the others wait
+            if not library.exists():
+                _compile(code, defines, folder, library)
     return library
+
+
+def _compile(code: str, defines: tuple[str, ...], folder: Path, library: Path) -> None:
+    """Have g++ write a shared library; it is there whole or not at all."""
+    with tempfile.TemporaryDirectory(dir=folder) as work:
+        source, built = Path(work) / "kernel.cpp", Path(work) / "kernel.so"
+        source.write_text(code)
+        include = (f"-I{_FOLDER}", "-include", "cuda_emulator.h")
+        command = [str(_COMPILER), "-std=c++17", *_FLAGS, *defines, *include, str(source), "-o", str(built)]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        if done.returncode:
+            raise EmulatorError(f"g++ refuses the kernel:\n{done.stderr}")
+        os.replace(built, library)
 
 
 class _Memory:

@@ -90,9 +90,15 @@ OPTIONS: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("name", OPTIONS)
-@pytest.mark.parametrize("own", [False, True], ids=["default generator", "own generator"])
-@pytest.mark.parametrize("workers", ["0", "2", "2 that stay"])
+# Each option with each generator in this process; in workers, of either kind, with one of the two in turns.
+WAYS = [(name, own, "0") for name in OPTIONS for own in (False, True)] + [
+    (name, bool(i % 2) == stay, "2 that stay" if stay else "2")
+    for i, name in enumerate(OPTIONS)
+    for stay in (False, True)
+]
+
+
+@pytest.mark.parametrize(("name", "own", "workers"), WAYS)
 def test_same_seed_same_batches(name: str, own: bool, workers: str) -> None:
     """Over epochs, one of them left early, with other draws between, and with draws inside workers."""
 

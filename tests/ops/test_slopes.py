@@ -1,0 +1,62 @@
+"""The check of gradients along directions: it takes right ones, and no others."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import minigrad
+from minigrad.autograd import Function
+from tests.support.parity import ours
+from tests.support.slopes import check_slopes
+
+
+def leaves(device: str) -> list[Any]:
+    draw = np.random.default_rng(0)
+    return [ours(np.asarray(draw.standard_normal(shape)), True, device) for shape in ((3, 2), (2,))]
+
+
+@pytest.mark.parametrize("program", [
+    lambda x, y: (x * y).exp(), lambda x, y: (x.sin() @ y, y**3), lambda x, y: x + y, lambda x, y: x[:0] * y,
+])  # fmt: skip
+def test_right_gradients(program: Any, device: str) -> None:
+    check_slopes(program, leaves(device), second=True)
+
+
+class OneWrong(Function):
+    """x³, and its gradient but for one element."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx: Any, g: Any) -> Any:
+        (x,) = ctx.saved_tensors
+        wrong = minigrad.zeros_like(x)
+        wrong[2, 1] = 1e-3
+        return g * (3 * x**2 + wrong)
+
+
+def test_one_wrong_element_is_noticed() -> None:
+    with pytest.raises(AssertionError, match="first order, input 0"):
+        check_slopes(lambda x, y: OneWrong.apply(x) * y, leaves("cpu"))
+
+
+def test_a_gradient_without_its_own_is_noticed() -> None:
+    """As of a rule that computes on values: the first order is right."""
+
+    class Constant(OneWrong):
+        """x³, and a gradient that does not depend on x."""
+
+        @staticmethod
+        def backward(ctx: Any, g: Any) -> Any:
+            (x,) = ctx.saved_tensors
+            return g * (3 * x.detach() ** 2)
+
+    check_slopes(lambda x, y: Constant.apply(x) * y, leaves("cpu"))
+    with pytest.raises(AssertionError, match="second order, input 0"):
+        check_slopes(lambda x, y: Constant.apply(x) * y, leaves("cpu"), second=True)
