@@ -10,6 +10,7 @@ from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...backend.dtype import Array
 from ...nn.parameter import Parameter
 from . import data
+from .belonging import modules_of
 from .data import Edge, Graph, Kind, OpInfo, Value
 from .gradients import Shown, tape_of
 from .memory import Memory
@@ -38,6 +39,7 @@ class Builder:
         self.tape = tape_of(root)
         self.number: dict[Node | int, int] = {}
         self._names = _Names(modules, named, seen)
+        self._modules = modules_of(self.tape, self._names.parameters) if seen is None else {}
         self._nodes: list[data.Node] = []
         self._edges: list[Edge] = []
         self._of_edge: dict[tuple[Node, int], Edge] = {}
@@ -77,7 +79,7 @@ class Builder:
     def _add(self, node: Node) -> None:
         """A node of the tape, after the leaves that it reads."""
         seen = self.seen.seen.get(node) if self.seen else None
-        module = seen.module if seen else ""
+        module = seen.module if seen else self._modules.get(node, "")
         reads = [(input_name(node, i), self._source(edge[0], module, input_name(node, i)), edge[1])
                  for i, edge in zip(node.plan.inputs, node.edges, strict=True)]  # fmt: skip
         others = [(name, self._constant(value, module, name), getattr(value, "_slot", 0))

@@ -132,6 +132,8 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     _fold_sections(made, budget)
     if depth is None:
         made.opened = {0, *_fitting(made, 0, budget, repeats=False)}
+        while len(seen := made.boxes(made.opened)) == 1 and seen[0][0] == "group":  # one box tells nothing
+            made.opened.add(seen[0][1])
     else:
         made.opened = {
             number

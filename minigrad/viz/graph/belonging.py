@@ -1,0 +1,52 @@
+"""Which module an op belongs to, where nobody watched the call: told from the parameters that ops read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from itertools import takewhile
+
+from ...autograd.tape import Node, Variable
+
+
+def modules_of(tape: Sequence[Node], names: Mapping[int, Sequence[str]]) -> dict[Node, str]:
+    """The path of a module for each op.
+
+    An op that reads parameters belongs to their module. What runs between two such ops is in the innermost
+    module around both: a relu between "layers.0.linear1" and "layers.0.linear2" in "layers.0".
+
+    Args:
+        tape: in the order of creation. names: of parameters, by id; one with several names is in several
+            modules, and tells nothing.
+    """
+    known = [_owner(node, names) for node in tape]
+    before, after = _last(known), _last(known[::-1])[::-1]
+    return {
+        node: _around(earlier, later) if own is None else own
+        for node, own, earlier, later in zip(tape, known, before, after, strict=True)
+    }
+
+
+def _owner(node: Node, names: Mapping[int, Sequence[str]]) -> str | None:
+    """The module of the parameters that an op reads; None if there are none."""
+    found: str | None = None
+    for edge in node.edges:
+        told = names.get(id(edge[0]), ()) if isinstance(edge[0], Variable) else ()
+        if len(told) == 1:
+            owner = told[0].rpartition(".")[0]
+            found = owner if found is None else _around(found, owner)
+    return found
+
+
+def _last(known: Sequence[str | None]) -> list[str]:
+    """At each place the last one known up to there, "" before the first."""
+    found, last = [], ""
+    for path in known:
+        last = last if path is None else path
+        found.append(last)
+    return found
+
+
+def _around(one: str, other: str) -> str:
+    """The innermost module around two."""
+    pairs = zip(one.split("."), other.split("."), strict=False)
+    return ".".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
