@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.autograd import Function
+from tests.support.functions import Cube
 from tests.support.parity import ours
 from tests.support.slopes import check_slopes
 
@@ -25,20 +25,15 @@ def test_right_gradients(program: Any, device: str) -> None:
     check_slopes(program, leaves(device), second=True)
 
 
-class OneWrong(Function):
+class OneWrong(Cube):
     """x³, and its gradient but for one element."""
 
     @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx: Any, g: Any) -> Any:
+    def backward(ctx: Any, grad: Any) -> Any:
         (x,) = ctx.saved_tensors
         wrong = minigrad.zeros_like(x)
         wrong[2, 1] = 1e-3
-        return g * (3 * x**2 + wrong)
+        return grad * (3 * x**2 + wrong)
 
 
 def test_one_wrong_element_is_noticed() -> None:
@@ -49,13 +44,13 @@ def test_one_wrong_element_is_noticed() -> None:
 def test_a_gradient_without_its_own_is_noticed() -> None:
     """As of a rule that computes on values: the first order is right."""
 
-    class Constant(OneWrong):
+    class Constant(Cube):
         """x³, and a gradient that does not depend on x."""
 
         @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
+        def backward(ctx: Any, grad: Any) -> Any:
             (x,) = ctx.saved_tensors
-            return g * (3 * x.detach() ** 2)
+            return grad * (3 * x.detach() ** 2)
 
     check_slopes(lambda x, y: Constant.apply(x) * y, leaves("cpu"))
     with pytest.raises(AssertionError, match="second order, input 0"):

@@ -35,31 +35,20 @@ def test_a_list_of_equal_modules_is_one_box() -> None:
     assert max(clicks(made, node.id) for node in graph.nodes) <= CLICKS
 
 
-def test_modules_that_are_all_there_is_are_one_box() -> None:
+@pytest.mark.parametrize(("around", "label"), [("", "0 … 2"), ("layers", "layers")])
+def test_modules_that_are_all_there_is_are_one_box_which_is_open(around: str, label: str) -> None:
     make = graphs.Builder()
     make.module("", "Sequential")
-    x = make.leaf("input", "x")
-    for number in range(3):
-        make.module(f"{number}", "Layer", "layer")
-        x = make.op("tanh", f"{number}", make.op("exp", f"{number}", x))
-    made = tree(make.done(x))
-    assert labels(made, {0}) == ["0 … 2"]
-    assert labels(made) == ["0", "1", "2"]
-    assert [group.times for group in made.groups if group.kind == "repeat"] == [3]
-
-
-def test_one_box_alone_is_open() -> None:
-    make = graphs.Builder()
-    make.module("", "Encoder")
     make.module("layers", "ModuleList")
     x = make.leaf("constant", "x")
     for number in range(3):
-        path = f"layers.{number}"
+        path = f"{around}.{number}".lstrip(".")
         make.module(path, "Layer", "layer")
         x = make.op("tanh", path, make.op("exp", path, x))
     made = tree(make.done(x))
+    assert labels(made, {0}) == [label]
     assert labels(made) == ["0", "1", "2"]
-    assert len(made.boxes(made.opened)) == 3
+    assert [group.times for group in made.groups if group.kind == "repeat"] == [3]
 
 
 def test_modules_of_another_structure_are_no_repeat() -> None:
