@@ -136,7 +136,7 @@ def loop_settings(s: TrainingSettings, evaluated: bool) -> LoopSettings:
         steps=s.steps,
         minutes=s.minutes or None,
         accumulate=s.accumulate,
-        processes=s.processes,
+        processes=s.processes if s.device == "cpu" else 1,  # a GPU takes the batches in turn
         clip=s.clip or None,
         evaluate_every=s.evaluate_every,
         save_seconds=s.save_seconds or None,
