@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -19,6 +20,17 @@ class _State(threading.local):
 
 
 state = _State()
+
+
+@contextmanager
+def observed(observers: tuple[Callable[..., None], ...]) -> Iterator[None]:
+    """Within it, each recorded op is shown to these."""
+    before = state.observers
+    state.observers = observers
+    try:
+        yield
+    finally:
+        state.observers = before
 
 
 class _Mode:

@@ -8,12 +8,12 @@ the first run has lost. The graph itself stays whole, so ``grad``, hooks and sec
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..backend.random import default_generator
-from .mode import enable_grad, state
+from .mode import enable_grad, observed, state
 from .tape import Lost, Node
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
@@ -45,7 +45,7 @@ class Region:
 
     def run(self) -> Any:
         """The function's result; its nodes keep nothing."""
-        with self.first, _observed((*state.observers, self._drop)):
+        with self.first, observed((*state.observers, self._drop)):
             result = self.function(*self.args, **self.kwargs)
         self.complete = True
         return result
@@ -75,7 +75,7 @@ class Region:
         if self.random is not None:
             default_generator.set_state(self.random)
         try:
-            with enable_grad(), self.second, _observed((*_not_of_regions(), _Note(again))):
+            with enable_grad(), self.second, observed((*_not_of_regions(), _Note(again))):
                 self.function(*self.args, **self.kwargs)
         finally:
             if self.random is not None:
@@ -119,17 +119,6 @@ def _difference(first: list[str], second: list[str]) -> str:
         if a != b:
             return f"op {i} was {a} and is {b}"
     return f"{len(first)} ops, then {len(second)}"
-
-
-@contextmanager
-def _observed(observers: tuple[Callable[..., None], ...]) -> Iterator[None]:
-    """Within it, each recorded op is shown to these."""
-    before = state.observers
-    state.observers = observers
-    try:
-        yield
-    finally:
-        state.observers = before
 
 
 def _drops(observer: Any) -> bool:

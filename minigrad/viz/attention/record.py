@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...autograd import enable_grad
-from ...autograd.mode import state
+from ...autograd.mode import observed, state
 from ...autograd.tape import Node, Variable
 from ...nn.module import Module
 from ...tensor import Tensor
@@ -90,7 +90,7 @@ def recorded(model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: M
         else:
             frames.append(Frame("", _floating([*given, *given_named.values()])))
         around.enter_context(enable_grad())
-        around.enter_context(_observed(observe))
+        around.enter_context(observed((*state.observers, observe)))
         model(*given, **given_named)
     return seen
 
@@ -155,16 +155,6 @@ def _framed(model: Module, frames: list[Frame]) -> Iterator[None]:
     finally:
         for handle in handles:
             handle.remove()
-
-
-@contextmanager
-def _observed(observe: Callable[..., None]) -> Iterator[None]:
-    before = state.observers
-    state.observers = (*before, observe)
-    try:
-        yield
-    finally:
-        state.observers = before
 
 
 def _floating(values: list[Any]) -> tuple[Variable, ...]:
