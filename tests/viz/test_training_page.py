@@ -247,7 +247,7 @@ def test_the_graph_of_a_training_follows_the_step(open_file: Callable[..., Any],
         assert page.evaluate("document.querySelector('#frame img').decode().then(() => true)")
         drawn = unquote(page.get_attribute("#frame img", "src"))
         mean, norm = made[step]
-        assert all(f">{text}<" in drawn for text in ("linear", "tanh", "model.0.weight"))
+        assert all(f">{text}<" in drawn for text in ("0 &#160;linear", "tanh", "0.weight"))
         assert f"∇ {norm:.4g}" in drawn and f"{mean:.4g}" in drawn
         if step < 15:  # a line of the log has the loss before its update: that of these weights is the next
             assert mean == pytest.approx(logged[step], rel=1e-5)
