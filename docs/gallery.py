@@ -113,10 +113,14 @@ class Translator:
         source, target = self.batch([SHOWN])
         return source, target[:, :-1]
 
+    @property
+    def named(self) -> dict[str, Any]:
+        """How pictures of the example call it, and its tokens."""
+        return {"tokens": (self.words.token, self.words.token), "title": "The red house"}
+
     def attention(self) -> AttentionView:
         """Of the example."""
-        token = self.words.token
-        return viz.attention(self.model, *self.example, tokens=(token, token), title="The red house")
+        return viz.attention(self.model, *self.example, **self.named)
 
     def embedding(self) -> Embedding:
         """Of all words, without the special tokens."""
@@ -174,6 +178,23 @@ def attention_page(made: Translator) -> bytes:
         page.hover('.token[data-side="0"]:has-text("casa")')
 
     return photograph(made.attention(), (900, 540), point)
+
+
+def linked(made: Translator) -> bytes:
+    """Attention and graph, after the way from the last cross-attention to the op that made it."""
+
+    def follow(page: Any) -> None:
+        page.wait_for_selector("iframe.graph")
+        attention, graph = (handle.content_frame() for handle in page.query_selector_all("iframe"))
+        graph.wait_for_selector("[data-state=done]")
+        attention.wait_for_selector("#find")
+        attention.click("#kind-2")
+        attention.click("#later")
+        attention.click("#find")
+        graph.wait_for_selector("#panel .look")
+        attention.hover('.token[data-side="0"]:has-text("casa")')
+
+    return photograph(viz.linked(made.model, *made.example, **made.named), (1400, 760), follow)
 
 
 def positional_encoding(_: Translator) -> str:
@@ -257,6 +278,7 @@ PICTURES: dict[str, Callable[[Translator], str | bytes]] = {
     "attention.svg": attention,
     "attention_model.svg": attention_model,
     "attention_page.png": attention_page,
+    "linked.png": linked,
     "training.svg": training,
     "training_page.png": training_page,
     "embedding.svg": embedding,

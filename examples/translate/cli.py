@@ -117,6 +117,8 @@ def _translate(p: argparse.ArgumentParser) -> None:
     p.add_argument("--attention", type=Path, metavar="FILE", help="what each token looked at: a page with "
                    "all heads and the beam (.html), or a picture of their mean (.svg; .pdf and .png need the "
                    "extra viz)")  # fmt: skip
+    p.add_argument("--graph", type=Path, metavar="FILE.html", help="the same page with the compute graph of "
+                   "each text's loss beside it, each a way to the other")  # fmt: skip
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:

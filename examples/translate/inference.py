@@ -53,12 +53,15 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError("--top-k and --top-p say what is drawn from: give --sample, too")
     if options.sentences and options.input is not None:
         raise ValueError("sentences were given, and --input as well: choose one")
+    for name in ("attention", "graph"):
+        if getattr(options, name) is not None and len(options.sentences) != 1:
+            raise ValueError(f"--{name} draws one sentence: give it as an argument")
     if options.attention is not None:
-        if len(options.sentences) != 1:
-            raise ValueError("--attention draws one sentence: give it as an argument")
         from minigrad.viz.attention import checked_ending
 
         checked_ending(options.attention)
+    if options.graph is not None and options.graph.suffix.lower() != ".html":
+        raise ValueError(f"--graph writes a page: its name ends in .html, not as {options.graph.name}")
 
 
 def _text(
@@ -94,6 +97,9 @@ def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO)
         if options.attention is not None:
             _draw(translator.look(found), options.attention)
             print(f"wrote {options.attention}", file=sys.stderr)
+        if options.graph is not None:
+            translator.linked(found).save(options.graph)
+            print(f"wrote {options.graph}", file=sys.stderr)
     return status
 
 

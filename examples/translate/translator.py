@@ -21,6 +21,7 @@ from .settings import Settings
 
 if TYPE_CHECKING:
     from minigrad.viz.attention import AttentionView
+    from minigrad.viz.linked import Linked
 
 BATCH = 100  # sentences that are translated together
 PLACES = 1 << 16  # for tokens in a batch, read or to be written, beams counted: their keys and values
@@ -216,6 +217,26 @@ class Translator:
             shared = beam[0].attentions[0] if beam else encoder  # all were written after the same source
             beam.append(Candidate(text, score, (shared, *rest)))
         return AttentionView.of_beam(beam, found.source)
+
+    def linked(self, found: Translation) -> Linked:
+        """The same, and on the same page the graph of each text's loss, forward and backward.
+
+        Raises:
+            ValueError: as ``look``.
+        """
+        from minigrad.viz import graph
+        from minigrad.viz.linked import Linked
+
+        seen = self.look(found)
+        was_training = self.model.training
+        self.model.eval()
+        graphs = []
+        for text, _ in found.beam:
+            given = self._given(found.source, text)
+            whole = pad([[*given.target.tolist()[0], EOS]], given.target.device)
+            graphs.append(graph(self.model.loss, given.source, whole))
+        self.model.train(was_training)
+        return Linked(seen, graphs)
 
     def _given(self, source: str, target: str) -> _Given:
         """What the model reads when it writes this target after this source."""

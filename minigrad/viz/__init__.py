@@ -6,6 +6,7 @@
     viz.playback(model, x)                backward, step by step
     viz.explain(weight)                   the chain of rules that made a gradient, as text
     viz.attention(model, source, target)  all layers and heads
+    viz.linked(model, source, target)     attention and graph on one page, each a way to the other
     viz.training("runs/first")            curves and weights over the steps
     viz.positional_encoding(50, 128)      sinusoids, as numbers and as a picture
     viz.embedding(weight, words)          words near each other
@@ -15,9 +16,10 @@ Each returns an object that shows itself in a notebook, or prints itself (``expl
 Graphviz, which ``pip install 'minigrad[viz]'`` brings along; what needs one and lacks it says so.
 
 The folder: ``graph`` records a graph, folds it and draws it; ``playback`` and ``explain`` tell of its
-backward pass. ``attention``, ``training``, ``positional_encoding`` and ``embedding`` stand alone. All are
-made of ``page`` (one HTML file, with scripts and styles from assets/), ``view`` (what can be saved),
-``vector`` (SVG), ``palette`` (colours) and ``fonts`` (for matplotlib).
+backward pass. ``attention``, ``training``, ``positional_encoding`` and ``embedding`` stand alone; ``linked``
+has attention and graph side by side. All are made of ``page`` (one HTML file, with scripts and styles from
+assets/), ``view`` (what can be saved), ``vector`` (SVG), ``palette`` (colours) and ``fonts`` (for
+matplotlib).
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.
@@ -25,11 +27,13 @@ from .attention import attention
 from .embedding import embedding
 from .explain import explain
 from .graph import graph
+from .linked import linked
 from .playback import playback
 from .positional_encoding import positional_encoding
 from .training import training
 
-__all__ = ["attention", "embedding", "explain", "graph", "playback", "positional_encoding", "training"]
+__all__ = ["attention", "embedding", "explain", "graph", "linked", "playback", "positional_encoding",
+           "training"]  # fmt: skip
 
 
 def __dir__() -> list[str]:

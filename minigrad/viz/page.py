@@ -43,6 +43,8 @@ class Page:
         scripts, styles: names of files in assets/, after base.js and base.css.
         body: the page's own HTML, which holds nothing that comes from a user.
         height: in a notebook, in pixels.
+        frames: pages that this one shows in frames: its policy lets their scripts run, and ``data["frames"]``
+            has their HTML.
     """
 
     title: str
@@ -51,18 +53,20 @@ class Page:
     styles: tuple[str, ...] = ()
     body: str = ""
     height: int = 640
+    frames: tuple[Page, ...] = ()
 
     def html(self) -> str:
         """The whole file."""
         style = "\n".join(asset(name) for name in ("base.css", *self.styles))
         dark = asset("dark.css")  # base.js turns it on and off
-        script = "\n".join(asset(name) for name in ("base.js", *self.scripts))
+        scripts = dict.fromkeys(f"'sha256-{_digest(page.script())}'" for page in (self, *self.frames))
         policy = (
             f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
-            f"script-src 'sha256-{_digest(script)}'; base-uri 'none'; form-action 'none'"
+            f"script-src {' '.join(scripts)}; base-uri 'none'; form-action 'none'"
         )
         title = _text(self.title)
-        kind, data = _packed(_json(self.data))
+        inner = {"frames": [page.html() for page in self.frames]} if self.frames else {}
+        kind, data = _packed(_json({**self.data, **inner} if inner else self.data))
         return (
             f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -70,8 +74,13 @@ class Page:
             f"<title>{title}</title>\n<style>{style}</style>\n"
             f'<style id="dark" media="screen and (prefers-color-scheme: dark)">{dark}</style>\n'
             f"</head>\n<body>\n{self.body}\n<noscript>This page needs JavaScript.</noscript>\n"
-            f'<script type="{kind}" id="data">{data}</script>\n<script>{script}</script>\n</body>\n</html>\n'
+            f'<script type="{kind}" id="data">{data}</script>\n<script>{self.script()}</script>\n'
+            f"</body>\n</html>\n"
         )
+
+    def script(self) -> str:
+        """All its scripts, in one."""
+        return "\n".join(asset(name) for name in ("base.js", *self.scripts))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
         """Write the file: whole, or not at all.

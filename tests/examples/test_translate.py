@@ -275,6 +275,8 @@ def test_n_best_and_what_is_drawn(trained: list[str], capsys: pytest.CaptureFixt
         (("one", "two", "--attention", "x.png"), "--attention draws one sentence"),
         (("--attention", "x.png"), "--attention draws one sentence"),
         (("one", "--attention", "x.jpeg"), ".html, .svg, .pdf, .png, not as x.jpeg"),
+        (("--graph", "x.html"), "--graph draws one sentence"),
+        (("one", "--graph", "x.svg"), "its name ends in .html, not as x.svg"),
     ],
 )
 def test_options_that_do_not_go_together(
@@ -340,6 +342,14 @@ def test_attention_of_a_translation(
     pytest.importorskip("matplotlib")
     assert cli.main(["translate", "one cat", "--attention", str(table / "a.png"), *trained]) == 0
     assert (table / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_graph_of_a_translation(
+    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert cli.main(["translate", "one cat", "--graph", str(table / "g.html"), *trained]) == 0
+    assert capsys.readouterr().err == f"wrote {table / 'g.html'}\n"
+    assert '<main id="linked">' in (table / "g.html").read_text(encoding="utf-8")
 
 
 def test_a_picture_without_matplotlib(

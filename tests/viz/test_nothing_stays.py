@@ -40,6 +40,7 @@ DRAWINGS: dict[str, Draw] = {
     "playback of a call": lambda model: viz.playback(model.loss, *sentences()).html(),
     "playback of a tensor": lambda model: viz.playback(model.loss(*sentences())).html(),
     "attention": lambda model: viz.attention(model, *read()).html(),
+    "linked": lambda model: viz.linked(model, *read()).html(),
     "explain": lambda model: str(viz.explain(model.embedding.weight, of=model.loss(*sentences()), run=True)),
     "embedding": lambda model: viz.embedding(model.embedding.weight, [f"word {i}" for i in range(12)]).html(),
 }

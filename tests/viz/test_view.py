@@ -13,7 +13,7 @@ from minigrad import viz
 from minigrad.viz.page import Page
 from minigrad.viz.view import Picture, View
 
-VIEWS = ["attention", "embedding", "graph", "playback", "positional_encoding", "training"]
+VIEWS = ["attention", "embedding", "graph", "linked", "playback", "positional_encoding", "training"]
 
 
 def made(name: str) -> View:
@@ -24,6 +24,9 @@ def made(name: str) -> View:
         return viz.embedding(np.eye(3), ["a", "b", "c"])
     if name == "graph":
         return viz.graph((torch.ones(2, requires_grad=True) * 2).sum())
+    if name == "linked":
+        encoder = torch.nn.TransformerEncoderLayer(4, 2, batch_first=True)
+        return viz.linked(encoder, torch.ones(1, 2, 4))
     if name == "playback":
         return viz.playback((torch.ones(2, requires_grad=True) * 2).sum())
     if name == "positional_encoding":
@@ -45,7 +48,7 @@ def test_a_view_is_a_page(name: str, tmp_path: Path) -> None:
     assert [p.name for p in tmp_path.iterdir()] == ["a.HTML"]
 
 
-@pytest.mark.parametrize("name", [name for name in VIEWS if name != "playback"])
+@pytest.mark.parametrize("name", [name for name in VIEWS if name not in ("linked", "playback")])
 def test_a_picture_is_an_svg_too(name: str, tmp_path: Path) -> None:
     view = made(name)
     assert isinstance(view, Picture)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad import viz
+from minigrad import nn, viz
 
 
 def product() -> Any:
@@ -24,11 +24,12 @@ MADE: dict[str, Callable[[], Any]] = {
     "embedding": lambda: viz.embedding(np.eye(3), ["a", "b", "c"]),
     "explain": lambda: viz.explain(product(), run=True),
     "graph": lambda: viz.graph(product()),
+    "linked": lambda: viz.linked(nn.TransformerEncoderLayer(4, 2, batch_first=True), minigrad.ones(1, 2, 4)),
     "playback": lambda: viz.playback(product()),
     "positional_encoding": lambda: viz.positional_encoding(3, 4),
     "training": lambda: viz.training([{"step": 1, "loss": 2.0}, {"step": 2, "loss": 1.0}]),
 }
-PICTURES = sorted(set(MADE) - {"explain", "playback"})
+PICTURES = sorted(set(MADE) - {"explain", "linked", "playback"})
 
 
 def test_its_docstring_names_every_function_and_every_file() -> None:

@@ -133,6 +133,13 @@ attention.State = class {
     this.at = 0;
     this.chosen = null; // heads; null is all
     this.query = this.key = null; // tokens
+    this.elsewhere = new Set(); // modules that a graph on the same page has
+  }
+
+  /** All layers, for a graph on the same page: where they are here, of which module, what they are called. */
+  get layers() {
+    return this.kinds.flatMap((kind, number) => kind.layers.map(({ path }, at) => (
+      { number, at, path, told: `${kind.title}, layer ${at}` })));
   }
 
   get kinds() { return this.texts[this.text].kinds; }
@@ -230,8 +237,10 @@ attention.Bar = class {
     const change = (event) => state.set({ at: Number(event.target.value) });
     const choose = viz.el("select", { id: "layer", "aria-label": "layer", onchange: change }, options);
     const path = viz.el("code", { id: "path", class: "quiet" }, attention.cut(state.layer.path, 60));
+    const there = !state.elsewhere.has(state.layer.path) ? [] : viz.el("button", { id: "find", type: "button",
+      title: "show it in the graph", onclick: () => viz.link.tell({ find: state.layer.path }) }, "In the graph");
     return viz.el("div", { class: "steps" }, step("earlier", "‹", -1, "the layer before"), choose,
-      step("later", "›", 1, "the layer after"), path);
+      step("later", "›", 1, "the layer after"), path, there);
   }
 
   heads() {

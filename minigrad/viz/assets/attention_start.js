@@ -31,6 +31,7 @@
     // What had the focus has been drawn again, or has gone with its view.
     const again = focus && (document.getElementById(focus) ?? document.getElementById(`view-${state.view}`));
     if (again) again.focus({ preventScroll: true });
+    viz.link.tell({ text: state.text });
   };
   viz.theme.changed(() => state.draw());
   let width = innerWidth; // what the layout is for
@@ -39,5 +40,13 @@
     width = innerWidth;
     state.draw();
   });
+  viz.link.heard(({ modules, look }) => {
+    if (modules) state.set({ elsewhere: new Set(modules) });
+    if (look) {
+      const { number, at } = look;
+      state.set({ number, at, view: state.view === "model" ? "heads" : state.view });
+    }
+  });
   state.draw();
+  viz.link.tell({ ready: true, layers: state.layers });
 })();

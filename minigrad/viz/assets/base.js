@@ -145,6 +145,19 @@ const viz = {
     },
   },
 
+  /**
+   * Several views on one page (linked.js), each in a frame: what a frame tells the page, and is told by it.
+   * A message is plain data under "viz"; a page that stands alone hears nothing, and shows no link.
+   */
+  link: {
+    tell(message, frame = parent) { if (frame !== window) frame.postMessage({ viz: message }, "*"); },
+    heard(listener, from = () => parent) {
+      addEventListener("message", ({ source, data }) => {
+        if (source !== window && source === from() && data?.viz) listener(data.viz);
+      });
+    },
+  },
+
   /** Offer a file. */
   download(name, text, type) {
     const link = viz.el("a", { href: URL.createObjectURL(new Blob([text], { type })), download: name });
@@ -176,4 +189,9 @@ const viz = {
   let before = null; // paper is light
   addEventListener("beforeprint", () => { before = viz.theme.get(); viz.theme.set("light"); });
   addEventListener("afterprint", () => viz.theme.set(before));
+  viz.link.heard(({ theme }) => {
+    if (!theme) return;
+    document.body.dataset.linked = ""; // the page around it has the button
+    viz.theme.set(theme);
+  });
 }

@@ -26,6 +26,24 @@ class GraphView {
     if (graph.fit) this.startFolded();
     this.draw();
     this.camera.fit();
+    viz.link.heard((message) => this.heard(message));
+    viz.link.tell({ ready: true, modules: [...new Set(graph.nodes.map(({ module }) => module))] });
+  }
+
+  /** What attention on the same page tells: its layers; and which module's to show here. */
+  heard({ layers, find }) {
+    if (layers) {
+      this.panel.layers = layers;
+      this.redrawn();
+    }
+    if (find !== undefined) this.reveal(this.attentionOf(find));
+  }
+
+  /** The key of the op that makes a module's attention weights, or else of the first op there. */
+  attentionOf(path) {
+    const here = this.graph.nodes.filter(({ kind, module }) => kind === "op" && module === path);
+    const named = (word) => here.find(({ op }) => this.graph.ops[op]?.name.includes(word));
+    return `n${(named("attention") ?? named("softmax") ?? here[0]).id}`;
   }
 
   // What is visible ----------------------------------------------------------------------------------------

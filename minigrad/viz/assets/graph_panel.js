@@ -1,12 +1,15 @@
 // What is told of a node, a group or a wire of a graph. Whatever a program named is text.
 "use strict";
 
+const LOOKS = 8; // attentions that a panel names
+
 /** `graph` is the page's data; `go(key)` shows a box ("n3", "g4"). */
 class GraphPanel {
   constructor(graph, go) {
     this.graph = graph;
     this.go = go;
     this.names = new Map(graph.names ?? []); // of ops that are all there is in a module: the module's
+    this.layers = []; // of attention that is shown on the same page: {path, told, …}
     this.into = graph.nodes.map(() => []);
     this.out = graph.nodes.map(() => []);
     const named = ([source, target, input, slot, gradient]) => ({ source, target, input, slot, gradient });
@@ -33,6 +36,7 @@ class GraphPanel {
       this.quiet(told.filter(Boolean).join(" · ")),
       op?.formula ? viz.el("p", { class: "formula" }, GraphPanel.prose(op.formula)) : "",
       this.facts(Object.entries(node.attributes ?? {}), "mono"),
+      this.looks([node]),
       this.made(node),
       this.section("Value", this.value(node.value, "not kept: only its shape is known")),
       this.section("Gradient", this.gradient(node)),
@@ -57,6 +61,22 @@ class GraphPanel {
     if (!all.length) return "";
     const pair = ([name, text]) => [viz.el("dt", {}, name), viz.el("dd", { class: look }, text)];
     return viz.el("dl", {}, all.flatMap(pair));
+  }
+
+  /** Ways to the attention that runs in the modules of some nodes, where the page shows it. */
+  looks(nodes) {
+    const modules = new Set(nodes.filter(({ kind }) => kind === "op").map(({ module }) => module));
+    const found = this.layers.filter(({ path }) => modules.has(path)), shown = found.slice(0, LOOKS);
+    const way = (layer) => viz.el("li", {}, viz.el("button", { class: "link look", type: "button",
+      onclick: () => viz.link.tell({ look: layer }) }, layer.told));
+    const more = found.length > LOOKS ? this.quiet(`and ${found.length - LOOKS} more`) : "";
+    return found.length ? this.section("Attention", viz.el("ul", {}, shown.map(way)), more) : "";
+  }
+
+  /** The nodes in a group. */
+  inside(number) {
+    return this.graph.groups[number].children.flatMap((key) => (
+      key[0] === "n" ? this.graph.nodes[Number(key.slice(1))] : this.inside(Number(key.slice(1)))));
   }
 
   made(node) {
@@ -161,6 +181,7 @@ class GraphPanel {
       group.path && group.kind === "module" ? viz.el("p", { class: "mono" }, group.path) : "",
       viz.el("p", {}, viz.el("button", { type: "button", class: "toggle", onclick: toggle },
         open ? "Close" : "Open")),
+      this.looks(this.inside(number)),
       this.facts(facts.filter(([, text]) => text)),
       this.graph.backward === "none" ? this.none() : "",
       this.times(total),

@@ -85,7 +85,7 @@ def recorded(model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: M
     given, given_named = wanting.of(inputs), {k: wanting.of((v,))[0] for k, v in named_inputs.items()}
     with ExitStack() as around:
         if isinstance(model, Module):
-            around.enter_context(_in_evaluation(model))
+            around.enter_context(in_evaluation(model))
             around.enter_context(_framed(model, frames))
         else:
             frames.append(Frame("", _floating([*given, *given_named.values()])))
@@ -117,7 +117,7 @@ class _Wanting:
 
 
 @contextmanager
-def _in_evaluation(model: Module) -> Iterator[None]:
+def in_evaluation(model: Module) -> Iterator[None]:
     """The model in evaluation mode, its floating parameters wanting gradients; afterwards as it was."""
     modes = [(module, module.training) for module in model.modules()]
     frozen = [p for p in model.parameters() if not p.requires_grad and p.is_floating_point()]

@@ -65,7 +65,26 @@ def test_a_translation_and_its_beam(translator: Translator) -> None:
         assert np.allclose(np.stack([layer.weights for layer in cross.layers]), expected.weights, atol=1e-6)
 
 
+def test_a_translation_and_the_graph_of_each_text(translator: Translator) -> None:
+    """Each graph is of the loss of its text, in evaluation mode; afterwards the model trains on."""
+    translator.model.train()
+    (found,) = translator.translate(["my friends like tomatoes"], beam=3)
+    view = translator.linked(found)
+    assert translator.model.training and len(view.graphs) == len(view.attention.beam) == 3
+    losses = []
+    translator.model.eval()
+    for one in found.beam:
+        both = found.source, one.text
+        source, target = ([*translator.tokenizers.source.encode(text), EOS] for text in both)
+        losses.append(float(translator.model.loss(mg.tensor([source]), mg.tensor([[BOS, *target]]))))
+    shown = [graph.graph.nodes[graph.graph.output].value for graph in view.graphs]
+    assert [value.table[0][0] for value in shown] == pytest.approx(losses, rel=1e-6)  # type: ignore[union-attr, index]
+    paths = {layer.path for one in view.attention.attentions for layer in one.layers}
+    assert all(paths <= {node.module for node in graph.graph.nodes} for graph in view.graphs)
+
+
 def test_an_empty_sentence_has_no_attention(translator: Translator) -> None:
     (found,) = translator.translate([" "])
-    with pytest.raises(ValueError, match="the beam is empty"):
-        translator.look(found)
+    for look in (translator.look, translator.linked):
+        with pytest.raises(ValueError, match="the beam is empty"):
+            look(found)

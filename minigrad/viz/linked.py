@@ -1,0 +1,77 @@
+"""Attention and compute graph of one call on one page, each a way to the other: ``viz.linked``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..nn.module import Module
+from .attention import AttentionView, attention
+from .attention.record import in_evaluation
+from .attention.tokens import Tokens
+from .graph.view import GraphView, graph
+from .page import Page
+from .view import View
+
+
+class Linked(View):
+    """Attention and graphs on one page. In a notebook it shows itself.
+
+    A layer of attention leads to the op that made its weights, and an op to the attention of its module. They
+    find each other by the module's path: so both are of the same model.
+
+    Attributes:
+        attention: of one text, or of each one of a beam.
+        graphs: one for all, or one for each text of the beam, in its order.
+    """
+
+    def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:
+        """
+        Raises:
+            ValueError: neither one graph nor as many as texts.
+        """
+        texts = max(len(attention.beam), 1)
+        if len(graphs) not in (1, texts):
+            raise ValueError(
+                f"there are {len(graphs)} graphs, and {texts} texts with attention: give one graph for all, "
+                f"or one for each"
+            )
+        self.attention, self.graphs = attention, tuple(graphs)
+
+    def __repr__(self) -> str:
+        return f"<{self.attention!r}, linked to {len(self.graphs)} × {self.graphs[0]!r}; .save('x.html')>"
+
+    def page(self) -> Page:
+        """The page: attention at the left, the graph at the right, as far as the window is wide enough."""
+        frames = (self.attention.page(), *(view.page() for view in self.graphs))
+        title = self.attention.title
+        return Page(title, {"title": title}, ("linked.js",), ("linked.css",), '<main id="linked"></main>',
+                    height=760, frames=frames)  # fmt: skip
+
+
+def linked(
+    model: Module, *inputs: Any, tokens: Tokens = None, sentence: int = 0, title: str = "", **named: Any
+) -> Linked:
+    """What a model attends to, and the graph that computed it, on one page.
+
+        viz.linked(model, source, target, tokens=(source_tokens, target_tokens)).save("translator.html")
+
+    The model is called twice, in evaluation mode; afterwards it is as it was.
+
+    Args:
+        model: a module with attention. inputs, named: what it is called with.
+        tokens, sentence: as for ``viz.attention``. title: of the page; by default the model's class.
+
+    Raises:
+        TypeError: no module; tokens that are not texts.
+        ValueError: there is no attention, or tokens do not fit.
+    """
+    if not isinstance(model, Module):
+        raise TypeError(
+            f"linked takes a module, by whose parts attention and graph find each other, not "
+            f"{type(model).__name__}"
+        )
+    title = title or type(model).__name__
+    seen = attention(model, *inputs, tokens=tokens, sentence=sentence, title=title, **named)
+    with in_evaluation(model):
+        return Linked(seen, (graph(model, *inputs, **named),))
