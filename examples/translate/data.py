@@ -149,6 +149,10 @@ class PairBatches:
     def batch(self, rows: list[int], epoch: int, place: int) -> Batch:
         """The pairs of these numbers."""
         chosen = [self._sampled(i, epoch) if self.samplers else self.encoded[i] for i in rows]
+        if epoch < self.settings.both_ways:
+            draw = np.random.default_rng((self.settings.seed, epoch, place, 1))
+            chosen = [turned(*pair) if turn else pair
+                      for pair, turn in zip(chosen, draw.random(len(chosen)) < 0.5, strict=True)]  # fmt: skip
         source, target = pad([a for a, _ in chosen]), pad([b for _, b in chosen])
         read = target[:, :-1]
         if self.settings.word_dropout:
@@ -171,3 +175,9 @@ class PairBatches:
         chance = draw.random(tuple(tokens.shape)) < self.settings.word_dropout
         words = (tokens != PAD) & (tokens != BOS) & (tokens != EOS)
         return tokens.masked_fill(words & mg.from_numpy(chance), UNKNOWN)
+
+
+def turned(source: list[int], target: list[int]) -> tuple[list[int], list[int]]:
+    """A pair in the other direction. A model that begins with both ways learns the one better afterwards (Ding
+    et al. 2021, arXiv 2109.07780); which language it is to write, it sees from the one that it reads."""
+    return target[1:], [BOS, *source]

@@ -81,6 +81,7 @@ class TrainingSettings:
     r_drop_after: int = _says(0, "epochs without R-Drop at first, at half the time each")
     subword_dropout: float = _says(0.0, "probability that a merge of subwords is left out (BPE-dropout)")
     word_dropout: float = _says(0.0, "probability that the model reads <unk> in place of a token")
+    both_ways: int = _says(0, "epochs at first in which half of the pairs are learned from target to source")
     evaluate_every: int = _says(500, "updates between evaluations")
     patience: int = _says(0, "stop after so many evaluations without a better one; 0: never")
     metric: str = _says("bleu", "what decides which checkpoint is best", ("bleu", "loss"))
@@ -133,6 +134,8 @@ class Settings:
         subwords = self.data.tokenizer == "subwords"
         if self.training.subword_dropout and not (subwords and self.data.subword_model == "bpe"):
             raise ValueError("subword_dropout needs tokenizer = 'subwords' and subword_model = 'bpe'")
+        if self.training.both_ways and not self.data.joint:
+            raise ValueError("both_ways needs joint = true: one vocabulary for both languages")
         if not subwords and (self.data.lowercase or not self.data.joint or self.data.subword_model != "bpe"):
             raise ValueError("lowercase, joint = false and subword_model need tokenizer = 'subwords'")
 
@@ -186,7 +189,7 @@ LIMITS = [
                                     "positions", "steps", "batch_tokens", "accumulate", "processes",
                                     "warm_up", "evaluate_every", "snapshot_every", "log_every", "beam")),
     *((name, 0, _MANY) for name in ("minutes", "learning_rate", "weight_decay", "clip", "r_drop",
-                                    "r_drop_after", "patience", "average", "save_seconds", "held_out",
+                                    "r_drop_after", "both_ways", "patience", "average", "save_seconds", "held_out",
                                     "coverage_penalty")),
     *((name, 0, 0.999999) for name in ("dropout", "attention_dropout", "activation_dropout",
                                        "label_smoothing", "subword_dropout", "word_dropout", "ema")),

@@ -85,6 +85,30 @@ def test_subword_dropout_cuts_words_otherwise_but_says_the_same(tmp_path: Path) 
     assert tokens[0] > sum(len(batches.encoded[i][1]) for i in range(60))
 
 
+def test_both_ways_at_first(tmp_path: Path) -> None:
+    """Half of the pairs are turned, other ones in each epoch, and none from the epoch that is named on."""
+    plain, batches = made(tmp_path), made(tmp_path, both_ways=2)
+    kept = []
+    for epoch in range(4):
+        turned = []
+        for before, after in zip(plain.epoch(epoch), batches.epoch(epoch), strict=True):
+            assert after.read.tolist() == after.target[:, :-1].tolist()
+            for old, new in zip(rows(before), rows(after), strict=True):
+                turned.append(new != old)
+                assert new == ((old[1][1:], [BOS, *old[0]]) if turned[-1] else old)
+                assert new[0][-1] == new[1][-1] == EOS and new[1][0] == BOS
+        kept.append(turned)
+    assert all(15 < sum(turned) < 45 for turned in kept[:2]) and kept[0] != kept[1]
+    assert not any(kept[2]) and not any(kept[3])
+    assert [lists(b) for b in made(tmp_path, both_ways=2).epoch(1, 2)] == [lists(b) for b in batches.epoch(1)][2:]
+
+
+def rows(batch: Batch) -> list[tuple[list[int], list[int]]]:
+    """Its pairs, without padding."""
+    sides = ([[t for t in row if t != PAD] for row in side] for side in lists(batch)[:2])
+    return list(zip(*sides, strict=True))
+
+
 def test_without_data_or_words_it_asks_for_data() -> None:
     with pytest.raises(ValueError, match="which sentence pairs"):
         data.read(Settings().data)

@@ -54,6 +54,7 @@ def test_a_file_that_is_written_is_read_again(tmp_path: Path) -> None:
         ("[model]\nd_model = 30", r"d_model \(30\) must be even and a multiple of heads"),
         ("[training]\nschedule = 'up'", "schedule is 'up', and should be one of: inverse_sqrt"),
         ("[data]\ntokenizer = 'words'\n[training]\nsubword_dropout = 0.1", "needs tokenizer = 'subwords'"),
+        ("[data]\njoint = false\n[training]\nboth_ways = 3", "both_ways needs joint = true"),
         ("[data]\nsubword_model = 'unigram'\n[training]\nsubword_dropout = 0.1", "subword_model = 'bpe'"),
         ("[data]\ntokenizer = 'words'\nlowercase = true", "need tokenizer = 'subwords'"),
         ("[model", "is not TOML"),
