@@ -178,6 +178,6 @@ class PairBatches:
 
 
 def turned(source: list[int], target: list[int]) -> tuple[list[int], list[int]]:
-    """A pair in the other direction. A model that begins with both ways learns the one better afterwards (Ding
-    et al. 2021, arXiv 2109.07780); which language it is to write, it sees from the one that it reads."""
+    """A pair in the other direction. A model that begins with both learns the one better afterwards (Ding et
+    al. 2021, arXiv 2109.07780); which language it is to write, it sees from the one that it reads."""
     return target[1:], [BOS, *source]
