@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import signal
 from collections.abc import Iterator
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side (pytest-xdist): one core each
@@ -25,6 +26,8 @@ _without_kernels: set[str] = set()  # the tests that ran on "strict" and asked f
 def pytest_configure(config: pytest.Config) -> None:
     """Pytest replaces the filter that minigrad sets: 1/0 is silent, as in PyTorch."""
     config.addinivalue_line("filterwarnings", r"ignore::RuntimeWarning:minigrad\..*")
+    # In the background of a script Ctrl-C is ignored, also by child processes; here it is tested.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header() -> str:

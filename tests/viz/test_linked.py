@@ -14,7 +14,7 @@ from minigrad import nn, viz
 from minigrad.viz.attention import AttentionView, Candidate
 from minigrad.viz.linked import Linked
 from models.transformer import Transformer
-from tests.support.browser import texts
+from tests.support.browser import texts, wait_for
 from tests.support.engine import changed, parts
 from tests.support.transformers import sentences, small
 
@@ -68,11 +68,11 @@ def test_from_attention_to_the_op_that_made_it(opened: Callable[..., Any]) -> No
         attention.click(f"#kind-{kind}")
         assert attention.inner_text("#path") == path
         attention.click("#find")
-        graph.wait_for_function(TOLD.format(path))
+        wait_for(graph, TOLD.format(path))
         assert "scaled_dot_product_attention" in graph.inner_text("#panel")
     attention.click("#later")
     attention.click("#find")
-    graph.wait_for_function(TOLD.format("decoder.1.cross_attention"))
+    wait_for(graph, TOLD.format("decoder.1.cross_attention"))
 
 
 def test_from_the_graph_to_the_heads(opened: Callable[..., Any]) -> None:
@@ -82,7 +82,7 @@ def test_from_the_graph_to_the_heads(opened: Callable[..., Any]) -> None:
     graph.press("#search", "Enter")
     assert texts(graph, "#panel .look") == ["Cross-attention, layer 1"]
     graph.click("#panel .look")
-    attention.wait_for_function("document.querySelector('#path')?.innerText === 'decoder.1.cross_attention'")
+    wait_for(attention, "document.querySelector('#path')?.innerText === 'decoder.1.cross_attention'")
     assert attention.get_attribute("#kind-2", "aria-pressed") == "true"
     assert page.evaluate("document.activeElement.tagName") != "INPUT"
     graph.fill("#search", "linear_cross_entropy")
@@ -102,16 +102,16 @@ def test_another_text_has_another_graph(opened: Callable[..., Any]) -> None:
     page, attention, first = opened(viewport=WIDE)
     losses = [first.evaluate(LOSS)]
     attention.click("#text-1")
-    page.wait_for_function("document.querySelectorAll('iframe').length === 3")
+    wait_for(page, "document.querySelectorAll('iframe').length === 3")
     second = frames(page)[2]
     second.wait_for_selector("[data-state=done]")
     losses.append(second.evaluate(LOSS))
     assert losses[0] != losses[1] and seen(page) == ["attention", "graph"]
     attention.click("#find")
-    second.wait_for_function(TOLD.format("encoder.0.attention"))
+    wait_for(second, TOLD.format("encoder.0.attention"))
     assert first.is_hidden("#panel")
     attention.click("#text-0")
-    page.wait_for_function("document.querySelectorAll('iframe.away').length === 1")
+    wait_for(page, "document.querySelectorAll('iframe.away').length === 1")
     assert len(frames(page)) == 3 and page.title() == EVIL
 
 
@@ -119,11 +119,11 @@ def test_a_narrow_window_has_one_at_a_time(opened: Callable[..., Any]) -> None:
     page, attention, graph = opened(viewport=NARROW)
     assert seen(page) == ["attention"] and page.get_attribute("#show-attention", "aria-pressed") == "true"
     attention.click("#find")
-    page.wait_for_function("document.querySelector('#show-graph').ariaPressed === 'true'")
+    wait_for(page, "document.querySelector('#show-graph').ariaPressed === 'true'")
     assert seen(page) == ["graph"]
     assert graph.evaluate("graphView.camera.at.scale") > 0.3  # it was laid out in a window of some size
     graph.click("#panel .look")
-    page.wait_for_function("document.querySelector('#show-attention').ariaPressed === 'true'")
+    wait_for(page, "document.querySelector('#show-attention').ariaPressed === 'true'")
     page.click("#show-both")
     assert seen(page) == ["attention", "graph"]
 
@@ -134,13 +134,13 @@ def test_light_and_dark_are_chosen_once(opened: Callable[..., Any]) -> None:
     paper = [each.evaluate(PAPER) for each in all_three]
     page.click("#theme")
     for each in all_three:
-        each.wait_for_function("document.documentElement.dataset.theme === 'dark'")
+        wait_for(each, "document.documentElement.dataset.theme === 'dark'")
     assert not attention.is_visible("#theme") and not graph.is_visible("#theme")
     dark = [each.evaluate(PAPER) for each in all_three]
     assert len(set(paper)) == len(set(dark)) == 1 and paper != dark
     attention.click("#text-1")
-    page.wait_for_function("document.querySelectorAll('iframe').length === 3")
-    frames(page)[2].wait_for_function("document.documentElement.dataset.theme === 'dark'")
+    wait_for(page, "document.querySelectorAll('iframe').length === 3")
+    wait_for(frames(page)[2], "document.documentElement.dataset.theme === 'dark'")
 
 
 def test_pages_that_stand_alone_have_no_links(
@@ -183,7 +183,7 @@ def test_one_call(open_file: Callable[..., Any], tmp_path: Path) -> None:
     page.wait_for_selector("iframe.graph")
     attention, graph = frames(page)
     attention.click("#find")
-    graph.wait_for_function(TOLD.format("layers.0.self_attn"))
+    wait_for(graph, TOLD.format("layers.0.self_attn"))
 
 
 def test_what_it_refuses() -> None:

@@ -5,11 +5,12 @@ class GraphSearch {
   /** `names` are those of ops that are all there is in a module. `go(key)` shows what was chosen. */
   constructor(graph, names, go) {
     Object.assign(this, { go, keys: [], at: 0, all: GraphSearch.listed(graph, names) });
-    this.list = viz.el("ul", { id: "found", role: "listbox", "aria-label": "found", hidden: true });
+    this.list = viz.el("ul", { id: "found", role: "listbox", "aria-label": "found", hidden: true,
+      onmousedown: (event) => event.preventDefault() }); // a click leaves the focus where it is
     this.input = viz.el("input", { id: "search", type: "search", autocomplete: "off", role: "combobox",
       placeholder: "Search: name, op, module, shape", "aria-label": "search", "aria-controls": "found",
       "aria-expanded": "false", oninput: () => this.look(), onkeydown: (event) => this.key(event),
-      onblur: () => setTimeout(() => this.show(false), 200) }); // a click on the list comes first
+      onblur: () => this.show(false) });
     this.element = viz.el("div", { class: "find last" }, this.input, this.list);
   }
 

@@ -16,7 +16,7 @@ from minigrad.nn import functional as F
 from minigrad.viz.attention import AttentionView, Candidate, attention
 from minigrad.viz.attention import page as pages
 from models.transformer import Config, Transformer
-from tests.support.browser import contrast, texts
+from tests.support.browser import contrast, texts, wait_for
 
 EVIL = "</script><b>zebra</b><img src=x onerror=\"document.title='x'\">"
 LONG = "w" * 10_000
@@ -338,7 +338,7 @@ def test_a_new_width_is_a_new_layout(page: Any) -> None:
     page.click(token(0, 0))
     before = page.locator("#heads").bounding_box()["width"]
     page.set_viewport_size({"width": 500, "height": 700})
-    page.wait_for_function(f"document.getElementById('heads').clientWidth < {before}")
+    wait_for(page, f"document.getElementById('heads').clientWidth < {before}")
     assert page.get_attribute(token(0, 0), "aria-pressed") == "true"
 
 

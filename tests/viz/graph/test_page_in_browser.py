@@ -11,7 +11,7 @@ import pytest
 
 from minigrad.viz.graph.view import graph as view
 from tests.support import graphs
-from tests.support.browser import contrast, texts
+from tests.support.browser import contrast, texts, wait_for
 
 WINDOW = {"width": 1280, "height": 800}
 
@@ -220,7 +220,7 @@ def test_moving_about(show) -> None:
     assert middle() == pytest.approx([x + 50, y + 30]) and page.is_hidden("#panel")  # a drag is no click
     scale = page.evaluate("graphView.camera.at.scale")
     page.mouse.wheel(0, -400)
-    page.wait_for_function(f"graphView.camera.at.scale > {scale}")
+    wait_for(page, f"graphView.camera.at.scale > {scale}")
     assert middle() == pytest.approx([x + 50, y + 30], abs=1.5)  # what is pointed at stays
     page.mouse.click(x + 50, y + 30)
     assert page.inner_text("#panel h2") == "h"
