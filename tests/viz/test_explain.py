@@ -14,7 +14,7 @@ from minigrad import nn, viz
 from minigrad.autograd import Function
 from minigrad.viz.explain import READS, Explanation, explain
 from minigrad.viz.graph.record import record_call
-from tests.support.functions import Cube
+from tests.support.functions import Cube, Nothing
 
 
 def product() -> tuple[Any, Any, Any]:
@@ -209,18 +209,6 @@ def test_of_several_results_each_has_its_own_gradient() -> None:
     told = lines(explain(x, of=loss))
     assert "low, high is read 3 times, and for each result these gradients are summed:" in told
     assert "g         the gradient of result 1 of low, high (1,) = [2]" in told
-
-
-class Nothing(Function):
-    """Gives no gradient back."""
-
-    @staticmethod
-    def forward(ctx: Any, x: Any) -> Any:
-        return x * 1
-
-    @staticmethod
-    def backward(ctx: Any, grad: Any) -> Any:
-        return None
 
 
 def test_where_no_rule_gives_a_gradient_it_says_so() -> None:

@@ -17,6 +17,7 @@ from minigrad.autograd import Function
 from minigrad.viz.graph.values import value_of
 from minigrad.viz.playback import playback
 from tests.support.browser import contrast, texts
+from tests.support.functions import Nothing
 
 EVIL = '"><script>alert(1)</script><b>&amp;😀' + "x" * 300
 WIDE = {"width": 1300, "height": 900}
@@ -220,18 +221,9 @@ def test_of_a_gradient_that_can_be_differentiated() -> None:
 
 
 def test_nothing_goes_on_from_a_rule_that_gives_nothing() -> None:
-    class Stop(Function):
-        @staticmethod
-        def forward(ctx: Any, x: Any) -> Any:
-            return x * 1
-
-        @staticmethod
-        def backward(ctx: Any, g: Any) -> Any:
-            return None
-
     x = torch.tensor([1.0], requires_grad=True)
-    played = playback(Stop.apply(x * 2).sum())
-    assert [name(played, step.node) for step in played.steps] == ["sum", "Stop"]
+    played = playback(Nothing.apply(x * 2).sum())
+    assert [name(played, step.node) for step in played.steps] == ["sum", "Nothing"]
     assert played.steps[-1].deliveries == ()
     with pytest.raises(RuntimeError, match="no recorded op made this tensor"):
         playback(x.argmax())

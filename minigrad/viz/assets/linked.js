@@ -1,6 +1,8 @@
 // Several views of one call on one page, each in a frame: attention, and a graph for each of its texts.
 "use strict";
 
+const WIDE = 1300; // pixels from which on both are seen at once
+
 /** `data`: the frames' pages as HTML, the attention's first, then the graphs'. */
 class Linked {
   constructor(data) {
@@ -81,7 +83,5 @@ class Linked {
     this.frame(graph).classList.remove("away");
   }
 }
-
-const WIDE = 1300; // pixels from which on both are seen at once
 
 viz.data().then((data) => new Linked(data));
