@@ -129,7 +129,7 @@ class CachedLayer:
         self.norms = [(*_parameters(r.norm), r.norm.eps) for r in residuals]
         self.norm_first, self.mask = layer.self_residual.norm_first, mask
         self.keys, self.values = (cross.split(part(memory)).array for part in (cross.key, cross.value))
-        self.heads, self.beam_size = own.heads, 1
+        self.heads, self.beam_size, self.rotary = own.heads, 1, own.rotary
         self.scale = 1 / math.sqrt(d // self.heads)
         shape = (batch, 2, self.heads, INITIAL_CAPACITY, d // self.heads)
         self.kv_cache = module.empty(shape, self.keys.dtype)
@@ -151,6 +151,9 @@ class CachedLayer:
         """Self-attention: the new token's keys and values join the cache, and it may see them all."""
         n, d = x.shape
         qkv = linear(x, *self.joint).reshape(n, 3, self.heads, d // self.heads)
+        if self.rotary is not None:
+            turned = self.rotary(wrap(qkv[:, :2, :, None]), position)  # (N, 2, H, 1, D/H)
+            qkv[:, :2] = turned.array[:, :, :, 0]
         if position == self.kv_cache.shape[3]:  # twice the room
             self.kv_cache = xp(x).concatenate((self.kv_cache, xp(x).empty_like(self.kv_cache)), 3)
         self.kv_cache[:, :, :, position] = qkv[:, 1:]

@@ -20,6 +20,8 @@ from minigrad.text.tokenizer import BOS, PAD
 from .decoding import Cached, Plain
 from .r_drop import r_drop_loss
 
+POSITION_ENCODINGS = ("sinusoidal", "rotary")
+
 
 class Config:
     """The sizes of a transformer; the defaults are the paper's base model (table 3).
@@ -37,9 +39,12 @@ class Config:
         attention_dropout: the same probability for the weights of attention,
         activation_dropout: for what comes out of the ReLU,
         embedding_dropout: for the sums of embeddings and positions; None is ``dropout``.
+        position_encoding: "sinusoidal": sines are added to embeddings, as in the paper; "rotary": queries and
+            keys of self-attention are turned (Su et al. 2021, arXiv 2104.09864).
 
     Raises:
-        ValueError: D is odd or no multiple of the heads; a dropout is no probability.
+        ValueError: D is odd or no multiple of the heads; a dropout is no probability; there is no such
+            encoding, or D/H is odd where it is rotary.
     """
 
     def __init__(
@@ -56,6 +61,7 @@ class Config:
         attention_dropout: float = 0.0,
         activation_dropout: float = 0.0,
         embedding_dropout: float | None = None,
+        position_encoding: str = "sinusoidal",
     ) -> None:
         if d_model % heads or d_model % 2:
             raise ValueError(f"d_model ({d_model}) must be even and a multiple of heads ({heads})")
@@ -63,7 +69,13 @@ class Config:
         self.d_ff, self.dropout, self.positions, self.norm_first = d_ff, dropout, positions, norm_first
         self.source_vocabulary = source_vocabulary
         self.attention_dropout, self.activation_dropout = attention_dropout, activation_dropout
-        self.embedding_dropout = embedding_dropout
+        self.embedding_dropout, self.position_encoding = embedding_dropout, position_encoding
+        if position_encoding not in POSITION_ENCODINGS:
+            raise ValueError(
+                f"position_encoding is one of {', '.join(POSITION_ENCODINGS)}, not {position_encoding!r}"
+            )
+        if position_encoding == "rotary" and d_model // heads % 2:
+            raise ValueError(f"rotary positions need heads of an even width, not {d_model} / {heads}")
         for name, p in vars(self).items():
             if name.endswith("dropout") and p is not None and not 0 <= p <= 1:
                 raise ValueError(f"{name} has to be between 0 and 1, not {p}")
@@ -74,9 +86,14 @@ class Config:
 
 
 class MultiHeadAttention(nn.Module):
-    """Section 3.2.2: H attentions side by side, each on its own projection of queries, keys and values."""
+    """Section 3.2.2: H attentions side by side, each on its own projection of queries, keys and values.
 
-    def __init__(self, config: Config) -> None:
+    Args:
+        config: sizes.
+        ordered: queries and keys are of one sentence, so that rotary positions, if there are, turn them.
+    """
+
+    def __init__(self, config: Config, ordered: bool = False) -> None:
         super().__init__()
         self.heads = config.heads
         self.query = nn.Linear(config.d_model, config.d_model)
@@ -84,14 +101,17 @@ class MultiHeadAttention(nn.Module):
         self.value = nn.Linear(config.d_model, config.d_model)
         self.output = nn.Linear(config.d_model, config.d_model)
         self.dropout = config.attention_dropout
+        self.rotary: nn.RotaryPositionalEncoding | None = None
+        if ordered and config.position_encoding == "rotary":
+            self.rotary = nn.RotaryPositionalEncoding(config.d_model // config.heads, config.positions)
 
     def forward(self, x: Tensor, memory: Tensor, mask: Tensor | None, causal: bool = False) -> Tensor:
         """Queries from ``x`` (B, T, D), keys and values from ``memory`` (B, S, D) -> (B, T, D).
 
         The mask (B, 1, 1, S) is True where attention is allowed.
         """
-        q = self.split(self.query(x))  # (B, H, T, D/H)
-        k, v = self.split(self.key(memory)), self.split(self.value(memory))  # (B, H, S, D/H)
+        q = self.turn(self.split(self.query(x)))  # (B, H, T, D/H)
+        k, v = self.turn(self.split(self.key(memory))), self.split(self.value(memory))  # (B, H, S, D/H)
         dropped = self.dropout if self.training else 0.0
         heads = F.scaled_dot_product_attention(q, k, v, mask, dropped, causal)  # equation 1
         b, h, t, width = heads.shape
@@ -99,7 +119,7 @@ class MultiHeadAttention(nn.Module):
 
     def weights(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """What each query takes from each key, (B, H, T, S): softmax(q kᵀ / √(D/H)), 0 at padding."""
-        q, k = self.split(self.query(x)), self.split(self.key(memory))
+        q, k = self.turn(self.split(self.query(x))), self.turn(self.split(self.key(memory)))
         scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
         return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
@@ -107,6 +127,10 @@ class MultiHeadAttention(nn.Module):
         """(B, T, D) -> (B, H, T, D/H): each head sees its own part of the width."""
         b, t, d = x.shape
         return x.view(b, t, self.heads, d // self.heads).transpose(1, 2)
+
+    def turn(self, x: Tensor) -> Tensor:
+        """Queries or keys (B, H, T, D/H) with their positions, where these are rotary."""
+        return x if self.rotary is None else self.rotary(x)
 
 
 class FeedForward(nn.Module):
@@ -144,7 +168,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.attention, self.feed_forward = MultiHeadAttention(config), FeedForward(config)
+        self.attention, self.feed_forward = MultiHeadAttention(config, ordered=True), FeedForward(config)
         self.attention_residual, self.feed_forward_residual = Residual(config), Residual(config)
 
     def forward(self, x: Tensor, mask: Tensor) -> Tensor:
@@ -158,8 +182,8 @@ class DecoderLayer(nn.Module):
 
     def __init__(self, config: Config) -> None:
         super().__init__()
-        self.self_attention, self.cross_attention = MultiHeadAttention(config), MultiHeadAttention(config)
-        self.feed_forward = FeedForward(config)
+        self.self_attention = MultiHeadAttention(config, ordered=True)
+        self.cross_attention, self.feed_forward = MultiHeadAttention(config), FeedForward(config)
         self.self_residual, self.cross_residual = Residual(config), Residual(config)
         self.feed_forward_residual = Residual(config)
 
@@ -191,13 +215,14 @@ class Transformer(nn.Module):
             nn.LayerNorm if config.norm_first else nn.Identity
         )  # nothing else normalises the last sum then
         self.encoder_norm, self.decoder_norm = final(config.d_model), final(config.d_model)
-        self.register_buffer(
-            "positions", positional_encoding(config.positions, config.d_model), persistent=False
-        )
+        if config.position_encoding == "sinusoidal":
+            table = positional_encoding(config.positions, config.d_model)
+            self.register_buffer("positions", table, persistent=False)
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, start: int = 0, source: bool = False) -> Tensor:
-        """Sections 3.4 and 3.5: embeddings times √D, plus positions. (B, T) -> (B, T, D)"""
+        """Sections 3.4 and 3.5: embeddings times √D, plus positions unless they are rotary; (B, T) ->
+        (B, T, D). The first token is at the position ``start``."""
         end = start + tokens.shape[1]
         if end > self.config.positions:
             raise ValueError(
@@ -205,7 +230,9 @@ class Transformer(nn.Module):
             )
         own = source and self.config.source_vocabulary is not None
         x = (self.source_embedding if own else self.embedding)(tokens) * math.sqrt(self.config.d_model)
-        return self.dropout(x + self.positions[start:end])
+        if self.config.position_encoding == "sinusoidal":
+            x = x + self.positions[start:end]
+        return self.dropout(x)
 
     def encode(self, source: Tensor) -> tuple[Tensor, Tensor]:
         """Source tokens (B, S) -> memory (B, S, D) and its mask (B, 1, 1, S)."""

@@ -48,6 +48,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "subword dropout 0.1": {"subword_dropout": 0.1},
     "no word dropout": {"word_dropout": 0.0},
     "word dropout 0.1": {"word_dropout": 0.1},
+    "sinusoidal positions": {"position_encoding": "sinusoidal"},
+    "rotary positions": {"position_encoding": "rotary"},
     "one way": {"both_ways": 0},
     "both ways for 3 epochs": {"both_ways": 3},
     "no label smoothing": {"label_smoothing": 0.0},

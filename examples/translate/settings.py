@@ -50,6 +50,11 @@ class ModelSettings:
     d_ff: int = _says(256, "width inside the feed-forward networks")
     norm_first: bool = _says(True, "normalise before each sub-layer (Xiong et al. 2020), not after it")
     positions: int = _says(1024, "the longest sentence that the model reads or writes, in tokens")
+    position_encoding: str = _says(
+        "sinusoidal",
+        "how order is told: sines added to embeddings, or attention by distance (Su et al. 2021)",
+        ("sinusoidal", "rotary"),
+    )
     dropout: float = _says(0.3, "probability of dropout where a sub-layer's result is added")
     attention_dropout: float = _says(0.0, "probability of dropout of attention weights")
     activation_dropout: float = _says(0.0, "probability of dropout inside the feed-forward networks")

@@ -77,6 +77,7 @@ def config(sizes: ModelSettings, tokenizers: TokenizerPair) -> Config:
         dropout=sizes.dropout,
         positions=sizes.positions,
         norm_first=sizes.norm_first,
+        position_encoding=sizes.position_encoding,
         attention_dropout=sizes.attention_dropout,
         activation_dropout=sizes.activation_dropout,
         embedding_dropout=None if sizes.embedding_dropout < 0 else sizes.embedding_dropout,

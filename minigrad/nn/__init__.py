@@ -116,6 +116,7 @@ from .pooling import (
 )
 from .positional import LearnedPositionalEncoding, SinusoidalPositionalEncoding
 from .recurrent import GRU, LSTM, RNN, GRUCell, LSTMCell, RNNBase, RNNCell, RNNCellBase
+from .rotary import RotaryPositionalEncoding
 from .shaping import (
     ChannelShuffle,
     Flatten,
@@ -152,9 +153,10 @@ __all__ = [
     "ModuleDict", "ModuleList", "MultiheadAttention", "NLLLoss", "PairwiseDistance", "Parameter",
     "ParameterDict", "ParameterList", "PixelShuffle", "PixelUnshuffle", "RMSNorm", "ReLU", "ReflectionPad1d",
     "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d", "ReplicationPad3d",
-    "Sequential", "SiLU", "Sigmoid", "SinusoidalPositionalEncoding", "SmoothL1Loss", "Softmax", "Softplus",
-    "SyncBatchNorm", "Tanh", "Transformer", "TransformerDecoder", "TransformerDecoderLayer",
-    "TransformerEncoder", "TransformerEncoderLayer", "Unflatten", "Unfold", "Upsample",
+    "RotaryPositionalEncoding", "Sequential", "SiLU", "Sigmoid", "SinusoidalPositionalEncoding",
+    "SmoothL1Loss", "Softmax", "Softplus", "SyncBatchNorm", "Tanh", "Transformer", "TransformerDecoder",
+    "TransformerDecoderLayer", "TransformerEncoder", "TransformerEncoderLayer", "Unflatten", "Unfold",
+    "Upsample",
     "UpsamplingBilinear2d", "UpsamplingNearest2d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d", "functional",
     "init", "utils",
     "GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase",

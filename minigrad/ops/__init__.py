@@ -16,6 +16,7 @@ from . import (
     pooling,
     recurrent,
     reduction,
+    rotary,
     shape,
     softmax,
     special,
@@ -23,4 +24,4 @@ from . import (
 
 __all__ = ["activation", "attention", "complex", "convolution", "device", "dropout", "elementwise",
            "fourier", "indexing", "linear", "loss", "normalization", "pooling", "recurrent", "reduction",
-           "shape", "softmax", "special"]  # fmt: skip
+           "rotary", "shape", "softmax", "special"]  # fmt: skip

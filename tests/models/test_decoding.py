@@ -26,21 +26,26 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "INITIAL_CAPACITY", ROOM)
 
 
-def transformer(device: str, norm_first: bool = False, positions: int = 64) -> Transformer:
+def transformer(
+    device: str, norm_first: bool = False, positions: int = 64, order: str = "sinusoidal"
+) -> Transformer:
     mg.manual_seed(1)
-    model = Transformer(Config(V, 8, 2, 2, 16, 0.1, positions, norm_first)).to(device).eval()
+    config = Config(V, 8, 2, 2, 16, 0.1, positions, norm_first, position_encoding=order)
+    model = Transformer(config).to(device).eval()
     with mg.no_grad():  # no norm or bias that could be forgotten
         for parameter in model.parameters():
             parameter.add_(0.3 * mg.randn(parameter.shape).to(device))
     return model
 
 
-@pytest.mark.parametrize("norm_first", [False, True])
+@pytest.mark.parametrize(
+    ("norm_first", "order"), [(False, "sinusoidal"), (True, "sinusoidal"), (True, "rotary")]
+)
 @pytest.mark.parametrize("sentences", BATCHES, ids=["one", "ragged"])
 def test_each_step_gives_the_logits_of_the_plain_way(
-    device: str, norm_first: bool, sentences: list[list[int]]
+    device: str, norm_first: bool, order: str, sentences: list[list[int]]
 ) -> None:
-    model, source = transformer(device, norm_first), pad(sentences, device)
+    model, source = transformer(device, norm_first, order=order), pad(sentences, device)
     fixed = mg.randint(4, V, (len(sentences), 2 * ROOM + 1)).to(device)  # more room is made twice
     cached, plain = model.begin(source, True), model.begin(source, False)
     assert isinstance(cached, Cached) and isinstance(plain, Plain)

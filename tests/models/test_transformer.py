@@ -15,9 +15,14 @@ from minigrad.text.tokenizer import BOS, EOS, PAD
 from models.transformer import Config, Transformer, pad, positional_encoding
 
 
-def small(device: str, norm_first: bool = False, vocabulary: int = 11, positions: int = 32) -> Transformer:
+def small(
+    device: str, norm_first: bool = False, vocabulary: int = 11, positions: int = 32,
+    order: str = "sinusoidal",
+) -> Transformer:  # fmt: skip
     mg.manual_seed(1)
-    model = Transformer(Config(vocabulary, 8, 2, 2, 16, 0.1, positions, norm_first))
+    model = Transformer(
+        Config(vocabulary, 8, 2, 2, 16, 0.1, positions, norm_first, position_encoding=order)
+    )
     return model.to(device).eval()
 
 
@@ -69,12 +74,41 @@ def test_positions_are_the_papers() -> None:
         assert math.isclose(table[position, 2 * i + 1].item(), math.cos(angle), abs_tol=1e-6)
 
 
+def test_rotary_positions_tell_distances_and_order(device: str) -> None:
+    """Self-attention by hand: the score of a query and a key depends on how far they are apart, and on the
+    side; cross-attention knows no order."""
+    model = small(device, order="rotary")
+    assert not hasattr(model, "positions") and not any("rotary" in key for key in model.state_dict())
+    attention = model.encoder[0].attention
+    x = mg.randn(1, 1, 8, device=device).expand(1, 6, 8)  # one token six times
+    allowed = mg.ones(1, 1, 1, 6, dtype=mg.bool, device=device)
+    with mg.no_grad():
+        weights = values(attention.weights(x, x, allowed))[0, 0].log()
+    for gap in range(-4, 5):  # of a row the softmax shifts all scores alike
+        scores = [float(weights[i, i + gap] - weights[i, i]) for i in range(6) if 0 <= i + gap < 6]
+        assert max(scores) - min(scores) < 1e-5
+    assert not mg.allclose(weights[3, 2], weights[3, 4], atol=1e-6)
+    source, turned = tokens([[4, 5, 6]], device), tokens([[6, 5, 4]], device)
+    target = tokens([[BOS, 7]], device)
+    assert not mg.allclose(values(model(source, target)), values(model(turned, target)), atol=1e-5)
+    assert model.decoder[0].cross_attention.rotary is None
+
+
+def test_an_unknown_order_is_refused() -> None:
+    with pytest.raises(ValueError, match="position_encoding is one of sinusoidal, rotary, not 'learned'"):
+        Config(7, 8, 2, 1, 16, position_encoding="learned")
+    with pytest.raises(ValueError, match="heads of an even width, not 6 / 2"):
+        Config(7, 6, 2, 1, 16, position_encoding="rotary")
+
+
 SOURCES = [[4, 5, 6], [7, 8, 9, 10, 4], [5]]
 
 
-@pytest.mark.parametrize("norm_first", [False, True])
-def test_the_cache_changes_no_output(device: str, norm_first: bool) -> None:
-    model, source = small(device, norm_first), tokens(SOURCES, device)
+@pytest.mark.parametrize(
+    ("norm_first", "order"), [(False, "sinusoidal"), (True, "sinusoidal"), (True, "rotary")]
+)
+def test_the_cache_changes_no_output(device: str, norm_first: bool, order: str) -> None:
+    model, source = small(device, norm_first, order=order), tokens(SOURCES, device)
     assert mg.equal(model.greedy(source, 12), model.greedy(source, 12, cached=False))
     for beam_size in (1, 2, 4):
         found = [model.beam_search(source, beam_size, 12, cached=cached) for cached in (True, False)]
@@ -214,7 +248,7 @@ def test_a_configuration_can_be_kept(device: str) -> None:
                            "dropout": 0.1, "positions": 16, "norm_first": False}  # fmt: skip
     assert Config(**old).as_dict() == old | {
         "source_vocabulary": None, "attention_dropout": 0.0, "activation_dropout": 0.0,
-        "embedding_dropout": None,
+        "embedding_dropout": None, "position_encoding": "sinusoidal",
     }  # fmt: skip
 
 

@@ -78,7 +78,7 @@ def test_layers_are_made_on_a_device_in_a_dtype(device: str) -> None:
         nn.Linear(2, 3, **how), nn.Bilinear(2, 3, 4, **how), nn.Embedding(4, 3, padding_idx=1, **how),
         nn.LayerNorm(3, **how), nn.RMSNorm(3, **how), nn.MultiheadAttention(4, 2, add_bias_kv=True, **how),
         nn.Transformer(4, 2, 1, 1, 8, **how), nn.LearnedPositionalEncoding(4, 5, **how),
-        nn.SinusoidalPositionalEncoding(4, 5, **how),
+        nn.SinusoidalPositionalEncoding(4, 5, **how), nn.RotaryPositionalEncoding(4, 5, **how),
     ]  # fmt: skip
     for layer in layers:
         for tensor in (*layer.parameters(), *layer.buffers()):

@@ -29,6 +29,7 @@ from minigrad.ops import (
     normalization,
     pooling,
     recurrent,
+    rotary,
     shape,
     softmax,
 )
@@ -553,6 +554,25 @@ case(
     (3, 5),
     theirs=lambda t, x: t.nn.functional.rms_norm(x, (5,), None, 1e-6),
 )
+_ANGLES = np.arange(3)[:, None] * [1.0, 0.1]
+_TURNS = np.stack([np.cos(_ANGLES), np.sin(_ANGLES)], -1)  # (T, D/2, 2)
+
+
+def _rotate(t: Any, x: Any, turns: Any, back: bool) -> Any:
+    """As complex numbers."""
+    phases = t.view_as_complex(turns)
+    phases = phases.conj() if back else phases
+    return t.view_as_real(t.view_as_complex(x.unflatten(-1, (2, 2))) * phases).flatten(-2)
+
+
+for _back, _shape in ((False, (2, 3, 4)), (True, (2, 1, 3, 4)), (False, (0, 3, 4))):
+    case(
+        "rotate",
+        lambda t, x, turns, back=_back: rotary.rotate(x, turns, back),
+        _shape,
+        _TURNS,
+        theirs=lambda t, x, turns, back=_back: _rotate(t, x, turns, back),
+    )
 _TARGET = np.array([2, 0, -100, 4])
 for _smooth in (0.0, 0.1):
     case(
