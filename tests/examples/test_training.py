@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 
 import minigrad as mg
 from examples.translate import settings
-from examples.translate.training import loop_settings, optimizer_of
+from examples.translate.training import config, loop_settings, optimizer_of
+from minigrad.text import TokenizerPair, WordTokenizer
 from tests.support.transformers import small
 
 
@@ -16,6 +17,15 @@ def test_processes_share_batches_on_the_cpu_alone() -> None:
     assert loop_settings(chosen, True).processes == chosen.processes > 1
     there = loop_settings(replace(chosen, device="cuda"), True)
     assert (there.processes, there.accumulate) == (1, chosen.accumulate)
+
+
+def test_every_setting_of_the_model_reaches_it() -> None:
+    given = settings.ModelSettings(3, 24, 2, 40, False, 50, "rotary", 0.1, 0.2, 0.3, 0.4)
+    words = WordTokenizer.train(["a b c"], 10)
+    found = config(given, TokenizerPair(words, words)).as_dict()
+    assert found == asdict(given) | {"vocabulary": len(words), "source_vocabulary": None}
+    same = config(replace(given, embedding_dropout=-1.0), TokenizerPair(words, words))
+    assert same.embedding_dropout is None  # as dropout
 
 
 def test_muon_takes_the_matrices_of_the_layers() -> None:
