@@ -90,6 +90,8 @@ def _search(p: argparse.ArgumentParser) -> None:
     p.add_argument("--beam", type=_positive, metavar="N", help="follow the N likeliest beginnings; 1: greedy")
     p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="higher for longer translations")
     p.add_argument("--coverage-penalty", type=float, metavar="BETA", help="higher to leave out less")
+    p.add_argument("--mbr", type=float, metavar="SHARPNESS", help="choose of the beam by minimum Bayes risk, "
+                   "with weights exp(SHARPNESS · score); 0: the best score")  # fmt: skip
     p.add_argument("--batch", type=_positive, default=100, metavar="N", help="sentences at a time (100)")
     p.add_argument(
         "--no-cache", action="store_true", help="compute everything again at each step: the definition"

@@ -47,8 +47,10 @@ def _check(options: argparse.Namespace) -> None:
         ValueError: it says which. ImportError: what --attention needs is missing.
     """
     drawn = options.sample is not None
-    if drawn and (options.beam is not None or options.n_best > 1):
-        raise ValueError("--sample draws a translation, --beam and --n-best search for the best: choose one")
+    if drawn and (options.beam is not None or options.mbr is not None or options.n_best > 1):
+        raise ValueError(
+            "--sample draws a translation, --beam, --mbr and --n-best search for the best: choose one"
+        )
     if not drawn and (options.top_k is not None or options.top_p is not None):
         raise ValueError("--top-k and --top-p say what is drawn from: give --sample, too")
     if options.sentences and options.input is not None:
@@ -118,7 +120,7 @@ def _translated(
     beam = max(beam, options.n_best)
     return translator.translate(
         lines, beam, options.length_penalty, options.coverage_penalty, options.sample, options.top_k,
-        options.top_p, not options.no_cache, options.batch, progress,
+        options.top_p, not options.no_cache, options.batch, progress, options.mbr,
     )  # fmt: skip
 
 

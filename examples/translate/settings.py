@@ -107,6 +107,9 @@ class DecodingSettings:
     beam: int = _says(5, "follow the so many likeliest beginnings; 1: greedy")
     length_penalty: float = _says(1.0, "exponent of the length that log-probabilities are divided by")
     coverage_penalty: float = _says(0.0, "weight of the penalty for source words that were not looked at")
+    mbr: float = _says(
+        0.0, "choose of the beam by minimum Bayes risk, with weights exp(mbr · score); 0: the best score"
+    )
 
 
 @dataclass(frozen=True)
@@ -195,7 +198,7 @@ LIMITS = [
                                     "warm_up", "evaluate_every", "snapshot_every", "log_every", "beam")),
     *((name, 0, _MANY) for name in ("minutes", "learning_rate", "weight_decay", "clip", "r_drop",
                                     "r_drop_after", "both_ways", "patience", "average", "save_seconds",
-                                    "held_out", "coverage_penalty")),
+                                    "held_out", "coverage_penalty", "mbr")),
     *((name, 0, 0.999999) for name in ("dropout", "attention_dropout", "activation_dropout",
                                        "label_smoothing", "subword_dropout", "word_dropout", "ema")),
     ("embedding_dropout", -1, 0.999999),

@@ -13,11 +13,12 @@ import minigrad as mg
 from minigrad.text import TokenizerPair
 from minigrad.text.generate import Hypothesis as Found
 from minigrad.text.generate import beam_search, greedy, power, sample
+from minigrad.text.risk import minimum_bayes_risk
 from minigrad.text.tokenizer import BOS, EOS, UNKNOWN
 from models.transformer import Transformer, pad
 
 from . import run
-from .settings import Settings
+from .settings import DecodingSettings, Settings
 
 if TYPE_CHECKING:
     from minigrad.viz.attention import AttentionView
@@ -119,25 +120,24 @@ class Translator:
         self, sentences: Sequence[str], beam: int | None = None, length_penalty: float | None = None,
         coverage_penalty: float | None = None, sample: float | None = None, top_k: int | None = None,
         top_p: float | None = None, cached: bool = True, batch: int = BATCH,
-        progress: Callable[[int], Any] | None = None,
+        progress: Callable[[int], Any] | None = None, mbr: float | None = None,
     ) -> list[Translation]:  # fmt: skip
         """Translate sentences, those of about equal length together; results in the order given.
 
         Args:
             sentences: text; an empty one has an empty translation.
-            beam, length_penalty, coverage_penalty: of the beam search; None takes the settings'.
+            beam, length_penalty, coverage_penalty, mbr: of the beam search; None takes the settings'.
             sample: a temperature: translations are drawn at random, from the top_k likeliest tokens, or from
                 those that together have probability top_p.
             cached: keep keys and values; without, everything is computed again at each step.
             batch: how many sentences are translated together.
             progress: called with a number of sentences when so many more are done.
         """
-        chosen = self.settings.decoding
-        beam_size = chosen.beam if beam is None else beam
-        penalties = (
-            chosen.length_penalty if length_penalty is None else length_penalty,
-            chosen.coverage_penalty if coverage_penalty is None else coverage_penalty,
-        )
+        given = {
+            "beam": beam, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty, "mbr": mbr,
+        }  # fmt: skip
+        changes = {name: value for name, value in given.items() if value is not None}
+        decoding = self.settings.changed(changes).decoding
         prepared = [self._prepared(sentence) for sentence in sentences]
         full = [i for i, (_, ids, _) in enumerate(prepared) if len(ids) > 1]
         order = sorted(full, key=lambda i: len(prepared[i][1]))
@@ -145,10 +145,8 @@ class Translator:
         was_training = self.model.training
         self.model.eval()
         lengths = [len(prepared[i][1]) for i in order]
-        for rows in (order[a:b] for a, b in _groups(lengths, batch, beam_size)):
-            found = self._search(
-                [prepared[i][1] for i in rows], beam_size, penalties, (sample, top_k, top_p), cached
-            )
+        for rows in (order[a:b] for a, b in _groups(lengths, batch, decoding.beam)):
+            found = self._search([prepared[i][1] for i in rows], decoding, (sample, top_k, top_p), cached)
             for i, hypotheses in zip(rows, found, strict=True):
                 results[i] = self._told(prepared[i], hypotheses)
             if progress is not None:
@@ -169,7 +167,7 @@ class Translator:
         return text, [*ids[:most], EOS], notes
 
     def _search(
-        self, sources: list[list[int]], beam_size: int, penalties: tuple[float, float],
+        self, sources: list[list[int]], decoding: DecodingSettings,
         drawn: tuple[float | None, int | None, float | None], cached: bool,
     ) -> list[list[Found]]:  # fmt: skip
         """The best hypotheses of each sentence."""
@@ -178,9 +176,11 @@ class Translator:
         temperature, top_k, top_p = drawn
         if temperature is not None:
             return [[h] for h in sample(decoder, limits, temperature, top_k, top_p)]
-        if beam_size == 1:
+        if decoding.beam == 1:
             return [[h] for h in greedy(decoder, limits)]
-        return beam_search(decoder, beam_size, limits, power(penalties[0]), penalties[1])
+        penalty = power(decoding.length_penalty)
+        beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.coverage_penalty)
+        return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
     def _told(self, prepared: tuple[str, list[int], list[str]], found: list[Found]) -> Translation:
         text, _, notes = prepared

@@ -20,8 +20,11 @@ import pytest
 import minigrad as mg
 from examples.translate import cli, run
 from examples.translate.translator import Translator
+from minigrad.text.generate import beam_search, power
+from minigrad.text.risk import minimum_bayes_risk
+from minigrad.text.tokenizer import EOS
 from minigrad.training import read_checkpoint
-from models.transformer import Transformer
+from models.transformer import Transformer, pad
 
 ROOT = Path(__file__).parents[2]
 WORDS = {
@@ -269,6 +272,7 @@ def test_n_best_and_what_is_drawn(trained: list[str], capsys: pytest.CaptureFixt
     ("options", "told"),
     [
         (("one", "--sample", "1", "--beam", "2"), "choose one"),
+        (("one", "--sample", "1", "--mbr", "2"), "choose one"),
         (("one", "--sample", "1", "--n-best", "2"), "choose one"),
         (("one", "--top-k", "4"), "give --sample, too"),
         (("one", "--input", "x.txt"), "choose one"),
@@ -324,6 +328,28 @@ def test_the_cache_and_the_batch_change_nothing(table: Path, trained: list[str])
     plain = [translator.translate([s], 3, cached=False)[0] for s in sentences]
     assert [t.text for t in translator.translate(sentences, 3)] == [t.text for t in plain]
     assert [t.score for t in translator.translate(sentences, 3)] == pytest.approx([t.score for t in plain])
+
+
+def test_minimum_bayes_risk_chooses_from_the_beam(
+    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    translator = Translator.load(table / "run")
+    sentences = ["one cat", "two dog and three cat", "four", "and one and two and three and four"]
+    best, changed = translator.translate(sentences, 6), 0
+    for plain, found in zip(best, translator.translate(sentences, 6, mbr=2.0), strict=True):
+        ids = [*translator.tokenizers.source.encode(plain.source), EOS]
+        (beam,) = beam_search(translator.model.begin(pad([ids])), 6, 2 * len(ids) + 10, power(1.0))
+        wanted = [translator.tokenizers.target.decode(h.tokens) for h in minimum_bayes_risk(beam, 2.0)]
+        assert [h.text for h in found.beam] == wanted
+        assert found.text == wanted[0] and found.score == found.beam[0].score
+        changed += found.text != plain.text
+    assert changed  # or else the test shows nothing
+    said = ["translate", *sentences, "--beam", "6", "--mbr", "2", *trained]
+    assert cli.main(said) == 0
+    told = capsys.readouterr().out.splitlines()
+    assert told == [t.text for t in translator.translate(sentences, 6, mbr=2.0)]
+    assert cli.main(["translate", "one", "--mbr", "-1", *trained]) == 1
+    assert "mbr is -1.0, and should be from 0" in capsys.readouterr().err
 
 
 def test_attention_of_a_translation(

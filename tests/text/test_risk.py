@@ -1,0 +1,89 @@
+"""Choosing by minimum Bayes risk: against the definition, and where it must not change anything."""
+
+from __future__ import annotations
+
+import math
+import random
+
+import pytest
+
+from minigrad.text.generate import Hypothesis
+from minigrad.text.risk import minimum_bayes_risk, sentence_bleu
+from minigrad.text.tokenizer import EOS
+
+
+def hypothesis(tokens: list[int], score: float) -> Hypothesis:
+    return Hypothesis([*tokens, EOS], score, score * (len(tokens) + 1))
+
+
+def drawn(seed: int) -> list[Hypothesis]:
+    """A beam of seven sentences that share groups of tokens, the best score first."""
+    draw = random.Random(seed)
+    scores = sorted((-draw.random() for _ in range(7)), reverse=True)
+    return [hypothesis([draw.randrange(10, 14) for _ in range(draw.randrange(1, 9))], s) for s in scores]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_sentence_bleu_is_sacrebleus(seed: int) -> None:
+    """With one added from groups of two on; sacrebleu adds it to the precisions' counts just so."""
+    metrics = pytest.importorskip("sacrebleu.metrics")
+    metric = metrics.BLEU(tokenize="none", force=True, smooth_method="add-k", smooth_value=1)
+    one, other = (" ".join(map(str, h.tokens[:-1])) for h in drawn(seed)[:2])
+    wanted = metric.sentence_score(one, [other])
+    assert sentence_bleu(one.split(), other.split()) * 100 == pytest.approx(wanted.score)
+
+
+def test_sentence_bleu_by_hand() -> None:
+    # 3 of 4 tokens, 2 + 1 of 3 + 1 pairs, 1 + 1 of 2 + 1 groups of three, 0 + 1 of 1 + 1 groups of four
+    wanted = (3 / 4 * 3 / 4 * 2 / 3 * 1 / 2) ** 0.25
+    assert sentence_bleu("abcd", "abcx") == pytest.approx(wanted)
+    assert sentence_bleu("abc", "abcd") == pytest.approx(math.exp(1 - 4 / 3))
+    assert sentence_bleu("abcd", "abcd") == 1
+    assert sentence_bleu("a", "a") == 1
+    assert sentence_bleu("ab", "cd") == 0
+    assert sentence_bleu("", "a") == sentence_bleu("a", "") == 0
+    assert sentence_bleu("", "") == 1
+
+
+@pytest.mark.parametrize("seed", range(20))
+@pytest.mark.parametrize("sharpness", [0.0, 1.0, 8.0])
+def test_the_expected_bleu_falls(seed: int, sharpness: float) -> None:
+    beam = drawn(seed)
+    total = sum(math.exp(sharpness * h.score) for h in beam)
+
+    def expected(one: Hypothesis) -> float:
+        return sum(
+            math.exp(sharpness * other.score) / total * sentence_bleu(one.tokens[:-1], other.tokens[:-1])
+            for other in beam
+        )
+
+    found = minimum_bayes_risk(beam, sharpness)
+    assert sorted(map(id, found)) == sorted(map(id, beam))
+    values = [expected(h) for h in found]
+    assert values == pytest.approx(sorted(values, reverse=True))
+    assert expected(found[0]) == pytest.approx(max(map(expected, beam)))
+
+
+def test_two_that_are_alike_win_over_the_likeliest() -> None:
+    alone, this = hypothesis([9, 8, 7, 6], -0.50), hypothesis([1, 2, 3, 4], -0.55)
+    that = hypothesis([1, 2, 3, 5], -0.56)
+    assert minimum_bayes_risk([alone, this, that])[0] is this
+    assert minimum_bayes_risk([alone, this, that], sharpness=1000)[0] is alone
+
+
+def test_equals_keep_their_order_and_few_are_no_matter() -> None:
+    same = [hypothesis([1, 2], -0.5), hypothesis([1, 2], -0.5), hypothesis([1, 2], -0.5)]
+    assert [id(h) for h in minimum_bayes_risk(same)] == [id(h) for h in same]
+    assert minimum_bayes_risk(same[:1]) == same[:1]
+    assert minimum_bayes_risk([]) == []
+
+
+def test_scores_far_below_zero_do_not_vanish() -> None:
+    beam = [hypothesis([1, 2, 3], -900.0), hypothesis([1, 2, 4], -900.1), hypothesis([5, 6, 7], -900.05)]
+    assert minimum_bayes_risk(beam, 1.0)[0] is beam[0]
+
+
+@pytest.mark.parametrize("sharpness", [-1.0, math.nan, math.inf])
+def test_bad_sharpness(sharpness: float) -> None:
+    with pytest.raises(ValueError, match="sharpness must be 0 or more"):
+        minimum_bayes_risk(drawn(0), sharpness)
