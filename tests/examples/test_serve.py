@@ -119,7 +119,7 @@ def test_the_page_names_nothing_outside_and_makes_no_html_of_text() -> None:
 
 
 def test_what_model_it_is(server: Server) -> None:
-    about = {"source": "en", "target": "it", "parameters": 1100, "beam": 5}
+    about = {"source": "en", "target": "it", "parameters": 1100, "beam": 5, "mbr": False}
     assert ask(server, "GET", "/about").json == about
 
 
@@ -129,6 +129,11 @@ def test_the_models_own_beam(server: Server, beam: int, wanted: int) -> None:
     assert ask(server, "GET", "/about").json["beam"] == wanted
     (found,) = post(server, "/translate", text="one").json["sentences"]
     assert len(found["beam"]) == wanted
+
+
+def test_how_the_model_chooses(server: Server) -> None:
+    server.translator = Reversing(mbr=8.0)
+    assert ask(server, "GET", "/about").json["mbr"] is True
 
 
 def test_a_sentence_its_translation_and_its_beam(server: Server) -> None:
@@ -426,7 +431,7 @@ def test_with_a_model(server: Server) -> None:
         assert shape == (2, 2, len(seen.json["target"]["tokens"]), len(seen.json["source"]["tokens"]))
         np.testing.assert_allclose(np.sum(seen.json["weights"], -1), 1, atol=1e-3)
     parameters = sum(p.numel() for p in translator.model.parameters())
-    about = {"source": "en", "target": "it", "parameters": parameters, "beam": 1}
+    about = {"source": "en", "target": "it", "parameters": parameters, "beam": 1, "mbr": False}
     assert ask(server, "GET", "/about").json == about
 
 

@@ -169,6 +169,16 @@ def test_the_models_own_beam_is_chosen(open_page: Callable[..., Any], server: Se
     assert page.locator("#list li").count() == beam
 
 
+def test_the_heading_tells_how_the_order_was_made(open_page: Callable[..., Any], server: Server) -> None:
+    page = open_page()
+    translate(page, SOURCE)
+    assert page.inner_text("#hypotheses-label") == "Beam"
+    server.translator = Reversing(mbr=8.0)
+    page = open_page()
+    translate(page, SOURCE)
+    assert page.inner_text("#hypotheses-label").startswith("Beam, what is most like the rest first")
+
+
 def test_pointing_at_a_word_shades_the_source(open_page: Callable[..., Any]) -> None:
     page = open_page()
     translate(page, SOURCE)

@@ -44,9 +44,9 @@ class Reversing:
     languages = ("norm.tok.en", "it")
     layers, heads = 2, 3
 
-    def __init__(self, seconds: float = 0.0, beam: int = 5) -> None:
+    def __init__(self, seconds: float = 0.0, beam: int = 5, mbr: float = 0.0) -> None:
         self.model = nn.Linear(10, 100)  # 1,100 parameters
-        self.settings = Settings().changed({"beam": beam})
+        self.settings = Settings().changed({"beam": beam, "mbr": mbr})
         self.asked: list[str] = []
         self.seconds, self.at_work, self.most_at_work = seconds, 0, 0
 

@@ -86,10 +86,14 @@ class Translator(Protocol):
 
 
 def about(translator: Translator) -> dict[str, Any]:
-    """What model it is: its languages' codes, how many numbers it has learned, and its own beam."""
+    """What model it is: its languages' codes, how many numbers it has learned, its own beam, and whether it
+    chooses from that by minimum Bayes risk, not by score."""
     source, target = (name.rpartition(".")[2] for name in translator.languages)
     parameters = sum(parameter.numel() for parameter in translator.model.parameters())
-    return {"source": source, "target": target, "parameters": parameters, "beam": _beam(translator)}
+    return {
+        "source": source, "target": target, "parameters": parameters, "beam": _beam(translator),
+        "mbr": bool(translator.settings.decoding.mbr),
+    }  # fmt: skip
 
 
 def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:

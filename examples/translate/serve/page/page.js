@@ -176,6 +176,7 @@ async function introduce() {
   for (const id of ["target", "sentences", "list"]) $(id).lang = about.target;
   $("about").textContent = `a transformer of ${count(about.parameters)} parameters`;
   offerBeams(about.beam);
+  if (about.mbr) $("hypotheses-label").textContent = "Beam, what is most like the rest first; each with its score";
 }
 
 $("form").addEventListener("submit", (event) => { event.preventDefault(); translate(); });
