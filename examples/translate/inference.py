@@ -47,9 +47,11 @@ def _check(options: argparse.Namespace) -> None:
         ValueError: it says which. ImportError: what --attention needs is missing.
     """
     drawn = options.sample is not None
-    if drawn and (options.beam is not None or options.mbr is not None or options.n_best > 1):
+    searching = (options.beam, options.length_penalty, options.coverage_penalty, options.mbr)
+    if drawn and (any(value is not None for value in searching) or options.n_best > 1):
         raise ValueError(
-            "--sample draws a translation, --beam, --mbr and --n-best search for the best: choose one"
+            "--sample draws a translation, --beam and --n-best (with penalties, with --mbr) search for the best: "
+            "choose one"
         )
     if not drawn and (options.top_k is not None or options.top_p is not None):
         raise ValueError("--top-k and --top-p say what is drawn from: give --sample, too")

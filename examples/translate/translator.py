@@ -132,12 +132,18 @@ class Translator:
             cached: keep keys and values; without, everything is computed again at each step.
             batch: how many sentences are translated together.
             progress: called with a number of sentences when so many more are done.
+
+        Raises:
+            ValueError: a value makes no sense, or chooses among the texts of a beam where that has only one.
         """
         given = {
             "beam": beam, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty, "mbr": mbr,
         }  # fmt: skip
         changes = {name: value for name, value in given.items() if value is not None}
         decoding = self.settings.changed(changes).decoding
+        choosing = [name for name, value in changes.items() if name != "beam" and value]
+        if choosing and decoding.beam == 1 and sample is None:
+            raise ValueError(f"{choosing[0]} chooses among the texts of a beam, and a beam of 1 has only one")
         prepared = [self._prepared(sentence) for sentence in sentences]
         full = [i for i, (_, ids, _) in enumerate(prepared) if len(ids) > 1]
         order = sorted(full, key=lambda i: len(prepared[i][1]))

@@ -273,6 +273,8 @@ def test_n_best_and_what_is_drawn(trained: list[str], capsys: pytest.CaptureFixt
     [
         (("one", "--sample", "1", "--beam", "2"), "choose one"),
         (("one", "--sample", "1", "--mbr", "2"), "choose one"),
+        (("one", "--sample", "1", "--length-penalty", "0.6"), "choose one"),
+        (("one", "--sample", "1", "--coverage-penalty", "0"), "choose one"),
         (("one", "--sample", "1", "--n-best", "2"), "choose one"),
         (("one", "--top-k", "4"), "give --sample, too"),
         (("one", "--input", "x.txt"), "choose one"),
@@ -350,6 +352,17 @@ def test_minimum_bayes_risk_chooses_from_the_beam(
     assert told == [t.text for t in translator.translate(sentences, 6, mbr=2.0)]
     assert cli.main(["translate", "one", "--mbr", "-1", *trained]) == 1
     assert "mbr is -1.0, and should be from 0" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("option", ["mbr", "length-penalty", "coverage-penalty"])
+def test_a_beam_of_one_has_nothing_to_choose_from(
+    option: str, trained: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = ["translate", "one cat", f"--{option}", "0.5", "--beam"]
+    assert cli.main([*said, "1", *trained]) == 1
+    assert f"{option.replace('-', '_')} chooses among the texts of a beam" in capsys.readouterr().err
+    assert cli.main([*said, "2", *trained]) == 0
+    assert cli.main(["translate", "one cat", f"--{option}", "0", "--beam", "1", *trained]) == 0
 
 
 def test_attention_of_a_translation(
