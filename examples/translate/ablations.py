@@ -35,6 +35,8 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "dropout 0.1": {"dropout": 0.1},
     "dropout 0.2": {"dropout": 0.2},
     "dropout 0.3": {"dropout": 0.3},
+    "dropout 0.4": {"dropout": 0.4},
+    "no dropout": {"dropout": 0.0},
     "no attention dropout": {"attention_dropout": 0.0},
     "attention dropout 0.1": {"attention_dropout": 0.1},
     "no activation dropout": {"activation_dropout": 0.0},
@@ -53,6 +55,7 @@ VARIANTS: dict[str, dict[str, Any]] = {
     "one way": {"both_ways": 0},
     "both ways for 3 epochs": {"both_ways": 3},
     "no label smoothing": {"label_smoothing": 0.0},
+    "no weight decay": {"weight_decay": 0.0},
     "separate vocabularies": {"joint": False},
     "6,000 subwords": {"vocabulary": 6000},
     "10,000 subwords": {"vocabulary": 10_000},
@@ -71,6 +74,7 @@ class Result:
 
     Attributes:
         updates, minutes: how many, and how long; None where its training has not begun.
+        loss: of the last validation, nats a token: sharper than BLEU, but only between equal vocabularies.
         bleu: by split, as far as known. measure: BLEU's signature.
         state: "" for a finished one; else what is the matter.
     """
@@ -78,6 +82,7 @@ class Result:
     name: str
     updates: int | None
     minutes: float | None
+    loss: float | None
     bleu: dict[str, float]
     measure: str
     state: str = ""
@@ -285,17 +290,20 @@ def result(name: str, where: Path) -> Result:
         state = FAILED if (where / FAILED).exists() else "not finished" if log else "not begun"
     last = log[-1] if log else {}
     minutes = last["seconds"] / 60 if log else None
-    return Result(name, last.get("step"), minutes, bleu, measure, state)
+    losses = [line["evaluation"]["loss"] for line in log if "evaluation" in line]
+    return Result(name, last.get("step"), minutes, losses[-1] if losses else None, bleu, measure, state)
 
 
 def table(results: Sequence[Result]) -> str:
     """The results in Markdown; below, how BLEU was measured."""
-    lines = ["| variant | updates | minutes | validation BLEU | test BLEU |", "|---|---:|---:|---:|---:|"]
+    heads = ("variant", "updates", "minutes", "validation loss", "validation BLEU", "test BLEU")
+    lines = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     for r in results:
         cells = [
             r.name.replace("|", r"\|") + (f" ({r.state})" if r.state else ""),
             "" if r.updates is None else f"{r.updates:,}",
             "" if r.minutes is None else f"{r.minutes:.1f}",
+            "" if r.loss is None else f"{r.loss:.3f}",
             *(f"{r.bleu[split]:.2f}" if split in r.bleu else "" for split in SPLITS),
         ]
         lines.append(f"| {' | '.join(cells)} |")

@@ -50,7 +50,7 @@ def _check(options: argparse.Namespace) -> None:
     searching = (options.beam, options.length_penalty, options.coverage_penalty, options.mbr)
     if drawn and (any(value is not None for value in searching) or options.n_best > 1):
         raise ValueError(
-            "--sample draws a translation, --beam and --n-best (with penalties, with --mbr) search for the best: "
+            "--sample draws a translation, --beam and --n-best search for the best, with a penalty or --mbr: "
             "choose one"
         )
     if not drawn and (options.top_k is not None or options.top_p is not None):

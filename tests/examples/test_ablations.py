@@ -54,7 +54,9 @@ class Program:
         bleu = {"value": 10.0 + len(where.name), "signature": "nrefs:1|bs:1000|seed:12345|tok:13a"}
         report = json.dumps({"bleu": bleu, "moses": None})
         where.joinpath("log.jsonl").write_text('{"step": 3, "seconds": 30.0}\n', encoding="utf-8")
-        files = {"log.jsonl": '{"step": 1007, "seconds": 90.0}\n', "model.safetensors": ""}
+        lines = [{"step": 500, "evaluation": {"bleu": 1.0, "loss": 2.5}, "seconds": 45.0},
+                 {"step": 1007, "evaluation": {"bleu": 2.0, "loss": 1.25}, "seconds": 90.0}]  # fmt: skip
+        files = {"log.jsonl": "".join(json.dumps(line) + "\n" for line in lines), "model.safetensors": ""}
         files |= {f"{split}.json": report for split in self.splits}
         for name in list(files)[: self.ended if code else None]:
             where.joinpath(name).write_text(files[name], encoding="utf-8")
@@ -89,11 +91,11 @@ def test_each_variant_is_trained_and_measured_once(
     ]
     out = capsys.readouterr().out
     table = """\
-| variant | updates | minutes | validation BLEU | test BLEU |
-|---|---:|---:|---:|---:|
-| as it is | 1,007 | 1.5 | 18.00 | 18.00 |
-| dropout 0.1 | 1,007 | 1.5 | 21.00 | 21.00 |
-| two \\| vocabularies | 1,007 | 1.5 | 26.00 | 26.00 |
+| variant | updates | minutes | validation loss | validation BLEU | test BLEU |
+|---|---:|---:|---:|---:|---:|
+| as it is | 1,007 | 1.5 | 1.250 | 18.00 | 18.00 |
+| dropout 0.1 | 1,007 | 1.5 | 1.250 | 21.00 | 21.00 |
+| two \\| vocabularies | 1,007 | 1.5 | 1.250 | 26.00 | 26.00 |
 
 BLEU: `nrefs:1|tok:13a`
 """
@@ -121,7 +123,7 @@ def test_a_variant_that_fails_is_told_of_and_tried_again(
     assert main(given) == 1
     assert program.told == ALL
     told = capsys.readouterr()
-    assert "| dropout 0.1 (failed) | 3 | 0.5 |  |  |" in told.out and "dropout 0.1 failed" in told.err
+    assert "| dropout 0.1 (failed) | 3 | 0.5 |  |  |  |" in told.out and "dropout 0.1 failed" in told.err
     assert main(given) == 0
     assert program.told[3:] == ALL[1:2]
 
@@ -132,16 +134,16 @@ def test_data_without_a_test_set_is_a_failure(
     program.splits = ["validation"]
     assert main([*given, "--only", "dropout 0.1"]) == 1
     told = capsys.readouterr()
-    assert "| dropout 0.1 (failed) | 1,007 | 1.5 | 21.00 |  |" in told.out
+    assert "| dropout 0.1 (failed) | 1,007 | 1.5 | 1.250 | 21.00 |  |" in told.out
     assert "no validation set or no test set" in told.err
 
 
 def test_the_table_alone(given: list[str], program: Program, capsys: pytest.CaptureFixture[str]) -> None:
     assert main([*given, "--table"]) == 0
-    assert program.calls == [] and "| as it is (not begun) |  |  |  |  |" in capsys.readouterr().out
+    assert program.calls == [] and "| as it is (not begun) |  |  |  |  |  |" in capsys.readouterr().out
     program.codes = [130]
     assert main([*given, "--only", "dropout 0.1"]) == 130
-    assert "| dropout 0.1 (not finished) | 3 | 0.5 |  |  |" in capsys.readouterr().out
+    assert "| dropout 0.1 (not finished) | 3 | 0.5 |  |  |  |" in capsys.readouterr().out
 
 
 def test_another_training_in_the_folder(
@@ -249,4 +251,4 @@ def test_whole_trainings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> 
     lines = [line for line in table.splitlines() if line.startswith("| ")]
     rows = [[cell.strip() for cell in line.split("|")] for line in lines]
     assert [row[1:3] for row in rows] == [["variant", "updates"], ["the preset", "4"], ["dropout 0.1", "4"]]
-    assert all(0 <= float(cell) <= 100 for row in rows[1:] for cell in row[4:6])
+    assert all(0 < float(row[4]) < 20 and 0 <= float(cell) <= 100 for row in rows[1:] for cell in row[5:7])
