@@ -202,7 +202,8 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
     try:
         found = load(file, map_location="cpu", mmap=mmap)
     except _DAMAGE as error:
-        raise RuntimeError(f"the checkpoint {file} is damaged ({error}). {advice}") from error
+        reason = str(error).removeprefix(f"cannot load {file}: ").partition(" What to do:")[0].rstrip(".")
+        raise RuntimeError(f"the checkpoint {file} is damaged: {reason}. {advice}") from error
     if not isinstance(found, dict) or found.get("program") != PROGRAM or "model" not in found:
         raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {advice}")
     if found.get("version") != VERSION:
