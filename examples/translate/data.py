@@ -52,6 +52,14 @@ def read(settings: DataSettings) -> dict[str, Pairs]:
     Raises:
         FileNotFoundError, ValueError: no data, or data that cannot be read.
     """
+    found = _all(settings)
+    train = found["train"]
+    if 0 < settings.pairs < len(train.source):
+        found["train"] = part(train, np.arange(settings.pairs))._replace(skipped=train.skipped)
+    return found
+
+
+def _all(settings: DataSettings) -> dict[str, Pairs]:
     if settings.data:
         found = read_pairs([Path(p) for p in settings.data], settings.source, settings.target)
         if len(found) > 1 or not settings.held_out:

@@ -30,6 +30,7 @@ class DataSettings:
     data: tuple[str, ...] = _says((), "a folder, a .tsv table or two files; empty: the shipped corpus")
     source: str = _says("en", "in a folder, the source files' ending")
     target: str = _says("de", "in a folder, the target files' ending")
+    pairs: int = _says(0, "train with the first so many pairs alone; 0: with all")
     tokenizer: str = _says("subwords", "what a token is", ("subwords", "words"))
     vocabulary: int = _says(10_000, "subwords in a vocabulary")
     joint: bool = _says(True, "one vocabulary, and one embedding, for both languages")
@@ -198,7 +199,7 @@ LIMITS = [
                                     "warm_up", "evaluate_every", "snapshot_every", "log_every", "beam")),
     *((name, 0, _MANY) for name in ("minutes", "learning_rate", "weight_decay", "clip", "r_drop",
                                     "r_drop_after", "both_ways", "patience", "average", "save_seconds",
-                                    "held_out", "coverage_penalty", "mbr")),
+                                    "held_out", "pairs", "coverage_penalty", "mbr")),
     *((name, 0, 0.999999) for name in ("dropout", "attention_dropout", "activation_dropout",
                                        "label_smoothing", "subword_dropout", "word_dropout", "ema")),
     ("embedding_dropout", -1, 0.999999),

@@ -113,3 +113,25 @@ def rows(batch: Batch) -> list[tuple[list[int], list[int]]]:
 def test_without_data_or_words_it_asks_for_data() -> None:
     with pytest.raises(ValueError, match="which sentence pairs"):
         data.read(Settings().data)
+
+
+@pytest.mark.parametrize("table", [True, False])
+def test_the_first_pairs_alone(tmp_path: Path, table: bool) -> None:
+    """What is validated and tested with stays as it is."""
+    lines = [f"{word} {i}" for i in range(40) for word in WORDS]
+    lines[3] = ""
+    if table:
+        (tmp_path / "c.tsv").write_text("\n".join(f"{a}\t{a.upper()}" for a in lines), encoding="utf-8")
+    for split, count in (("train", 200), ("val", 50), ("test", 60)):
+        for language in () if table else ("en", "de"):
+            path = tmp_path / f"{split}.{language}"
+            path.write_text("\n".join(lines[:count]), encoding="utf-8")
+    settings = Settings().changed({"data": (str(tmp_path / "c.tsv" if table else tmp_path),)})
+    whole = data.read(settings.data)
+    few = data.read(settings.changed({"pairs": 7}).data)
+    assert list(few["train"].source) == list(whole["train"].source)[:7]
+    assert list(few["train"].target) == list(whole["train"].target)[:7] and few["train"].skipped == 1
+    for split in ("validation", "test"):
+        assert list(few[split].source) == list(whole[split].source) != []
+    many = data.read(settings.changed({"pairs": 10**6}).data)
+    assert list(many["train"].source) == list(whole["train"].source)
