@@ -92,6 +92,12 @@ def check_python(args: list[str]) -> None:
         check_options((args[0],), args[1:])
 
 
+# Programs that give the options that they do not know to another one
+GIVES_ON: dict[tuple[str, ...], tuple[str, ...]] = {
+    ("-m", "examples.translate.ablations"): ("-m", "examples.translate", "train"),
+}
+
+
 def find_module(name: str) -> Path:
     """The file that ``python -m name`` runs."""
     path = ROOT.joinpath(*name.split("."))
@@ -104,6 +110,8 @@ def check_options(program: tuple[str, ...], args: list[str]) -> None:
     described = help_of(program)
     if args and re.search(rf"^    {re.escape(args[0])}(  |$)", described, re.MULTILINE):
         described = help_of((*program, args[0]))  # a command of the program's
+    if program in GIVES_ON:
+        described += help_of(GIVES_ON[program])
     missing = [option for option in options if not re.search(rf"(?<![\w-]){option}(?![\w-])", described)]
     assert not missing, f"{' '.join(program)} --help does not know {missing}:\n{described}"
 
