@@ -329,6 +329,7 @@ def test_nothing_written_is_said(open_page: Callable[..., Any]) -> None:
     page.press("#text", "Enter")
     page.wait_for_selector("#map tr")
     assert texts(page, "#target") == ["(nothing) end"]
+    assert texts(page, "#list .text")[:2] == ["(nothing)", "1"]
 
 
 @pytest.mark.parametrize(("text", "message"), [

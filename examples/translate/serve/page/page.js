@@ -90,6 +90,7 @@ function showBeam(sentence) {
     for (const { text: word, changed } of changes(sentence.beam[0].text, hypothesis.text)) {
       text.append(element("span", changed ? "changed" : "", word), " ");
     }
+    if (!hypothesis.text) text.textContent = NOTHING;
     button.append(text, element("span", "score", score(hypothesis.score)));
     button.addEventListener("click", () => showHypothesis(sentence, rank));
     const row = element("li");
