@@ -9,6 +9,7 @@ import re
 from argparse import Namespace
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable
+from enum import EnumMeta
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
 
@@ -206,6 +207,17 @@ def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
     return defaultdict(factory, _pairs(items))
 
 
+def _member(cls: Any, name: Any) -> Any:
+    """A member of an enumeration that was allowed: Python 3.11.2, for one, saves it as getattr(cls, name).
+
+    Raises:
+        TypeError: it is anything else that getattr could reach.
+    """
+    if not isinstance(cls, EnumMeta) or not isinstance(name, str) or name not in cls.__members__:
+        raise TypeError(f"its pickle takes {name!r} of {cls!r}")
+    return cls.__members__[name]
+
+
 def _encode(text: str, encoding: str = "latin1") -> bytes:
     """How protocol 2 writes bytes."""
     if encoding not in ("latin1", "latin-1"):
@@ -321,6 +333,7 @@ _VALUES: dict[Name, Any] = {
     **{("collections", cls.__name__): cls for cls in (OrderedDict, Counter, defaultdict)},
     ("argparse", "Namespace"): Namespace, ("types", "SimpleNamespace"): SimpleNamespace,
     ("copyreg", "_reconstructor"): _reconstructor, ("_codecs", "encode"): _encode,
+    ("builtins", "getattr"): _member,
     ("torch", "Size"): Size, ("minigrad.tensor", "Size"): Size,
     ("torch", "device"): Device, ("minigrad.backend.device", "Device"): Device,
     ("minigrad.backend.dtype", "named"): named,
@@ -348,5 +361,5 @@ _FUNCTIONS: dict[Any, Callable[..., Any]] = {
     Size: _size,
     Device: _device,
     np.dtype: _dtype,
-    **{f: f for f in (_reconstructor, _encode, named, _reconstruct, _scalar, _frombuffer)},
+    **{f: f for f in (_reconstructor, _encode, _member, named, _reconstruct, _scalar, _frombuffer)},
 }

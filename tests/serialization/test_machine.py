@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import importlib
 import io
 import os
@@ -81,10 +82,29 @@ def test_calls(call: Any, protocol: int) -> None:
         refused(pickle.dumps(obj, protocol))
 
 
+class Colour(enum.Enum):
+    """A program's own."""
+
+    RED = 1
+
+
+@pytest.mark.parametrize("protocol", [2, 5])
+@pytest.mark.parametrize("member", ["RED", "BLUE", "", "__class__", "mro", "__members__", "RED.__class__", 1])
+def test_members_alone_are_reached_of_an_enumeration(member: Any, protocol: int) -> None:
+    """Some Pythons (3.11.2 for one) save them as getattr(Colour, "RED")."""
+    pickled = pickle.dumps(Evil(getattr, Colour, member), protocol)
+    refused(pickled)
+    with safe_globals([Colour]):
+        if member == "RED":
+            assert load(archive(pickled, {})) is Colour.RED
+        else:
+            refused(pickled)
+
+
 @pytest.mark.parametrize(
     "names",
     [("os", "system"), ("posix", "system"), ("builtins", "eval"), ("__builtin__", "eval"), ("builtins",
-    "getattr"),
+    "setattr"),
      ("builtins", "set.__class__"), ("collections", "OrderedDict.__init__"), ("torch._utils",
      "_rebuild_tensor_v2.__globals__"),
      ("torch", "load"), ("torch._utils", "_import_dotted_name"), ("torch.storage", "_load_from_bytes"),
