@@ -34,8 +34,7 @@ MOST_TEST_PROCESSES = 8
 NO_TESTS_FOUND = 5  # pytest's exit code
 # Of examples.translate; other words after the task's name are sentences.
 TRANSLATE_COMMANDS = ("train", "evaluate", "translate", "serve", "config", "-h", "--help")
-CACHES = ("build", "dist", "htmlcov", "minigrad.egg-info", ".coverage", ".mypy_cache", ".pytest_cache",
-          ".ruff_cache")  # fmt: skip
+CACHES = ("build", "dist", "htmlcov", "minigrad.egg-info", ".coverage", ".mypy_cache", ".pytest_cache", ".ruff_cache")
 
 
 class Task(NamedTuple):
@@ -77,8 +76,9 @@ def test(python: str, args: list[str]) -> int:
 
 
 def lint(python: str, args: list[str]) -> int:
-    """Style."""
-    return call([python, "-m", "ruff", "check", *(args or ["."])])
+    """Style and layout."""
+    places = args or ["."]
+    return max(call([python, "-m", "ruff", *words, *places]) for words in (["check"], ["format", "--check"]))
 
 
 def types(python: str, args: list[str]) -> int:

@@ -1,6 +1,6 @@
 """The program that ``process.ask`` runs: one measurement of one library.
 
-    python -m benchmarks.child benchmarks.process:imported minigrad {}
+python -m benchmarks.child benchmarks.process:imported minigrad {}
 """
 
 from __future__ import annotations

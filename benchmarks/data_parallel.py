@@ -54,14 +54,22 @@ def measure(library: str, processes: int, accumulate: int, tokens: int, updates:
     model = Transformer(Config(VOCABULARY, 128, 4, 4, 256, 0.3, norm_first=True))
     optimizer = mg.optim.Adam(model.parameters(), lr=1e-3, betas=(0.9, 0.98))
     settings = Settings(
-        steps=updates + WARM_UP, accumulate=accumulate, processes=processes, log_every=1, progress=False,
+        steps=updates + WARM_UP,
+        accumulate=accumulate,
+        processes=processes,
+        log_every=1,
+        progress=False,
         save_seconds=None,
-    )  # fmt: skip
+    )
     with tempfile.TemporaryDirectory() as folder:
         trainer = Trainer(
-            model, optimizer, Random(tokens), lambda model, batch: (model.loss(*batch, 0.1), float(tokens)),
-            folder=folder, settings=settings,
-        )  # fmt: skip
+            model,
+            optimizer,
+            Random(tokens),
+            lambda model, batch: (model.loss(*batch, 0.1), float(tokens)),
+            folder=folder,
+            settings=settings,
+        )
         trainer.fit()
         seconds = [line["seconds"] for line in read_log(folder)]
     return {"ms": 1000 * statistics.median(np.diff(seconds[WARM_UP:]).tolist())}
@@ -69,8 +77,11 @@ def measure(library: str, processes: int, accumulate: int, tokens: int, updates:
 
 def main(arguments: list[str]) -> int:
     """Measure in turns, and print a table."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.data_parallel", description=__doc__,
-                                formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    p = argparse.ArgumentParser(
+        prog="python -m benchmarks.data_parallel",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     p.add_argument("--updates", type=int, default=60, help="of each measurement (default: 60)")
     p.add_argument("--rounds", type=int, default=3, help="default: 3")
     p.add_argument("--processes", type=int, default=os.cpu_count() or 1, help="default: the cores")
@@ -91,8 +102,14 @@ def table(updates: int, rounds: int, processes: int) -> Table:
         for n in range(rounds):
             for count, times in found.items():
                 progress(f"{tokens:,} tokens, {count} processes, round {n + 1} of {rounds}")
-                answer = ask("benchmarks.data_parallel:measure", "minigrad", processes=count,
-                             accumulate=processes, tokens=tokens, updates=updates)  # fmt: skip
+                answer = ask(
+                    "benchmarks.data_parallel:measure",
+                    "minigrad",
+                    processes=count,
+                    accumulate=processes,
+                    tokens=tokens,
+                    updates=updates,
+                )
                 times.append(answer["ms"])
         one, several = (statistics.median(times) for times in found.values())
         result.add(tokens, one, several, several / one)

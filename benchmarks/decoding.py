@@ -238,8 +238,11 @@ def agree(found: dict[str, Answer]) -> None:
 def table(rounds: int, seconds: float, work: str = "multi30k", tokens: int = 32) -> Table:
     """The table, a row for each way and size of the batch."""
     columns = ("decoding", "sentences", "tokens/s", "without cache", "PyTorch", "times PyTorch's", "goal")
-    result = Table(f"Decoding {tokens} tokens a sentence, {SIZES[work].title}", columns,
-                   ("", ".0f", ",.0f", ",.0f", ",.0f", ".2f", ".1f"))  # fmt: skip
+    result = Table(
+        f"Decoding {tokens} tokens a sentence, {SIZES[work].title}",
+        columns,
+        ("", ".0f", ",.0f", ",.0f", ",.0f", ".2f", ".1f"),
+    )
     for batch in BATCHES:
         given: dict[str, Any] = {"work": work, "batch": batch, "tokens": tokens}
         progress(f"decoding, {batch} sentences: tokens")

@@ -204,8 +204,16 @@ def measure(rounds: int, seconds: float, **given: Any) -> list[Round]:
 
 def table(found: list[Round]) -> Table:
     """The table, a row for each process but the first."""
-    columns = ("a process that halfway", "before ms", "afterwards ms", "ratio", "of rounds", "of processors",
-               "of their rounds", "goal")  # fmt: skip
+    columns = (
+        "a process that halfway",
+        "before ms",
+        "afterwards ms",
+        "ratio",
+        "of rounds",
+        "of processors",
+        "of their rounds",
+        "goal",
+    )
     digits = ("", ".1f", ".1f", ".3f", ">", ".3f", ">", ".1f")
     result = Table("A training step, once pictures were drawn", columns, digits)
     for place, action in list(enumerate(ACTIONS))[1:]:

@@ -34,12 +34,20 @@ from .workloads import WORK, build, loss_function
 
 WINDOW = 1280, 800  # pixels
 SECONDS, MEGABYTES, LETTERS, CLICKS = 10.0, 5.0, 8.0, 3  # the bars: LETTERS (pixels) at least, others at most
-SENTENCES = ("My friends like tomatoes because they are tasty",
-             "I miei amici amano i pomodori perché sono buoni")  # fmt: skip
+SENTENCES = ("My friends like tomatoes because they are tasty", "I miei amici amano i pomodori perché sono buoni")
 GPT2 = replace(
-    WORK["gpt-384"], title="decoder 12 × 768, V 50,257", layers=12, width=768, heads=12, hidden=3072,
-    vocabulary=50_257, batch=1, length=32, dropout=0.1, gelu="tanh",
-)  # fmt: skip
+    WORK["gpt-384"],
+    title="decoder 12 × 768, V 50,257",
+    layers=12,
+    width=768,
+    heads=12,
+    hidden=3072,
+    vocabulary=50_257,
+    batch=1,
+    length=32,
+    dropout=0.1,
+    gelu="tanh",
+)
 
 
 class Call(NamedTuple):
@@ -101,10 +109,17 @@ def measure(library: str, graph: str, file: str, run: str | None = None) -> Answ
     times.append(time.perf_counter())
     record, layout, write = (after - before for before, after in pairwise(times))
     return {
-        "title": call.title, "nodes": len(view.graph.nodes), "boxes": len(view.tree.boxes(view.tree.opened)),
-        "record": record, "layout": layout, "write": write, "megabytes": size / 1e6, "letters": letters,
-        "clicks": max(clicks(view.tree, node.id) for node in view.graph.nodes), "memory": peak_mebibytes(),
-    }  # fmt: skip
+        "title": call.title,
+        "nodes": len(view.graph.nodes),
+        "boxes": len(view.tree.boxes(view.tree.opened)),
+        "record": record,
+        "layout": layout,
+        "write": write,
+        "megabytes": size / 1e6,
+        "letters": letters,
+        "clicks": max(clicks(view.tree, node.id) for node in view.graph.nodes),
+        "memory": peak_mebibytes(),
+    }
 
 
 def letters_of(svg: str) -> float:
@@ -209,17 +224,30 @@ def measured(run: str | None = None, browser: bool = False, folder: Path | None 
 def missed(answer: Answer) -> list[str]:
     """The bars that a graph does not reach."""
     most = {"layout": SECONDS, "drawn": SECONDS, "megabytes": MEGABYTES, "clicks": CLICKS}
-    found = [f"{name} {answer[name]:.1f}, at most {bar:g}"
-             for name, bar in most.items() if name in answer and answer[name] > bar]  # fmt: skip
+    found = [
+        f"{name} {answer[name]:.1f}, at most {bar:g}"
+        for name, bar in most.items()
+        if name in answer and answer[name] > bar
+    ]
     small = answer["letters"] < LETTERS
     return [*found, *([f"letters {answer['letters']:.1f} px, at least {LETTERS:g}"] if small else [])]
 
 
 def table(answers: list[Answer]) -> Table:
     """A row for each graph."""
-    columns = {"title": "graph", "nodes": "nodes", "boxes": "boxes at first", "record": "recorded s",
-               "layout": "laid out s", "write": "written s", "megabytes": "MB", "drawn": "in Chromium s",
-               "letters": "letters px", "clicks": "clicks", "memory": "most MiB"}  # fmt: skip
+    columns = {
+        "title": "graph",
+        "nodes": "nodes",
+        "boxes": "boxes at first",
+        "record": "recorded s",
+        "layout": "laid out s",
+        "write": "written s",
+        "megabytes": "MB",
+        "drawn": "in Chromium s",
+        "letters": "letters px",
+        "clicks": "clicks",
+        "memory": "most MiB",
+    }
     digits = ("", ",d", "d", ".2f", ".2f", ".2f", ".2f", ".2f", ".1f", "d", ",.0f")
     result = Table("The page of a whole graph", tuple(columns.values()), digits)
     for answer in answers:
@@ -227,8 +255,14 @@ def table(answers: list[Answer]) -> Table:
         result.notes += [f"{answer['title']}: {miss}" for miss in missed(answer)]
         if "missing" in answer:
             result.notes.append(f"no browser: {answer['missing']}")
-    bars: Answer = {"title": "bar", "layout": SECONDS, "megabytes": MEGABYTES, "drawn": SECONDS,
-                    "letters": LETTERS, "clicks": CLICKS}  # fmt: skip
+    bars: Answer = {
+        "title": "bar",
+        "layout": SECONDS,
+        "megabytes": MEGABYTES,
+        "drawn": SECONDS,
+        "letters": LETTERS,
+        "clicks": CLICKS,
+    }
     result.add(*(bars.get(name) for name in columns))
     window = " × ".join(map(str, WINDOW))
     result.notes.append(f"letters: their height where all that is open at first fills a window of {window}")
@@ -237,8 +271,11 @@ def table(answers: list[Answer]) -> Table:
 
 def main(arguments: list[str]) -> int:
     """Measure and print; 1 if a bar is missed."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.graph_page", description=__doc__,
-                                formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    p = argparse.ArgumentParser(
+        prog="python -m benchmarks.graph_page",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     p.add_argument("--run", type=Path, help="of the translator: a run's folder, or a model's file")
     p.add_argument("--browser", action="store_true", help="open the pages in Chromium, too")
     p.add_argument("--folder", type=Path, help="keep the pages there")

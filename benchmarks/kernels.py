@@ -90,7 +90,6 @@ def rms_normed(torch: Any, x: Any, weight: Any) -> Any:
     return torch.nn.functional.rms_norm(x, x.shape[-1:], weight, 1e-6)
 
 
-
 ROWS, WIDTH, CLASSES = 4096, 128, 10_000  # of the first workload
 KERNELS = [
     Kernel("softmax", "48×256×256", functional("softmax", -1), ((48, 256, 256),)),
@@ -104,20 +103,26 @@ KERNELS = [
     Kernel("embedding", "4096 of 10000×128", embedding, ((CLASSES, WIDTH),), CLASSES),
     Kernel("linear", "4096×128 to 256", functional("linear"), ((ROWS, WIDTH), (256, WIDTH), (256,))),
     Kernel("linear", "512×512 to 2048", functional("linear"), ((512, 512), (2048, 512), (2048,))),
-    Kernel("cross_entropy", "4096×10000", functional("cross_entropy", label_smoothing=0.1),
-           ((ROWS, CLASSES),), CLASSES),
-    Kernel("linear, then cross_entropy", "4096×128 to 10000", linear_then_cross_entropy,
-           ((ROWS, WIDTH), (CLASSES, WIDTH)), CLASSES),
-    Kernel("linear_cross_entropy", "4096×128 to 10000", linear_cross_entropy,
-           ((ROWS, WIDTH), (CLASSES, WIDTH)), CLASSES),
+    Kernel(
+        "cross_entropy", "4096×10000", functional("cross_entropy", label_smoothing=0.1), ((ROWS, CLASSES),), CLASSES
+    ),
+    Kernel(
+        "linear, then cross_entropy",
+        "4096×128 to 10000",
+        linear_then_cross_entropy,
+        ((ROWS, WIDTH), (CLASSES, WIDTH)),
+        CLASSES,
+    ),
+    Kernel(
+        "linear_cross_entropy", "4096×128 to 10000", linear_cross_entropy, ((ROWS, WIDTH), (CLASSES, WIDTH)), CLASSES
+    ),
     Kernel("attention, causal", "8×6×256×64", attention, ((8, 6, 256, 64),) * 3),
     Kernel("attention", "256×4×16×32", partial(attention, causal=False), ((256, 4, 16, 32),) * 3),
-    Kernel("attention, dropout", "256×4×16×32", partial(attention, causal=False, dropout=0.3),
-           ((256, 4, 16, 32),) * 3),
+    Kernel("attention, dropout", "256×4×16×32", partial(attention, causal=False, dropout=0.3), ((256, 4, 16, 32),) * 3),
     Kernel("lstm", "64×32×128", partial(recurrent, name="LSTM"), recurrent_shapes(4), scale=0.05),
     Kernel("gru", "64×32×128", partial(recurrent, name="GRU"), recurrent_shapes(3), scale=0.05),
     Kernel("rnn", "64×32×128", partial(recurrent, name="RNN"), recurrent_shapes(1), scale=0.05),
-]  # fmt: skip
+]
 
 
 def inputs(torch: Any, kernel: Kernel, dtype: Any) -> list[Any]:
@@ -218,8 +223,16 @@ def table(rounds: int, seconds: float) -> Table:
         agree(KERNELS[i].name, *(checked[name]["found"][str(i)] for name in BOTH))
     measured = partial(ask, "benchmarks.kernels:measure", seconds=seconds, chosen=chosen)
     found = alternate(BOTH, rounds, measured, "kernels")
-    columns = ("kernel", "size", "forward ms", "PyTorch ms", "ratio",
-               "with backward ms", "PyTorch's ms", "ratio of both")  # fmt: skip
+    columns = (
+        "kernel",
+        "size",
+        "forward ms",
+        "PyTorch ms",
+        "ratio",
+        "with backward ms",
+        "PyTorch's ms",
+        "ratio of both",
+    )
     result = Table("Kernels alone, against PyTorch eager", columns, ("", "", *(".3f", ".3f", ".2f") * 2))
     for row in rows(found):
         result.add(*row)

@@ -92,9 +92,12 @@ def measure(library: str, folder: str, updates: int, vocabulary: int = 10_000) -
     losses = stage("train", lambda: list(losses_of(encoded, batches, len(tokenizers.source), updates)))
     stage("an epoch's pairs", lambda: sum(len(encoded[i]) for rows in batches.epoch(1) for i in rows))
     return {
-        "stages": stages, "pairs": len(encoded), "tokens": int(encoded.lengths.sum(dtype=np.int64)),
-        "batches": epoch, "losses": [losses[0], losses[-1]],
-    }  # fmt: skip
+        "stages": stages,
+        "pairs": len(encoded),
+        "tokens": int(encoded.lengths.sum(dtype=np.int64)),
+        "batches": epoch,
+        "losses": [losses[0], losses[-1]],
+    }
 
 
 def losses_of(encoded: Any, batches: Any, vocabulary: int, updates: int) -> Iterator[float]:
@@ -147,8 +150,11 @@ def table(found: Answer) -> Table:
 
 def main(arguments: list[str]) -> int:
     """Make the corpus, measure, and print; 1 if it took more memory than the limit."""
-    p = argparse.ArgumentParser(prog="python -m benchmarks.large_corpus", description=__doc__,
-                                formatter_class=argparse.RawDescriptionHelpFormatter)  # fmt: skip
+    p = argparse.ArgumentParser(
+        prog="python -m benchmarks.large_corpus",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
     p.add_argument("--pairs", type=int, default=2_000_000, help="default: 2000000")
     p.add_argument("--updates", type=int, default=200, help="of training (default: 200)")
     given = p.parse_args(arguments)

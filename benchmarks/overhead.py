@@ -126,8 +126,18 @@ def table(rounds: int, seconds: float) -> Table:
         for ours, theirs in zip(*(checked[name]["found"][op.name] for name in BOTH), strict=True):
             same(f"{op.name} on 8 elements", {"minigrad": ours, "torch": theirs})
     found = alternate(BOTH, rounds, partial(ask, "benchmarks.overhead:measure", seconds=seconds), "overhead")
-    columns = ("op", "forward µs", "PyTorch µs", "ratio", "with backward µs", "PyTorch's µs", "ratio of both",
-               f"of {CHAIN} µs", f"PyTorch's of {CHAIN}", f"ratio of {CHAIN}")  # fmt: skip
+    columns = (
+        "op",
+        "forward µs",
+        "PyTorch µs",
+        "ratio",
+        "with backward µs",
+        "PyTorch's µs",
+        "ratio of both",
+        f"of {CHAIN} µs",
+        f"PyTorch's of {CHAIN}",
+        f"ratio of {CHAIN}",
+    )
     result = Table("An op on 8 elements, against PyTorch eager", columns, ("", *(".2f",) * 9))
     for op in OPS:
         cells: list[float | str | None] = [op.name]

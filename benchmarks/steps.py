@@ -131,8 +131,19 @@ def spread(ours: list[Answer], theirs: list[Answer]) -> str | None:
 
 def table(works: Iterable[str], rounds: int, seconds: float) -> Table:
     """The table of training steps, a row for each work."""
-    columns = ("step", "minigrad ms", "PyTorch ms", "ratio", "of rounds", "goal", "products ms",
-               "to products", "minigrad MiB", "PyTorch MiB", "memory ratio")  # fmt: skip
+    columns = (
+        "step",
+        "minigrad ms",
+        "PyTorch ms",
+        "ratio",
+        "of rounds",
+        "goal",
+        "products ms",
+        "to products",
+        "minigrad MiB",
+        "PyTorch MiB",
+        "memory ratio",
+    )
     digits = ("", ".1f", ".1f", ".2f", ">", ".2f", ".1f", ".2f", ".0f", ".0f", ".2f")
     result = Table("A training step, against PyTorch eager", columns, digits)
     for work in works:

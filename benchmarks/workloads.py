@@ -41,13 +41,9 @@ class Work:
 
 
 WORK = {
-    "multi30k": Work(
-        "encoder-decoder 4+4 × 128, V 10,000", False, 4, 128, 4, 256, 10_000, 256, 16, 0.3, 0.1, 0.0
-    ),
+    "multi30k": Work("encoder-decoder 4+4 × 128, V 10,000", False, 4, 128, 4, 256, 10_000, 256, 16, 0.3, 0.1, 0.0),
     "small": Work("encoder-decoder 2+2 × 128, V 300", False, 2, 128, 4, 256, 300, 64, 12, 0.1, 0.1, 0.0),
-    "wide": Work(
-        "encoder-decoder 6+6 × 512, V 10,000", False, 6, 512, 8, 2048, 10_000, 16, 32, 0.1, 0.1, 0.0
-    ),
+    "wide": Work("encoder-decoder 6+6 × 512, V 10,000", False, 6, 512, 8, 2048, 10_000, 16, 32, 0.1, 0.1, 0.0),
     "gpt-128": Work("decoder-only 4 × 128, T 64", True, 4, 128, 4, 512, 65, 12, 64, 0.0, 0.0, 0.1),
     "gpt-384": Work("decoder-only 6 × 384, T 256", True, 6, 384, 6, 1536, 65, 8, 256, 0.2, 0.0, 0.1),
 }
@@ -85,9 +81,7 @@ def _encoder_decoder(torch: Any, work: Work, dropout: float) -> Any:
         def forward(self, source: Any, target: Any) -> Any:
             dtype = self.embedding.weight.dtype
             mask = nn.Transformer.generate_square_subsequent_mask(target.size(1), dtype=dtype)
-            states = self.transformer(
-                self.embedding(source), self.embedding(target), tgt_mask=mask, tgt_is_causal=True
-            )
+            states = self.transformer(self.embedding(source), self.embedding(target), tgt_mask=mask, tgt_is_causal=True)
             return nn.functional.linear(states, self.embedding.weight)
 
     return Translator()
@@ -106,12 +100,8 @@ def _decoder_only(torch: Any, work: Work, dropout: float) -> Any:
 
         def forward(self, x: Any) -> Any:
             b, t, d = x.size()
-            q, k, v = (
-                y.view(b, t, work.heads, d // work.heads).transpose(1, 2) for y in self.qkv(x).split(d, dim=2)
-            )
-            y = F.scaled_dot_product_attention(
-                q, k, v, dropout_p=dropout if self.training else 0.0, is_causal=True
-            )
+            q, k, v = (y.view(b, t, work.heads, d // work.heads).transpose(1, 2) for y in self.qkv(x).split(d, dim=2))
+            y = F.scaled_dot_product_attention(q, k, v, dropout_p=dropout if self.training else 0.0, is_causal=True)
             return self.drop(self.out(y.transpose(1, 2).contiguous().view(b, t, d)))
 
     class Block(nn.Module):  # type: ignore[name-defined, misc]

@@ -43,11 +43,18 @@ SHOWN = "the red house and the white dog", "la casa rossa e il cane bianco"
 
 # Italian puts the adjective after the noun, and gives both it and the article the noun's gender: so a written
 # "rossa" has to look at two words, one for what it means and one for how it ends.
-NOUNS = {"book": "libro", "cat": "gatto", "dog": "cane", "train": "treno",
-         "house": "casa", "door": "porta", "moon": "luna", "boat": "barca"}  # fmt: skip
+NOUNS = {
+    "book": "libro",
+    "cat": "gatto",
+    "dog": "cane",
+    "train": "treno",
+    "house": "casa",
+    "door": "porta",
+    "moon": "luna",
+    "boat": "barca",
+}
 FEMININE = ("house", "door", "moon", "boat")
-ADJECTIVES = {"red": "ross", "white": "bianc", "black": "ner", "small": "piccol", "new": "nuov",
-              "old": "vecchi"}  # fmt: skip
+ADJECTIVES = {"red": "ross", "white": "bianc", "black": "ner", "small": "piccol", "new": "nuov", "old": "vecchi"}
 
 
 def phrases() -> list[tuple[str, str]]:
@@ -85,12 +92,16 @@ class Translator:
         rare = max(self.steps // 12, 1)
         adam = mg.optim.Adam(model.parameters(), lr=4e-3, betas=(0.9, 0.98))
         Trainer(
-            model, adam, LoaderBatches(self.seen, 64, self.batch, seed=0),
+            model,
+            adam,
+            LoaderBatches(self.seen, 64, self.batch, seed=0),
             lambda model, batch: (model.loss(*batch), int((batch[1][:, 1:] != PAD).sum())),
-            folder=self.run, evaluate=self.accuracy, extra={"config": [self.steps, config.as_dict()]},
+            folder=self.run,
+            evaluate=self.accuracy,
+            extra={"config": [self.steps, config.as_dict()]},
             settings=Settings(self.steps, evaluate_every=rare, keep_snapshots=12, log_every=1),
             schedule=mg.optim.lr_scheduler.LambdaLR(adam, cosine(self.steps // 10, self.steps)),
-        ).fit()  # fmt: skip
+        ).fit()
         print(f"unseen phrases translated exactly: {self.accuracy(model.eval())['exact']:.0%}", flush=True)
         return model
 
@@ -141,9 +152,11 @@ def photograph(view: Any, size: tuple[int, int], act: Callable[[Any], None], dar
         file = view.save(Path(folder) / "page.html")
         browser = driver.chromium.launch(executable_path=chromium, args=options)
         page = browser.new_page(
-            viewport={"width": size[0], "height": size[1]}, offline=True,
-            color_scheme="dark" if dark else "light", reduced_motion="reduce",
-        )  # fmt: skip
+            viewport={"width": size[0], "height": size[1]},
+            offline=True,
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+        )
         page.set_default_timeout(120_000)
         page.goto(file.as_uri())
         act(page)

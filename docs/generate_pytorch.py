@@ -142,10 +142,14 @@ def unknown_keywords(name: Name) -> list[str]:
 def write_page(names: list[Name]) -> str:
     """The whole page."""
     provided = sum(is_provided(name.path) for name in names)
-    parts = [INTRODUCTION, "## Name by name\n", (
-        f"{provided} of the {len(names)} names that 29 public programs use are provided. The number is how "
-        "many of these use\na name; the keywords are those that they pass.\n"
-    )]  # fmt: skip
+    parts = [
+        INTRODUCTION,
+        "## Name by name\n",
+        (
+            f"{provided} of the {len(names)} names that 29 public programs use are provided. The number is how "
+            "many of these use\na name; the keywords are those that they pass.\n"
+        ),
+    ]
     for section, group in groupby(names, lambda name: name.section):
         parts.append(f"### {section}\n\n| name | programs | provided | differences |\n|---|---|---|---|")
         parts += [_row(name) for name in group]

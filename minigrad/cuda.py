@@ -15,14 +15,41 @@ from .backend.device import Device
 from .missing import names_of
 
 __all__ = [
-    "current_device", "device", "device_count", "device_of", "empty_cache", "get_arch_list",
-    "get_device_capability", "get_device_name", "get_device_properties", "get_rng_state", "get_rng_state_all",
-    "init", "initial_seed", "ipc_collect", "is_available", "is_bf16_supported", "is_initialized",
-    "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
-    "memory_allocated", "memory_reserved", "memory_stats", "memory_summary", "reset_peak_memory_stats",
-    "seed", "seed_all", "set_device", "set_per_process_memory_fraction", "set_rng_state", "set_rng_state_all",
+    "current_device",
+    "device",
+    "device_count",
+    "device_of",
+    "empty_cache",
+    "get_arch_list",
+    "get_device_capability",
+    "get_device_name",
+    "get_device_properties",
+    "get_rng_state",
+    "get_rng_state_all",
+    "init",
+    "initial_seed",
+    "ipc_collect",
+    "is_available",
+    "is_bf16_supported",
+    "is_initialized",
+    "manual_seed",
+    "manual_seed_all",
+    "max_memory_allocated",
+    "max_memory_reserved",
+    "mem_get_info",
+    "memory_allocated",
+    "memory_reserved",
+    "memory_stats",
+    "memory_summary",
+    "reset_peak_memory_stats",
+    "seed",
+    "seed_all",
+    "set_device",
+    "set_per_process_memory_fraction",
+    "set_rng_state",
+    "set_rng_state_all",
     "synchronize",
-]  # fmt: skip
+]
 
 __path__: list[str] = []  # torch.cuda.amp can be imported from it (compat/names.py)
 if not TYPE_CHECKING:  # checkers complain of a missing name themselves
@@ -127,9 +154,12 @@ def get_device_properties(device: DeviceLike = None) -> Any:
 
     found = _cupy().cuda.runtime.getDeviceProperties(_on(device).id)
     return SimpleNamespace(
-        name=found["name"].decode(), major=found["major"], minor=found["minor"],
-        total_memory=found["totalGlobalMem"], multi_processor_count=found["multiProcessorCount"],
-    )  # fmt: skip
+        name=found["name"].decode(),
+        major=found["major"],
+        minor=found["minor"],
+        total_memory=found["totalGlobalMem"],
+        multi_processor_count=found["multiProcessorCount"],
+    )
 
 
 def get_device_name(device: DeviceLike = None) -> str:

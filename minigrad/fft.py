@@ -19,8 +19,20 @@ from .ops.op import Op
 if TYPE_CHECKING:
     from .tensor import Tensor
 
-__all__ = ["fft", "fft2", "fftfreq", "fftn", "fftshift", "ifft", "ifft2", "ifftn", "ifftshift", "irfft",
-           "rfft", "rfftfreq"]  # fmt: skip
+__all__ = [
+    "fft",
+    "fft2",
+    "fftfreq",
+    "fftn",
+    "fftshift",
+    "ifft",
+    "ifft2",
+    "ifftn",
+    "ifftshift",
+    "irfft",
+    "rfft",
+    "rfftfreq",
+]
 
 _NORMS = ("backward", "forward", "ortho")
 Dims = int | Sequence[int] | None
@@ -54,14 +66,12 @@ def ifftn(input: Tensor, s: Sequence[int] | None = None, dim: Dims = None, norm:
     return _over_axes(fourier.ifft, input, s, dim, norm)
 
 
-def fft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None
-         ) -> Tensor:  # fmt: skip
+def fft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """``fftn`` along the last two axes."""
     return _over_axes(fourier.fft, input, s, dim, norm)
 
 
-def ifft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None
-          ) -> Tensor:  # fmt: skip
+def ifft2(input: Tensor, s: Sequence[int] | None = None, dim: Dims = (-2, -1), norm: str | None = None) -> Tensor:
     """``ifftn`` along the last two axes."""
     return _over_axes(fourier.ifft, input, s, dim, norm)
 

@@ -151,15 +151,15 @@ def matrix_rank(A: Tensor, *, tol: float | None = None, hermitian: bool = False)
 
 
 @spelled
-def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *,
-                dtype: Any = None) -> Tensor:  # fmt: skip
+def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """(Σ |x|ᵖ)^(1/p) over ``dim``, over all elements if None."""
     return vector_norm_of(x if dtype is None else x.to(dtype), float(ord), dim, keepdim)
 
 
 @spelled
-def matrix_norm(A: Tensor, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *,
-                dtype: Any = None) -> Tensor:  # fmt: skip
+def matrix_norm(
+    A: Tensor, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), keepdim: bool = False, *, dtype: Any = None
+) -> Tensor:
     """A norm of matrices: "fro", "nuc", 1, -1, inf, -inf, 2 or -2 (2, -2 and "nuc" without gradient)."""
     A = A if dtype is None else A.to(dtype)
     if ord == "fro":
@@ -180,8 +180,7 @@ def matrix_norm(A: Tensor, ord: Any = "fro", dim: tuple[int, int] = (-2, -1), ke
 
 
 @spelled
-def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None
-         ) -> Tensor:  # fmt: skip
+def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """``vector_norm``, or ``matrix_norm`` where two axes and an order are given."""
     if ord is not None and (isinstance(ord, str) or _names_two(dim) or (dim is None and A.array.ndim == 2)):
         return matrix_norm(A, ord, (-2, -1) if dim is None else tuple(dim), keepdim, dtype=dtype)

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from .tensor import Tensor
 
 
-
 @dataclass
 class Options:
     """How tensors are shown: digits, from how many elements on the middle is left out, how many then stay at
@@ -29,13 +28,17 @@ class Options:
 
 
 options = Options()
-_PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2),
-             "full": Options(threshold=math.inf)}  # fmt: skip
+_PROFILES = {"default": Options(), "short": Options(precision=2, edgeitems=2), "full": Options(threshold=math.inf)}
 
 
-def set_printoptions(precision: int | None = None, threshold: float | None = None,
-                     edgeitems: int | None = None, linewidth: int | None = None, profile: str | None = None,
-                     sci_mode: bool | None = None) -> None:  # fmt: skip
+def set_printoptions(
+    precision: int | None = None,
+    threshold: float | None = None,
+    edgeitems: int | None = None,
+    linewidth: int | None = None,
+    profile: str | None = None,
+    sci_mode: bool | None = None,
+) -> None:
     """Change how tensors are shown; a profile is "default", "short" or "full"."""
     if profile is not None:
         vars(options).update(vars(_PROFILES[profile]))
@@ -98,9 +101,7 @@ def _formatter(values: np.ndarray[Any, Any]) -> Any:
         return lambda v: str(v).rjust(width)
     finite = values[np.isfinite(values) & (values != 0)]
     text = _float_text(np.abs(finite.astype(np.float64)))
-    width = max(
-        (len(text(v)) for v in finite.tolist()), default=1
-    )  # zeros and infinities do not count, as in PyTorch
+    width = max((len(text(v)) for v in finite.tolist()), default=1)  # zeros and infinities do not count, as in PyTorch
     return lambda v: text(v).rjust(width)
 
 

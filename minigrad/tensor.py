@@ -22,18 +22,7 @@ from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
 from .backend.random import states_are
-from .functions import (
-    comparison,
-    indexing,
-    linalg,
-    pointwise,
-    random,
-    reduction,
-    shaping,
-    special,
-    statistics,
-    typed,
-)
+from .functions import comparison, indexing, linalg, pointwise, random, reduction, shaping, special, statistics, typed
 from .functions import complex as complex_numbers
 from .functions.arguments import axis, operand, sizes
 from .functions.creation import empty, full, tensor, zeros
@@ -76,10 +65,25 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
 
-_UFUNCS = {"add": "add", "subtract": "sub", "multiply": "mul", "divide": "truediv", "power": "pow",
-           "floor_divide": "floordiv", "remainder": "mod", "matmul": "matmul", "equal": "eq",
-           "not_equal": "ne", "less": "lt", "less_equal": "le", "greater": "gt",
-           "greater_equal": "ge", "bitwise_and": "and", "bitwise_or": "or", "bitwise_xor": "xor"}  # fmt: skip
+_UFUNCS = {
+    "add": "add",
+    "subtract": "sub",
+    "multiply": "mul",
+    "divide": "truediv",
+    "power": "pow",
+    "floor_divide": "floordiv",
+    "remainder": "mod",
+    "matmul": "matmul",
+    "equal": "eq",
+    "not_equal": "ne",
+    "less": "lt",
+    "less_equal": "le",
+    "greater": "gt",
+    "greater_equal": "ge",
+    "bitwise_and": "and",
+    "bitwise_or": "or",
+    "bitwise_xor": "xor",
+}
 _SWAPPED = {"eq": "eq", "ne": "ne", "lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
 
 
@@ -365,13 +369,9 @@ class Tensor(InPlace):
             RuntimeError: an integer or bool tensor; a tensor that ops made and that is to have none.
         """
         if requires_grad and self.array.dtype.kind not in "fc":
-            raise RuntimeError(
-                f"only Tensors of floating point dtype can require gradients, not {self.dtype}"
-            )
+            raise RuntimeError(f"only Tensors of floating point dtype can require gradients, not {self.dtype}")
         if not requires_grad and self._source()[0] is not None:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables; use .detach() for a copy"
-            )
+            raise RuntimeError("you can only change requires_grad flags of leaf variables; use .detach() for a copy")
         self._needs = bool(requires_grad)
         return self
 
@@ -416,8 +416,9 @@ class Tensor(InPlace):
         """Which of its op's results it is."""
         return self._source()[1]
 
-    def backward(self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-                 inputs: Any = None) -> None:  # fmt: skip
+    def backward(
+        self, gradient: Any = None, retain_graph: bool | None = None, create_graph: bool = False, inputs: Any = None
+    ) -> None:
         """Add to ``.grad`` of every leaf the gradient of this tensor. See ``autograd.backward``."""
         autograd.backward(self, gradient, retain_graph, create_graph, inputs)
 
@@ -507,9 +508,7 @@ class Tensor(InPlace):
             RuntimeError: the tensor requires a gradient. TypeError: it lives on a GPU. ``force`` copies.
         """
         if self.requires_grad and not force:
-            raise RuntimeError(
-                "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-            )
+            raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
         if self.device.type != "cpu" and not force:
             raise TypeError(
                 f"can't convert {self.device} device type tensor to numpy. Use Tensor.cpu() to copy the "
@@ -519,13 +518,7 @@ class Tensor(InPlace):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray[Any, Any]:
         array = self.numpy()
-        return (
-            array.astype(dtype)
-            if dtype is not None and array.dtype != dtype
-            else array.copy()
-            if copy
-            else array
-        )
+        return array.astype(dtype) if dtype is not None and array.dtype != dtype else array.copy() if copy else array
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         """NumPy's functions: operators are the tensor's own, all else is computed from the NumPy arrays."""
@@ -555,8 +548,15 @@ class Tensor(InPlace):
 
     # Dtypes and devices -------------------------------------------------------------------------------------
 
-    def to(self, *args: Any, dtype: Any = None, device: Any = None, non_blocking: bool = False,
-           copy: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
+    def to(
+        self,
+        *args: Any,
+        dtype: Any = None,
+        device: Any = None,
+        non_blocking: bool = False,
+        copy: bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
         """The tensor in another dtype, on another device, or like another tensor; maybe itself."""
         for given in args:
             if isinstance(given, Variable):
@@ -641,21 +641,25 @@ class Tensor(InPlace):
 
     # New tensors like this one ------------------------------------------------------------------------------
 
-    def new_tensor(
-        self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False
-    ) -> Tensor:
+    def new_tensor(self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: Any = False) -> Tensor:
         """A tensor from data, with this one's dtype and device unless others are given."""
-        return tensor(
-            data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
-        )
+        return tensor(data, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad)
 
     def new_full(
-        self, size: Any, fill_value: Any, *, dtype: Any = None, device: Any = None,
-        requires_grad: Any = False, layout: Any = None, pin_memory: Any = False
-    ) -> Tensor:  # fmt: skip
+        self,
+        size: Any,
+        fill_value: Any,
+        *,
+        dtype: Any = None,
+        device: Any = None,
+        requires_grad: Any = False,
+        layout: Any = None,
+        pin_memory: Any = False,
+    ) -> Tensor:
         """One number in a shape, with this tensor's dtype and device unless others are given."""
-        return full(size, fill_value, dtype=dtype or self.dtype, device=device or self.device,
-                    requires_grad=requires_grad)  # fmt: skip
+        return full(
+            size, fill_value, dtype=dtype or self.dtype, device=device or self.device, requires_grad=requires_grad
+        )
 
     def new_zeros(self, *size: Any, **how: Any) -> Tensor:
         """Zeros with this tensor's dtype and device."""
@@ -749,9 +753,7 @@ class Tensor(InPlace):
     def __contains__(self, element: Any) -> Bool:
         equal = self == element
         if not isinstance(equal, Tensor):
-            raise RuntimeError(
-                f"only a Tensor or a number can be `in` a Tensor, not {type(element).__name__}"
-            )
+            raise RuntimeError(f"only a Tensor or a number can be `in` a Tensor, not {type(element).__name__}")
         return bool(equal.array.any())
 
     def __bool__(self) -> Bool:
@@ -801,9 +803,7 @@ class Tensor(InPlace):
 
     def __deepcopy__(self, memo: dict[Int, Any]) -> Tensor:
         if not self.is_leaf:
-            raise RuntimeError(
-                "only leaf tensors can be deep-copied: use .detach().clone() for one with a history"
-            )
+            raise RuntimeError("only leaf tensors can be deep-copied: use .detach().clone() for one with a history")
         if id(self) in memo:
             return memo[id(self)]
         if id(self.array) not in memo:  # by memory: what was tied, or detached, is so again
@@ -967,8 +967,9 @@ def _attributes(tensor: Tensor) -> dict[str, Any]:
     return {name: value for name, value in vars(tensor).items() if name not in own}
 
 
-def _rebuilt(cls: type[Tensor], array: np.ndarray[Any, Any], device: str, needs: bool,
-             attributes: dict[str, Any] | None = None) -> Tensor:  # fmt: skip
+def _rebuilt(
+    cls: type[Tensor], array: np.ndarray[Any, Any], device: str, needs: bool, attributes: dict[str, Any] | None = None
+) -> Tensor:
     """A pickled tensor again. Its history is gone, as in PyTorch, and its gradient."""
     made = object.__new__(cls)
     where = Device(device)

@@ -8,12 +8,7 @@ from minigrad.ops.loss import linear_r_drop
 
 
 def r_drop_loss(
-    states: Tensor,
-    weight: Tensor,
-    target: Tensor,
-    alpha: float,
-    label_smoothing: float = 0.0,
-    ignore_index: int = -100,
+    states: Tensor, weight: Tensor, target: Tensor, alpha: float, label_smoothing: float = 0.0, ignore_index: int = -100
 ) -> Tensor:
     """The loss of the paper's equation 4, halved, so that α = 0 gives the mean cross-entropy:
 

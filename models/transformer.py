@@ -71,9 +71,7 @@ class Config:
         self.attention_dropout, self.activation_dropout = attention_dropout, activation_dropout
         self.embedding_dropout, self.position_encoding = embedding_dropout, position_encoding
         if position_encoding not in POSITION_ENCODINGS:
-            raise ValueError(
-                f"position_encoding is one of {', '.join(POSITION_ENCODINGS)}, not {position_encoding!r}"
-            )
+            raise ValueError(f"position_encoding is one of {', '.join(POSITION_ENCODINGS)}, not {position_encoding!r}")
         if position_encoding == "rotary" and d_model // heads % 2:
             raise ValueError(f"rotary positions need heads of an even width, not {d_model} / {heads}")
         for name, p in vars(self).items():
@@ -211,9 +209,7 @@ class Transformer(nn.Module):
         self.dropout = nn.Dropout(config.dropout if own is None else own)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
-        final = (
-            nn.LayerNorm if config.norm_first else nn.Identity
-        )  # nothing else normalises the last sum then
+        final = nn.LayerNorm if config.norm_first else nn.Identity  # nothing else normalises the last sum then
         self.encoder_norm, self.decoder_norm = final(config.d_model), final(config.d_model)
         if config.position_encoding == "sinusoidal":
             table = positional_encoding(config.positions, config.d_model)
@@ -225,9 +221,7 @@ class Transformer(nn.Module):
         (B, T, D). The first token is at the position ``start``."""
         end = start + tokens.shape[1]
         if end > self.config.positions:
-            raise ValueError(
-                f"a sentence of {end} tokens is longer than the model's {self.config.positions} positions"
-            )
+            raise ValueError(f"a sentence of {end} tokens is longer than the model's {self.config.positions} positions")
         own = source and self.config.source_vocabulary is not None
         x = (self.source_embedding if own else self.embedding)(tokens) * math.sqrt(self.config.d_model)
         if self.config.position_encoding == "sinusoidal":
@@ -355,9 +349,7 @@ class Transformer(nn.Module):
         ``generate.beam_search`` tells of the arguments, and gives the whole beam and its scores.
         """
         decoder = self.begin(source, cached)
-        found = generate.beam_search(
-            decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty
-        )
+        found = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty)
         return pad([hypotheses[0].tokens for hypotheses in found], source.device)
 
     def fitting(self, max_length: MaxLength) -> MaxLength:

@@ -61,9 +61,14 @@ def test_python_examples_run_and_print_what_the_page_says(name: str, tmp_path: P
         return
     paths = os.pathsep.join(filter(None, [str(ROOT), os.environ.get("PYTHONPATH", "")]))
     ran = subprocess.run(
-        [sys.executable, "-m", "tests.support.documents", str(page)], cwd=tmp_path, check=False, text=True,
-        capture_output=True, encoding="utf-8", env={**os.environ, "PYTHONPATH": paths, "PYTHONUTF8": "1"},
-    )  # fmt: skip
+        [sys.executable, "-m", "tests.support.documents", str(page)],
+        cwd=tmp_path,
+        check=False,
+        text=True,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONPATH": paths, "PYTHONUTF8": "1"},
+    )
     assert ran.returncode == 0, f"{ran.stdout}\n{ran.stderr}"
 
 
@@ -94,7 +99,7 @@ def check_python(args: list[str]) -> None:
 
 # Programs that give the options that they do not know to another one
 GIVES_ON: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("-m", "examples.translate.ablations"): ("-m", "examples.translate", "train"),
+    ("-m", "examples.translate.ablations"): ("-m", "examples.translate", "train")
 }
 
 
@@ -120,9 +125,14 @@ def check_options(program: tuple[str, ...], args: list[str]) -> None:
 def help_of(program: tuple[str, ...]) -> str:
     """What a program answers to ``--help``; subcommands must be described in it as well."""
     ran = subprocess.run(
-        [sys.executable, *program, "--help"], cwd=ROOT, check=False, text=True, capture_output=True,
-        encoding="utf-8", env={**os.environ, "PYTHONUTF8": "1", "COLUMNS": "200"},
-    )  # fmt: skip
+        [sys.executable, *program, "--help"],
+        cwd=ROOT,
+        check=False,
+        text=True,
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, "PYTHONUTF8": "1", "COLUMNS": "200"},
+    )
     assert ran.returncode == 0, f"{' '.join(program)} --help fails:\n{ran.stdout}\n{ran.stderr}"
     return ran.stdout
 
@@ -189,10 +199,20 @@ def check_tool(_args: list[str]) -> None:
 
 
 CHECKS: dict[str, Callable[[list[str]], None]] = {
-    "python": check_python, "python3": check_python, "python3.11": check_python, "pip": check_pip,
-    "pytest": check_pytest, "git": check_git, "cd": check_cd, "source": check_source, "make": check_make,
-    "bash": check_bash, "ruff": check_tool, "mypy": check_tool, "nvidia-smi": check_tool,
-}  # fmt: skip
+    "python": check_python,
+    "python3": check_python,
+    "python3.11": check_python,
+    "pip": check_pip,
+    "pytest": check_pytest,
+    "git": check_git,
+    "cd": check_cd,
+    "source": check_source,
+    "make": check_make,
+    "bash": check_bash,
+    "ruff": check_tool,
+    "mypy": check_tool,
+    "nvidia-smi": check_tool,
+}
 
 
 @pytest.mark.parametrize(("place", "command"), command_lines())
@@ -205,10 +225,18 @@ def test_commands_exist_and_take_the_arguments_shown(place: str, command: str) -
         CHECKS[words[0]](words[1:])
 
 
-@pytest.mark.parametrize("command", [
-    "python tasks.py nonesuch", "python -m examples.nonesuch", "pip install minigrad[nonesuch]", "git push",
-    "python docs/generate_index.py --nonesuch", "make nonesuch", "curl x | sh",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python tasks.py nonesuch",
+        "python -m examples.nonesuch",
+        "pip install minigrad[nonesuch]",
+        "git push",
+        "python docs/generate_index.py --nonesuch",
+        "make nonesuch",
+        "curl x | sh",
+    ],
+)
 def test_a_wrong_command_is_noticed(command: str) -> None:
     with pytest.raises(AssertionError):
         test_commands_exist_and_take_the_arguments_shown("here", command)

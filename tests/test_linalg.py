@@ -113,8 +113,7 @@ def test_refusals() -> None:
 @pytest.mark.parametrize("increasing", [False, True])
 def test_vander(n: int | None, increasing: bool, device: str) -> None:
     x = np.array([1.0, -2.0, 0.5])
-    assert_close(minigrad.vander(ours(x, device=device), n, increasing),
-                 torch.vander(theirs(x), n, increasing))  # fmt: skip
+    assert_close(minigrad.vander(ours(x, device=device), n, increasing), torch.vander(theirs(x), n, increasing))
 
 
 @pytest.mark.parametrize("p", [1.0, 2.0, math.inf])

@@ -74,11 +74,15 @@ def loss_of(model: Model, tokens: Tensor, targets: Tensor) -> Tensor:
     return nn.functional.cross_entropy(model(tokens).view(-1, 11), targets.view(-1))
 
 
-@pytest.mark.parametrize("make_optimizer", [
-    lambda parameters: optim.SGD(parameters, lr=0.1, momentum=0.9),
-    lambda parameters: optim.Adam(parameters, lr=1e-3),
-    lambda parameters: optim.AdamW(parameters, lr=1e-3),
-], ids=["sgd", "adam", "adamw"])  # fmt: skip
+@pytest.mark.parametrize(
+    "make_optimizer",
+    [
+        lambda parameters: optim.SGD(parameters, lr=0.1, momentum=0.9),
+        lambda parameters: optim.Adam(parameters, lr=1e-3),
+        lambda parameters: optim.AdamW(parameters, lr=1e-3),
+    ],
+    ids=["sgd", "adam", "adamw"],
+)
 def test_training_leaves_nothing_behind(make_optimizer: Callable[..., optim.Optimizer]) -> None:
     model, tokens, targets = make_training()
     optimizer = make_optimizer(model.parameters())

@@ -240,9 +240,12 @@ def test_everything_public_has_a_docstring() -> None:
         tree, place = ast.parse(path.read_text(encoding="utf-8")), path.relative_to(ROOT)
         told = ("forward", "backward") if path.parent.name == "kernels" else ()  # by backend.Kernel, for all
         without += [
-            f"{place}:{node.lineno}: {node.name}" for node in tree.body
-            if isinstance(node, ast.FunctionDef | ast.ClassDef) and not node.name.startswith("_")
-            and node.name not in told and not ast.get_docstring(node)
-        ]  # fmt: skip
+            f"{place}:{node.lineno}: {node.name}"
+            for node in tree.body
+            if isinstance(node, ast.FunctionDef | ast.ClassDef)
+            and not node.name.startswith("_")
+            and node.name not in told
+            and not ast.get_docstring(node)
+        ]
         without += [str(place)] if tree.body and not ast.get_docstring(tree) else []
     assert not without, "no docstring:\n" + "\n".join(without)

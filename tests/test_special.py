@@ -16,10 +16,18 @@ def test_names_are_pytorchs() -> None:
     assert all(callable(getattr(special, name)) for name in special.__all__)
 
 
-@pytest.mark.parametrize(("name", "other"), [
-    ("expit", "sigmoid"), ("psi", "digamma"), ("gammaln", "lgamma"), ("multigammaln", "mvlgamma"),
-    ("erf", "erf"), ("log_softmax", "log_softmax"), ("logsumexp", "logsumexp"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "other"),
+    [
+        ("expit", "sigmoid"),
+        ("psi", "digamma"),
+        ("gammaln", "lgamma"),
+        ("multigammaln", "mvlgamma"),
+        ("erf", "erf"),
+        ("log_softmax", "log_softmax"),
+        ("logsumexp", "logsumexp"),
+    ],
+)
 def test_other_spellings(name: str, other: str) -> None:
     assert getattr(special, name) is getattr(minigrad, other)
 

@@ -76,9 +76,10 @@ def test_options_after_the_task_are_the_programs() -> None:
     assert (given.no_install, given.task, given.args) == (True, "translate", ["--help", "--no-install"])
 
 
-@pytest.mark.parametrize(("codes", "result"), [
-    ((0, 0), 0), ((1, 0), 1), ((0, 1), 1), ((0, tasks.NO_TESTS_FOUND), 0), ((tasks.NO_TESTS_FOUND, 0), 5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("codes", "result"),
+    [((0, 0), 0), ((1, 0), 1), ((0, 1), 1), ((0, tasks.NO_TESTS_FOUND), 0), ((tasks.NO_TESTS_FOUND, 0), 5)],
+)
 def test_all_tests_are_the_quick_and_the_slow(called: Recorder, codes: tuple[int, int], result: int) -> None:
     called.codes = list(codes)
     assert tasks.test("py", []) == result

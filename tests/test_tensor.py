@@ -154,12 +154,7 @@ def test_pickle() -> None:
         minigrad.ones(2, 3).t(),
     ):
         y = pickle.loads(pickle.dumps(x))
-        assert (y.tolist(), y.dtype, y.requires_grad, y.shape) == (
-            x.tolist(),
-            x.dtype,
-            x.requires_grad,
-            x.shape,
-        )
+        assert (y.tolist(), y.dtype, y.requires_grad, y.shape) == (x.tolist(), x.dtype, x.requires_grad, x.shape)
     made = pickle.loads(pickle.dumps(minigrad.ones(2, requires_grad=True) * 2))
     assert made.requires_grad and made.is_leaf  # PyTorch's way: without the history
     assert pickle.loads(pickle.dumps(minigrad.float16)) is minigrad.float16
@@ -185,9 +180,7 @@ def test_grad_attribute() -> None:
     x.grad = minigrad.zeros(2)
     (x * 3).sum().backward()
     assert x.grad.tolist() == [3, 3]
-    with pytest.raises(
-        RuntimeError, match=r"assigned grad has data of a different size: \[3\], expected \[2\]"
-    ):
+    with pytest.raises(RuntimeError, match=r"assigned grad has data of a different size: \[3\], expected \[2\]"):
         x.grad = minigrad.zeros(3)
     x.grad = None
     assert x.grad is None
@@ -235,8 +228,7 @@ def test_methods_equal_functions() -> None:
     missing = [
         name
         for name in minigrad.__all__
-        if callable(getattr(torch, name, None)) and hasattr(torch.Tensor, name)
-        and not hasattr(minigrad.Tensor, name)
+        if callable(getattr(torch, name, None)) and hasattr(torch.Tensor, name) and not hasattr(minigrad.Tensor, name)
     ]
     assert missing == []
 
@@ -248,9 +240,7 @@ def test_equality_helpers() -> None:
     assert not minigrad.equal(minigrad.ones(2), minigrad.ones(3))
     assert not minigrad.allclose(x, x)
     assert minigrad.allclose(x, x, equal_nan=True)
-    assert minigrad.allclose(
-        minigrad.tensor([float("inf"), 1.0]), minigrad.tensor([float("inf"), 1.0 + 1e-7])
-    )
+    assert minigrad.allclose(minigrad.tensor([float("inf"), 1.0]), minigrad.tensor([float("inf"), 1.0 + 1e-7]))
     assert not minigrad.allclose(minigrad.ones(1), minigrad.tensor([float("inf")]))
 
 

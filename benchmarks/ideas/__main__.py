@@ -40,8 +40,9 @@ def tables(names: list[str], given: Given) -> list[Table]:
         progress(f"ideas: {name}")
         columns = ("idea", "measured on", *HEADINGS[kind], "ratio", "where")
         table = found.setdefault(kind, Table(kind, columns, ("", "", ">", ">", ".2f", "")))
-        answer = ask("benchmarks.ideas.__main__:measure", "minigrad", name=name, seconds=given.seconds,
-                     shrink=given.shrink)  # fmt: skip
+        answer = ask(
+            "benchmarks.ideas.__main__:measure", "minigrad", name=name, seconds=given.seconds, shrink=given.shrink
+        )
         if "missing" in answer:
             table.add(title, answer["missing"], None, None, None, where)
         for row in map(Row._make, answer.get("rows", ())):

@@ -30,8 +30,7 @@ def train(library: str, work: str, seconds: float) -> Answer:
     return {"times": times, "faults": faults / (len(times) + WARM_UP)}
 
 
-def asked(function: str, work: str, seconds: float, without: dict[str, str], rounds: int
-          ) -> list[list[Answer]]:  # fmt: skip
+def asked(function: str, work: str, seconds: float, without: dict[str, str], rounds: int) -> list[list[Answer]]:
     """Answers of processes with the idea, and with the environment that switches it off."""
 
     def measure(which: str) -> Answer:

@@ -28,8 +28,10 @@ def small_work(given: Given) -> list[Row]:
     shared: Switches = [(parallel, "SERIAL_BYTES", 0), (parallel, "HEAD_START", 0.0)]
     cut: Switches = [(products, "LARGE", 0), (parallel, "HEAD_START", 0.0)]
     product = partial(products.matmul, a, b)
-    return [given.compare("GELU of 16,384", Way(call, switches=shared), Way(call)),
-            given.compare("(128, 128) × (128, 128)", Way(product, switches=cut), Way(product))]  # fmt: skip
+    return [
+        given.compare("GELU of 16,384", Way(call, switches=shared), Way(call)),
+        given.compare("(128, 128) × (128, 128)", Way(product, switches=cut), Way(product)),
+    ]
 
 
 @idea(REJECTED, "OpenBLAS's threads for products, ours for the rest", "backend/products.py")
@@ -37,8 +39,9 @@ def openblas(given: Given) -> list[Row]:
     """They answer faster than ours, as they do not sleep; but all that follows has one core less."""
     step = trainer(given.work("gpt-128"))
     own = SimpleNamespace(one_thread=nullcontext, calls=blas.calls)
-    theirs: Switches = [(module, *change) for module in (products, linear)
-                        for change in (("LARGE", float("inf")), ("blas", own))]  # fmt: skip
+    theirs: Switches = [
+        (module, *change) for module in (products, linear) for change in (("LARGE", float("inf")), ("blas", own))
+    ]
     way = Way(step, switches=theirs)
     return [given.compare("step of decoder-only 4 × 128, T 64", way, Way(step), rest=0.3)]
 
@@ -96,8 +99,11 @@ def cut_both(given: Given) -> list[Row]:
 
     def halves(needs: tuple[bool, ...], count: int, weight: tuple[int, ...]) -> parallel.Blocks:
         threads = parallel.get_num_threads()
-        return [(which, length * i // threads, length * (i + 1) // threads)
-                for which, length in enumerate((count, max(weight))) for i in range(threads)]  # fmt: skip
+        return [
+            (which, length * i // threads, length * (i + 1) // threads)
+            for which, length in enumerate((count, max(weight)))
+            for i in range(threads)
+        ]
 
     call = partial(linear.backward, needs, None, g, x, weight, None)
     way = Way(call, switches=[(linear, "_cuts", halves)])

@@ -20,8 +20,10 @@ from .ways import Way
 def no_maximum(given: Given) -> list[Row]:
     """Softmax subtracts the largest number of each row, so that exp does not overflow. One look at the whole
     block tells whether it could; nearly always not, and two passes are saved."""
-    return [given.compare(f"{n} × {width:,}, one thread", *_softmaxes(given, given.part(n), width))
-            for n, width in ((4096, 16), (4096, 64), (524, 10_000))]  # fmt: skip
+    return [
+        given.compare(f"{n} × {width:,}, one thread", *_softmaxes(given, given.part(n), width))
+        for n, width in ((4096, 16), (4096, 64), (524, 10_000))
+    ]
 
 
 def _softmaxes(given: Given, count: int, width: int) -> tuple[Way, Way]:
@@ -67,14 +69,18 @@ def rounds(given: Given) -> list[Row]:
     a sum for each word."""
     count, draw = given.part(4096), np.random.default_rng(0)
     x, shares = given.random(count, 128), 1 / np.arange(1, 10_001)
-    tokens = {"evenly": draw.integers(0, 10_000, count),
-              "as in language": draw.choice(10_000, count, p=shares / shares.sum())}  # fmt: skip
+    tokens = {
+        "evenly": draw.integers(0, 10_000, count),
+        "as in language": draw.choice(10_000, count, p=shares / shares.sum()),
+    }
     return [
-        given.compare(f"4096 of 10,000 words, spread {how}",
-                      Way(partial(scatter_add_rows.forward, (), x, which, 10_000)),
-                      Way(partial(add_runs, x, which, 10_000)))
+        given.compare(
+            f"4096 of 10,000 words, spread {how}",
+            Way(partial(scatter_add_rows.forward, (), x, which, 10_000)),
+            Way(partial(add_runs, x, which, 10_000)),
+        )
         for how, which in tokens.items()
-    ]  # fmt: skip
+    ]
 
 
 def add_runs(x: Array, indices: Array, count: int) -> Array:

@@ -33,12 +33,13 @@ def bound(given: Given) -> list[Row]:
         free = parallel._Crew(parallel.get_num_threads() - 1)
     product = partial(products.matmul, given.random(given.part(4096), 256), given.random(256, 128))
     one_pass = partial(parallel.spread, np.exp, given.random(given.part(500_000)))
-    cases = (("(4096, 256) × (256, 128), one after another", product, 0.0),
-             ("exp of 500,000 numbers, after sleeping for 1 ms", one_pass, 0.001))  # fmt: skip
+    cases = (
+        ("(4096, 256) × (256, 128), one after another", product, 0.0),
+        ("exp of 500,000 numbers, after sleeping for 1 ms", one_pass, 0.001),
+    )
     found = []
     for what, call, pause in cases:
-        ways = [Way(call, partial(time.sleep, pause), switches)
-                for switches in ((), ((parallel, "_crew", free),))]  # fmt: skip
+        ways = [Way(call, partial(time.sleep, pause), switches) for switches in ((), ((parallel, "_crew", free),))]
         times = take(ways, 2 * given.seconds)
         worst = [float(np.percentile(each, 99)) for each in times]
         found += [Row(f"{what}: median", medians(times)), Row(f"{what}: the slowest of 100", worst)]
@@ -54,8 +55,10 @@ def blocks(given: Given) -> list[Row]:
     ways = [Way(call, switches=[(parallel, "BLOCK_BYTES", kib << 10)]) for kib in (64, 256, 1024, 16384)]
     found = medians(take([Way(call), *ways], given.seconds))
     sizes = ("64 KiB", "256 KiB", "1 MiB", "16 MiB")
-    return [Row(f"GELU of 2048 × 1536, against blocks of {size}", [found[0], other])
-            for size, other in zip(sizes, found[1:], strict=True)]  # fmt: skip
+    return [
+        Row(f"GELU of 2048 × 1536, against blocks of {size}", [found[0], other])
+        for size, other in zip(sizes, found[1:], strict=True)
+    ]
 
 
 @idea(PAID, "a larger share for the thread that calls", "backend/parallel.py, HEAD_START")

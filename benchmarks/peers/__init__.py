@@ -38,10 +38,19 @@ def weights(work: Work, dtype: type[np.floating[Any]]) -> dict[str, Array]:
     shapes: dict[str, tuple[int, ...]] = {"tokens": (work.vocabulary, d), "places": (work.length, d)}
     for i in range(work.layers):
         block = {
-            "norm1": (d,), "norm1.bias": (d,), "qkv": (3 * d, d), "qkv.bias": (3 * d,), "out": (d, d),
-            "out.bias": (d,), "norm2": (d,), "norm2.bias": (d,), "up": (hidden, d), "up.bias": (hidden,),
-            "down": (d, hidden), "down.bias": (d,),
-        }  # fmt: skip
+            "norm1": (d,),
+            "norm1.bias": (d,),
+            "qkv": (3 * d, d),
+            "qkv.bias": (3 * d,),
+            "out": (d, d),
+            "out.bias": (d,),
+            "norm2": (d,),
+            "norm2.bias": (d,),
+            "up": (hidden, d),
+            "up.bias": (hidden,),
+            "down": (d, hidden),
+            "down.bias": (d,),
+        }
         shapes |= {f"{i}.{name}": shape for name, shape in block.items()}
     shapes |= {"norm": (d,), "norm.bias": (d,), "head": (work.vocabulary, d)}
     draw = np.random.default_rng(0)

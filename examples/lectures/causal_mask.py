@@ -45,11 +45,12 @@ def lesson() -> Lesson:
     """The worked example."""
     found = mask()
     return Lesson(
-        "causal-mask", "The causal mask, before and after softmax",
+        "causal-mask",
+        "The causal mask, before and after softmax",
         "A decoder writes word after word, and must not see what it has not written yet. In training all "
         "words are there at once; the mask hides from each word those after it.",
         (_mask(found), _softmax(found), _late(found), _checks(found)),
-    )  # fmt: skip
+    )
 
 
 def _mask(found: Masked) -> Section:
@@ -61,15 +62,23 @@ def _mask(found: Masked) -> Section:
         return f"word {j} does not come after word {i}: {number(float(scores[i, j]))} stays"
 
     made = (Mark("scores", "cell"),)
-    return Section("1. Before the softmax", (
-        Text(f"The scores q · k / √{D // HEADS} are those of head {HEAD + 1} in the lesson multi-head. Rows "
-             f"look at columns, and words are counted from 0. Above the diagonal are words that come later: "
-             f"their scores become −∞."),
-        Equation((
-            Matrix("scores", scores, NAMES, WORDS, 2), "→",
-            Matrix("masked", found.masked, NAMES, WORDS, 2, "", told, made, example=(1, 2)),
-        )),
-    ))  # fmt: skip
+    return Section(
+        "1. Before the softmax",
+        (
+            Text(
+                f"The scores q · k / √{D // HEADS} are those of head {HEAD + 1} in the lesson multi-head. Rows "
+                f"look at columns, and words are counted from 0. Above the diagonal are words that come later: "
+                f"their scores become −∞."
+            ),
+            Equation(
+                (
+                    Matrix("scores", scores, NAMES, WORDS, 2),
+                    "→",
+                    Matrix("masked", found.masked, NAMES, WORDS, 2, "", told, made, example=(1, 2)),
+                )
+            ),
+        ),
+    )
 
 
 def _softmax(found: Masked) -> Section:
@@ -83,11 +92,16 @@ def _softmax(found: Masked) -> Section:
 
     made = (Mark("masked", "row"),)
     shown = Matrix("softmax(masked)", weights, NAMES, WORDS, 2, "weights", told, made, example=(1, 0))
-    return Section("2. After the softmax", (
-        Text("e^−∞ is 0, so later words get no weight, and the others share 1 among them. The first word can "
-             "look at itself only."),
-        shown,
-    ))  # fmt: skip
+    return Section(
+        "2. After the softmax",
+        (
+            Text(
+                "e^−∞ is 0, so later words get no weight, and the others share 1 among them. The first word can "
+                "look at itself only."
+            ),
+            shown,
+        ),
+    )
 
 
 def _late(found: Masked) -> Section:
@@ -97,23 +111,40 @@ def _late(found: Masked) -> Section:
     def told(i: int, _: int) -> str:
         return f"{' + '.join(map(number, late[i, : i + 1].tolist()))} = {number(float(sums[i, 0]))}"
 
-    return Section("3. Why not mask the weights", (
-        Text("Where weights are set to 0 after the softmax, later words have taken their share already: "
-             "rows sum to less than 1, and how much is left tells of words that should be hidden."),
-        Equation((Matrix("masked too late", late, NAMES, WORDS, 2, "weights"), "→",
-                  Matrix("sum of the row", sums, NAMES, (), 2, "", told, made, example=(2, 0)))),
-    ))  # fmt: skip
+    return Section(
+        "3. Why not mask the weights",
+        (
+            Text(
+                "Where weights are set to 0 after the softmax, later words have taken their share already: "
+                "rows sum to less than 1, and how much is left tells of words that should be hidden."
+            ),
+            Equation(
+                (
+                    Matrix("masked too late", late, NAMES, WORDS, 2, "weights"),
+                    "→",
+                    Matrix("sum of the row", sums, NAMES, (), 2, "", told, made, example=(2, 0)),
+                )
+            ),
+        ),
+    )
 
 
 def _checks(found: Masked) -> Section:
     other = mask((*WORDS[:-1], "Your"))  # another last word
     later = found.weights.masked_select(~found.allowed)
-    return Section("Checked", (
-        Checked("every weight of a later word is exactly 0", bool((later == 0).all())),
-        Checked("each row sums to 1", mg.allclose(found.weights.sum(-1), mg.ones(len(WORDS)), atol=1e-6)),
-        Checked("F.scaled_dot_product_attention(q, k, v, is_causal=True) gives the same output",
-                mg.allclose(found.causal, found.output, atol=1e-5)),
-        Checked("another last word changes the results of no word before it",
+    return Section(
+        "Checked",
+        (
+            Checked("every weight of a later word is exactly 0", bool((later == 0).all())),
+            Checked("each row sums to 1", mg.allclose(found.weights.sum(-1), mg.ones(len(WORDS)), atol=1e-6)),
+            Checked(
+                "F.scaled_dot_product_attention(q, k, v, is_causal=True) gives the same output",
+                mg.allclose(found.causal, found.output, atol=1e-5),
+            ),
+            Checked(
+                "another last word changes the results of no word before it",
                 mg.allclose(other.output[:-1], found.output[:-1], atol=1e-6)
-                and not mg.allclose(other.output[-1], found.output[-1], atol=1e-2)),
-    ))  # fmt: skip
+                and not mg.allclose(other.output[-1], found.output[-1], atol=1e-2),
+            ),
+        ),
+    )

@@ -34,8 +34,9 @@ def parser() -> argparse.ArgumentParser:
     p.add_argument("names", nargs="*", metavar="name", help="which to print (default: all; see --list)")
     p.add_argument("--list", action="store_true", help="list them")
     p.add_argument("--save", type=Path, metavar="DIR", help="also save a page of each, as DIR/NAME.html")
-    p.add_argument("--run", type=Path, metavar="DIR",
-                   help=f"the trained translator of the lesson they (default: {DEFAULT_RUN})")  # fmt: skip
+    p.add_argument(
+        "--run", type=Path, metavar="DIR", help=f"the trained translator of the lesson they (default: {DEFAULT_RUN})"
+    )
     return p
 
 
@@ -62,8 +63,7 @@ def main(argv: list[str] | None = None) -> int:
         return 0
     unknown = [name for name in options.names if name not in LESSONS]
     if unknown:
-        print(f"error: there is no lesson {', '.join(unknown)}; there are "
-              f"{', '.join(LESSONS)}", file=sys.stderr)
+        print(f"error: there is no lesson {', '.join(unknown)}; there are {', '.join(LESSONS)}", file=sys.stderr)
         return 2
     if options.save is not None and not _folder(options.save):
         return 2

@@ -47,12 +47,13 @@ def lesson() -> Lesson:
     """The worked example."""
     found = normalise()
     return Lesson(
-        "layer-norm", "Layer norm on a batch of three",
+        "layer-norm",
+        "Layer norm on a batch of three",
         "Each item is brought to mean 0 and variance 1 over its own features; what the other items of the "
         "batch are does not matter. A gain and a bias for each feature, which are learned, come after. In a "
         "transformer an item is a word, and its features are the numbers of its vector.",
         (_moments(found), _normal(found), _affine(found), _checks(found)),
-    )  # fmt: skip
+    )
 
 
 def _moments(found: Normalised) -> Section:
@@ -71,18 +72,29 @@ def _moments(found: Normalised) -> Section:
         squares = " + ".join(f"{term(v)}²" for v in deviations[i].tolist())
         return f"({squares}) / 4 = {number(float(variance[i, 0]))}"
 
-    return Section("1. Mean and variance of each item", (
-        Text("μ is the mean over an item's features. σ² is the mean of their squared deviations from it: the "
-             "sum is divided by the number of features, 4, not by 3."),
-        Equation((
-            Matrix("x", found.x, ITEMS, FEATURES, 0), "→",
-            Matrix("μ", mean, ITEMS, (), 2, "", averaged, (Mark("x", "row"),)),
-        )),
-        Equation((
-            Matrix("x − μ", deviations, ITEMS, FEATURES, 2, "", difference, made), "→",
-            Matrix("σ²", variance, ITEMS, (), 2, "", squared, (Mark("x − μ", "row"),)),
-        )),
-    ))  # fmt: skip
+    return Section(
+        "1. Mean and variance of each item",
+        (
+            Text(
+                "μ is the mean over an item's features. σ² is the mean of their squared deviations from it: the "
+                "sum is divided by the number of features, 4, not by 3."
+            ),
+            Equation(
+                (
+                    Matrix("x", found.x, ITEMS, FEATURES, 0),
+                    "→",
+                    Matrix("μ", mean, ITEMS, (), 2, "", averaged, (Mark("x", "row"),)),
+                )
+            ),
+            Equation(
+                (
+                    Matrix("x − μ", deviations, ITEMS, FEATURES, 2, "", difference, made),
+                    "→",
+                    Matrix("σ²", variance, ITEMS, (), 2, "", squared, (Mark("x − μ", "row"),)),
+                )
+            ),
+        ),
+    )
 
 
 def _normal(found: Normalised) -> Section:
@@ -94,12 +106,14 @@ def _normal(found: Normalised) -> Section:
         return f"{number(float(deviations[i, j]))} / √({of}) = {number(float(normal[i, j]), 3)}"
 
     made = (Mark("x − μ", "cell"), Mark("σ²", "row"))
-    return Section("2. Divide by the deviation", (
-        Text(f"ε = {epsilon} keeps the division from failing where all features are equal."),
-        Matrix("(x − μ) / √(σ² + ε)", normal, ITEMS, FEATURES, 3, "signs", divided, made),
-        Text("Item 2 is ten times item 1, and comes out the same: layer norm does not see the scale of its "
-             "input."),
-    ))  # fmt: skip
+    return Section(
+        "2. Divide by the deviation",
+        (
+            Text(f"ε = {epsilon} keeps the division from failing where all features are equal."),
+            Matrix("(x − μ) / √(σ² + ε)", normal, ITEMS, FEATURES, 3, "signs", divided, made),
+            Text("Item 2 is ten times item 1, and comes out the same: layer norm does not see the scale of its input."),
+        ),
+    )
 
 
 def _affine(found: Normalised) -> Section:
@@ -110,26 +124,43 @@ def _affine(found: Normalised) -> Section:
         return f"{by} = {number(float(output[i, j]), 3)}"
 
     made = (Mark("(x − μ) / √(σ² + ε)", "cell"), Mark("γ", "column"), Mark("β", "column"))
-    return Section("3. Scale and shift", (
-        Text("γ and β are the layer's parameters, one of each for each feature. They begin as 1 and 0, and "
-             "are learned; here they are set to round numbers. Each normalised number is multiplied by its "
-             "feature's γ, and its feature's β is added."),
-        Equation((
-            Matrix("γ", found.layer.weight[None], (), FEATURES, 1), "",
-            Matrix("β", found.layer.bias[None], (), FEATURES, 1), "→",
-            Matrix("output", output, ITEMS, FEATURES, 3, "", affine, made, example=(0, 1)),
-        )),
-    ))  # fmt: skip
+    return Section(
+        "3. Scale and shift",
+        (
+            Text(
+                "γ and β are the layer's parameters, one of each for each feature. They begin as 1 and 0, and "
+                "are learned; here they are set to round numbers. Each normalised number is multiplied by its "
+                "feature's γ, and its feature's β is added."
+            ),
+            Equation(
+                (
+                    Matrix("γ", found.layer.weight[None], (), FEATURES, 1),
+                    "",
+                    Matrix("β", found.layer.bias[None], (), FEATURES, 1),
+                    "→",
+                    Matrix("output", output, ITEMS, FEATURES, 3, "", affine, made, example=(0, 1)),
+                )
+            ),
+        ),
+    )
 
 
 def _checks(found: Normalised) -> Section:
     zeros = mg.zeros(3, dtype=mg.float64)
-    return Section("Checked", (
-        Checked("nn.LayerNorm(4), with these γ and β, gives the same",
-                mg.allclose(found.layer(found.x), found.output, atol=1e-12)),
-        Checked("each normalised item has mean 0 and variance 1 (less by ε)",
+    return Section(
+        "Checked",
+        (
+            Checked(
+                "nn.LayerNorm(4), with these γ and β, gives the same",
+                mg.allclose(found.layer(found.x), found.output, atol=1e-12),
+            ),
+            Checked(
+                "each normalised item has mean 0 and variance 1 (less by ε)",
                 mg.allclose(found.normal.mean(-1), zeros, atol=1e-12)
-                and mg.allclose(found.normal.var(-1, correction=0), zeros + 1, atol=1e-4)),
-        Checked("items 1 and 2 come out equal, but for ε",
-                mg.allclose(found.output[0], found.output[1], atol=1e-5)),
-    ))  # fmt: skip
+                and mg.allclose(found.normal.var(-1, correction=0), zeros + 1, atol=1e-4),
+            ),
+            Checked(
+                "items 1 and 2 come out equal, but for ε", mg.allclose(found.output[0], found.output[1], atol=1e-5)
+            ),
+        ),
+    )

@@ -101,15 +101,21 @@ class Matrix:
         array, told = self.array, self.told
         explained = told and [[told(i, j) for j in self.shown] for i in range(len(array))]
         return {
-            "kind": "matrix", "name": self.name, "key": self.key or self.name,
-            "note": self.note, "cells": self.cells(), "values": array[:, self.shown].tolist(),
+            "kind": "matrix",
+            "name": self.name,
+            "key": self.key or self.name,
+            "note": self.note,
+            "cells": self.cells(),
+            "values": array[:, self.shown].tolist(),
             "rows": list(self.rows),
             "columns": [self.columns[j] for j in self.shown] if self.columns else [],
             "cut": self.first if len(self.shown) < array.shape[1] else None,
-            "shade": self.shade, "most": float(np.abs(array[np.isfinite(array)]).max(initial=0)),
-            "told": explained or None, "example": self.told_example(),
+            "shade": self.shade,
+            "most": float(np.abs(array[np.isfinite(array)]).max(initial=0)),
+            "told": explained or None,
+            "example": self.told_example(),
             "marks": [[mark.matrix, mark.part] for mark in self.marks],
-        }  # fmt: skip
+        }
 
 
 @dataclass(frozen=True)
@@ -135,8 +141,13 @@ class Steps:
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
-        return {"kind": "steps", "head": list(self.head), "rows": [list(row) for row in self.rows],
-                "code": list(self.code), "numbers": list(self.numbers)}  # fmt: skip
+        return {
+            "kind": "steps",
+            "head": list(self.head),
+            "rows": [list(row) for row in self.rows],
+            "code": list(self.code),
+            "numbers": list(self.numbers),
+        }
 
 
 @dataclass(frozen=True)
@@ -173,10 +184,20 @@ class Chart:
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
-        series = [{"name": s.name, "x": list(map(float, s.x)), "y": list(map(float, s.y)), "dashed": s.dashed}
-                  for s in self.series]  # fmt: skip
-        return {"kind": "chart", "title": self.title, "across": self.across, "up": self.up, "series": series,
-                "logX": self.log_x, "logY": self.log_y, "table": self.table().data()}  # fmt: skip
+        series = [
+            {"name": s.name, "x": list(map(float, s.x)), "y": list(map(float, s.y)), "dashed": s.dashed}
+            for s in self.series
+        ]
+        return {
+            "kind": "chart",
+            "title": self.title,
+            "across": self.across,
+            "up": self.up,
+            "series": series,
+            "logX": self.log_x,
+            "logY": self.log_y,
+            "table": self.table().data(),
+        }
 
 
 @dataclass(frozen=True)
@@ -207,8 +228,14 @@ class Choice:
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
         options = [block_data(option) for option in self.options]
-        return {"kind": "choice", "label": self.label, "names": list(self.names), "start": self.start,
-                "slider": self.slider, "options": options}  # fmt: skip
+        return {
+            "kind": "choice",
+            "label": self.label,
+            "names": list(self.names),
+            "start": self.start,
+            "slider": self.slider,
+            "options": options,
+        }
 
 
 @dataclass(frozen=True)
@@ -261,11 +288,19 @@ class Lesson:
 
     def page(self) -> Page:
         """One file that works offline."""
-        sections = [{"title": section.title, "blocks": [block_data(block) for block in section.blocks]}
-                    for section in self.sections]  # fmt: skip
+        sections = [
+            {"title": section.title, "blocks": [block_data(block) for block in section.blocks]}
+            for section in self.sections
+        ]
         data = {"title": self.title, "about": self.introduction, "sections": sections}
-        return Page(self.title, data, ("positional.js", "lecture.js"), ("positional.css", "lecture.css"),
-                    '<main id="lecture"></main>', height=900)  # fmt: skip
+        return Page(
+            self.title,
+            data,
+            ("positional.js", "lecture.js"),
+            ("positional.css", "lecture.css"),
+            '<main id="lecture"></main>',
+            height=900,
+        )
 
     def checks(self) -> list[Checked]:
         """All claims that were tested."""
@@ -294,9 +329,7 @@ def term(value: float, digits: int = 2) -> str:
     return f"({text})" if text.startswith("−") else text
 
 
-def product(
-    left: Array, right: Array, digits: tuple[int, int] = (1, 1), result: int = 2
-) -> Callable[[int, int], str]:
+def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result: int = 2) -> Callable[[int, int], str]:
     """Tells how cell (i, j) of ``left @ right`` comes about: 1.3 × 0.6 + 0.8 × 2.4 = 2.70.
 
     digits: of left and of right; result: of their product.

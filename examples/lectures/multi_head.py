@@ -16,20 +16,7 @@ import minigrad as mg
 from minigrad import Tensor, nn
 from models.transformer import Config, MultiHeadAttention, initialise, positional_encoding
 
-from .lesson import (
-    Array,
-    Checked,
-    Choice,
-    Lesson,
-    Mark,
-    Matrix,
-    Section,
-    Steps,
-    Text,
-    number,
-    softmax_told,
-    term,
-)
+from .lesson import Array, Checked, Choice, Lesson, Mark, Matrix, Section, Steps, Text, number, softmax_told, term
 
 WORDS = ("Your", "cat", "is", "a", "lovely", "cat")
 D, HEADS, SEED = 512, 4, 0
@@ -74,9 +61,8 @@ def attend(words: tuple[str, ...] = WORDS) -> Attended:
     heads = weights @ values
     joined = heads.transpose(1, 2).reshape(1, len(words), D)  # (B, H, T, Dh) -> (B, T, D)
     return Attended(
-        ids, embedded, x, query, queries, keys, values, scores, weights, heads, joined, module.output(joined),
-        module,
-    )  # fmt: skip
+        ids, embedded, x, query, queries, keys, values, scores, weights, heads, joined, module.output(joined), module
+    )
 
 
 def initialise_all(module: nn.Module) -> None:
@@ -91,37 +77,59 @@ def lesson() -> Lesson:
     """The worked example."""
     found = attend()
     return Lesson(
-        "multi-head", "Multi-head attention: Your cat is a lovely cat",
+        "multi-head",
+        "Multi-head attention: Your cat is a lovely cat",
         f"Four attentions side by side, each on its own {D // HEADS} of {D} dimensions. The module is the "
         f"transformer's own (models/transformer.py), not yet trained. Its parts were run one after another, "
         f"and all shapes and numbers are what they gave.",
         (_shapes(found), _input(found), _heads(found), _output(found), _checks(found)),
-    )  # fmt: skip
+    )
 
 
 def _shapes(found: Attended) -> Section:
     part = found.module
-    return Section("1. Shapes at every step", (
-        Text(f"B = 1 sentence, T = {len(WORDS)} words, D = {D} dimensions, H = {HEADS} heads, each of "
-             f"Dh = D/H = {D // HEADS} dimensions. The module has four matrices W, each with a bias."),
-        Steps(("what", "how", "W", "letters", "shape"), (
-            ("words as numbers", "ids", "", "B T", _shape(found.ids)),
-            ("embeddings + positions", "x = embedding(ids) * √D + PE", "", "B T D", _shape(found.x)),
-            ("queries", "query(x)", _shape(part.query.weight), "B T D", _shape(found.query)),
-            ("… divided among heads", "q = split(query(x))", "", "B H T Dh", _shape(found.queries)),
-            ("keys, likewise", "k = split(key(x))", _shape(part.key.weight), "B H T Dh", _shape(found.keys)),
-            ("values, likewise", "v = split(value(x))", _shape(part.value.weight), "B H T Dh",
-             _shape(found.values)),
-            ("scores of each head", "s = q @ k.transpose(-1, -2) / √Dh", "", "B H T T", _shape(found.scores)),
-            ("weights", "a = s.softmax(-1)", "", "B H T T", _shape(found.weights)),
-            ("mixtures of values", "m = a @ v", "", "B H T Dh", _shape(found.heads)),
-            ("joined, side by side", "m.transpose(1, 2).reshape(B, T, D)", "", "B T D", _shape(found.joined)),
-            ("mixed with each other", "output(joined)", _shape(part.output.weight), "B T D",
-             _shape(found.output)),
-        ), code=(1,)),
-        Text("`split(t)` is `t.view(B, T, H, Dh).transpose(1, 2)`: it cuts the D numbers of each word into H "
-             "pieces, one for each head, and puts the heads before the words."),
-    ))  # fmt: skip
+    return Section(
+        "1. Shapes at every step",
+        (
+            Text(
+                f"B = 1 sentence, T = {len(WORDS)} words, D = {D} dimensions, H = {HEADS} heads, each of "
+                f"Dh = D/H = {D // HEADS} dimensions. The module has four matrices W, each with a bias."
+            ),
+            Steps(
+                ("what", "how", "W", "letters", "shape"),
+                (
+                    ("words as numbers", "ids", "", "B T", _shape(found.ids)),
+                    ("embeddings + positions", "x = embedding(ids) * √D + PE", "", "B T D", _shape(found.x)),
+                    ("queries", "query(x)", _shape(part.query.weight), "B T D", _shape(found.query)),
+                    ("… divided among heads", "q = split(query(x))", "", "B H T Dh", _shape(found.queries)),
+                    ("keys, likewise", "k = split(key(x))", _shape(part.key.weight), "B H T Dh", _shape(found.keys)),
+                    (
+                        "values, likewise",
+                        "v = split(value(x))",
+                        _shape(part.value.weight),
+                        "B H T Dh",
+                        _shape(found.values),
+                    ),
+                    ("scores of each head", "s = q @ k.transpose(-1, -2) / √Dh", "", "B H T T", _shape(found.scores)),
+                    ("weights", "a = s.softmax(-1)", "", "B H T T", _shape(found.weights)),
+                    ("mixtures of values", "m = a @ v", "", "B H T Dh", _shape(found.heads)),
+                    ("joined, side by side", "m.transpose(1, 2).reshape(B, T, D)", "", "B T D", _shape(found.joined)),
+                    (
+                        "mixed with each other",
+                        "output(joined)",
+                        _shape(part.output.weight),
+                        "B T D",
+                        _shape(found.output),
+                    ),
+                ),
+                code=(1,),
+            ),
+            Text(
+                "`split(t)` is `t.view(B, T, H, Dh).transpose(1, 2)`: it cuts the D numbers of each word into H "
+                "pieces, one for each head, and puts the heads before the words."
+            ),
+        ),
+    )
 
 
 def _input(found: Attended) -> Section:
@@ -130,44 +138,69 @@ def _input(found: Attended) -> Section:
     def placed(i: int, j: int) -> str:
         return f"{number(words[i, j])} + {term(x[i, j] - words[i, j])} = {number(x[i, j])}"
 
-    return Section("2. What goes in", (
-        Text("Both cats have the same embedding. Only the positions that are added, in x, tell them apart."),
-        _wide("embedding", words), _wide("x", x, placed, (Mark("embedding", "cell"),), (1, 0)),
-    ))  # fmt: skip
+    return Section(
+        "2. What goes in",
+        (
+            Text("Both cats have the same embedding. Only the positions that are added, in x, tell them apart."),
+            _wide("embedding", words),
+            _wide("x", x, placed, (Mark("embedding", "cell"),), (1, 0)),
+        ),
+    )
 
 
 def _heads(found: Attended) -> Section:
     weights, scores = found.weights[0].numpy(), found.scores[0].numpy()
     options = [
-        Matrix(f"weights of head {h + 1}", weights[h], NAMES, WORDS, 2, "weights", softmax_told(scores[h]),
-               note="rows look at columns")
+        Matrix(
+            f"weights of head {h + 1}",
+            weights[h],
+            NAMES,
+            WORDS,
+            2,
+            "weights",
+            softmax_told(scores[h]),
+            note="rows look at columns",
+        )
         for h in range(HEADS)
-    ]  # fmt: skip
+    ]
     mean = Matrix("mean of all heads", weights.mean(0), NAMES, WORDS, 2, "weights")
-    return Section("3. Four heads look", (
-        Text(f"Each head compares the words in its own {D // HEADS} dimensions, and so has its own weights. "
-             f"Before training the differences are chance; training makes heads that look for different "
-             f"things. (The mean is for us to look at: the module has no use for it.)"),
-        Choice("head", [*map(str, range(1, HEADS + 1)), "mean"], [*options, mean]),
-    ))  # fmt: skip
+    return Section(
+        "3. Four heads look",
+        (
+            Text(
+                f"Each head compares the words in its own {D // HEADS} dimensions, and so has its own weights. "
+                f"Before training the differences are chance; training makes heads that look for different "
+                f"things. (The mean is for us to look at: the module has no use for it.)"
+            ),
+            Choice("head", [*map(str, range(1, HEADS + 1)), "mean"], [*options, mean]),
+        ),
+    )
 
 
 def _output(found: Attended) -> Section:
-    return Section("4. What comes out", (
-        Text(f"The heads' mixtures stand side by side: head 1 in the first {D // HEADS} columns, head "
-             f"{HEADS} in the last. The matrix of output mixes them with each other. Each word has a vector "
-             f"of {D} numbers again, as it had before."),
-        _wide("joined", found.joined[0].numpy()), _wide("output", found.output[0].numpy()),
-    ))  # fmt: skip
+    return Section(
+        "4. What comes out",
+        (
+            Text(
+                f"The heads' mixtures stand side by side: head 1 in the first {D // HEADS} columns, head "
+                f"{HEADS} in the last. The matrix of output mixes them with each other. Each word has a vector "
+                f"of {D} numbers again, as it had before."
+            ),
+            _wide("joined", found.joined[0].numpy()),
+            _wide("output", found.output[0].numpy()),
+        ),
+    )
 
 
 def _wide(
-    name: str, values: Array, told: Callable[[int, int], str] | None = None, marks: tuple[Mark, ...] = (),
+    name: str,
+    values: Array,
+    told: Callable[[int, int], str] | None = None,
+    marks: tuple[Mark, ...] = (),
     example: tuple[int, int] = (0, 0),
-) -> Matrix:  # fmt: skip
+) -> Matrix:
     """A vector for each word: the first numbers and the last."""
-    return Matrix(name, values, NAMES, _numbers(D), 2, "signs", told, marks, FIRST, _shape(values),
-                  example=example)  # fmt: skip
+    return Matrix(name, values, NAMES, _numbers(D), 2, "signs", told, marks, FIRST, _shape(values), example=example)
 
 
 def _shape(values: Tensor | Array) -> str:
@@ -183,12 +216,17 @@ def _checks(found: Attended) -> Section:
         whole = found.module(found.x, found.x, None)
         alone = found.module(found.words, found.words, None)[0].numpy()
     output: Any = found.output[0].numpy()
-    return Section("Checked", (
-        Checked("the module, called as a whole, gives the same output",
-                mg.allclose(whole, found.output, atol=1e-5)),
-        Checked("each row of each head's weights sums to 1",
-                mg.allclose(found.weights.sum(-1), mg.ones(1, HEADS, len(WORDS)), atol=1e-6)),
-        Checked("without positions both cats come out the same",
-                bool(np.allclose(alone[1], alone[5], atol=1e-5))),
-        Checked("with positions they do not", not np.allclose(output[1], output[5], atol=1e-2)),
-    ))  # fmt: skip
+    return Section(
+        "Checked",
+        (
+            Checked(
+                "the module, called as a whole, gives the same output", mg.allclose(whole, found.output, atol=1e-5)
+            ),
+            Checked(
+                "each row of each head's weights sums to 1",
+                mg.allclose(found.weights.sum(-1), mg.ones(1, HEADS, len(WORDS)), atol=1e-6),
+            ),
+            Checked("without positions both cats come out the same", bool(np.allclose(alone[1], alone[5], atol=1e-5))),
+            Checked("with positions they do not", not np.allclose(output[1], output[5], atol=1e-2)),
+        ),
+    )

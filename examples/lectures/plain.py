@@ -8,20 +8,7 @@ from collections.abc import Sequence
 
 from minigrad.viz.vector import label
 
-from .lesson import (
-    Block,
-    Chart,
-    Checked,
-    Choice,
-    Equation,
-    Lesson,
-    Line,
-    Matrix,
-    Positions,
-    Section,
-    Steps,
-    Text,
-)
+from .lesson import Block, Chart, Checked, Choice, Equation, Lesson, Line, Matrix, Positions, Section, Steps, Text
 
 WIDE = 100  # columns of text
 POSITIONS = 8  # of a positional encoding, and as many of its dimensions
@@ -76,9 +63,7 @@ def _name(text: str) -> str:
 
 def width(text: str) -> int:
     """How many columns of a terminal a text takes."""
-    return sum(
-        0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text
-    )
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
 
 
 def _pad(text: str, size: int, right: bool = False) -> str:

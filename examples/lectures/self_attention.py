@@ -19,19 +19,7 @@ import minigrad as mg
 from minigrad import Tensor
 from minigrad.nn import functional as F
 
-from .lesson import (
-    Array,
-    Checked,
-    Equation,
-    Lesson,
-    Mark,
-    Matrix,
-    Section,
-    Text,
-    number,
-    product,
-    softmax_told,
-)
+from .lesson import Array, Checked, Equation, Lesson, Mark, Matrix, Section, Text, number, product, softmax_told
 
 WORDS = ("I", "like", "cats")
 FIGURES = ((2.7, 2.4, 3.49), (8.82, 6.51, 2.8), (1.38, 1.69, 4.78))  # Q Kᵀ of the lectures
@@ -60,46 +48,50 @@ class ByHand(NamedTuple):
 
 def by_hand() -> ByHand:
     """Equation 1, one operation at a time."""
-    x, w_query, w_key, w_value = (
-        mg.tensor(table, dtype=mg.float64) for table in (EMBEDDINGS, W_QUERY, W_KEY, W_VALUE)
-    )
+    x, w_query, w_key, w_value = (mg.tensor(table, dtype=mg.float64) for table in (EMBEDDINGS, W_QUERY, W_KEY, W_VALUE))
     query, key, value = x @ w_query, x @ w_key, x @ w_value
     scores = query @ key.T
     scaled = scores / math.sqrt(query.shape[-1])
     weights = scaled.softmax(-1)
-    return ByHand(
-        x, w_query, w_key, w_value, query, key, value, scores, scaled, weights, weights @ value
-    )
+    return ByHand(x, w_query, w_key, w_value, query, key, value, scores, scaled, weights, weights @ value)
 
 
 def lesson() -> Lesson:
     """The worked example."""
     found = by_hand()
     return Lesson(
-        "self-attention", "Self-attention by hand: I like cats",
+        "self-attention",
+        "Self-attention by hand: I like cats",
         "Three words look at each other, and each gets a new vector: a mixture of what all three have to "
         "say. Every number below was computed by minigrad when this was made.",
         (_projections(found), _scores(found), _softmax(found), _output(found), _checks(found)),
-    )  # fmt: skip
+    )
 
 
 def _projections(found: ByHand) -> Section:
     equations = []
     for letter, weight, result in (
-        ("Q", found.w_query, found.query), ("K", found.w_key, found.key), ("V", found.w_value, found.value),
-    ):  # fmt: skip
+        ("Q", found.w_query, found.query),
+        ("K", found.w_key, found.key),
+        ("V", found.w_value, found.value),
+    ):
         x = Matrix("X", found.x, WORDS, (), 0, key=f"X for {letter}")
         w = Matrix(f"W_{letter}", weight, (), (), 1)
         told = product(found.x.numpy(), weight.numpy(), (0, 1), 1)
         made = (Mark(x.key, "row"), Mark(w.name, "column"))
         equations.append(Equation((x, "×", w, "=", Matrix(letter, result, WORDS, (), 1, "", told, made))))
-    return Section("1. Queries, keys and values", (
-        Text("Each word begins as an embedding: a row of X. Three matrices turn it into what it looks for "
-             "(its query), what it can be found by (its key), and what it has to say (its value). A model "
-             "learns them; here they are chosen: W_Q and W_K so that step 2 has the lectures' figures, W_V "
-             "freely. In X each word has a dimension of its own, and all share the last."),
-        *equations,
-    ))  # fmt: skip
+    return Section(
+        "1. Queries, keys and values",
+        (
+            Text(
+                "Each word begins as an embedding: a row of X. Three matrices turn it into what it looks for "
+                "(its query), what it can be found by (its key), and what it has to say (its value). A model "
+                "learns them; here they are chosen: W_Q and W_K so that step 2 has the lectures' figures, W_V "
+                "freely. In X each word has a dimension of its own, and all share the last."
+            ),
+            *equations,
+        ),
+    )
 
 
 def _scores(found: ByHand) -> Section:
@@ -107,16 +99,30 @@ def _scores(found: ByHand) -> Section:
     told = product(query, key.T)
     made = (Mark("Q of scores", "row"), Mark("Kᵀ", "column"))
     scores = Matrix("Q Kᵀ", found.scores, WORDS, WORDS, 2, "", told, made, example=(1, 0))
-    return Section("2. How well each query fits each key", (
-        Text("The dot product of a query with a key is large where both are long and point the same way. "
-             "Each row holds the scores of one word's query with every word's key; the first row is what “I” "
-             "asks."),
-        Equation((Matrix("Q", query, WORDS, (), 1, key="Q of scores"), "×",
-                  Matrix("Kᵀ", key.T, (), WORDS, 1), "=", scores)),
-        Text("These are the lectures' figures. They nearly fix Q and K: of all that give them exactly, one "
-             "pair alone (but for the order of its two dimensions) has one digit after the point, no "
-             "negative number, and none of 6 or more. It is the pair above."),
-    ))  # fmt: skip
+    return Section(
+        "2. How well each query fits each key",
+        (
+            Text(
+                "The dot product of a query with a key is large where both are long and point the same way. "
+                "Each row holds the scores of one word's query with every word's key; the first row is what “I” "
+                "asks."
+            ),
+            Equation(
+                (
+                    Matrix("Q", query, WORDS, (), 1, key="Q of scores"),
+                    "×",
+                    Matrix("Kᵀ", key.T, (), WORDS, 1),
+                    "=",
+                    scores,
+                )
+            ),
+            Text(
+                "These are the lectures' figures. They nearly fix Q and K: of all that give them exactly, one "
+                "pair alone (but for the order of its two dimensions) has one digit after the point, no "
+                "negative number, and none of 6 or more. It is the pair above."
+            ),
+        ),
+    )
 
 
 def _softmax(found: ByHand) -> Section:
@@ -125,17 +131,30 @@ def _softmax(found: ByHand) -> Section:
     def divided(i: int, j: int) -> str:
         return f"{number(float(scores[i, j]))} / √2 = {number(float(scaled[i, j]))}"
 
-    weights = Matrix("softmax(Q Kᵀ / √2)", found.weights, WORDS, WORDS, 3, "weights",
-                     softmax_told(scaled, 2, 3), (Mark("Q Kᵀ / √2", "row"),), example=(1, 0))  # fmt: skip
+    weights = Matrix(
+        "softmax(Q Kᵀ / √2)",
+        found.weights,
+        WORDS,
+        WORDS,
+        3,
+        "weights",
+        softmax_told(scaled, 2, 3),
+        (Mark("Q Kᵀ / √2", "row"),),
+        example=(1, 0),
+    )
     made = (Mark("Q Kᵀ", "cell"),)
-    return Section("3. From scores to weights", (
-        Text("The scores are divided by √d, where d = 2 is the width of a key; else they would grow with "
-             "the width (the lesson scaling tells why). The softmax then turns each row into weights that "
-             "are positive and sum to 1 (the lesson softmax tells how)."),
-        Equation((Matrix("Q Kᵀ / √2", scaled, WORDS, WORDS, 2, "", divided, made, example=(1, 0)), "→",
-                  weights)),
-        Text(f"Read a row: it says where that word looks. {_looks(weights.array)}"),
-    ))  # fmt: skip
+    return Section(
+        "3. From scores to weights",
+        (
+            Text(
+                "The scores are divided by √d, where d = 2 is the width of a key; else they would grow with "
+                "the width (the lesson scaling tells why). The softmax then turns each row into weights that "
+                "are positive and sum to 1 (the lesson softmax tells how)."
+            ),
+            Equation((Matrix("Q Kᵀ / √2", scaled, WORDS, WORDS, 2, "", divided, made, example=(1, 0)), "→", weights)),
+            Text(f"Read a row: it says where that word looks. {_looks(weights.array)}"),
+        ),
+    )
 
 
 def _looks(weights: Array) -> str:
@@ -152,26 +171,41 @@ def _output(found: ByHand) -> Section:
     weights, value = found.weights.numpy(), found.value.numpy()
     told = product(weights, value, (3, 1))
     made = (Mark("weights", "row"), Mark("V of output", "column"))
-    return Section("4. A mixture of values", (
-        Text("Each word's new vector is the sum of all values, each times its weight. That is all: what "
-             "comes next in a transformer works on each word alone."),
-        Equation((
-            Matrix("weights", weights, WORDS, WORDS, 3, "weights"), "×",
-            Matrix("V", value, WORDS, (), 1, key="V of output"), "=",
-            Matrix("output", found.output, WORDS, (), 2, "", told, made, example=(1, 0)),
-        )),
-    ))  # fmt: skip
+    return Section(
+        "4. A mixture of values",
+        (
+            Text(
+                "Each word's new vector is the sum of all values, each times its weight. That is all: what "
+                "comes next in a transformer works on each word alone."
+            ),
+            Equation(
+                (
+                    Matrix("weights", weights, WORDS, WORDS, 3, "weights"),
+                    "×",
+                    Matrix("V", value, WORDS, (), 1, key="V of output"),
+                    "=",
+                    Matrix("output", found.output, WORDS, (), 2, "", told, made, example=(1, 0)),
+                )
+            ),
+        ),
+    )
 
 
 def _checks(found: ByHand) -> Section:
     q, k, v = (t[None, None] for t in (found.query, found.key, found.value))  # (B, H, T, d)
     fused = F.scaled_dot_product_attention(q, k, v)[0, 0]
     figures = np.abs(found.scores.numpy() - np.array(FIGURES)).max()
-    return Section("Checked", (
-        Checked("Q Kᵀ is [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]], the lectures' figures",
-                bool(figures < 1e-9)),
-        Checked("each row of weights sums to 1",
-                mg.allclose(found.weights.sum(-1), mg.ones(3, dtype=mg.float64))),
-        Checked("F.scaled_dot_product_attention(Q, K, V), one fused operation, gives the same output",
-                mg.allclose(fused, found.output, atol=1e-12)),
-    ))  # fmt: skip
+    return Section(
+        "Checked",
+        (
+            Checked(
+                "Q Kᵀ is [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]], the lectures' figures",
+                bool(figures < 1e-9),
+            ),
+            Checked("each row of weights sums to 1", mg.allclose(found.weights.sum(-1), mg.ones(3, dtype=mg.float64))),
+            Checked(
+                "F.scaled_dot_product_attention(Q, K, V), one fused operation, gives the same output",
+                mg.allclose(fused, found.output, atol=1e-12),
+            ),
+        ),
+    )

@@ -82,10 +82,14 @@ def look(translator: Translator, sentence: str) -> Looked:
     columns, rows = [unit.tokens for unit in source], [unit.tokens for unit in target]
     weights = mg.stack(seen).cpu().numpy()
     return Looked(
-        [*(unit.text for unit in source[:-1]), END], [*(unit.text for unit in target[:-1]), END],
-        by_word(weights, columns, columns), by_word(cross.weights, rows, columns), max(errors), found.text,
+        [*(unit.text for unit in source[:-1]), END],
+        [*(unit.text for unit in target[:-1]), END],
+        by_word(weights, columns, columns),
+        by_word(cross.weights, rows, columns),
+        max(errors),
+        found.text,
         found.notes,
-    )  # fmt: skip
+    )
 
 
 def by_word(weights: Array, rows: Sequence[list[int]], columns: Sequence[list[int]]) -> Array:
@@ -126,10 +130,18 @@ def lesson(run: Path) -> Lesson:
     )
     chosen, italian = decided(first), target == "it"
     return Lesson(
-        "they", f"What “{WORD}” attends to", about,
-        (_sentence(first, chosen), _heads(first), _adjective(first, italian), _cross(first),
-         _others(others, chosen, italian), _checks([first, *others.values()])),
-    )  # fmt: skip
+        "they",
+        f"What “{WORD}” attends to",
+        about,
+        (
+            _sentence(first, chosen),
+            _heads(first),
+            _adjective(first, italian),
+            _cross(first),
+            _others(others, chosen, italian),
+            _checks([first, *others.values()]),
+        ),
+    )
 
 
 def decided(found: Looked, word: str = WORD) -> tuple[int, int]:
@@ -159,17 +171,24 @@ def _sentence(found: Looked, chosen: tuple[int, int]) -> Section:
         rows |= {_named(layer, head): row for head, row in enumerate(heads)}
     lines = [Line(found.words, row.tolist(), at) for row in rows.values()]
     start = list(rows).index(_named(*chosen))
-    return Section("1. Where the encoder looks", (
-        *_translated(SENTENCE, found),
-        Text(_summary(weights, found.words)),
-        Text(f"The head shown first, {_named(*chosen)}, is the one whose weights on “{RIVALS[0]}” and "
-             f"“{RIVALS[1]}” differ most."),
-        Choice("attention of", list(rows), lines, start, printed=(0, start)),
-        Text(f"A weight is the share of a word's place in the mixture that goes to “{WORD}”. In the first "
-             f"layer the word itself stands there, with its position; from the second on the place holds "
-             f"parts of other words already. So weights tell where a head looks, not what the model has "
-             f"understood: that shows in what it writes (section 5)."),
-    ))  # fmt: skip
+    return Section(
+        "1. Where the encoder looks",
+        (
+            *_translated(SENTENCE, found),
+            Text(_summary(weights, found.words)),
+            Text(
+                f"The head shown first, {_named(*chosen)}, is the one whose weights on “{RIVALS[0]}” and "
+                f"“{RIVALS[1]}” differ most."
+            ),
+            Choice("attention of", list(rows), lines, start, printed=(0, start)),
+            Text(
+                f"A weight is the share of a word's place in the mixture that goes to “{WORD}”. In the first "
+                f"layer the word itself stands there, with its position; from the second on the place holds "
+                f"parts of other words already. So weights tell where a head looks, not what the model has "
+                f"understood: that shows in what it writes (section 5)."
+            ),
+        ),
+    )
 
 
 def _summary(weights: Array, words: Sequence[str]) -> str:
@@ -193,13 +212,25 @@ def _heads(found: Looked) -> Section:
     for layer, heads in enumerate(found.self_attention[:, :, at]):
         for head, weights in enumerate(heads):
             most = int(weights.argmax())
-            rows.append((f"{layer + 1}", f"{head + 1}", f"{weights[one]:.3f}", f"{weights[other]:.3f}",
-                         f"{found.words[most]} ({weights[most]:.3f})"))  # fmt: skip
-    return Section("2. Head by head", (
-        Text(f"How much “{WORD}” takes from “{RIVALS[0]}”, from “{RIVALS[1]}”, and from the word that it "
-             f"takes most from."),
-        Steps(("layer", "head", *RIVALS, "most from"), rows, numbers=(0, 1, 2, 3)),
-    ))  # fmt: skip
+            rows.append(
+                (
+                    f"{layer + 1}",
+                    f"{head + 1}",
+                    f"{weights[one]:.3f}",
+                    f"{weights[other]:.3f}",
+                    f"{found.words[most]} ({weights[most]:.3f})",
+                )
+            )
+    return Section(
+        "2. Head by head",
+        (
+            Text(
+                f"How much “{WORD}” takes from “{RIVALS[0]}”, from “{RIVALS[1]}”, and from the word that it "
+                f"takes most from."
+            ),
+            Steps(("layer", "head", *RIVALS, "most from"), rows, numbers=(0, 1, 2, 3)),
+        ),
+    )
 
 
 def _adjective(found: Looked, italian: bool) -> Section:
@@ -207,11 +238,16 @@ def _adjective(found: Looked, italian: bool) -> Section:
     row = found.self_attention[layer, head, at]
     one, other = (number(float(row[place(found.words, rival)]), 3) for rival in RIVALS)
     why = f"Italian has no word for “{WORD}” here: it is the adjective whose ending needs the answer. "
-    return Section("3. Where the adjective looks", (
-        Text(f"{why if italian else ''}From “{ADJECTIVE}” it is {_named(layer, head)} whose weights on the "
-             f"two differ most: {one} on “{RIVALS[0]}”, {other} on “{RIVALS[1]}”."),
-        Line(found.words, row.tolist(), at),
-    ))  # fmt: skip
+    return Section(
+        "3. Where the adjective looks",
+        (
+            Text(
+                f"{why if italian else ''}From “{ADJECTIVE}” it is {_named(layer, head)} whose weights on the "
+                f"two differ most: {one} on “{RIVALS[0]}”, {other} on “{RIVALS[1]}”."
+            ),
+            Line(found.words, row.tolist(), at),
+        ),
+    )
 
 
 def _cross(found: Looked) -> Section:
@@ -219,40 +255,55 @@ def _cross(found: Looked) -> Section:
     names = ["mean", *(f"layer {i + 1}" for i in range(layers))]
     values = [found.cross_attention.mean((0, 1)), *found.cross_attention.mean(1)]
     options: list[Block] = [
-        Matrix(f"cross-attention, {name}", value, found.target, found.words, 2, "weights",
-               note="rows look at columns")
+        Matrix(f"cross-attention, {name}", value, found.target, found.words, 2, "weights", note="rows look at columns")
         for name, value in zip(names, values, strict=True)
-    ]  # fmt: skip
-    return Section("4. Where the decoder looks as it writes", (
-        Text("A row has the weights of the step that wrote its word, on the words of the source, as the mean "
-             "of all heads."),
-        Choice("layer", names, options, printed=(0,)),
-    ))  # fmt: skip
+    ]
+    return Section(
+        "4. Where the decoder looks as it writes",
+        (
+            Text(
+                "A row has the weights of the step that wrote its word, on the words of the source, as the mean "
+                "of all heads."
+            ),
+            Choice("layer", names, options, printed=(0,)),
+        ),
+    )
 
 
 def _others(others: Mapping[str, Looked], chosen: tuple[int, int], italian: bool) -> Section:
     blocks: list[Block] = [Text(f"The same word in other sentences, in the same head: {_named(*chosen)}.")]
     if italian:
-        blocks.append(Text(
-            "In Italian the adjective tells who “they” are: it ends in -i for the friends and the tomatoes, "
-            "which are masculine, so that the sentence above leaves it open; but in -e for the apples and "
-            "the sisters, which are feminine. (For “tired” and “tasty”: stanchi, stanche; gustosi, gustose.)"
-        ))  # fmt: skip
+        blocks.append(
+            Text(
+                "In Italian the adjective tells who “they” are: it ends in -i for the friends and the tomatoes, "
+                "which are masculine, so that the sentence above leaves it open; but in -e for the apples and "
+                "the sisters, which are feminine. (For “tired” and “tasty”: stanchi, stanche; gustosi, gustose.)"
+            )
+        )
     for sentence, found in others.items():
         at = place(found.words, WORD)
         weights = found.self_attention[:, :, at]
         mean = weights.mean((0, 1))
-        taken = " and ".join(f"{number(float(mean[place(found.words, noun)]), 3)} from “{noun}”"
-                             for noun in OTHERS[sentence])  # fmt: skip
-        blocks += [*_translated(sentence, found), Line(found.words, weights[chosen].tolist(), at),
-                   Text(f"On average over all heads: {taken}.")]  # fmt: skip
+        taken = " and ".join(
+            f"{number(float(mean[place(found.words, noun)]), 3)} from “{noun}”" for noun in OTHERS[sentence]
+        )
+        blocks += [
+            *_translated(sentence, found),
+            Line(found.words, weights[chosen].tolist(), at),
+            Text(f"On average over all heads: {taken}."),
+        ]
     return Section("5. Other sentences", blocks)
 
 
 def _checks(found: Sequence[Looked]) -> Section:
     sums = [np.abs(w.sum(-1) - 1).max() for one in found for w in (one.self_attention, one.cross_attention)]
-    return Section("Checked", (
-        Checked("all weights from a word sum to 1", bool(max(sums) < 1e-4)),
-        Checked("the weights of self-attention, times the values, give what the encoder's attention gave",
-                max(one.error for one in found) < 1e-4),
-    ))  # fmt: skip
+    return Section(
+        "Checked",
+        (
+            Checked("all weights from a word sum to 1", bool(max(sums) < 1e-4)),
+            Checked(
+                "the weights of self-attention, times the values, give what the encoder's attention gave",
+                max(one.error for one in found) < 1e-4,
+            ),
+        ),
+    )

@@ -97,10 +97,20 @@ def parser() -> argparse.ArgumentParser:
         allow_abbrev=False,
     )
     p.add_argument("--preset", default="multi30k", choices=preset_names(), help="(default: multi30k)")
-    p.add_argument("--folder", type=Path, default=Path("runs") / "ablations", metavar="DIR",
-                   help="where the runs' folders are (default: runs/ablations)")  # fmt: skip
-    p.add_argument("--variants", type=Path, metavar="FILE", help="a TOML file of variants: a section for "
-                   "each, its name in quotes, with settings as in a preset, no sections")  # fmt: skip
+    p.add_argument(
+        "--folder",
+        type=Path,
+        default=Path("runs") / "ablations",
+        metavar="DIR",
+        help="where the runs' folders are (default: runs/ablations)",
+    )
+    p.add_argument(
+        "--variants",
+        type=Path,
+        metavar="FILE",
+        help="a TOML file of variants: a section for "
+        "each, its name in quotes, with settings as in a preset, no sections",
+    )
     p.add_argument("--only", nargs="+", metavar="NAME", help="only these variants")
     p.add_argument("--table", action="store_true", help="train nothing; print the table of what there is")
     return p
@@ -163,9 +173,7 @@ def chosen(
     """
     if only:
         if unknown := [name for name in only if name not in variants]:
-            raise ValueError(
-                f"there is no variant {unknown[0]!r}; there are: {', '.join(map(repr, variants))}"
-            )
+            raise ValueError(f"there is no variant {unknown[0]!r}; there are: {', '.join(map(repr, variants))}")
         variants = {name: variants[name] for name in only}
     found: dict[str, dict[str, Any]] = {}
     folders: dict[str, str] = {}

@@ -49,8 +49,12 @@ def parser() -> argparse.ArgumentParser:
 
 
 def _train(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--run", type=Path, metavar="DIR", help="the folder of the run (default: runs/, and the "
-                   "preset's or the data's name)")  # fmt: skip
+    p.add_argument(
+        "--run",
+        type=Path,
+        metavar="DIR",
+        help="the folder of the run (default: runs/, and the preset's or the data's name)",
+    )
     p.add_argument("--fresh", action="store_true", help="delete what the folder holds of an earlier training")
     _settings(p)
 
@@ -62,11 +66,13 @@ def _config(p: argparse.ArgumentParser) -> None:
 def _settings(p: argparse.ArgumentParser) -> None:
     """A preset, a file, and an option for each setting."""
     base = p.add_mutually_exclusive_group()
-    base.add_argument("--preset", metavar="NAME", help=f"start from a preset: {', '.join(preset_names())} "
-                      "(default: toy without --data, else the settings of the reference recipe)")  # fmt: skip
     base.add_argument(
-        "--config", type=Path, metavar="FILE", help="start from a TOML file, as config prints it"
+        "--preset",
+        metavar="NAME",
+        help=f"start from a preset: {', '.join(preset_names())} "
+        "(default: toy without --data, else the settings of the reference recipe)",
     )
+    base.add_argument("--config", type=Path, metavar="FILE", help="start from a TOML file, as config prints it")
     groups: dict[str, Any] = {}
     for name, (section, kind, _) in FIELDS.items():
         if section not in groups:
@@ -81,8 +87,13 @@ def _settings(p: argparse.ArgumentParser) -> None:
 
 
 def _run(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--run", type=Path, default=DEFAULT_RUN, metavar="DIR", help="the training's folder, or "
-                   f"a model's file (default: {DEFAULT_RUN})")  # fmt: skip
+    p.add_argument(
+        "--run",
+        type=Path,
+        default=DEFAULT_RUN,
+        metavar="DIR",
+        help=f"the training's folder, or a model's file (default: {DEFAULT_RUN})",
+    )
     p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
 
 
@@ -90,63 +101,56 @@ def _search(p: argparse.ArgumentParser) -> None:
     p.add_argument("--beam", type=_positive, metavar="N", help="follow the N likeliest beginnings; 1: greedy")
     p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="higher for longer translations")
     p.add_argument("--coverage-penalty", type=float, metavar="BETA", help="higher to leave out less")
-    p.add_argument("--mbr", type=float, metavar="SHARPNESS", help="choose of the beam by minimum Bayes risk, "
-                   "with weights exp(SHARPNESS · score); 0: the best score")  # fmt: skip
-    p.add_argument("--batch", type=_positive, default=100, metavar="N", help="sentences at a time (100)")
     p.add_argument(
-        "--no-cache", action="store_true", help="compute everything again at each step: the definition"
+        "--mbr",
+        type=float,
+        metavar="SHARPNESS",
+        help="choose of the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score",
     )
+    p.add_argument("--batch", type=_positive, default=100, metavar="N", help="sentences at a time (100)")
+    p.add_argument("--no-cache", action="store_true", help="compute everything again at each step: the definition")
 
 
 def _translate(p: argparse.ArgumentParser) -> None:
-    p.add_argument(
-        "sentences", nargs="*", help="sentences to translate; without any, they are read line by line"
-    )
-    p.add_argument(
-        "--input", type=Path, metavar="FILE", help="a file of sentences, one a line (default: stdin)"
-    )
+    p.add_argument("sentences", nargs="*", help="sentences to translate; without any, they are read line by line")
+    p.add_argument("--input", type=Path, metavar="FILE", help="a file of sentences, one a line (default: stdin)")
     p.add_argument("--output", type=Path, metavar="FILE", help="where translations go (default: stdout)")
     _run(p)
     _search(p)
-    p.add_argument(
-        "--n-best", type=_positive, default=1, metavar="N", help="print the N best of the beam, scored"
-    )
+    p.add_argument("--n-best", type=_positive, default=1, metavar="N", help="print the N best of the beam, scored")
     p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="draw translations at random")
     p.add_argument("--top-k", type=_positive, metavar="K", help="draw from the K likeliest tokens")
-    p.add_argument("--top-p", type=float, metavar="P", help="draw from the likeliest tokens, together of "
-                   "probability P")  # fmt: skip
+    p.add_argument("--top-p", type=float, metavar="P", help="draw from the likeliest tokens, together of probability P")
     p.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
-    p.add_argument("--attention", type=Path, metavar="FILE", help="what each token looked at: a page with "
-                   "all heads and the beam (.html), or a picture of their mean (.svg; .pdf and .png need the "
-                   "extra viz)")  # fmt: skip
-    p.add_argument("--graph", type=Path, metavar="FILE.html", help="the same page with the compute graph of "
-                   "each text's loss beside it, each a way to the other")  # fmt: skip
+    p.add_argument(
+        "--attention",
+        type=Path,
+        metavar="FILE",
+        help="what each token looked at: a page with "
+        "all heads and the beam (.html), or a picture of their mean (.svg; .pdf and .png need the "
+        "extra viz)",
+    )
+    p.add_argument(
+        "--graph",
+        type=Path,
+        metavar="FILE.html",
+        help="the same page with the compute graph of each text's loss beside it, each a way to the other",
+    )
 
 
 def _evaluate(p: argparse.ArgumentParser) -> None:
     _run(p)
     _search(p)
-    p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: those of "
-                   "the training)")  # fmt: skip
-    p.add_argument(
-        "--split", default="test", choices=("validation", "test"), help="which of them (default: test)"
-    )
-    p.add_argument(
-        "--worst", type=int, default=5, metavar="N", help="show the N worst translations (default: 5)"
-    )
-    p.add_argument(
-        "--json", type=Path, metavar="FILE", help="write the report there as JSON, with all translations"
-    )
+    p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: those of the training)")
+    p.add_argument("--split", default="test", choices=("validation", "test"), help="which of them (default: test)")
+    p.add_argument("--worst", type=int, default=5, metavar="N", help="show the N worst translations (default: 5)")
+    p.add_argument("--json", type=Path, metavar="FILE", help="write the report there as JSON, with all translations")
 
 
 def _serve(p: argparse.ArgumentParser) -> None:
     _run(p)
-    p.add_argument(
-        "--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1, this machine only)"
-    )
-    p.add_argument(
-        "--port", type=int, default=8000, help="port to listen at; 0 takes a free one (default: 8000)"
-    )
+    p.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1, this machine only)")
+    p.add_argument("--port", type=int, default=8000, help="port to listen at; 0 takes a free one (default: 8000)")
     p.add_argument("--open", action="store_true", help="open it in the browser")
 
 
@@ -203,8 +207,9 @@ def main(argv: list[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except MemoryError as error:
-        print(f"error: not enough memory ({error}); fewer --batch-tokens or a smaller --batch take less",
-              file=sys.stderr)  # fmt: skip
+        print(
+            f"error: not enough memory ({error}); fewer --batch-tokens or a smaller --batch take less", file=sys.stderr
+        )
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)

@@ -103,9 +103,14 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)
         found = TokenizerPair.train(
-            train.source, train.target, vocabulary=settings.vocabulary, joint=settings.joint,
-            model=settings.subword_model, lowercase=settings.lowercase, normalization=settings.normalization,
-        )  # fmt: skip
+            train.source,
+            train.target,
+            vocabulary=settings.vocabulary,
+            joint=settings.joint,
+            model=settings.subword_model,
+            lowercase=settings.lowercase,
+            normalization=settings.normalization,
+        )
     for warning in caught:
         print(f"note: {warning.message}", file=sys.stderr)
     return found
@@ -140,9 +145,7 @@ class PairBatches:
         pairs: the sentences. encoded: their ids.
     """
 
-    def __init__(
-        self, pairs: Pairs, encoded: EncodedPairs, tokenizers: TokenizerPair, settings: Settings
-    ) -> None:
+    def __init__(self, pairs: Pairs, encoded: EncodedPairs, tokenizers: TokenizerPair, settings: Settings) -> None:
         training = settings.training
         self.pairs, self.encoded, self.settings = pairs, encoded, training
         self.order = TokenBatches(encoded.lengths, training.batch_tokens, seed=training.seed)
@@ -159,8 +162,10 @@ class PairBatches:
         chosen = [self._sampled(i, epoch) if self.samplers else self.encoded[i] for i in rows]
         if epoch < self.settings.both_ways:
             draw = np.random.default_rng((self.settings.seed, epoch, place, 1))
-            chosen = [turned(*pair) if turn else pair
-                      for pair, turn in zip(chosen, draw.random(len(chosen)) < 0.5, strict=True)]  # fmt: skip
+            chosen = [
+                turned(*pair) if turn else pair
+                for pair, turn in zip(chosen, draw.random(len(chosen)) < 0.5, strict=True)
+            ]
         source, target = pad([a for a, _ in chosen]), pad([b for _, b in chosen])
         read = target[:, :-1]
         if self.settings.word_dropout:

@@ -50,8 +50,7 @@ def _check(options: argparse.Namespace) -> None:
     searching = (options.beam, options.length_penalty, options.coverage_penalty, options.mbr)
     if drawn and (any(value is not None for value in searching) or options.n_best > 1):
         raise ValueError(
-            "--sample draws a translation, --beam and --n-best search for the best, with a penalty or --mbr: "
-            "choose one"
+            "--sample draws a translation, --beam and --n-best search for the best, with a penalty or --mbr: choose one"
         )
     if not drawn and (options.top_k is not None or options.top_p is not None):
         raise ValueError("--top-k and --top-p say what is drawn from: give --sample, too")
@@ -68,9 +67,7 @@ def _check(options: argparse.Namespace) -> None:
         raise ValueError(f"--graph writes a page: its name ends in .html, not as {options.graph.name}")
 
 
-def _text(
-    translator: Translator, options: argparse.Namespace, chunks: Iterable[list[str]], out: TextIO
-) -> None:
+def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[list[str]], out: TextIO) -> None:
     """Line for line; what a person should know comes after the last, on the standard error stream."""
     noted: list[str] = []
     before = 0
@@ -121,9 +118,18 @@ def _translated(
     beam = translator.settings.decoding.beam if options.beam is None else options.beam
     beam = max(beam, options.n_best)
     return translator.translate(
-        lines, beam, options.length_penalty, options.coverage_penalty, options.sample, options.top_k,
-        options.top_p, not options.no_cache, options.batch, progress, options.mbr,
-    )  # fmt: skip
+        lines,
+        beam,
+        options.length_penalty,
+        options.coverage_penalty,
+        options.sample,
+        options.top_k,
+        options.top_p,
+        not options.no_cache,
+        options.batch,
+        progress,
+        options.mbr,
+    )
 
 
 def _written(found: Translation, n_best: int) -> str:

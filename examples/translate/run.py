@@ -26,8 +26,18 @@ from .settings import Settings, as_toml
 
 PROGRAM, VERSION = "examples.translate", 2
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
-OWN = (MODEL, BEST, LAST, "settings.toml", "log.jsonl", "snapshots", "corpus", "tensorboard",
-       "validation.json", "test.json")  # fmt: skip
+OWN = (
+    MODEL,
+    BEST,
+    LAST,
+    "settings.toml",
+    "log.jsonl",
+    "snapshots",
+    "corpus",
+    "tensorboard",
+    "validation.json",
+    "test.json",
+)
 
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
@@ -37,9 +47,7 @@ def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
     return {**settings.fixed(), "the text of the corpus": digests}
 
 
-def extra(
-    model: Transformer, tokenizers: TokenizerPair, settings: Settings, config: dict[str, Any]
-) -> dict[str, Any]:
+def extra(model: Transformer, tokenizers: TokenizerPair, settings: Settings, config: dict[str, Any]) -> dict[str, Any]:
     """What each checkpoint holds beside the weights, so that it is complete; ``config`` is compared."""
     return {
         "program": PROGRAM,
@@ -98,9 +106,7 @@ def find(path: Path) -> Path:
             return file
     runs = sorted({str(p.parent) for p in Path("runs").glob(f"*/{MODEL}")})
     there = f"There are: {', '.join(runs)}. Choose one with --run, or" if runs else "To have one,"
-    raise FileNotFoundError(
-        f"there is no model in {path}. {there} train first: python -m examples.translate train"
-    )
+    raise FileNotFoundError(f"there is no model in {path}. {there} train first: python -m examples.translate train")
 
 
 def checked(path: Path, described: Any) -> dict[str, Any]:
@@ -116,9 +122,7 @@ def checked(path: Path, described: Any) -> dict[str, Any]:
     return described
 
 
-def begun(
-    folder: Path, settings: Settings, train: Pairs
-) -> tuple[TokenizerPair, dict[str, Any]] | None:
+def begun(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPair, dict[str, Any]] | None:
     """The tokenizers and the configuration of the training in a folder; None where none has begun.
 
     Settings that this version has and the training's did not count as if they had had their default.

@@ -75,9 +75,7 @@ class TrainingSettings:
     learning_rate: float = _says(0.005, "the highest learning rate")
     warm_up: int = _says(2000, "updates in which the learning rate rises")
     schedule: str = _says(
-        "inverse_sqrt",
-        "how it falls afterwards",
-        ("inverse_sqrt", "inverse_sqrt_with_decay", "linear", "cosine"),
+        "inverse_sqrt", "how it falls afterwards", ("inverse_sqrt", "inverse_sqrt_with_decay", "linear", "cosine")
     )
     decay_fraction: float = _says(0.4, "part of the updates in which inverse_sqrt_with_decay falls to zero")
     weight_decay: float = _says(0.0, "decoupled weight decay (AdamW)")
@@ -166,9 +164,7 @@ class Settings:
     def fixed(self) -> dict[str, Any]:
         """What must be the same for a training to go on: all that its result depends on."""
         parts = self.as_dict()
-        return {
-            k: v for part in ("data", "model", "training") for k, v in parts[part].items() if k not in FREE
-        }
+        return {k: v for part in ("data", "model", "training") for k, v in parts[part].items() if k not in FREE}
 
     @classmethod
     def from_dict(cls, parts: dict[str, dict[str, Any]], where: str = "the configuration") -> Settings:
@@ -194,19 +190,63 @@ FIELDS: dict[str, tuple[str, Any, Any]] = {
 SECTION = {name: section for name, (section, _, _) in FIELDS.items()}
 _MANY = 1e9
 LIMITS = [
-    *((name, 1, _MANY) for name in ("vocabulary", "longest", "layers", "d_model", "heads", "d_ff",
-                                    "positions", "steps", "batch_tokens", "accumulate", "processes",
-                                    "warm_up", "evaluate_every", "snapshot_every", "log_every", "beam")),
-    *((name, 0, _MANY) for name in ("minutes", "learning_rate", "weight_decay", "clip", "r_drop",
-                                    "r_drop_after", "both_ways", "patience", "average", "save_seconds",
-                                    "held_out", "pairs", "coverage_penalty", "mbr")),
-    *((name, 0, 0.999999) for name in ("dropout", "attention_dropout", "activation_dropout",
-                                       "label_smoothing", "subword_dropout", "word_dropout", "ema")),
+    *(
+        (name, 1, _MANY)
+        for name in (
+            "vocabulary",
+            "longest",
+            "layers",
+            "d_model",
+            "heads",
+            "d_ff",
+            "positions",
+            "steps",
+            "batch_tokens",
+            "accumulate",
+            "processes",
+            "warm_up",
+            "evaluate_every",
+            "snapshot_every",
+            "log_every",
+            "beam",
+        )
+    ),
+    *(
+        (name, 0, _MANY)
+        for name in (
+            "minutes",
+            "learning_rate",
+            "weight_decay",
+            "clip",
+            "r_drop",
+            "r_drop_after",
+            "both_ways",
+            "patience",
+            "average",
+            "save_seconds",
+            "held_out",
+            "pairs",
+            "coverage_penalty",
+            "mbr",
+        )
+    ),
+    *(
+        (name, 0, 0.999999)
+        for name in (
+            "dropout",
+            "attention_dropout",
+            "activation_dropout",
+            "label_smoothing",
+            "subword_dropout",
+            "word_dropout",
+            "ema",
+        )
+    ),
     ("embedding_dropout", -1, 0.999999),
     ("decay_fraction", 0, 1),
     ("length_penalty", -10, 10),
     ("seed", 0, 2**63 - 1),
-]  # fmt: skip
+]
 
 
 # Files ------------------------------------------------------------------------------------------------------

@@ -49,9 +49,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         f"on {settings.training.device}, in {folder}",
         flush=True,
     )
-    described = run.extra(
-        model, tokenizers, settings, compared or run.configuration(settings, pairs["train"])
-    )
+    described = run.extra(model, tokenizers, settings, compared or run.configuration(settings, pairs["train"]))
     trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, described)
     outcome = trainer.fit()
     if not outcome.finished:
@@ -85,9 +83,14 @@ def config(sizes: ModelSettings, tokenizers: TokenizerPair) -> Config:
 
 
 def make_trainer(
-    model: Transformer, pairs: dict[str, Pairs], encoded: EncodedPairs, tokenizers: TokenizerPair,
-    settings: Settings, folder: Path, described: dict[str, Any],
-) -> Trainer:  # fmt: skip
+    model: Transformer,
+    pairs: dict[str, Pairs],
+    encoded: EncodedPairs,
+    tokenizers: TokenizerPair,
+    settings: Settings,
+    folder: Path,
+    described: dict[str, Any],
+) -> Trainer:
     """The loop over the updates, with all that it needs."""
     s = settings.training
     optimizer = optimizer_of(model, s)
@@ -109,9 +112,7 @@ def make_trainer(
 
 def optimizer_of(model: Transformer, s: TrainingSettings) -> mg.optim.AdamW:
     """AdamW for all; or Muon for the layers' matrices, and AdamW for the embeddings and all vectors."""
-    how: dict[str, Any] = {
-        "lr": s.learning_rate, "betas": (0.9, 0.98), "eps": 1e-9, "weight_decay": s.weight_decay,
-    }  # fmt: skip
+    how: dict[str, Any] = {"lr": s.learning_rate, "betas": (0.9, 0.98), "eps": 1e-9, "weight_decay": s.weight_decay}
     if s.optimizer == "adamw":
         return mg.optim.AdamW(model.parameters(), **how)
     tables = {id(m.weight) for m in model.modules() if isinstance(m, mg.nn.Embedding)}
@@ -154,9 +155,13 @@ def loop_settings(s: TrainingSettings, evaluated: bool) -> LoopSettings:
 
 
 def finish(
-    trainer: Trainer, model: Transformer, pairs: dict[str, Pairs], tokenizers: TokenizerPair,
-    settings: Settings, folder: Path,
-) -> int:  # fmt: skip
+    trainer: Trainer,
+    model: Transformer,
+    pairs: dict[str, Pairs],
+    tokenizers: TokenizerPair,
+    settings: Settings,
+    folder: Path,
+) -> int:
     """Write the model to translate with, and tell how good it is on what it never saw; the exit status."""
     if settings.training.ema:
         assert trainer.averaged is not None

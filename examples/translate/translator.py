@@ -117,11 +117,19 @@ class Translator:
 
     @mg.no_grad()
     def translate(
-        self, sentences: Sequence[str], beam: int | None = None, length_penalty: float | None = None,
-        coverage_penalty: float | None = None, sample: float | None = None, top_k: int | None = None,
-        top_p: float | None = None, cached: bool = True, batch: int = BATCH,
-        progress: Callable[[int], Any] | None = None, mbr: float | None = None,
-    ) -> list[Translation]:  # fmt: skip
+        self,
+        sentences: Sequence[str],
+        beam: int | None = None,
+        length_penalty: float | None = None,
+        coverage_penalty: float | None = None,
+        sample: float | None = None,
+        top_k: int | None = None,
+        top_p: float | None = None,
+        cached: bool = True,
+        batch: int = BATCH,
+        progress: Callable[[int], Any] | None = None,
+        mbr: float | None = None,
+    ) -> list[Translation]:
         """Translate sentences, those of about equal length together; results in the order given.
 
         Args:
@@ -136,9 +144,7 @@ class Translator:
         Raises:
             ValueError: a value makes no sense, or chooses among the texts of a beam where that has only one.
         """
-        given = {
-            "beam": beam, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty, "mbr": mbr,
-        }  # fmt: skip
+        given = {"beam": beam, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty, "mbr": mbr}
         changes = {name: value for name, value in given.items() if value is not None}
         decoding = self.settings.changed(changes).decoding
         choosing = [name for name, value in changes.items() if name != "beam" and value]
@@ -173,9 +179,12 @@ class Translator:
         return text, [*ids[:most], EOS], notes
 
     def _search(
-        self, sources: list[list[int]], decoding: DecodingSettings,
-        drawn: tuple[float | None, int | None, float | None], cached: bool,
-    ) -> list[list[Found]]:  # fmt: skip
+        self,
+        sources: list[list[int]],
+        decoding: DecodingSettings,
+        drawn: tuple[float | None, int | None, float | None],
+        cached: bool,
+    ) -> list[list[Found]]:
         """The best hypotheses of each sentence."""
         decoder = self.model.begin(pad(sources, self.model.embedding.weight.device), cached)
         limits = [min(2 * len(ids) + 10, self.model.config.positions - 1) for ids in sources]

@@ -7,21 +7,26 @@ from . import function, functional
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
-from .mode import (
-    enable_grad,
-    inference_mode,
-    is_grad_enabled,
-    no_grad,
-    set_grad_enabled,
-)
+from .mode import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .walk import backward, grad
 
 __all__ = [
-    "Function", "GradcheckError", "backward", "detect_anomaly", "enable_grad", "function",
-    "functional", "grad",
-    "gradcheck", "gradgradcheck", "inference_mode", "is_grad_enabled", "no_grad", "set_detect_anomaly",
+    "Function",
+    "GradcheckError",
+    "backward",
+    "detect_anomaly",
+    "enable_grad",
+    "function",
+    "functional",
+    "grad",
+    "gradcheck",
+    "gradgradcheck",
+    "inference_mode",
+    "is_grad_enabled",
+    "no_grad",
+    "set_detect_anomaly",
     "set_grad_enabled",
-]  # fmt: skip
+]
 
 if not TYPE_CHECKING:  # checkers complain of a missing name themselves
     __getattr__ = names_of(__name__)

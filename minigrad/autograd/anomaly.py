@@ -27,8 +27,7 @@ def note_place(node: Node, args: tuple[Any, ...], result: Any) -> None:
         told = _not_finite(r.array)
         if told and not any(_holds(told, a) for a in args):
             raise RuntimeError(
-                f"{node.op.name} at {node.place} made the first {told}, in a result of shape "
-                f"{tuple(r.array.shape)}"
+                f"{node.op.name} at {node.place} made the first {told}, in a result of shape {tuple(r.array.shape)}"
             )
 
 

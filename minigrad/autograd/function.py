@@ -185,9 +185,7 @@ class Function:
         return made if isinstance(output, tuple) else made[0]
 
 
-def _recorded(
-    op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]
-) -> tuple[Any, ...]:
+def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]) -> tuple[Any, ...]:
     """The results of a forward, tied to a node if ``mask`` names an input; what is no tensor stays as is."""
     tensors = [r for r in results if isinstance(r, Variable)]
     if not mask or not any(t.array.dtype.kind in "fc" for t in tensors):
@@ -227,8 +225,9 @@ def _run_backward(node: Node, sums: dict[int, list[Any]], create: bool) -> list[
     ctx, op = node.residual, node.op
     ctx._node = weakref.ref(node)
     slots = count()
-    given = [_arrived(node, next(slots), sums, ctx._materialize) if is_tensor else None
-             for is_tensor in ctx._are_tensors]  # fmt: skip
+    given = [
+        _arrived(node, next(slots), sums, ctx._materialize) if is_tensor else None for is_tensor in ctx._are_tensors
+    ]
     with enable_grad() if create else no_grad():
         returned = op.function.backward(ctx, *given)  # type: ignore[attr-defined]
     gradients = returned if isinstance(returned, tuple) else (returned,)
@@ -286,9 +285,7 @@ class _Once(Function):
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> NoReturn:
         """Refused."""
-        raise RuntimeError(
-            "trying to differentiate twice a function that was marked with @once_differentiable"
-        )
+        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
 
 
 def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:

@@ -26,17 +26,15 @@ _CONSTANT = (
     "Output {} of the user-provided function does not require gradients. The outputs must be computed in a "
     "differentiable manner from the input when running in strict mode."
 )
-_UNUSED = (
-    "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
-)
+_UNUSED = "The output of the user-provided function is independent of input {}. This is not allowed in strict mode."
 _UNUSED_TWICE = (
-    "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict "
-    "mode"
+    "The jacobian of the user-provided function is independent of input {}. This is not allowed in strict mode"
 )
 
 
-def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-        ) -> tuple[Any, Any]:  # fmt: skip
+def vjp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """A vector times the Jacobian: vᵀ J.
 
     Args:
@@ -55,16 +53,19 @@ def vjp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     with enable_grad():
         given, outputs, forms = _run("vjp", func, inputs, create_graph, strict)
         if v is None and (len(outputs) != 1 or outputs[0].array.size != 1):
-            raise RuntimeError("The vector v can only be None if the user-provided function returns a single "
-                               "Tensor with a single element.")  # fmt: skip
+            raise RuntimeError(
+                "The vector v can only be None if the user-provided function returns a single "
+                "Tensor with a single element."
+            )
         vectors = _vectors(v, outputs, forms[1])
         found = _gradients(outputs, given, vectors, create_graph)
         product = _filled(found, given, _UNUSED if strict else None, create_graph)
     return _given_back(outputs, create_graph, forms[1]), _given_back(product, create_graph, forms[0])
 
 
-def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-        ) -> tuple[Any, Any]:  # fmt: skip
+def jvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The Jacobian times a vector: J v, the derivative in a direction.
 
     It is taken backwards twice: J v is the gradient for u of (uᵀ J) v.
@@ -93,8 +94,9 @@ def jvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return _given_back(outputs, create_graph, forms[1]), _given_back(product, create_graph, forms[1])
 
 
-def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-        ) -> tuple[Any, Any]:  # fmt: skip
+def vhp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """A vector times the Hessian of a function with a single number as result: vᵀ H.
 
     Args:
@@ -114,8 +116,9 @@ def vhp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
-def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
-        ) -> tuple[Any, Any]:  # fmt: skip
+def hvp(
+    func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
+) -> tuple[Any, Any]:
     """The Hessian of a function with a single number as result, times a vector: H v.
 
     H is symmetric, so that this is ``vhp``, to which all else that is said there applies.
@@ -130,8 +133,14 @@ def hvp(func: Function, inputs: Any, v: Any = None, create_graph: bool = False, 
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
-def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False,
-             vectorize: bool = False, strategy: str = "reverse-mode") -> Any:  # fmt: skip
+def jacobian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    strategy: str = "reverse-mode",
+) -> Any:
     """All derivatives of the outputs for the inputs, one walk back for each number of the outputs.
 
     Args:
@@ -158,15 +167,20 @@ def jacobian(func: Function, inputs: Any, create_graph: bool = False, strict: bo
         )
     with enable_grad():
         given, outputs, forms = _run("jacobian", func, inputs, create_graph, strict)
-        unused = [_UNUSED.replace("The output", f"Output {i}") if strict else None
-                  for i in range(len(outputs))]  # fmt: skip
+        unused = [_UNUSED.replace("The output", f"Output {i}") if strict else None for i in range(len(outputs))]
         rows = [_rows(out, given, text, create_graph) for out, text in zip(outputs, unused, strict=True)]
     blocks = tuple(_given_back(row, create_graph, forms[0]) for row in rows)
     return blocks if forms[1] else blocks[0]
 
 
-def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: bool = False,
-            vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Any:  # fmt: skip
+def hessian(
+    func: Function,
+    inputs: Any,
+    create_graph: bool = False,
+    strict: bool = False,
+    vectorize: bool = False,
+    outer_jacobian_strategy: str = "reverse-mode",
+) -> Any:
     """All second derivatives of a function with a single number as result.
 
     Args:
@@ -199,8 +213,9 @@ def hessian(func: Function, inputs: Any, create_graph: bool = False, strict: boo
 # Parts of these -------------------------------------------------------------------------------------------
 
 
-def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool
-                     ) -> tuple[Any, Any]:  # fmt: skip
+def _hessian_product(
+    name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool
+) -> tuple[Any, Any]:
     with enable_grad():
         points, several = _as_tuple(inputs, "inputs", name)
         vectors = _vectors_of_inputs(v, points, several)
@@ -213,13 +228,13 @@ def _hessian_product(name: str, func: Function, inputs: Any, v: Any, create_grap
     return _given_back(outputs, create_graph, forms[1]), _given_back(product, create_graph, several)
 
 
-def _run(name: str, func: Function, inputs: Any, create_graph: bool, strict: bool
-         ) -> tuple[Variables, Variables, tuple[bool, bool]]:  # fmt: skip
+def _run(
+    name: str, func: Function, inputs: Any, create_graph: bool, strict: bool
+) -> tuple[Variables, Variables, tuple[bool, bool]]:
     """The inputs as nodes or leaves of a graph of their own, the outputs, and which of them were tuples."""
     points, several = _as_tuple(inputs, "inputs", name)
     given = tuple(
-        apply(identity, (p,)) if create_graph and p.requires_grad else p.detach().requires_grad_()
-        for p in points
+        apply(identity, (p,)) if create_graph and p.requires_grad else p.detach().requires_grad_() for p in points
     )
     outputs, many = _as_tuple(func(*given), "outputs of the user-provided function", name)
     _check_wanted(outputs, _CONSTANT if strict else None)
@@ -260,25 +275,31 @@ def _vectors_of_inputs(v: Any, points: Variables, several: bool) -> Variables:
     if v is not None:
         return _vectors(v, points, several) or ()
     if len(points) != 1 or points[0].array.size != 1:
-        raise RuntimeError("The vector v can only be None if the input to the user-provided function is a "
-                           "single Tensor with a single element.")  # fmt: skip
+        raise RuntimeError(
+            "The vector v can only be None if the input to the user-provided function is a "
+            "single Tensor with a single element."
+        )
     return (wrap(xp(points[0].array).ones_like(points[0].array)),)
 
 
-def _gradients(outputs: Variables, inputs: Variables, vectors: Variables | None, create_graph: bool
-               ) -> Variables:  # fmt: skip
+def _gradients(outputs: Variables, inputs: Variables, vectors: Variables | None, create_graph: bool) -> Variables:
     """vᵀ J for each input, None where nothing depends on it. The graph is kept."""
     used = [i for i, o in enumerate(outputs) if o.requires_grad]
     if not used:
         return (None,) * len(inputs)
     return grad(
-        [outputs[i] for i in used], inputs, None if vectors is None else [vectors[i] for i in used],
-        retain_graph=True, create_graph=create_graph, allow_unused=True,
-    )  # fmt: skip
+        [outputs[i] for i in used],
+        inputs,
+        None if vectors is None else [vectors[i] for i in used],
+        retain_graph=True,
+        create_graph=create_graph,
+        allow_unused=True,
+    )
 
 
-def _filled(found: Variables, like: Variables, unused: str | None, create_graph: bool, strict: bool = False
-            ) -> Variables:  # fmt: skip
+def _filled(
+    found: Variables, like: Variables, unused: str | None, create_graph: bool, strict: bool = False
+) -> Variables:
     """Zeros for None; where ``unused`` is a text, an error with it instead."""
     for i, value in enumerate(found):
         if value is None and unused is not None:
@@ -286,8 +307,7 @@ def _filled(found: Variables, like: Variables, unused: str | None, create_graph:
     if create_graph and (strict or unused is not None):
         _check_wanted(found, f"{_UNUSED_TWICE} when create_graph=True.")
     return tuple(
-        wrap(xp(p.array).zeros_like(p.array)) if value is None else value
-        for value, p in zip(found, like, strict=True)
+        wrap(xp(p.array).zeros_like(p.array)) if value is None else value for value, p in zip(found, like, strict=True)
     )
 
 
@@ -318,16 +338,12 @@ def _check_single(outputs: Variables, is_tuple: bool, name: str, strict: bool) -
     if is_tuple:
         raise RuntimeError(f"The function given to {name} should return a single Tensor")
     if outputs[0].array.size != 1:
-        raise RuntimeError(
-            f"The Tensor returned by the function given to {name} should contain a single element"
-        )
+        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
 
 
 def _check_strategy(strategy: str, vectorize: bool) -> None:
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(
-            f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}'
-        )
+        raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}')
     if strategy == "forward-mode" and not vectorize:
         raise NotImplementedError('strategy="forward-mode" is only implemented for `vectorize=True`')
 

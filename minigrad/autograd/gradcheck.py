@@ -34,12 +34,23 @@ class _Check(NamedTuple):
 
 
 def gradcheck(
-    func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False, check_batched_grad: bool = False,
-    check_batched_forward_grad: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True,
-    fast_mode: bool = False, masked: bool | None = None,
-) -> bool:  # fmt: skip
+    func: Function,
+    inputs: Any,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_batched_forward_grad: bool = False,
+    check_forward_ad: bool = False,
+    check_backward_ad: bool = True,
+    fast_mode: bool = False,
+    masked: bool | None = None,
+) -> bool:
     """Compare the gradients of ``func(*inputs)`` with (f(x + eps) - f(x - eps)) / 2 eps, element by element.
 
     Args:
@@ -68,12 +79,24 @@ def gradcheck(
 
 
 def gradgradcheck(
-    func: Function, inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
-    rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
-    nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
-    fast_mode: bool = False, masked: bool = False,
-) -> bool:  # fmt: skip
+    func: Function,
+    inputs: Any,
+    grad_outputs: Any = None,
+    *,
+    eps: float = 1e-6,
+    atol: float = 1e-5,
+    rtol: float = 1e-3,
+    gen_non_contig_grad_outputs: bool = False,
+    raise_exception: bool = True,
+    nondet_tol: float = 0.0,
+    check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False,
+    check_batched_grad: bool = False,
+    check_fwd_over_rev: bool = False,
+    check_rev_over_rev: bool = True,
+    fast_mode: bool = False,
+    masked: bool = False,
+) -> bool:
     """``gradcheck`` of the gradient: second order, for the inputs and for the gradient that arrives.
 
     Args:
@@ -82,9 +105,7 @@ def gradgradcheck(
     given = _listed(inputs)
     _check_inputs(given)
     outputs = [o for o in _listed(func(*given)) if _is_differentiable(o)]
-    arriving = (
-        [_random_like(o, n) for n, o in enumerate(outputs)] if grad_outputs is None else _listed(grad_outputs)
-    )
+    arriving = [_random_like(o, n) for n, o in enumerate(outputs)] if grad_outputs is None else _listed(grad_outputs)
 
     def gradient(*args: Any) -> tuple[Any, ...]:
         own, g = args[: len(given)], args[len(given) :]
@@ -92,8 +113,15 @@ def gradgradcheck(
         wanted = [x for x in own if isinstance(x, Variable) and x._wanted()]
         return grad(results, wanted, g, create_graph=True, allow_unused=True, materialize_grads=True)
 
-    return gradcheck(gradient, (*given, *arriving), eps=eps, atol=atol, rtol=rtol,
-                     raise_exception=raise_exception, nondet_tol=nondet_tol)  # fmt: skip
+    return gradcheck(
+        gradient,
+        (*given, *arriving),
+        eps=eps,
+        atol=atol,
+        rtol=rtol,
+        raise_exception=raise_exception,
+        nondet_tol=nondet_tol,
+    )
 
 
 def _listed(values: Any) -> tuple[Any, ...]:
@@ -116,9 +144,7 @@ def _random_like(output: Variable, seed: int) -> Any:
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
     wanted = [(i, x) for i, x in enumerate(inputs) if _is_differentiable(x)]
     if not wanted:
-        raise ValueError(
-            "gradcheck expects at least one input tensor to require gradient, but none of them does"
-        )
+        raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them does")
     for i, x in wanted:
         if dt.of(x.array) is not dt.float64:
             raise ValueError(
@@ -220,18 +246,14 @@ def _check_repeatable(first: list[Matrix], second: list[Matrix], tolerance: floa
 # The report ------------------------------------------------------------------------------------------------
 
 
-def _report(
-    output: Variable, x: Variable, which: tuple[int, int], found: Matrix, expected: Matrix, wrong: Any
-) -> str:
+def _report(output: Variable, x: Variable, which: tuple[int, int], found: Matrix, expected: Matrix, wrong: Any) -> str:
     """The worst element, and the rules that made it."""
     i, j = which
     distance = np.where(wrong, np.where(np.isnan(found - expected), np.inf, np.abs(found - expected)), -1.0)
     row, column = np.unravel_index(int(np.argmax(distance)), found.shape)
     a, n = float(found[row, column]), float(expected[row, column])
     source = [int(k) for k in np.unravel_index(int(row), x.array.shape)] if x.array.ndim else "()"
-    target = (
-        [int(k) for k in np.unravel_index(int(column), output.array.shape)] if output.array.ndim else "()"
-    )
+    target = [int(k) for k in np.unravel_index(int(column), output.array.shape)] if output.array.ndim else "()"
     relative = abs(a - n) / max(abs(n), 1e-300)
     return (
         f"gradcheck: the gradient of output {j} for input {i} is wrong in {int(wrong.sum())} of "

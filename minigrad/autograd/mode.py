@@ -44,8 +44,9 @@ class _Mode:
         self._before.append(state.grad)
         state.grad = self.enabled
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:  # fmt: skip
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         state.grad = self._before.pop()
 
     def __call__(self, function: F) -> F:
@@ -156,8 +157,9 @@ class inference_mode(no_grad):
         self._inference.append(state.inference)
         state.inference = not self.enabled
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:  # fmt: skip
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         state.inference = self._inference.pop()
         super().__exit__(kind, error, trace)
 

@@ -29,9 +29,15 @@ class Region:
         check: refuse a second run that records other ops than the first.
     """
 
-    def __init__(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-                 preserve_rng_state: bool = True, contexts: Contexts | None = None, check: bool = True
-                 ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        preserve_rng_state: bool = True,
+        contexts: Contexts | None = None,
+        check: bool = True,
+    ) -> None:
         self.function, self.args, self.kwargs, self.check = function, args, kwargs, check
         self.random = default_generator.get_state() if preserve_rng_state else None
         self.first: AbstractContextManager[Any] = nullcontext()
@@ -109,9 +115,7 @@ class _Kept(Lost):
 
     def restore(self, node: Node) -> None:
         found = self.region.found(self.number)
-        node.saved, node.residual, node.out, node.versions = (
-            found.saved, found.residual, found.out, found.versions,
-        )  # fmt: skip
+        node.saved, node.residual, node.out, node.versions = (found.saved, found.residual, found.out, found.versions)
 
 
 def _difference(first: list[str], second: list[str]) -> str:

@@ -96,8 +96,20 @@ class Node:
         order: its number in order of creation.
     """
 
-    __slots__ = ("__weakref__", "edges", "hooks", "op", "order", "out", "place", "plan", "residual",
-                 "results", "saved", "versions")  # fmt: skip
+    __slots__ = (
+        "__weakref__",
+        "edges",
+        "hooks",
+        "op",
+        "order",
+        "out",
+        "place",
+        "plan",
+        "residual",
+        "results",
+        "saved",
+        "versions",
+    )
 
     op: Op
     plan: Plan
@@ -501,9 +513,7 @@ def _check_own_memory(array: Array, name: str) -> None:
             f"(expand() makes such tensors): clone() it before changing it in place"
         )
     if not getattr(array.flags, "writeable", True):
-        raise RuntimeError(
-            f"{name}_: the tensor's memory is read-only: clone() it before changing it in place"
-        )
+        raise RuntimeError(f"{name}_: the tensor's memory is read-only: clone() it before changing it in place")
 
 
 def _check_fits(target: Variable, result: Array, op: Op) -> None:
@@ -515,9 +525,7 @@ def _check_fits(target: Variable, result: Array, op: Op) -> None:
         )
     source, own = dt.of(result), dt.of(target.array)
     if not dt.can_cast(source, own):
-        raise RuntimeError(
-            f"result type {source} can't be cast to the desired output type {own} in {op.name}_"
-        )
+        raise RuntimeError(f"result type {source} can't be cast to the desired output type {own} in {op.name}_")
 
 
 def bump(target: Variable, name: str) -> None:
@@ -564,8 +572,7 @@ def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
             for a in backends.values()
         )
         raise RuntimeError(
-            f"{op.name}: expected all tensors to be on the same device, but found {told}; "
-            f"move one with .to(device)"
+            f"{op.name}: expected all tensors to be on the same device, but found {told}; move one with .to(device)"
         )
     device = of((target := next(iter(backends.values()))).array).device_of(target.array)
     return tuple(a.to(device) if isinstance(a, Variable) else a for a in args)
@@ -621,9 +628,7 @@ def _of_complex(op: Op, done: str = "computed") -> Op:
 
 def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
     """An array library's error as one that names the op and what it was given."""
-    shapes = ", ".join(
-        f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape")
-    )
+    shapes = ", ".join(f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape"))
     if isinstance(error, TypeError) and "not supported for the input types" in str(error):
         kind = TypeError if op.name == "bitwise_not" else NotImplementedError
         return kind(f"{op.name} is not implemented for these dtypes (given {shapes})")

@@ -113,9 +113,7 @@ def _starts(roots: tuple[Variable, ...], given: Any) -> list[Any]:
     """The gradient at each root: what was given, or 1 for a scalar."""
     if len(roots) == 1 and (given is None or isinstance(given, Variable)):
         return [_start(roots[0], given)]
-    gradients = (
-        (given,) * len(roots) if given is None else (given,) if isinstance(given, Variable) else tuple(given)
-    )
+    gradients = (given,) * len(roots) if given is None else (given,) if isinstance(given, Variable) else tuple(given)
     if len(gradients) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
     return [_start(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
@@ -161,9 +159,7 @@ class _Walk:
         create: record the gradients' own computation.
     """
 
-    def __init__(
-        self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None, create: bool
-    ) -> None:
+    def __init__(self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None, create: bool) -> None:
         self.targets, self.create = targets or (), create
         self.heap: list[int] = []  # the numbers of the nodes below, negative: the youngest comes first
         self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # what has arrived at a node, by result
@@ -266,9 +262,7 @@ class _Walk:
                 self.deliver(target, slot, gradient, ours)
 
 
-def _watch(
-    roots: tuple[Variable, ...], targets: Targets
-) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
+def _watch(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
     """Which nodes' results are targets, and which nodes and leaves are targets or on a path to one.
 
     The second mapping tells of each of these whether something wanted lies behind it.
@@ -279,9 +273,7 @@ def _watch(
         target._close_bypasses()
         source, slot = target._source()
         if not target._needs:
-            raise RuntimeError(
-                f"input {position} of grad() does not require grad: set requires_grad on it first"
-            )
+            raise RuntimeError(f"input {position} of grad() does not require grad: set requires_grad on it first")
         if source is None:
             useful[target] = False
         else:
@@ -303,8 +295,7 @@ def _watch(
 def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]:
     """The gradients of an op's several results; those that nobody used count as zero."""
     return tuple(
-        sums[slot][0] if slot in sums else _zeros(result, create)
-        for slot, result in enumerate(node.results or ())
+        sums[slot][0] if slot in sums else _zeros(result, create) for slot, result in enumerate(node.results or ())
     )
 
 
@@ -344,8 +335,9 @@ def _run_plain(node: Node, g: Any, create: bool) -> list[Any]:
         for i in inputs:  # an input may depend on another: a node between keeps their gradients apart
             saved[i] = apply(identity, (saved[i],))
         result = node.op.plain(*saved)
-        found = grad(result, [saved[i] for i in inputs], g if create else wrap(g), create_graph=create,
-                     allow_unused=True)  # fmt: skip
+        found = grad(
+            result, [saved[i] for i in inputs], g if create else wrap(g), create_graph=create, allow_unused=True
+        )
     return list(found) if create else [None if f is None else f.array for f in found]
 
 
@@ -394,9 +386,7 @@ def _own_result(node: Node) -> Variable:
 def _described(node: Node) -> str:
     op = node.op
     name = op.param(node.plan.inputs[0])
-    where = (
-        f"called at {node.place}" if node.place else "autograd.detect_anomaly() tells the line that called it"
-    )
+    where = f"called at {node.place}" if node.place else "autograd.detect_anomaly() tells the line that called it"
     return f"{op.name} (gradient rule at {op.rule_place(name)}; {where})"
 
 

@@ -14,8 +14,12 @@ from collections.abc import Callable
 
 import numpy as np
 
-_NAMES = ("scipy_openblas_{}_num_threads64_", "scipy_openblas_{}_num_threads",
-          "openblas_{}_num_threads64_", "openblas_{}_num_threads")  # fmt: skip
+_NAMES = (
+    "scipy_openblas_{}_num_threads64_",
+    "scipy_openblas_{}_num_threads",
+    "openblas_{}_num_threads64_",
+    "openblas_{}_num_threads",
+)
 Calls = tuple[Callable[[], int], Callable[[int], object]]
 _found: Calls | tuple[()] | None = None
 _gate = threading.RLock()

@@ -12,11 +12,28 @@ from . import memory, random
 from .device import Device
 
 _CPU = Device("cpu")
-_KERNELS = frozenset({
-    "adam", "cross_entropy", "dropout", "gelu", "gru", "layer_norm", "linear", "linear_cross_entropy",
-    "linear_r_drop", "log_softmax", "log_softmax_gradient", "lstm", "rms_norm", "rnn",
-    "scaled_dot_product_attention", "scatter_add_rows", "softmax", "softmax_gradient",
-})  # fmt: skip
+_KERNELS = frozenset(
+    {
+        "adam",
+        "cross_entropy",
+        "dropout",
+        "gelu",
+        "gru",
+        "layer_norm",
+        "linear",
+        "linear_cross_entropy",
+        "linear_r_drop",
+        "log_softmax",
+        "log_softmax_gradient",
+        "lstm",
+        "rms_norm",
+        "rnn",
+        "scaled_dot_product_attention",
+        "scatter_add_rows",
+        "softmax",
+        "softmax_gradient",
+    }
+)
 
 
 class NumpyBackend:

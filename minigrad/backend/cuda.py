@@ -14,11 +14,27 @@ from . import random
 from .device import Device
 from .dtype import Array
 
-KERNELS = frozenset({
-    "adam", "cross_entropy", "dropout", "gelu", "gru", "layer_norm", "linear", "linear_cross_entropy",
-    "log_softmax", "log_softmax_gradient", "lstm", "rms_norm", "rnn", "scaled_dot_product_attention",
-    "scatter_add_rows", "softmax", "softmax_gradient",
-})  # fmt: skip
+KERNELS = frozenset(
+    {
+        "adam",
+        "cross_entropy",
+        "dropout",
+        "gelu",
+        "gru",
+        "layer_norm",
+        "linear",
+        "linear_cross_entropy",
+        "log_softmax",
+        "log_softmax_gradient",
+        "lstm",
+        "rms_norm",
+        "rnn",
+        "scaled_dot_product_attention",
+        "scatter_add_rows",
+        "softmax",
+        "softmax_gradient",
+    }
+)
 _INSTALL = "install CuPy for your driver: pip install cupy-cuda12x (or cupy-cuda13x), and see `nvidia-smi`"
 
 

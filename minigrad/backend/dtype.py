@@ -68,12 +68,20 @@ float16, float32, float64 = (DType(n, 2) for n in ("float16", "float32", "float6
 bfloat16 = AbsentDType("bfloat16", 2, 2, "use float16 or float32")
 complex64, complex128 = DType("complex64", 3), DType("complex128", 3)
 
-ALL: tuple[DType, ...] = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64,
-                          complex128)  # fmt: skip
+ALL: tuple[DType, ...] = (bool_, uint8, int8, int16, int32, int64, float16, float32, float64, complex64, complex128)
 _OF_NUMPY: dict[Any, DType] = {d.numpy: d for d in ALL}
-_ALIASES = {"half": float16, "float": float32, "double": float64, "byte": uint8, "char": int8,
-            "short": int16, "int": int32, "long": int64, "cfloat": complex64,
-            "cdouble": complex128}  # fmt: skip
+_ALIASES = {
+    "half": float16,
+    "float": float32,
+    "double": float64,
+    "byte": uint8,
+    "char": int8,
+    "short": int16,
+    "int": int32,
+    "long": int64,
+    "cfloat": complex64,
+    "cdouble": complex128,
+}
 _ABSENT = {d.name: d for d in (bfloat16,)}
 _NAMED: dict[str, DType] = {d.name: d for d in ALL} | _ALIASES | _ABSENT
 
@@ -231,9 +239,7 @@ class finfo:
             self.smallest_normal = 2.0**-126
         else:
             limits = np.finfo(kind.numpy)
-            self.eps, self.max, self.resolution = (
-                float(n) for n in (limits.eps, limits.max, str(limits.resolution))
-            )
+            self.eps, self.max, self.resolution = (float(n) for n in (limits.eps, limits.max, str(limits.resolution)))
             self.smallest_normal = float(limits.smallest_normal)
         self.min, self.tiny = -self.max, self.smallest_normal
 

@@ -13,8 +13,13 @@ import sys
 
 KEEP_BYTES = 1 << 30
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3  # from malloc.h
-_SET_BY_USER = ("MALLOC_TRIM_THRESHOLD_", "MALLOC_TOP_PAD_", "MALLOC_MMAP_THRESHOLD_", "MALLOC_MMAP_MAX_",
-                "GLIBC_TUNABLES")  # fmt: skip
+_SET_BY_USER = (
+    "MALLOC_TRIM_THRESHOLD_",
+    "MALLOC_TOP_PAD_",
+    "MALLOC_MMAP_THRESHOLD_",
+    "MALLOC_MMAP_MAX_",
+    "GLIBC_TUNABLES",
+)
 
 
 def keep_freed() -> bool:

@@ -8,8 +8,14 @@ from .. import cuda
 from ..backend import Device
 from ..missing import names_of
 
-__all__ = ["current_accelerator", "current_device_index", "device_count", "is_available", "set_device_index",
-           "synchronize"]  # fmt: skip
+__all__ = [
+    "current_accelerator",
+    "current_device_index",
+    "device_count",
+    "is_available",
+    "set_device_index",
+    "synchronize",
+]
 
 __getattr__ = names_of(__name__)
 is_available = cuda.is_available

@@ -93,9 +93,19 @@ ABSENT: dict[str, str] = {
     "utils.dlpack": "use numpy.from_dlpack",
     "while_loop": "write while",
     "utils.mobile_optimizer": "there is no mobile runtime",
-}  # fmt: skip
-_SEARCHED = ("", "nn", "nn.functional", "nn.init", "nn.utils", "nn.utils.rnn", "optim", "optim.lr_scheduler",
-             "utils.data", "Tensor")  # fmt: skip
+}
+_SEARCHED = (
+    "",
+    "nn",
+    "nn.functional",
+    "nn.init",
+    "nn.utils",
+    "nn.utils.rnn",
+    "optim",
+    "optim.lr_scheduler",
+    "utils.data",
+    "Tensor",
+)
 
 
 def missing(place: str, name: str) -> str:

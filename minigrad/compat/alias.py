@@ -19,8 +19,9 @@ class _Aliased:
     def __enter__(self) -> ModuleType:
         return minigrad
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:  # fmt: skip
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _put(self._before)
 
 

@@ -40,8 +40,9 @@ class autocast:
         RuntimeError: ``device_type`` is the name of no device.
     """
 
-    def __init__(self, device_type: str, dtype: Any = None, enabled: bool = True,
-                 cache_enabled: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, device_type: str, dtype: Any = None, enabled: bool = True, cache_enabled: bool | None = None
+    ) -> None:
         if not isinstance(device_type, str):
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if device_type not in DEVICES:
@@ -54,8 +55,9 @@ class autocast:
     def __enter__(self) -> autocast:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
-                 trace: TracebackType | None) -> None:  # fmt: skip
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         """Nothing was changed."""
 
     def __call__(self, function: F) -> F:
@@ -123,9 +125,15 @@ class GradScaler:
         enabled: whether it does anything.
     """
 
-    def __init__(self, device: str = "cuda", init_scale: float = 65536.0, growth_factor: float = 2.0,
-                 backoff_factor: float = 0.5, growth_interval: int = 2000, enabled: bool = True
-                 ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        device: str = "cuda",
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         self._device = str(device)
         if enabled and self._device.startswith("cuda") and not cuda.is_available():
             warnings.warn("GradScaler is disabled: it is for cuda, and there is no GPU", stacklevel=2)
@@ -284,14 +292,26 @@ class GradScaler:
 class CudaGradScaler(GradScaler):
     """``torch.cuda.amp.GradScaler``: ``GradScaler`` of the device "cuda"."""
 
-    def __init__(self, init_scale: float = 65536.0, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-                 growth_interval: int = 2000, enabled: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
 
 
 class CpuGradScaler(GradScaler):
     """``torch.cpu.amp.GradScaler``: ``GradScaler`` of the device "cpu"."""
 
-    def __init__(self, init_scale: float = 65536.0, growth_factor: float = 2.0, backoff_factor: float = 0.5,
-                 growth_interval: int = 2000, enabled: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        init_scale: float = 65536.0,
+        growth_factor: float = 2.0,
+        backoff_factor: float = 0.5,
+        growth_interval: int = 2000,
+        enabled: bool = True,
+    ) -> None:
         super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)

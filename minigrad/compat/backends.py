@@ -78,17 +78,30 @@ def _no_choice(*args: Any, **kwargs: Any) -> Any:
 _attention = _Attention()
 cpu = Switches("cpu", True, get_cpu_capability=lambda: "DEFAULT")
 cuda = Switches(
-    "cuda", False,
-    matmul=Switches("cuda.matmul", allow_tf32=False, allow_fp16_reduced_precision_reduction=True,
-                    allow_bf16_reduced_precision_reduction=True, allow_fp16_accumulation=False,
-                    fp32_precision="none"),
+    "cuda",
+    False,
+    matmul=Switches(
+        "cuda.matmul",
+        allow_tf32=False,
+        allow_fp16_reduced_precision_reduction=True,
+        allow_bf16_reduced_precision_reduction=True,
+        allow_fp16_accumulation=False,
+        fp32_precision="none",
+    ),
     sdp_kernel=_no_choice,
     preferred_linalg_library=lambda backend=None: backend,
     **{f"enable_{name}_sdp": _attention.enable(name) for name in _attention.on},
     **{f"{name}_sdp_enabled": lambda name=name: _attention.on[name] for name in _attention.on},
-)  # fmt: skip
-cudnn = Switches("cudnn", enabled=True, benchmark=False, benchmark_limit=10, deterministic=False,
-                 allow_tf32=True, fp32_precision="none")  # fmt: skip
+)
+cudnn = Switches(
+    "cudnn",
+    enabled=True,
+    benchmark=False,
+    benchmark_limit=10,
+    deterministic=False,
+    allow_tf32=True,
+    fp32_precision="none",
+)
 mkl = Switches("mkl", verbose=nullcontext)
 mkldnn = Switches("mkldnn", enabled=True, deterministic=False, allow_tf32=True, verbose=nullcontext)
 mps = Switches("mps", is_macos_or_newer=lambda *version: False)

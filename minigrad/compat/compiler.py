@@ -22,10 +22,17 @@ config = SimpleNamespace(suppress_errors=False, cache_size_limit=8, recompile_li
 
 
 def compile(
-    model: Any = None, *, fullgraph: bool = False, dynamic: bool | None = None, backend: Any = None,
-    mode: str | None = None, options: dict[str, Any] | None = None, name: str | None = None,
-    disable: bool = False, recompile_limit: int | None = None,
-) -> Any:  # fmt: skip
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+) -> Any:
     """Return ``model``, a function or a module, as it is; without it, a decorator that does so.
 
     Raises:

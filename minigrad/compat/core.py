@@ -14,9 +14,7 @@ __all__ = ["Block", "Generator", "Graph", "Node", "Value"]
 
 __getattr__ = names_of("minigrad._C")
 _ADVICE = "nothing records a program; use the public functions"
-Block, Graph, Node, Value = (
-    refused_class(f"torch._C.{name}", _ADVICE) for name in ("Block", "Graph", "Node", "Value")
-)
+Block, Graph, Node, Value = (refused_class(f"torch._C.{name}", _ADVICE) for name in ("Block", "Graph", "Node", "Value"))
 
 
 def softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:

@@ -98,9 +98,16 @@ is_gloo_available = is_backend_available = lambda *backend: True
 
 
 def init_process_group(
-    backend: str | None = None, init_method: str | None = None, timeout: Any = None, world_size: int = -1,
-    rank: int = -1, store: Any = None, group_name: str = "", pg_options: Any = None, device_id: Any = None,
-) -> None:  # fmt: skip
+    backend: str | None = None,
+    init_method: str | None = None,
+    timeout: Any = None,
+    world_size: int = -1,
+    rank: int = -1,
+    store: Any = None,
+    group_name: str = "",
+    pg_options: Any = None,
+    device_id: Any = None,
+) -> None:
     """Begin as rank 0 of a world of one, which arguments, the URL of ``init_method`` or WORLD_SIZE ask for.
 
     Args:
@@ -140,9 +147,7 @@ def destroy_process_group(group: Any = None) -> None:
 
 def _need() -> None:
     if not is_initialized():
-        raise ValueError(
-            "Default process group has not been initialized, please make sure to call init_process_group."
-        )
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
 
 
 def get_rank(group: Any = None) -> int:
@@ -172,9 +177,14 @@ def get_node_local_rank(fallback_rank: int | None = None) -> int:
     return 0
 
 
-def new_group(ranks: Any = None, timeout: Any = None, backend: str | None = None, pg_options: Any = None,
-              use_local_synchronization: bool = False, group_desc: str | None = None
-              ) -> ProcessGroup:  # fmt: skip
+def new_group(
+    ranks: Any = None,
+    timeout: Any = None,
+    backend: str | None = None,
+    pg_options: Any = None,
+    use_local_synchronization: bool = False,
+    group_desc: str | None = None,
+) -> ProcessGroup:
     """A group of this process."""
     _need()
     _check_ranks(*(ranks or ()))
@@ -205,54 +215,68 @@ def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bo
     _need()
 
 
-def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
-               ) -> Work | None:  # fmt: skip
+def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
     """The sum (mean, ...) of one tensor is that tensor."""
     return _done(async_op)
 
 
-def reduce(tensor: Tensor, dst: int | None = None, op: Any = ReduceOp.SUM, group: Any = None,
-           async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
+def reduce(
+    tensor: Tensor,
+    dst: int | None = None,
+    op: Any = ReduceOp.SUM,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """The sum (mean, ...) of one tensor is that tensor."""
     return _done(async_op, dst, group_dst)
 
 
-def broadcast(tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False,
-              group_src: int | None = None) -> Work | None:  # fmt: skip
+def broadcast(
+    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
+) -> Work | None:
     """Rank 0's tensor is this one."""
     return _done(async_op, src, group_src)
 
 
-def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False
-               ) -> Work | None:  # fmt: skip
+def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
     """Copy the tensor into the list's only one."""
     done = _done(async_op)
     _copy(tensor_list[0], tensor)
     return done
 
 
-def all_gather_into_tensor(output_tensor: Tensor, input_tensor: Tensor, group: Any = None,
-                           async_op: bool = False) -> Work | None:  # fmt: skip
+def all_gather_into_tensor(
+    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Copy the input into the output."""
     done = _done(async_op)
     _copy(output_tensor, input_tensor)
     return done
 
 
-def reduce_scatter(output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None,
-                   async_op: bool = False) -> Work | None:  # fmt: skip
+def reduce_scatter(
+    output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Copy the list's only tensor into the output."""
     return all_gather_into_tensor(output, input_list[0], group, async_op)
 
 
-def reduce_scatter_tensor(output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None,
-                          async_op: bool = False) -> Work | None:  # fmt: skip
+def reduce_scatter_tensor(
+    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
+) -> Work | None:
     """Copy the input into the output."""
     return all_gather_into_tensor(output, input, group, async_op)
 
 
-def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | None = None, group: Any = None,
-           async_op: bool = False, group_dst: int | None = None) -> Work | None:  # fmt: skip
+def gather(
+    tensor: Tensor,
+    gather_list: list[Tensor] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_dst: int | None = None,
+) -> Work | None:
     """Copy the tensor into the list's only one."""
     done = _done(async_op, dst, group_dst)
     if gather_list:
@@ -260,9 +284,14 @@ def gather(tensor: Tensor, gather_list: list[Tensor] | None = None, dst: int | N
     return done
 
 
-def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int | None = None,
-            group: Any = None, async_op: bool = False, group_src: int | None = None
-            ) -> Work | None:  # fmt: skip
+def scatter(
+    tensor: Tensor,
+    scatter_list: list[Tensor] | None = None,
+    src: int | None = None,
+    group: Any = None,
+    async_op: bool = False,
+    group_src: int | None = None,
+) -> Work | None:
     """Copy the list's only tensor into the tensor."""
     done = _done(async_op, src, group_src)
     if scatter_list:
@@ -270,8 +299,9 @@ def scatter(tensor: Tensor, scatter_list: list[Tensor] | None = None, src: int |
     return done
 
 
-def all_to_all(output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None,
-               async_op: bool = False) -> Work | None:  # fmt: skip
+def all_to_all(
+    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
+) -> Work | None:
     """Copy the only input into the only output."""
     return all_gather_into_tensor(output_tensor_list[0], input_tensor_list[0], group, async_op)
 
@@ -289,16 +319,26 @@ def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> No
     object_list[0] = obj
 
 
-def gather_object(obj: Any, object_gather_list: list[Any] | None = None, dst: int | None = None,
-                  group: Any = None, group_dst: int | None = None) -> None:  # fmt: skip
+def gather_object(
+    obj: Any,
+    object_gather_list: list[Any] | None = None,
+    dst: int | None = None,
+    group: Any = None,
+    group_dst: int | None = None,
+) -> None:
     """Put the object into the list."""
     _done(False, dst, group_dst)
     if object_gather_list:
         object_gather_list[0] = obj
 
 
-def broadcast_object_list(object_list: Sequence[Any], src: int | None = None, group: Any = None,
-                          device: Any = None, group_src: int | None = None) -> None:  # fmt: skip
+def broadcast_object_list(
+    object_list: Sequence[Any],
+    src: int | None = None,
+    group: Any = None,
+    device: Any = None,
+    group_src: int | None = None,
+) -> None:
     """Rank 0's objects are these."""
     _done(False, src, group_src)
 

@@ -44,8 +44,9 @@ class AliasFinder:
     """Finds minigrad's files, its other spellings, and both of these under a name such as ``torch``."""
 
     @staticmethod
-    def find_spec(fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
-                  ) -> ModuleSpec | None:  # fmt: skip
+    def find_spec(
+        fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         """The module's spec; None for what is not ours.
 
         Raises:

@@ -9,8 +9,19 @@ from ..missing import names_of
 from ..nn import Module
 from .refused import Refused
 
-__all__ = ["Final", "ScriptModule", "export", "ignore", "is_scripting", "is_tracing", "load", "save",
-           "script", "trace", "unused"]  # fmt: skip
+__all__ = [
+    "Final",
+    "ScriptModule",
+    "export",
+    "ignore",
+    "is_scripting",
+    "is_tracing",
+    "load",
+    "save",
+    "script",
+    "trace",
+    "unused",
+]
 
 __getattr__ = names_of(__name__)
 T = TypeVar("T")
@@ -23,9 +34,16 @@ def script(obj: T, optimize: None = None, example_inputs: Any = None) -> T:
     return obj
 
 
-def trace(func: T, example_inputs: Any = None, optimize: None = None, check_trace: bool = True,
-          check_inputs: Any = None, check_tolerance: float = 1e-5, strict: bool = True,
-          example_kwarg_inputs: Any = None) -> T:  # fmt: skip
+def trace(
+    func: T,
+    example_inputs: Any = None,
+    optimize: None = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    example_kwarg_inputs: Any = None,
+) -> T:
     """Return a function or module as it is: unlike a trace it goes on to follow ``if`` and ``for``."""
     return func
 

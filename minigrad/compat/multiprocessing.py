@@ -8,12 +8,17 @@ from typing import Any
 
 from ..missing import MissingName
 
-__all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn",
-           "start_processes"]  # fmt: skip
+__all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes"]
 
 
-def spawn(fn: Callable[..., Any], args: tuple[Any, ...] = (), nprocs: int = 1, join: bool = True,
-          daemon: bool = False, start_method: str = "spawn") -> None:  # fmt: skip
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> None:
     """Call ``fn(0, *args)``, in this process: a world of one needs no other.
 
     Raises:

@@ -11,8 +11,17 @@ from ..profiler.averages import EventList, FunctionEventAvg
 from ..profiler.recorder import Event as FunctionEvent
 from .refused import Refused
 
-__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "emit_itt", "emit_nvtx", "kineto_available",
-           "load_nvprof", "profile", "record_function"]  # fmt: skip
+__all__ = [
+    "EventList",
+    "FunctionEvent",
+    "FunctionEventAvg",
+    "emit_itt",
+    "emit_nvtx",
+    "kineto_available",
+    "load_nvprof",
+    "profile",
+    "record_function",
+]
 
 __getattr__ = names_of("minigrad.autograd.profiler")
 emit_itt, emit_nvtx, load_nvprof = (
@@ -33,16 +42,35 @@ class profile(_profiler.profile):
             activity_filters: of PyTorch's library, without effect.
     """
 
-    def __init__(self, enabled: bool = True, *, use_cuda: bool = False, use_device: str | None = None,
-                 record_shapes: bool = False, with_flops: bool = False, profile_memory: bool = False,
-                 with_stack: bool = False, with_modules: bool = True, use_kineto: bool = False,
-                 use_cpu: bool = True, experimental_config: Any = None, acc_events: bool = False,
-                 custom_trace_id_callback: Any = None, post_processing_timeout_s: Any = None,
-                 activity_filters: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        enabled: bool = True,
+        *,
+        use_cuda: bool = False,
+        use_device: str | None = None,
+        record_shapes: bool = False,
+        with_flops: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_modules: bool = True,
+        use_kineto: bool = False,
+        use_cpu: bool = True,
+        experimental_config: Any = None,
+        acc_events: bool = False,
+        custom_trace_id_callback: Any = None,
+        post_processing_timeout_s: Any = None,
+        activity_filters: Any = None,
+    ) -> None:
         gpu = use_cuda or use_device == "cuda"
-        super().__init__(activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if gpu else [])],
-                         record_shapes=record_shapes, with_flops=with_flops, profile_memory=profile_memory,
-                         with_stack=with_stack, with_modules=with_modules, acc_events=acc_events)  # fmt: skip
+        super().__init__(
+            activities=[ProfilerActivity.CPU, *([ProfilerActivity.CUDA] if gpu else [])],
+            record_shapes=record_shapes,
+            with_flops=with_flops,
+            profile_memory=profile_memory,
+            with_stack=with_stack,
+            with_modules=with_modules,
+            acc_events=acc_events,
+        )
         self.enabled = enabled
 
     def __enter__(self) -> profile:

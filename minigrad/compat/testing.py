@@ -18,10 +18,19 @@ _TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1
 
 
 def assert_close(
-    actual: Any, expected: Any, *, allow_subclasses: bool = True, rtol: float | None = None,
-    atol: float | None = None, equal_nan: bool = False, check_device: bool = True, check_dtype: bool = True,
-    check_layout: bool = True, check_stride: bool = False, msg: str | Callable[[str], str] | None = None,
-) -> None:  # fmt: skip
+    actual: Any,
+    expected: Any,
+    *,
+    allow_subclasses: bool = True,
+    rtol: float | None = None,
+    atol: float | None = None,
+    equal_nan: bool = False,
+    check_device: bool = True,
+    check_dtype: bool = True,
+    check_layout: bool = True,
+    check_stride: bool = False,
+    msg: str | Callable[[str], str] | None = None,
+) -> None:
     """Compare tensors, numbers, or these in sequences and mappings: ``|a - e| <= atol + rtol |e|``.
 
     Args:
@@ -46,8 +55,9 @@ def assert_close(
         raise AssertionError(msg(problem) if callable(msg) else msg or problem)
 
 
-def _difference(actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool,
-                checks: tuple[bool, bool, bool]) -> str:  # fmt: skip
+def _difference(
+    actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool, checks: tuple[bool, bool, bool]
+) -> str:
     """What differs, in words; "" if nothing does."""
     rest = (rtol, atol, equal_nan, checks)
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
@@ -68,8 +78,9 @@ def _is_sequence(value: Any) -> bool:
     return isinstance(value, Sequence) and not isinstance(value, str)
 
 
-def _tensor_difference(actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool,
-                       checks: tuple[bool, bool, bool]) -> str:  # fmt: skip
+def _tensor_difference(
+    actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool, checks: tuple[bool, bool, bool]
+) -> str:
     if actual is None or expected is None or isinstance(actual, str) or isinstance(expected, str):
         return "" if actual == expected else f"{actual!r} is not {expected!r}"
     both = isinstance(actual, Tensor) and isinstance(expected, Tensor)

@@ -29,12 +29,34 @@ from .relaxed_categorical import RelaxedOneHotCategorical
 from .uniform import Uniform
 
 __all__ = [
-    "Bernoulli", "Beta", "Categorical", "Cauchy", "Dirichlet", "Distribution", "Exponential", "Gamma",
-    "Geometric", "Gumbel", "HalfNormal", "Independent", "Laplace", "LogNormal", "Multinomial",
-    "MultivariateNormal", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Poisson",
-    "RelaxedBernoulli", "RelaxedOneHotCategorical", "Uniform", "constraints", "kl_divergence",
-    "register_kl", "utils",
-]  # fmt: skip
+    "Bernoulli",
+    "Beta",
+    "Categorical",
+    "Cauchy",
+    "Dirichlet",
+    "Distribution",
+    "Exponential",
+    "Gamma",
+    "Geometric",
+    "Gumbel",
+    "HalfNormal",
+    "Independent",
+    "Laplace",
+    "LogNormal",
+    "Multinomial",
+    "MultivariateNormal",
+    "Normal",
+    "OneHotCategorical",
+    "OneHotCategoricalStraightThrough",
+    "Poisson",
+    "RelaxedBernoulli",
+    "RelaxedOneHotCategorical",
+    "Uniform",
+    "constraints",
+    "kl_divergence",
+    "register_kl",
+    "utils",
+]
 
 if not TYPE_CHECKING:  # checkers complain of a missing name themselves
     __getattr__ = names_of(__name__)

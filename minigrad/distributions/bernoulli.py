@@ -31,8 +31,9 @@ class Bernoulli(Distribution):
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
     has_enumerate_support = True
 
-    def __init__(self, probs: Value | None = None, logits: Value | None = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
+    ) -> None:
         one_of(probs, logits)
         name, given = ("probs", probs) if logits is None else ("logits", logits)
         (self._param,) = broadcast_all(given)

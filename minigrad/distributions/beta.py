@@ -28,8 +28,7 @@ class Beta(Distribution):
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}
 
-    def __init__(self, concentration1: Value, concentration0: Value,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(self, concentration1: Value, concentration0: Value, validate_args: bool | None = None) -> None:
         both = stack(broadcast_all(concentration1, concentration0), -1)
         self._dirichlet = Dirichlet(both, validate_args=validate_args)
         super().__init__(self._dirichlet.batch_shape, validate_args=validate_args)

@@ -32,8 +32,9 @@ class Categorical(Distribution):
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
 
-    def __init__(self, probs: Tensor | None = None, logits: Tensor | None = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
+    ) -> None:
         one_of(probs, logits)
         name, given = ("probs", probs) if logits is None else ("logits", logits)
         if given is None or given.dim() < 1:

@@ -10,11 +10,29 @@ from ..linalg import eigvalsh
 from ..tensor import Tensor
 
 __all__ = [
-    "Constraint", "boolean", "dependent", "greater_than", "greater_than_eq", "half_open_interval",
-    "independent", "integer_interval", "interval", "less_than", "lower_cholesky", "multinomial",
-    "nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer",
-    "real", "real_vector", "simplex", "unit_interval",
-]  # fmt: skip
+    "Constraint",
+    "boolean",
+    "dependent",
+    "greater_than",
+    "greater_than_eq",
+    "half_open_interval",
+    "independent",
+    "integer_interval",
+    "interval",
+    "less_than",
+    "lower_cholesky",
+    "multinomial",
+    "nonnegative",
+    "nonnegative_integer",
+    "one_hot",
+    "positive",
+    "positive_definite",
+    "positive_integer",
+    "real",
+    "real_vector",
+    "simplex",
+    "unit_interval",
+]
 
 
 class Constraint:
@@ -28,8 +46,9 @@ class Constraint:
         bounds: shown, and attributes.
     """
 
-    def __init__(self, name: str, test: Callable[[Tensor], Tensor], event_dim: int = 0,
-                 is_discrete: bool = False, **bounds: Any) -> None:  # fmt: skip
+    def __init__(
+        self, name: str, test: Callable[[Tensor], Tensor], event_dim: int = 0, is_discrete: bool = False, **bounds: Any
+    ) -> None:
         self.name, self.check, self.event_dim, self.is_discrete = name, test, event_dim, is_discrete
         self._bounds = bounds
         self.__dict__.update(bounds)
@@ -57,14 +76,22 @@ def less_than(upper_bound: Any) -> Constraint:
 
 def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     """Between two bounds, or at one."""
-    return Constraint("Interval", lambda v: logical_and(lower_bound <= v, v <= upper_bound),
-                      lower_bound=lower_bound, upper_bound=upper_bound)  # fmt: skip
+    return Constraint(
+        "Interval",
+        lambda v: logical_and(lower_bound <= v, v <= upper_bound),
+        lower_bound=lower_bound,
+        upper_bound=upper_bound,
+    )
 
 
 def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     """Between two bounds, or at the lower one."""
-    return Constraint("HalfOpenInterval", lambda v: logical_and(lower_bound <= v, v < upper_bound),
-                      lower_bound=lower_bound, upper_bound=upper_bound)  # fmt: skip
+    return Constraint(
+        "HalfOpenInterval",
+        lambda v: logical_and(lower_bound <= v, v < upper_bound),
+        lower_bound=lower_bound,
+        upper_bound=upper_bound,
+    )
 
 
 def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
@@ -73,8 +100,7 @@ def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     def check(v: Tensor) -> Tensor:
         return logical_and(v % 1 == 0, logical_and(lower_bound <= v, v <= upper_bound))
 
-    return Constraint("IntegerInterval", check, is_discrete=True, lower_bound=lower_bound,
-                      upper_bound=upper_bound)  # fmt: skip
+    return Constraint("IntegerInterval", check, is_discrete=True, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def independent(base: Constraint, reinterpreted_batch_ndims: int) -> Constraint:
@@ -129,8 +155,10 @@ positive_definite = Constraint("PositiveDefinite", _is_positive_definite, 2)
 simplex = Constraint("Simplex", _is_simplex, 1)
 positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
-nonnegative_integer = Constraint("IntegerGreaterThan", lambda v: logical_and(v % 1 == 0, v >= 0),
-                                 is_discrete=True, lower_bound=0)  # fmt: skip
-positive_integer = Constraint("IntegerGreaterThan", lambda v: logical_and(v % 1 == 0, v >= 1),
-                              is_discrete=True, lower_bound=1)  # fmt: skip
+nonnegative_integer = Constraint(
+    "IntegerGreaterThan", lambda v: logical_and(v % 1 == 0, v >= 0), is_discrete=True, lower_bound=0
+)
+positive_integer = Constraint(
+    "IntegerGreaterThan", lambda v: logical_and(v % 1 == 0, v >= 1), is_discrete=True, lower_bound=1
+)
 dependent = Constraint("Dependent", lambda v: v == v)  # on other parameters: checked where these are known

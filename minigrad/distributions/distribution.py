@@ -156,15 +156,13 @@ class Distribution:
         dims = len(self._event_shape)
         if value.shape[max(value.dim() - dims, 0) :] != self._event_shape:
             raise ValueError(
-                "The right-most size of value must match event_shape: "
-                f"{value.shape} vs {self._event_shape}."
+                f"The right-most size of value must match event_shape: {value.shape} vs {self._event_shape}."
             )
         try:
             np.broadcast_shapes(value.shape, self._extended_shape())
         except ValueError as error:
             raise ValueError(
-                "Value is not broadcastable with batch_shape+event_shape: "
-                f"{value.shape} vs {self._extended_shape()}."
+                f"Value is not broadcastable with batch_shape+event_shape: {value.shape} vs {self._extended_shape()}."
             ) from error
         support = self.support
         if support is not None and not bool(support.check(value).all()):

@@ -53,8 +53,7 @@ class Gamma(Distribution):
     def expand(self, batch_shape: Any, _instance: Any = None) -> Gamma:
         """The same with its parameters repeated to a larger ``batch_shape``."""
         shape = size_of(batch_shape)
-        return self._renewed(shape, concentration=self.concentration.expand(shape),
-                             rate=self.rate.expand(shape))  # fmt: skip
+        return self._renewed(shape, concentration=self.concentration.expand(shape), rate=self.rate.expand(shape))
 
     @property
     def support(self) -> constraints.Constraint:

@@ -31,8 +31,9 @@ class Geometric(Distribution):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
 
-    def __init__(self, probs: Value | None = None, logits: Value | None = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
+    ) -> None:
         one_of(probs, logits)
         name, given = ("probs", probs) if logits is None else ("logits", logits)
         (param,) = broadcast_all(given)

@@ -22,24 +22,26 @@ class Independent(Distribution):
         ValueError: more axes than the batch has.
     """
 
-    def __init__(self, base_distribution: Distribution, reinterpreted_batch_ndims: int,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, base_distribution: Distribution, reinterpreted_batch_ndims: int, validate_args: bool | None = None
+    ) -> None:
         batch = base_distribution.batch_shape
         if reinterpreted_batch_ndims > len(batch):
-            raise ValueError("Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
-                             f"actual {reinterpreted_batch_ndims} vs {len(batch)}")  # fmt: skip
+            raise ValueError(
+                "Expected reinterpreted_batch_ndims <= len(base_distribution.batch_shape), "
+                f"actual {reinterpreted_batch_ndims} vs {len(batch)}"
+            )
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
         kept = len(batch) - reinterpreted_batch_ndims
-        super().__init__(Size(batch[:kept]), Size((*batch[kept:], *base_distribution.event_shape)),
-                         validate_args=validate_args)  # fmt: skip
+        super().__init__(
+            Size(batch[:kept]), Size((*batch[kept:], *base_distribution.event_shape)), validate_args=validate_args
+        )
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
         """The same with its parameters repeated to a larger ``batch_shape``."""
         moved = self._event_shape[: self.reinterpreted_batch_ndims]
         base = self.base_dist.expand(Size((*size_of(batch_shape), *moved)))
-        return self._renewed(
-            batch_shape, base_dist=base, reinterpreted_batch_ndims=self.reinterpreted_batch_ndims
-        )
+        return self._renewed(batch_shape, base_dist=base, reinterpreted_batch_ndims=self.reinterpreted_batch_ndims)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]

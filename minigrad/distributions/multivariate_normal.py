@@ -32,18 +32,28 @@ class MultivariateNormal(Distribution):
     """
 
     arg_constraints = {
-        "loc": constraints.real_vector, "covariance_matrix": constraints.positive_definite,
-        "precision_matrix": constraints.positive_definite, "scale_tril": constraints.lower_cholesky,
-    }  # fmt: skip
+        "loc": constraints.real_vector,
+        "covariance_matrix": constraints.positive_definite,
+        "precision_matrix": constraints.positive_definite,
+        "scale_tril": constraints.lower_cholesky,
+    }
     has_rsample = True
 
-    def __init__(self, loc: Tensor, covariance_matrix: Tensor | None = None,
-                 precision_matrix: Tensor | None = None, scale_tril: Tensor | None = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        loc: Tensor,
+        covariance_matrix: Tensor | None = None,
+        precision_matrix: Tensor | None = None,
+        scale_tril: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        matrices = {"covariance_matrix": covariance_matrix, "scale_tril": scale_tril,
-                    "precision_matrix": precision_matrix}  # fmt: skip
+        matrices = {
+            "covariance_matrix": covariance_matrix,
+            "scale_tril": scale_tril,
+            "precision_matrix": precision_matrix,
+        }
         given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
         if len(given) != 1:
             names = "covariance_matrix or precision_matrix or scale_tril"

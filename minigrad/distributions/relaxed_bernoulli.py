@@ -29,8 +29,13 @@ class RelaxedBernoulli(Relaxed):
 
     arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
 
-    def __init__(self, temperature: Tensor, probs: Value | None = None, logits: Value | None = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Value | None = None,
+        logits: Value | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self.temperature, self._hard = temperature, Bernoulli(probs, logits, validate_args)
         super().__init__(self._hard.batch_shape, validate_args=validate_args)
 

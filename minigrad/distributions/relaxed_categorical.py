@@ -28,8 +28,13 @@ class RelaxedOneHotCategorical(Relaxed):
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
 
-    def __init__(self, temperature: Tensor, probs: Tensor | None = None, logits: Tensor | None = None,
-                 validate_args: bool | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self.temperature, self._hard = temperature, Categorical(probs, logits, validate_args)
         super().__init__(self._hard.batch_shape, self._hard.param_shape[-1:], validate_args=validate_args)
 

@@ -13,8 +13,19 @@ from ..nn.utils.stateless import functional_call
 from .derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .mapping import stack_module_state, vmap
 
-__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
-           "stack_module_state", "vjp", "vmap"]  # fmt: skip
+__all__ = [
+    "functional_call",
+    "grad",
+    "grad_and_value",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linearize",
+    "stack_module_state",
+    "vjp",
+    "vmap",
+]
 
 if not TYPE_CHECKING:  # checkers complain of a missing name themselves
     __getattr__ = names_of(__name__)

@@ -68,8 +68,9 @@ def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     return (*results, run.aux) if has_aux else results
 
 
-def jvp(func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False,
-        has_aux: bool = False) -> Any:  # fmt: skip
+def jvp(
+    func: Function, primals: tuple[Any, ...], tangents: tuple[Any, ...], *, strict: bool = False, has_aux: bool = False
+) -> Any:
     """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux.
 
     It is taken backwards twice: J v is the gradient for u of (uᵀ J) v.
@@ -89,8 +90,14 @@ def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
     return run.given_back(run.outputs), lambda *tangents: run.push(tree_flatten(tangents)[0])
 
 
-def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk_size: int | None = None,
-           _preallocate_and_copy: bool = False) -> Function:  # fmt: skip
+def jacrev(
+    func: Function,
+    argnums: Argnums = 0,
+    has_aux: bool = False,
+    *,
+    chunk_size: int | None = None,
+    _preallocate_and_copy: bool = False,
+) -> Function:
     """The function that gives all derivatives of ``func``, one walk back for each number of its result.
 
     Args:
@@ -111,8 +118,7 @@ def jacrev(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, chunk
     return jacobian
 
 
-def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error"
-           ) -> Function:  # fmt: skip
+def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
     """``jacrev``: the numbers are the same, and the walk goes backwards here, too."""
     return jacrev(func, argnums, has_aux)
 
@@ -131,8 +137,15 @@ class _Run:
         aux: what the function gave beside its result.
     """
 
-    def __init__(self, func: Function, args: Sequence[Any], kwargs: dict[str, Any], argnums: Argnums,
-                 has_aux: bool, keep: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        func: Function,
+        args: Sequence[Any],
+        kwargs: dict[str, Any],
+        argnums: Argnums,
+        has_aux: bool,
+        keep: bool = False,
+    ) -> None:
         numbers = (argnums,) if isinstance(argnums, int) else argnums
         chosen = args[argnums] if isinstance(argnums, int) else tuple(args[i] for i in argnums)
         leaves, self.inputs_form = tree_flatten(chosen)
@@ -150,17 +163,20 @@ class _Run:
         self.keep = keep
         self.outer = recording and _leads_elsewhere(self.outputs, self.inputs)
 
-    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], create: bool | None = None
-             ) -> list[Any]:  # fmt: skip
+    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], create: bool | None = None) -> list[Any]:
         """The gradients of outputs times cotangents for the inputs, 0 where there is no dependence."""
         create = self.outer if create is None else create
         wanted = [i for i, output in enumerate(outputs) if output.requires_grad]
         found: Any = (None,) * len(self.inputs)
         if wanted:
             found = gradients(
-                [outputs[i] for i in wanted], self.inputs, [cotangents[i] for i in wanted],
-                retain_graph=create or self.keep, create_graph=create, allow_unused=True,
-            )  # fmt: skip
+                [outputs[i] for i in wanted],
+                self.inputs,
+                [cotangents[i] for i in wanted],
+                retain_graph=create or self.keep,
+                create_graph=create,
+                allow_unused=True,
+            )
         return [zeros_like(x) if g is None else g for g, x in zip(found, self.inputs, strict=True)]
 
     def push(self, tangents: Sequence[Any]) -> Any:
@@ -171,8 +187,14 @@ class _Run:
             reached = [(g, t) for g, t in pulled if g.requires_grad]
             found: Any = (None,) * len(us)
             if reached:
-                found = gradients([g for g, _ in reached], us, [t for _, t in reached], retain_graph=True,
-                                  create_graph=self.outer, allow_unused=True)  # fmt: skip
+                found = gradients(
+                    [g for g, _ in reached],
+                    us,
+                    [t for _, t in reached],
+                    retain_graph=True,
+                    create_graph=self.outer,
+                    allow_unused=True,
+                )
         filled = [zeros_like(u) if g is None else g for g, u in zip(found, us, strict=True)]
         return tree_unflatten([g if self.outer else g.detach() for g in filled], self.outputs_form)
 
@@ -184,8 +206,10 @@ class _Run:
             found = [self.pull([numbers[i]], [None]) for i in range(numbers.numel())]
             if not found:
                 return [zeros_like(x).new_zeros((*shape, *x.shape)) for x in self.inputs]
-            return [stack(list(column)).reshape(*shape, *x.shape)
-                    for column, x in zip(zip(*found, strict=True), self.inputs, strict=True)]  # fmt: skip
+            return [
+                stack(list(column)).reshape(*shape, *x.shape)
+                for column, x in zip(zip(*found, strict=True), self.inputs, strict=True)
+            ]
 
     def given_back(self, outputs: Sequence[Tensor]) -> Any:
         """The result, without the graph where nothing outside can ask for it."""

@@ -15,8 +15,14 @@ Dims = Any  # an axis, None, or these in the form of the arguments
 _RANDOM = ("error", "different", "same")
 
 
-def vmap(func: Callable[..., Any], in_dims: Dims = 0, out_dims: Dims = 0, randomness: str = "error", *,
-         chunk_size: int | None = None) -> Callable[..., Any]:  # fmt: skip
+def vmap(
+    func: Callable[..., Any],
+    in_dims: Dims = 0,
+    out_dims: Dims = 0,
+    randomness: str = "error",
+    *,
+    chunk_size: int | None = None,
+) -> Callable[..., Any]:
     """The function that applies ``func`` to each slice of its arguments, and stacks the results.
 
     Args:
@@ -47,8 +53,10 @@ def vmap(func: Callable[..., Any], in_dims: Dims = 0, out_dims: Dims = 0, random
             row, results_form = tree_flatten(func(*tree_unflatten(given, form), **kwargs))
             rows.append(row)
             if randomness == "error" and not bool((get_rng_state() == state).all()):
-                raise RuntimeError("vmap: the function draws random numbers: give randomness='different' "
-                                   "(each slice its own) or 'same'")  # fmt: skip
+                raise RuntimeError(
+                    "vmap: the function draws random numbers: give randomness='different' "
+                    "(each slice its own) or 'same'"
+                )
         return tree_unflatten(_stacked(rows, out_dims), results_form)  # type: ignore[arg-type]
 
     return mapped

@@ -22,9 +22,20 @@ Scalar = bool | int | float
 
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-_SPELLINGS = {"axis": "dim", "keepdims": "keepdim", "x": "input", "self": "input", "x1": "input",
-              "x2": "other", "exponent": "other", "from": "low", "to": "high", "axis0": "dim0",
-              "axis1": "dim1", "split_size": "split_size_or_sections"}  # fmt: skip
+_SPELLINGS = {
+    "axis": "dim",
+    "keepdims": "keepdim",
+    "x": "input",
+    "self": "input",
+    "x1": "input",
+    "x2": "other",
+    "exponent": "other",
+    "from": "low",
+    "to": "high",
+    "axis0": "dim0",
+    "axis1": "dim1",
+    "split_size": "split_size_or_sections",
+}
 
 
 def spelled(function: Function) -> Function:
@@ -102,9 +113,7 @@ def axis(dim: int, ndim: int) -> int:
         raise TypeError(f"a dimension must be an int, not {type(dim).__name__} ({dim!r})")
     reach = max(ndim, 1)
     if not -reach <= dim < reach:
-        raise IndexError(
-            f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})"
-        )
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-reach}, {reach - 1}], but got {dim})")
     return int(dim) % reach
 
 
@@ -173,11 +182,7 @@ def as_tensor_like(value: Any, like: Variable) -> Variable:
     if isinstance(value, Variable):
         return value
     backend = of(like.array)
-    array = (
-        value
-        if isinstance(value, backend.array_type)
-        else to_array(value, None, backend.device_of(like.array))
-    )
+    array = value if isinstance(value, backend.array_type) else to_array(value, None, backend.device_of(like.array))
     made: Variable = wrap(array)
     return made
 
@@ -225,9 +230,7 @@ def _from_python(data: Any, dtype: Any) -> Any:
     if data is None:
         raise RuntimeError("cannot make a tensor of None: could not infer dtype of NoneType")
     if array.dtype.kind not in "bifuc":
-        raise TypeError(
-            f"cannot make a tensor of {type(data).__name__}: its elements are not numbers ({data!r:.80})"
-        )
+        raise TypeError(f"cannot make a tensor of {type(data).__name__}: its elements are not numbers ({data!r:.80})")
     if dtype is None and array.dtype.kind == "f" and (array.size == 0 or not _holds_numpy(data)):
         array = array.astype(dt.get_default_dtype().numpy)
     if dtype is None and array.dtype.kind == "c" and not _holds_numpy(data):

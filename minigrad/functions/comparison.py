@@ -20,16 +20,12 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return bool(input.array.shape == other.array.shape)
 
 
-def allclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> bool:
+def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether all elements are equal, or within atol + rtol · |other| of each other."""
     return bool(isclose(input, other, rtol, atol, equal_nan).array.all())
 
 
-def isclose(
-    input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False
-) -> Tensor:
+def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Which elements are equal, or within atol + rtol · |other| of each other."""
     apart = (input - other).abs()
     near = (input == other) | (apart.isfinite() & (apart <= atol + rtol * other.abs()))

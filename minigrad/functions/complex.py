@@ -24,9 +24,7 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     """
     kinds = {real.array.dtype.name, imag.array.dtype.name}
     if len(kinds) > 1 or kinds - {"float32", "float64"}:
-        raise RuntimeError(
-            f"complex: expected two float32 or two float64 tensors, got {real.dtype} and {imag.dtype}"
-        )
+        raise RuntimeError(f"complex: expected two float32 or two float64 tensors, got {real.dtype} and {imag.dtype}")
     return apply(c.complex, (real, imag))
 
 

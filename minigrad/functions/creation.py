@@ -57,8 +57,9 @@ def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
     return shape_of(size if given is None else given)
 
 
-def tensor(data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False,
-           pin_memory: bool = False) -> Tensor:  # fmt: skip
+def tensor(
+    data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, pin_memory: bool = False
+) -> Tensor:
     """A tensor with memory of its own from numbers, nested lists, arrays or tensors.
 
     Python floats give the default dtype (float32), ints int64, bools bool; arrays keep their dtype.
@@ -82,8 +83,9 @@ def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
     return wrap(to_array(data, dtype, placed(device)))
 
 
-def asarray(obj: Any, *, dtype: Maybe = None, device: Maybe = None, copy: bool | None = None,
-            requires_grad: bool = False) -> Tensor:  # fmt: skip
+def asarray(
+    obj: Any, *, dtype: Maybe = None, device: Maybe = None, copy: bool | None = None, requires_grad: bool = False
+) -> Tensor:
     """``as_tensor``, or with ``copy=True`` ``tensor``."""
     found = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
     return found.requires_grad_() if requires_grad else found
@@ -101,43 +103,46 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     return wrap(ndarray)
 
 
-def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0,
-               requires_grad: bool = False) -> Tensor:  # fmt: skip
+def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor in the memory of a buffer (bytes, bytearray, memoryview)."""
     found: Tensor = wrap(np.frombuffer(buffer, dt.as_dtype(dtype).numpy, count, offset))
     return found.requires_grad_() if requires_grad else found
 
 
-def scalar_tensor(s: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
-                  ) -> Tensor:  # fmt: skip
+def scalar_tensor(s: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False) -> Tensor:
     """A number as a tensor without axes, of the default dtype unless one is given."""
     return full((), s, dtype=dtype or dt.get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
 @spelled
-def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False,
-          **size_kw: Any) -> Tensor:  # fmt: skip
+def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Zeros of a shape."""
     return made(np.zeros(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
 @spelled
-def ones(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False,
-         **size_kw: Any) -> Tensor:  # fmt: skip
+def ones(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Ones of a shape."""
     return made(np.ones(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
 @spelled
-def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False,
-          **size_kw: Any) -> Tensor:  # fmt: skip
+def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """A tensor of a shape whose elements are whatever its memory held."""
     return made(np.empty(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
 @spelled
-def full(size: Any, fill_value: Any, *, dtype: Maybe = None, device: Maybe = None,
-         requires_grad: bool = False, layout: Any = None, pin_memory: bool = False) -> Tensor:  # fmt: skip
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """A shape filled with one number, whose type decides the dtype unless it is given."""
     value = raw(fill_value)
     if dtype is None:
@@ -147,8 +152,9 @@ def full(size: Any, fill_value: Any, *, dtype: Maybe = None, device: Maybe = Non
     return made(np.full(shape_of(size), value, of_value.numpy), device, requires_grad)
 
 
-def empty_strided(size: Any, stride: Any, *, dtype: Maybe = None, device: Maybe = None,
-                  requires_grad: bool = False) -> Tensor:  # fmt: skip
+def empty_strided(
+    size: Any, stride: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
+) -> Tensor:
     """Unset elements, laid out in memory with these steps (in elements)."""
     shape, steps = shape_of(size), sizes((tuple(stride),))
     kind = np.dtype(float_dtype(dtype))
@@ -158,13 +164,21 @@ def empty_strided(size: Any, stride: Any, *, dtype: Maybe = None, device: Maybe 
 
 
 def _like(make: Callable[..., Tensor], name: str, doc: str) -> Any:
-    def function(input: Tensor, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False,
-                 memory_format: Any = None, layout: Any = None, pin_memory: bool = False
-                 ) -> Tensor:  # fmt: skip
+    def function(
+        input: Tensor,
+        *,
+        dtype: Maybe = None,
+        device: Maybe = None,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+        layout: Any = None,
+        pin_memory: bool = False,
+    ) -> Tensor:
         found = make(
-            input.array.shape, dtype=input.dtype if dtype is None else dtype,
+            input.array.shape,
+            dtype=input.dtype if dtype is None else dtype,
             device=input.device if device is None else device,
-        )  # fmt: skip
+        )
         if not input.array.flags.c_contiguous:
             found.array = same_layout(found.array, input.array)
         return found.requires_grad_() if requires_grad else found
@@ -179,17 +193,37 @@ ones_like = _like(ones, "ones_like", "Ones")
 empty_like = _like(empty, "empty_like", "Unset elements")
 
 
-def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe = None, device: Maybe = None,
-              requires_grad: bool = False, memory_format: Any = None) -> Tensor:  # fmt: skip
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
     """One number, with the shape, dtype and device of a tensor, unless they are given."""
-    return full(input.array.shape, fill_value, dtype=input.dtype if dtype is None else dtype,
-                device=input.device if device is None else device, requires_grad=requires_grad)  # fmt: skip
+    return full(
+        input.array.shape,
+        fill_value,
+        dtype=input.dtype if dtype is None else dtype,
+        device=input.device if device is None else device,
+        requires_grad=requires_grad,
+    )
 
 
 @spelled
-def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Maybe = None,
-           device: Maybe = None, requires_grad: bool = False, layout: Any = None,
-           pin_memory: bool = False) -> Tensor:  # fmt: skip
+def arange(
+    *bounds: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float."""
     if len(bounds) == 1 and end is None:
         end = bounds[0]
@@ -217,8 +251,15 @@ def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: 
     return made(array, device, requires_grad)
 
 
-def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe = None, device: Maybe = None,
-          requires_grad: bool = False) -> Tensor:  # fmt: skip
+def range(
+    start: float = 0,
+    end: float = 0,
+    step: float = 1,
+    *,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
     count = int((end - start) / step) + 1
     array = start + np.arange(count, dtype=np.float64) * step
@@ -226,8 +267,9 @@ def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe = N
 
 
 @spelled
-def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe = None, device: Maybe = None,
-             requires_grad: bool = False) -> Tensor:  # fmt: skip
+def linspace(
+    start: Any, end: Any, steps: int, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
+) -> Tensor:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
     first, last = float(start), float(end)
     if steps < 0:
@@ -236,16 +278,31 @@ def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe = None, device: M
 
 
 @spelled
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Maybe = None,
-             device: Maybe = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """``base`` to the powers of ``linspace``."""
     powers = float(base) ** np.linspace(float(start), float(end), steps)
     return made(powers.astype(float_dtype(dtype)), device, requires_grad)
 
 
 @spelled
-def eye(n: int, m: int | None = None, *, dtype: Maybe = None, device: Maybe = None,
-        requires_grad: bool = False, layout: Any = None) -> Tensor:  # fmt: skip
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+) -> Tensor:
     """Ones on the diagonal of an n by m matrix."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"eye: n and m must be greater or equal to 0, not {n} and {n if m is None else m}")
@@ -253,8 +310,7 @@ def eye(n: int, m: int | None = None, *, dtype: Maybe = None, device: Maybe = No
 
 
 def _triangle(find: Callable[..., Any], name: str, doc: str) -> Any:
-    def function(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None
-                 ) -> Tensor:  # fmt: skip
+    def function(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
         kind = np.int64 if dtype is None else dt.as_dtype(dtype).numpy
         return made(np.stack(find(row, offset, col)).astype(kind), device, False)
 

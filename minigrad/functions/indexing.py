@@ -11,17 +11,7 @@ from ..autograd.tape import Variable, apply, bump, check_mutable, mutate, wrap
 from ..backend import is_array, of, xp
 from ..ops import indexing as i
 from . import return_types
-from .arguments import (
-    Scalar,
-    as_tensor_like,
-    axis,
-    common_shape,
-    index_tensor,
-    operand,
-    raw,
-    same_device,
-    spelled,
-)
+from .arguments import Scalar, as_tensor_like, axis, common_shape, index_tensor, operand, raw, same_device, spelled
 from .reduction import argmax
 
 if TYPE_CHECKING:
@@ -57,9 +47,7 @@ def _part(part: Any, like: Any) -> Any:
         if array.ndim == 0 and array.dtype.kind == "i":
             return int(array)
         if array.dtype.kind not in "ib":
-            raise IndexError(
-                f"tensors used as indices must be long, int, byte or bool tensors, not {array.dtype}"
-            )
+            raise IndexError(f"tensors used as indices must be long, int, byte or bool tensors, not {array.dtype}")
         if isinstance(array, np.ndarray) and type(like) is not np.ndarray:
             return of(like).asarray(array, of(like).device_of(like))
         return same_device(array, like, "index")
@@ -81,9 +69,7 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
     """Too many indices, a number out of range, a negative step: said in terms of the axes."""
     used = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
     if sum(used) > input.array.ndim:
-        raise IndexError(
-            f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given"
-        )
+        raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given")
     place, after = 0, sum(used)
     for part in index:
         if part is Ellipsis:
@@ -166,9 +152,7 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     except IndexError as error:
         raise IndexError(f"setitem: {error} (of a tensor of shape {tuple(input.array.shape)})") from error
     if input._wanted() or getattr(given, "_needs", False):
-        mutate(
-            input, i.put, (input, given, tuple(p.copy() if is_array(p) else p for p in index)), input.array
-        )
+        mutate(input, i.put, (input, given, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
     else:
         bump(input, "put")
 
@@ -207,15 +191,23 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
     """``gather`` whose index broadcasts to the input on the other axes."""
     place = axis(dim, input.array.ndim)
-    shape = list(common_shape(*(tuple(1 if d == place else n for d, n in enumerate(t.array.shape))
-                                       for t in (input, indices))))  # fmt: skip
+    shape = list(
+        common_shape(*(tuple(1 if d == place else n for d, n in enumerate(t.array.shape)) for t in (input, indices)))
+    )
     shape[place] = indices.array.shape[place]
     return gather(input, place, indices.expand(shape))
 
 
 @spelled
-def scatter(input: Tensor, dim: int, index: Tensor, src: Tensor | Scalar | None = None, *,
-            value: Scalar | None = None, reduce: str | None = None) -> Tensor:  # fmt: skip
+def scatter(
+    input: Tensor,
+    dim: int,
+    index: Tensor,
+    src: Tensor | Scalar | None = None,
+    *,
+    value: Scalar | None = None,
+    reduce: str | None = None,
+) -> Tensor:
     """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
     "add" or "multiply" the elements go together with what stood there."""
     args = scatter_arguments(input, dim, index, value if src is None else src)
@@ -250,9 +242,7 @@ def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
     place, index = _along(input, dim, index, "index_add")
-    added: Tensor = apply(
-        i.index_add, (input.array.shape, place, index, source if alpha == 1 else source * alpha)
-    )
+    added: Tensor = apply(i.index_add, (input.array.shape, place, index, source if alpha == 1 else source * alpha))
     return input + added
 
 
@@ -320,15 +310,13 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 @spelled
-def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True
-         ) -> return_types.ValuesIndices:  # fmt: skip
+def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.ValuesIndices:
     """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
     return return_types.topk(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
 
 
 @spelled
-def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True
-         ) -> return_types.ValuesIndices:  # fmt: skip
+def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.ValuesIndices:
     """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
     if not input.array.ndim:
         return return_types.sort(input.clone(), argmax(input))
@@ -342,8 +330,13 @@ def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool
 
 
 @spelled
-def unique(input: Tensor, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
-           dim: int | None = None) -> Any:  # fmt: skip
+def unique(
+    input: Tensor,
+    sorted: bool = True,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    dim: int | None = None,
+) -> Any:
     """The different values in ascending order; also, if asked, where each element's is, and counts."""
     m = xp(input.array)
     parts = m.unique(input.array, return_inverse=True, return_counts=True, axis=dim)
@@ -396,25 +389,22 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     where = mask.expand(common_shape(mask.array.shape, input.array.shape))
     count = int(where.array.sum())
     if count > source.array.size:
-        raise RuntimeError(
-            f"masked_scatter: the mask has {count} True elements, the source only {source.array.size}"
-        )
+        raise RuntimeError(f"masked_scatter: the mask has {count} True elements, the source only {source.array.size}")
     out = input.expand(where.array.shape).clone()
     setitem(out, where, source.reshape(-1)[:count])
     return out
 
 
 @spelled
-def scatter_reduce(input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *,
-                   include_self: bool = True) -> Tensor:  # fmt: skip
+def scatter_reduce(
+    input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
     """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax"
     or "amin", together with what stood there if ``include_self``. Gradients of "sum" and "mean" only."""
     place, index = _along(input, dim, index, "scatter_reduce")
     neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": _extreme(input, "min"), "amin": _extreme(input, "max")}
     if reduce not in neutral:
-        raise RuntimeError(
-            f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}."
-        )
+        raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     part = src[tuple(slice(0, n) for n in index.array.shape)]
     start = input if include_self else scatter(input, place, index, neutral[reduce])
     if reduce in ("sum", "mean"):
@@ -463,13 +453,12 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 @spelled
-def index_reduce(input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *,
-                 include_self: bool = True) -> Tensor:  # fmt: skip
+def index_reduce(
+    input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
+) -> Tensor:
     """``scatter_reduce`` of whole slices: "prod", "mean", "amax" or "amin" of those that go to one place."""
     if reduce not in ("prod", "mean", "amax", "amin"):
-        raise RuntimeError(
-            f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}."
-        )
+        raise RuntimeError(f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     shape = [1] * source.array.ndim
     shape[axis(dim, source.array.ndim)] = -1
     places = index.reshape(shape).expand(source.array.shape)

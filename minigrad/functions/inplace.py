@@ -181,8 +181,9 @@ class InPlace(Variable):
     scatter_reduce_, index_reduce_ = by_function(indexing.scatter_reduce), by_function(indexing.index_reduce)
     renorm_ = by_function(reduction.renorm)
 
-    def scatter_(self: Any, dim: int, index: Tensor, src: Any = None, *, value: Any = None,
-                 reduce: str | None = None) -> Any:  # fmt: skip
+    def scatter_(
+        self: Any, dim: int, index: Tensor, src: Any = None, *, value: Any = None, reduce: str | None = None
+    ) -> Any:
         """In place: self[index[i, j], j] = src[i, j] for dim 0, and so on; ``reduce`` "add" or "multiply"."""
         if reduce is not None:
             args = (dim, index, value if src is None else src)

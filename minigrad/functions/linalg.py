@@ -66,9 +66,7 @@ def dot(input: Tensor, tensor: Tensor) -> Tensor:
 
 def _check_axes(x: Tensor, n: int, name: str) -> None:
     if x.array.ndim != n:
-        raise RuntimeError(
-            f"{name}: expected a tensor of {n} dimensions, but got shape {tuple(x.array.shape)}"
-        )
+        raise RuntimeError(f"{name}: expected a tensor of {n} dimensions, but got shape {tuple(x.array.shape)}")
 
 
 @spelled
@@ -109,9 +107,7 @@ def einsum(equation: str, *operands: Any) -> Tensor:
     Raises:
         RuntimeError: the equation does not fit the operands.
     """
-    tensors = (
-        list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
-    )
+    tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     terms, result = _parse(equation, tensors)
     _broadcast(equation, terms, tensors)
     for n, term in enumerate(terms):
@@ -131,17 +127,14 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     inputs, arrow, result = text.partition("->")
     terms = inputs.split(",")
     if len(terms) != len(tensors):
-        raise RuntimeError(
-            f"einsum(): {equation!r} names {len(terms)} operands, but {len(tensors)} were given"
-        )
+        raise RuntimeError(f"einsum(): {equation!r} names {len(terms)} operands, but {len(tensors)} were given")
     spare = [c for c in "ZYXWVUTSRQPONMLKJIHGFEDCBA" if c not in text]
     most = 0
     for n, term in enumerate(terms):
         hidden = tensors[n].array.ndim - len(term.replace("...", ""))
         if hidden < 0 or (hidden and "..." not in term):
             raise RuntimeError(
-                f"einsum(): the subscripts {term!r} do not match operand {n} of {tensors[n].array.ndim} "
-                f"dimensions"
+                f"einsum(): the subscripts {term!r} do not match operand {n} of {tensors[n].array.ndim} dimensions"
             )
         terms[n] = term.replace("...", "".join(reversed(spare[:hidden])))
         most = max(most, hidden if "..." in term else 0)
@@ -152,26 +145,18 @@ def _parse(equation: str, tensors: list[Tensor]) -> tuple[list[str], str]:
     result = result.replace("...", ellipsis)
     unknown = set(result) - set("".join(terms))
     if unknown or len(set(result)) < len(result):
-        raise RuntimeError(
-            f"einsum(): the result of {equation!r} repeats a subscript or names one no operand has"
-        )
+        raise RuntimeError(f"einsum(): the result of {equation!r} repeats a subscript or names one no operand has")
     return terms, result
 
 
 def _broadcast(equation: str, terms: list[str], tensors: list[Tensor]) -> None:
     """Give every letter one length: axes of length 1 are repeated to that of the other operands."""
-    pairs = [
-        (c, n)
-        for term, x in zip(terms, tensors, strict=True)
-        for c, n in zip(term, x.array.shape, strict=True)
-    ]
+    pairs = [(c, n) for term, x in zip(terms, tensors, strict=True) for c, n in zip(term, x.array.shape, strict=True)]
     lengths: dict[str, int] = {}
     for letter, n in pairs:
         known = lengths.setdefault(letter, n)
         if 1 not in (known, n) and known != n:
-            raise RuntimeError(
-                f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}"
-            )
+            raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")
         lengths[letter] = n if known == 1 else known
     for i, (term, tensor) in enumerate(zip(terms, tensors, strict=True)):
         wanted = tuple(lengths[c] for c in term)

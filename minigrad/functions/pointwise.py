@@ -61,9 +61,7 @@ def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
         return operand(input, other), other
     found = operand(other, input)
     if found is NotImplemented:
-        raise TypeError(
-            f"{op.name}(): argument 'other' must be a Tensor or a number, not {type(other).__name__}"
-        )
+        raise TypeError(f"{op.name}(): argument 'other' must be a Tensor or a number, not {type(other).__name__}")
     return input, found
 
 
@@ -196,9 +194,7 @@ def div(input: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None = No
         quotient = apply(e.trunc, (apply(e.div, operands),))
         kind = result_type(*map(raw, operands))
         return quotient if kind.is_floating_point else quotient.to(kind)
-    raise RuntimeError(
-        f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}"
-    )
+    raise RuntimeError(f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found {rounding_mode!r}")
 
 
 divide = div
@@ -264,9 +260,7 @@ def lerp(input: Tensor, end: Tensor, weight: Tensor | Scalar) -> Tensor:
 
 
 @spelled
-def nan_to_num(
-    input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
-) -> Tensor:
+def nan_to_num(input: Tensor, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Tensor:
     """input with NaN and infinities replaced (infinities by default by the largest finite numbers)."""
     return apply(e.nan_to_num, (input, nan, posinf, neginf))
 

@@ -45,8 +45,7 @@ def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
 
 
 @spelled
-def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None
-             ) -> Tensor:  # fmt: skip
+def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
     if low > high:
         raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low} > to={high}")
@@ -61,8 +60,7 @@ def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: G
     return fill(input, draw, generator, "uniform")
 
 
-def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *,
-            generator: Generator | None = None) -> Tensor:  # fmt: skip
+def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: normal random numbers."""
     if std < 0:
         raise RuntimeError(f"normal expects std >= 0.0, but found std {std}")
@@ -90,8 +88,9 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
     """In place: numbers from the exponential distribution of rate ``lambd``."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return fill(input, lambda source, shape, _: -np.log1p(-source.uniform(shape, np.float64)) / lambd,
-                generator, "exponential")  # fmt: skip
+    return fill(
+        input, lambda source, shape, _: -np.log1p(-source.uniform(shape, np.float64)) / lambd, generator, "exponential"
+    )
 
 
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
@@ -101,27 +100,26 @@ def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -
     return fill(
         input,
         lambda source, shape, _: np.ceil(np.log(source.uniform(shape, np.float64)) / np.log1p(-p)),
-        generator, "geometric",
-    )  # fmt: skip
+        generator,
+        "geometric",
+    )
 
 
-def cauchy_(
-    input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None
-) -> Tensor:
+def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers from the Cauchy distribution."""
     return fill(
         input,
         lambda source, shape, _: median + sigma * np.tan(np.pi * (source.uniform(shape, np.float64) - 0.5)),
-        generator, "cauchy",
-    )  # fmt: skip
+        generator,
+        "cauchy",
+    )
 
 
-def log_normal_(
-    input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None
-) -> Tensor:
+def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
-    return fill(input, lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean), generator,
-                "log_normal")  # fmt: skip
+    return fill(
+        input, lambda source, shape, _: np.exp(_one_by_one(source, shape) * std + mean), generator, "log_normal"
+    )
 
 
 _LARGEST = {"float64": 1 << 53, "float32": 1 << 24, "float16": 1 << 11, "bool": 1}
@@ -129,8 +127,9 @@ _UNSET: Any = object()
 
 
 @spelled
-def random_(input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *,
-            generator: Generator | None = None) -> Tensor:  # fmt: skip
+def random_(
+    input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *, generator: Generator | None = None
+) -> Tensor:
     """In place: integers in [low, high), named ``from`` and ``to`` in PyTorch; ``random_(n)`` counts from 0.
 
     Without numbers: all that the dtype can hold from 0 (of floats, as far as it holds every integer).
@@ -158,8 +157,14 @@ def _whole_numbers(source: Generator, shape: tuple[int, ...], most: int) -> Any:
 
 
 @spelled
-def rand(*size: Any, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
-         requires_grad: bool = False, **size_kw: Any) -> Tensor:  # fmt: skip
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+    **size_kw: Any,
+) -> Tensor:
     """Uniform numbers in [0, 1)."""
     if np.dtype(float_dtype(dtype)).kind not in "fc":
         raise NotImplementedError(f"rand: numbers in [0, 1) are floating point, not {dtype}")
@@ -168,8 +173,14 @@ def rand(*size: Any, generator: Generator | None = None, dtype: Maybe = None, de
 
 
 @spelled
-def randn(*size: Any, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
-          requires_grad: bool = False, **size_kw: Any) -> Tensor:  # fmt: skip
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+    **size_kw: Any,
+) -> Tensor:
     """Standard normal numbers."""
     if np.dtype(float_dtype(dtype)).kind not in "fc":
         raise NotImplementedError(f"randn: normal numbers are floating point, not {dtype}")
@@ -187,9 +198,17 @@ def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], dtype: Any) -> Any:
 
 
 @spelled
-def randint(*bounds: Any, low: Any = None, high: Any = None, size: Any = None,
-            generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
-            requires_grad: bool = False, **ignored: Any) -> Tensor:  # fmt: skip
+def randint(
+    *bounds: Any,
+    low: Any = None,
+    high: Any = None,
+    size: Any = None,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
     """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
     given = list(bounds)
     if size is None:
@@ -212,9 +231,16 @@ def randint(*bounds: Any, low: Any = None, high: Any = None, size: Any = None,
 
 
 @spelled
-def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe = None, device: Maybe = None,
-             requires_grad: bool = False, layout: Any = None, pin_memory: bool = False
-             ) -> Tensor:  # fmt: skip
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
     """The numbers 0 .. n-1 in random order."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
@@ -248,8 +274,16 @@ def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = N
 
 
 @spelled
-def normal(mean: Any = 0.0, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
-           dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False) -> Tensor:  # fmt: skip
+def normal(
+    mean: Any = 0.0,
+    std: Any = 1.0,
+    size: Any = None,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+) -> Tensor:
     """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors)."""
     if size is not None:
         drawn = normal_(empty(size, dtype=dtype, device=device), mean, std, generator=generator)
@@ -280,8 +314,9 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
 
 
 @spelled
-def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
-                generator: Generator | None = None) -> Tensor:  # fmt: skip
+def multinomial(
+    input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
+) -> Tensor:
     """Indices drawn with the weights in each row, (..., num_samples) int64.
 
     One sample a row, or several without replacement, by PyTorch's race of exponentials: the largest of
@@ -295,17 +330,13 @@ def multinomial(input: Tensor, num_samples: int, replacement: bool = False, *,
         raise RuntimeError(f"multinomial only supports floating-point dtypes for input, got: {input.dtype}")
     if weights.ndim not in (1, 2) or not weights.shape[-1]:
         raise RuntimeError(f"prob_dist must be 1 or 2 dim and not empty, not of shape {weights.shape}")
-    if weights.size and not (
-        np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all()
-    ):
+    if weights.size and not (np.isfinite(weights).all() and (weights >= 0).all() and (weights.sum(-1) > 0).all()):
         raise RuntimeError(
             "probability tensor contains either `inf`, `nan` or element < 0, or a row that sums to 0: "
             "multinomial: the weights must be finite, not negative, and not all 0 in a row"
         )
     if num_samples < 1 or (not replacement and num_samples > weights.shape[-1]):
-        raise RuntimeError(
-            f"multinomial: cannot draw {num_samples} samples without replacement from these weights"
-        )
+        raise RuntimeError(f"multinomial: cannot draw {num_samples} samples without replacement from these weights")
     source = generator or default_generator
     if replacement and num_samples > 1:
         draws = source.uniform((*weights.shape[:-1], num_samples), np.float64)

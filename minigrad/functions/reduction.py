@@ -20,8 +20,7 @@ def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
     """The largest of nothing does not exist."""
     if input.array.size == 0 and (dim is None or 0 in [input.array.shape[d] for d in _listed(dim)]):
         raise IndexError(
-            f"{name}(): Expected reduction dim to have non-zero size: the tensor has shape "
-            f"{tuple(input.array.shape)}"
+            f"{name}(): Expected reduction dim to have non-zero size: the tensor has shape {tuple(input.array.shape)}"
         )
 
 
@@ -54,8 +53,9 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
 
 
 @spelled
-def var(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *,
-        correction: float | None = None) -> Tensor:  # fmt: skip
+def var(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
     """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
     _check_float(input, "var")
     dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
@@ -64,8 +64,9 @@ def var(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = 
 
 
 @spelled
-def std(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *,
-        correction: float | None = None) -> Tensor:  # fmt: skip
+def std(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
     """The standard deviation over ``dim``: the root of ``var``."""
     _check_float(input, "std")
     dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
@@ -180,8 +181,7 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 
 
 @spelled
-def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False,
-         dtype: Any = None) -> Tensor:  # fmt: skip
+def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|."""
     input = input if dtype is None else input.to(dtype)
     p = 2.0 if p == "fro" else float(p)

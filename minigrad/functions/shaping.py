@@ -189,9 +189,7 @@ def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front."""
     counts = sizes(counts if repeats is None else repeats)
     if len(counts) < input.array.ndim:
-        raise RuntimeError(
-            "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor"
-        )
+        raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     return apply(s.repeat, (input, counts))
 
 
@@ -203,8 +201,9 @@ def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
 
 
 @spelled
-def repeat_interleave(input: Tensor, repeats: Any = None, dim: int | None = None, *,
-                      output_size: int | None = None) -> Tensor:  # fmt: skip
+def repeat_interleave(
+    input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
+) -> Tensor:
     """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each
     element's number as often as it tells."""
     if repeats is None:
@@ -401,8 +400,9 @@ def numel(input: Tensor) -> int:
 
 
 @spelled
-def diff(input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None,
-         append: Tensor | None = None) -> Tensor:  # fmt: skip
+def diff(
+    input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
+) -> Tensor:
     """Differences of neighbours along ``dim``, ``n`` times over."""
     parts = [part for part in (prepend, input, append) if part is not None]
     out, place = cat(parts, dim) if len(parts) > 1 else input, axis(dim, input.array.ndim)
@@ -462,9 +462,12 @@ def flipud(input: Tensor) -> Tensor:
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
     first, second = dims
-    turned = {0: lambda: input.clone(), 1: lambda: transpose(flip(input, second), first, second),
-              2: lambda: flip(input, first, second),
-              3: lambda: flip(transpose(input, first, second), second)}  # fmt: skip
+    turned = {
+        0: lambda: input.clone(),
+        1: lambda: transpose(flip(input, second), first, second),
+        2: lambda: flip(input, first, second),
+        3: lambda: flip(transpose(input, first, second), second),
+    }
     return turned[k % 4]()
 
 
@@ -573,15 +576,13 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     place = axis(dimension, input.array.ndim)
     if size > input.array.shape[place]:
         raise RuntimeError(
-            f"maximum size for tensor at dimension {dimension} is {input.array.shape[place]} but size is "
-            f"{size}"
+            f"maximum size for tensor at dimension {dimension} is {input.array.shape[place]} but size is {size}"
         )
     return apply(s.unfold, (input, place, size, step))
 
 
 @spelled
-def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None
-               ) -> Tensor:  # fmt: skip
+def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Elements of the tensor's memory by sizes and steps, in elements (a copy, not a view).
 
     Raises:
@@ -624,8 +625,9 @@ def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
 
 
 @spelled
-def slice_scatter(input: Tensor, src: Tensor, dim: int = 0, start: int | None = None,
-                  end: int | None = None, step: int = 1) -> Tensor:  # fmt: skip
+def slice_scatter(
+    input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
+) -> Tensor:
     """A copy whose slice ``start:end:step`` of an axis is ``src``."""
     lead = (slice(None),) * axis(dim, input.array.ndim)
     return _with(input, src, lambda x: x[(*lead, slice(start, end, step))])

@@ -85,21 +85,22 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.Va
     equal = (rows[..., :, None] == rows[..., None, :]).sum(-1)
     best = equal.argmax(axis=-1)[..., None]  # the first of the smallest commonest,
     last = best + m.take_along_axis(equal, best, -1) - 1  # and its last occurrence
-    found = _picked(x, m.take_along_axis(order, m.moveaxis(last, -1, place), place), place, keepdim,
-                    return_types.mode)  # fmt: skip
+    found = _picked(x, m.take_along_axis(order, m.moveaxis(last, -1, place), place), place, keepdim, return_types.mode)
     return _flat(return_types.mode, input, keepdim, found)
 
 
 @spelled
-def quantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
-             interpolation: str = "linear") -> Tensor:  # fmt: skip
+def quantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
     """The values below which a share ``q`` of the elements lies; several q make a first axis."""
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
 @spelled
-def nanquantile(input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *,
-                interpolation: str = "linear") -> Tensor:  # fmt: skip
+def nanquantile(
+    input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
+) -> Tensor:
     """``quantile`` of the elements that are no NaN."""
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
@@ -172,15 +173,17 @@ def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> 
 
 
 @spelled
-def std_mean(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *,
-             correction: float | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
+def std_mean(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> tuple[Tensor, Tensor]:
     """(standard deviation, mean) over ``dim``."""
     return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
 @spelled
-def var_mean(input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *,
-             correction: float | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
+def var_mean(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> tuple[Tensor, Tensor]:
     """(variance, mean) over ``dim``."""
     return var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
@@ -250,8 +253,9 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
 
 
 @spelled
-def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None,
-              density: bool = False) -> return_types.histogram:  # fmt: skip
+def histogram(
+    input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
+) -> return_types.histogram:
     """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
     ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
     backend = of(input.array)
@@ -264,8 +268,15 @@ def histogram(input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tens
 
 
 @spelled
-def searchsorted(sorted_sequence: Tensor, input: Any, *, out_int32: bool = False, right: bool = False,
-                 side: str | None = None, sorter: Tensor | None = None) -> Tensor:  # fmt: skip
+def searchsorted(
+    sorted_sequence: Tensor,
+    input: Any,
+    *,
+    out_int32: bool = False,
+    right: bool = False,
+    side: str | None = None,
+    sorter: Tensor | None = None,
+) -> Tensor:
     """Where values belong in sequences that are sorted along the last axis: before equal ones, or with
     ``right`` after them."""
     backend = of(sorted_sequence.array)
@@ -298,8 +309,9 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
 
 
 @spelled
-def unique_consecutive(input: Tensor, return_inverse: bool = False, return_counts: bool = False,
-                       dim: int | None = None) -> Any:  # fmt: skip
+def unique_consecutive(
+    input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
+) -> Any:
     """The values without repeats in a row; also, if asked, where each element's is, and counts."""
     backend = of(input.array)
     host = backend.to_numpy(input.array)
@@ -320,5 +332,3 @@ def unique_consecutive(input: Tensor, return_inverse: bool = False, return_count
 def msort(input: Tensor) -> Tensor:
     """Sorted along the first axis."""
     return sort(input, 0).values
-
-

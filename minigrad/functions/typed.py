@@ -27,8 +27,7 @@ class TensorType(type):
         where = cls.device_type if device is None else Device(device)
         if isinstance(where, Device) and where.type != cls.device_type:
             raise RuntimeError(
-                f"legacy constructor expects device type: {cls.device_type} but device type: {where.type} "
-                f"was passed"
+                f"legacy constructor expects device type: {cls.device_type} but device type: {where.type} was passed"
             )
         if len(data) == 1 and not isinstance(data[0], int) and not _is_size(data[0]):
             return tensor(data[0], dtype=cls.dtype, device=where)
@@ -51,20 +50,36 @@ def _is_size(data: Any) -> bool:
     return type(data).__name__ == "Size" and isinstance(data, tuple)
 
 
-_NAMES = {"Float": dt.float32, "Double": dt.float64, "Half": dt.float16, "Long": dt.int64, "Int": dt.int32,
-          "Short": dt.int16, "Char": dt.int8, "Byte": dt.uint8, "Bool": dt.bool_,
-          "BFloat16": dt.bfloat16}  # fmt: skip
+_NAMES = {
+    "Float": dt.float32,
+    "Double": dt.float64,
+    "Half": dt.float16,
+    "Long": dt.int64,
+    "Int": dt.int32,
+    "Short": dt.int16,
+    "Char": dt.int8,
+    "Byte": dt.uint8,
+    "Bool": dt.bool_,
+    "BFloat16": dt.bfloat16,
+}
 
 
 def _types(device_type: str) -> dict[str, Any]:
     """The ten types of a kind of device, by their names."""
     module = "torch" if device_type == "cpu" else f"torch.{device_type}"
     return {
-        f"{name}Tensor": TensorType(f"{name}Tensor", (), {
-            "dtype": dtype, "device_type": device_type, "__module__": module,
-            "__doc__": f"Tensors of {dtype.name} on the {device_type.upper()}: of sizes, or of values.",
-        }) for name, dtype in _NAMES.items()
-    }  # fmt: skip
+        f"{name}Tensor": TensorType(
+            f"{name}Tensor",
+            (),
+            {
+                "dtype": dtype,
+                "device_type": device_type,
+                "__module__": module,
+                "__doc__": f"Tensors of {dtype.name} on the {device_type.upper()}: of sizes, or of values.",
+            },
+        )
+        for name, dtype in _NAMES.items()
+    }
 
 
 CPU, CUDA = _types("cpu"), _types("cuda")

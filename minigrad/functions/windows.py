@@ -16,8 +16,7 @@ if TYPE_CHECKING:
 Shape = Callable[[Any], Any]  # the window's height at places from 0 to 1
 
 
-def _window(length: int, periodic: bool, shape: Shape, dtype: Maybe, device: Maybe, requires_grad: bool
-            ) -> Tensor:  # fmt: skip
+def _window(length: int, periodic: bool, shape: Shape, dtype: Maybe, device: Maybe, requires_grad: bool) -> Tensor:
     """A window of a shape; a periodic one leaves out the last point, where the next would begin."""
     if length < 0:
         raise RuntimeError(f"a window's length cannot be negative: {length}")
@@ -26,41 +25,79 @@ def _window(length: int, periodic: bool, shape: Shape, dtype: Maybe, device: May
     return made(heights.astype(float_dtype(dtype)), device, requires_grad)
 
 
-def hamming_window(window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *,
-                   dtype: Maybe = None, layout: Any = None, device: Maybe = None, pin_memory: bool = False,
-                   requires_grad: bool = False) -> Tensor:  # fmt: skip
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """alpha - beta cos 2πt, (window_length,)."""
     shape: Shape = lambda t: alpha - beta * np.cos(2 * math.pi * t)
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 
-def hann_window(window_length: int, periodic: bool = True, *, dtype: Maybe = None, layout: Any = None,
-                device: Maybe = None, pin_memory: bool = False, requires_grad: bool = False
-                ) -> Tensor:  # fmt: skip
+def hann_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """(1 - cos 2πt) / 2, (window_length,)."""
     shape: Shape = lambda t: 0.5 - 0.5 * np.cos(2 * math.pi * t)
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 
-def blackman_window(window_length: int, periodic: bool = True, *, dtype: Maybe = None, layout: Any = None,
-                    device: Maybe = None, pin_memory: bool = False, requires_grad: bool = False
-                    ) -> Tensor:  # fmt: skip
+def blackman_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """0.42 - 0.5 cos 2πt + 0.08 cos 4πt, (window_length,)."""
     shape: Shape = lambda t: 0.42 - 0.5 * np.cos(2 * math.pi * t) + 0.08 * np.cos(4 * math.pi * t)
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 
-def bartlett_window(window_length: int, periodic: bool = True, *, dtype: Maybe = None, layout: Any = None,
-                    device: Maybe = None, pin_memory: bool = False, requires_grad: bool = False
-                    ) -> Tensor:  # fmt: skip
+def bartlett_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """A triangle, (window_length,)."""
     shape: Shape = lambda t: 1 - np.abs(2 * t - 1)
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 
-def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Maybe = None,
-                  layout: Any = None, device: Maybe = None, pin_memory: bool = False,
-                  requires_grad: bool = False) -> Tensor:  # fmt: skip
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """I₀(beta √(1 - (2t - 1)²)) / I₀(beta), (window_length,)."""
     shape: Shape = lambda t: np.i0(beta * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))) / np.i0(beta)
     return _window(window_length, periodic, shape, dtype, device, requires_grad)

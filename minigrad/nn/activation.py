@@ -93,13 +93,20 @@ class Hardtanh(_InPlace):
         AssertionError: max_val is not above min_val.
     """
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
-                 min_value: float | None = None, max_value: float | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        min_val: float = -1.0,
+        max_val: float = 1.0,
+        inplace: bool = False,
+        min_value: float | None = None,
+        max_value: float | None = None,
+    ) -> None:
         super().__init__(inplace)
         for old, given in (("min", min_value), ("max", max_value)):
             if given is not None:
-                warnings.warn(f"keyword argument `{old}_value` is deprecated: use `{old}_val`", FutureWarning,
-                              stacklevel=2)  # fmt: skip
+                warnings.warn(
+                    f"keyword argument `{old}_value` is deprecated: use `{old}_val`", FutureWarning, stacklevel=2
+                )
         self.min_val = min_val if min_value is None else min_value
         self.max_val = max_val if max_value is None else max_value
         if self.max_val <= self.min_val:
@@ -186,8 +193,7 @@ class PReLU(Module):
         weight: (num_parameters).
     """
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None
-                 ) -> None:  # fmt: skip
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(full((num_parameters,), float(init), device=device, dtype=dtype))

@@ -36,8 +36,16 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         ValueError: other cutoffs.
     """
 
-    def __init__(self, in_features: int, n_classes: int, cutoffs: Sequence[int], div_value: float = 4.0,
-                 head_bias: bool = False, device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        in_features: int,
+        n_classes: int,
+        cutoffs: Sequence[int],
+        div_value: float = 4.0,
+        head_bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         cuts = list(cutoffs)
         if not cuts:
@@ -101,8 +109,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         if input.array.ndim != ndim + 1:
             raise RuntimeError(
-                f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with size "
-                f"{input.shape}"
+                f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with size {input.shape}"
             )
         if ndim and input.array.shape[0] != target.array.shape[0]:
             raise RuntimeError("Input and target should have the same size in the batch dimension.")

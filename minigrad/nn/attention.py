@@ -31,9 +31,7 @@ class SDPBackend(enum.IntEnum):
 
 
 @contextlib.contextmanager
-def sdpa_kernel(
-    backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False
-) -> Iterator[dict[Any, Any]]:
+def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[dict[Any, Any]]:
     """Taken for PyTorch's programs, and without effect: attention has one kernel a device.
 
     Raises:
@@ -70,10 +68,19 @@ class MultiheadAttention(Module):
     bias_v: Parameter | None
 
     def __init__(
-        self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
-        add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
-        vdim: int | None = None, batch_first: bool = False, device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        embed_dim: int,
+        num_heads: int,
+        dropout: float = 0.0,
+        bias: bool = True,
+        add_bias_kv: bool = False,
+        add_zero_attn: bool = False,
+        kdim: int | None = None,
+        vdim: int | None = None,
+        batch_first: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         if embed_dim <= 0 or num_heads <= 0:
             raise ValueError(
                 f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
@@ -81,8 +88,7 @@ class MultiheadAttention(Module):
             )
         if embed_dim % num_heads:
             raise AssertionError(
-                f"embed_dim must be divisible by num_heads, did get embed_dim={embed_dim} and "
-                f"num_heads={num_heads}"
+                f"embed_dim must be divisible by num_heads, did get embed_dim={embed_dim} and num_heads={num_heads}"
             )
         super().__init__()
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
@@ -103,9 +109,7 @@ class MultiheadAttention(Module):
         if not joint:
             self.register_parameter("in_proj_weight", None)
         self.register_parameter("in_proj_bias", new(3 * embed_dim) if bias else None)
-        self.out_proj = NonDynamicallyQuantizableLinear(
-            embed_dim, embed_dim, bias=bias, device=device, dtype=dtype
-        )
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
         self.register_parameter("bias_k", new(1, 1, embed_dim) if add_bias_kv else None)
         self.register_parameter("bias_v", new(1, 1, embed_dim) if add_bias_kv else None)
         self._reset_parameters()
@@ -122,10 +126,16 @@ class MultiheadAttention(Module):
                 init.xavier_normal_(bias)
 
     def forward(
-        self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
-        need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+        self,
+        query: Tensor,
+        key: Tensor,
+        value: Tensor,
+        key_padding_mask: Tensor | None = None,
+        need_weights: bool = True,
+        attn_mask: Tensor | None = None,
+        average_attn_weights: bool = True,
         is_causal: bool = False,
-    ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+    ) -> tuple[Tensor, Tensor | None]:
         """Attend from ``query`` to ``key``, and gather ``value``.
 
         Args:
@@ -146,9 +156,28 @@ class MultiheadAttention(Module):
             AssertionError, RuntimeError: shapes or dtypes that do not fit.
         """
         return multi_head_attention_forward(
-            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias,
-            self.bias_k, self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight,
-            self.out_proj.bias, self.training, key_padding_mask, need_weights, attn_mask,
-            not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight,
-            average_attn_weights=average_attn_weights, is_causal=is_causal, batch_first=self.batch_first,
-        )  # fmt: skip
+            query,
+            key,
+            value,
+            self.embed_dim,
+            self.num_heads,
+            self.in_proj_weight,
+            self.in_proj_bias,
+            self.bias_k,
+            self.bias_v,
+            self.add_zero_attn,
+            self.dropout,
+            self.out_proj.weight,
+            self.out_proj.bias,
+            self.training,
+            key_padding_mask,
+            need_weights,
+            attn_mask,
+            not self._qkv_same_embed_dim,
+            self.q_proj_weight,
+            self.k_proj_weight,
+            self.v_proj_weight,
+            average_attn_weights=average_attn_weights,
+            is_causal=is_causal,
+            batch_first=self.batch_first,
+        )

@@ -34,9 +34,17 @@ class _NormBase(Module):
     num_batches_tracked: Tensor | None
 
     def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-        track_running_stats: bool = True, device: Any = None, dtype: Any = None, *, bias: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__()
         self.num_features, self.eps, self.momentum = num_features, eps, momentum
         self.affine, self.track_running_stats = affine, track_running_stats
@@ -76,14 +84,22 @@ class _NormBase(Module):
             )
 
     def extra_repr(self) -> str:
-        return (f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
-                f"bias={self.bias is not None}, "
-                f"track_running_stats={self.track_running_stats}")  # fmt: skip
+        return (
+            f"{self.num_features}, eps={self.eps}, momentum={self.momentum}, affine={self.affine}, "
+            f"bias={self.bias is not None}, "
+            f"track_running_stats={self.track_running_stats}"
+        )
 
     def _load_from_state_dict(
-        self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
-        unexpected_keys: list[str], error_msgs: list[str],
-    ) -> None:  # fmt: skip
+        self,
+        state_dict: Any,
+        prefix: str,
+        local_metadata: Any,
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
         """Files of before version 2 have no ``num_batches_tracked``."""
         version, key = local_metadata.get("version"), prefix + "num_batches_tracked"
         if (version is None or version < 2) and self.num_batches_tracked is not None:
@@ -107,9 +123,15 @@ class _BatchNorm(_NormBase):
         training = self.training or (self.running_mean is None and self.running_var is None)
         kept = not self.training or self.track_running_stats
         return F.batch_norm(
-            input, self.running_mean if kept else None, self.running_var if kept else None, self.weight,
-            self.bias, training, momentum, self.eps,
-        )  # fmt: skip
+            input,
+            self.running_mean if kept else None,
+            self.running_var if kept else None,
+            self.weight,
+            self.bias,
+            training,
+            momentum,
+            self.eps,
+        )
 
 
 class BatchNorm1d(_BatchNorm):
@@ -154,10 +176,18 @@ class SyncBatchNorm(_BatchNorm):
     """
 
     def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
-        track_running_stats: bool = True, process_group: Any = None, device: Any = None, dtype: Any = None,
-        *, bias: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
         self.process_group = process_group
 
@@ -175,9 +205,17 @@ class _InstanceNorm(_NormBase):
     """Instance norm over the axes that a subclass checks; the smaller of ``_dims`` has no batch axis."""
 
     def __init__(
-        self, num_features: int, eps: float = 1e-5, momentum: float = 0.1, affine: bool = False,
-        track_running_stats: bool = False, device: Any = None, dtype: Any = None, *, bias: bool = True,
-    ) -> None:  # fmt: skip
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
         super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -185,10 +223,15 @@ class _InstanceNorm(_NormBase):
         alone = input.array.ndim == self._dims[0]
         self._check_features(input, 0 if alone else 1)
         out = F.instance_norm(
-            input.unsqueeze(0) if alone else input, self.running_mean, self.running_var, self.weight,
-            self.bias, self.training or not self.track_running_stats,
-            0.0 if self.momentum is None else self.momentum, self.eps,
-        )  # fmt: skip
+            input.unsqueeze(0) if alone else input,
+            self.running_mean,
+            self.running_var,
+            self.weight,
+            self.bias,
+            self.training or not self.track_running_stats,
+            0.0 if self.momentum is None else self.momentum,
+            self.eps,
+        )
         return out.squeeze(0) if alone else out
 
     def _check_features(self, input: Tensor, dim: int) -> None:
@@ -197,8 +240,7 @@ class _InstanceNorm(_NormBase):
             return
         if self.affine:
             raise ValueError(
-                f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: "
-                f"{given}."
+                f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {given}."
             )
         warnings.warn(
             f"input's size at dim={dim} does not match num_features. You can silence this warning by not "

@@ -136,9 +136,7 @@ class Sequential(_Modules):
 
     def __add__(self, other: Any) -> Sequential:
         if not isinstance(other, Sequential):
-            raise ValueError(
-                f"add operator supports only objects of Sequential class, but {type(other)} is given."
-            )
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
         return Sequential(*self, *other)
 
     def __mul__(self, other: int) -> Sequential:
@@ -151,9 +149,7 @@ class Sequential(_Modules):
 
     def _times(self, other: Any) -> int:
         if not isinstance(other, int):
-            raise TypeError(
-                f"unsupported operand type(s) for *: {type(self).__name__} and {type(other).__name__}"
-            )
+            raise TypeError(f"unsupported operand type(s) for *: {type(self).__name__} and {type(other).__name__}")
         if other <= 0:
             raise ValueError(f"Non-positive multiplication factor {other} for {type(self).__name__}")
         return other

@@ -30,11 +30,21 @@ class _ConvNd(Module):
     bias: Parameter | None
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: tuple[int, ...], stride: tuple[int, ...],
-        padding: str | tuple[int, ...], dilation: tuple[int, ...], transposed: bool,
-        output_padding: tuple[int, ...], groups: int, bias: bool, padding_mode: str, device: Any = None,
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: tuple[int, ...],
+        stride: tuple[int, ...],
+        padding: str | tuple[int, ...],
+        dilation: tuple[int, ...],
+        transposed: bool,
+        output_padding: tuple[int, ...],
+        groups: int,
+        bias: bool,
+        padding_mode: str,
+        device: Any = None,
         dtype: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__()
         _check(in_channels, out_channels, padding, stride, groups, padding_mode)
         self.in_channels, self.out_channels = in_channels, out_channels
@@ -45,9 +55,7 @@ class _ConvNd(Module):
         first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
         shape = (first, second // groups, *kernel_size)
         self.weight = Parameter(empty(shape, device=device, dtype=dtype))
-        self.register_parameter(
-            "bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None
-        )
+        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
@@ -60,8 +68,7 @@ class _ConvNd(Module):
                 init.uniform_(self.bias, -bound, bound)
 
     def extra_repr(self) -> str:
-        told = [f"{self.in_channels}, {self.out_channels}", f"kernel_size={self.kernel_size}",
-                f"stride={self.stride}"]  # fmt: skip
+        told = [f"{self.in_channels}, {self.out_channels}", f"kernel_size={self.kernel_size}", f"stride={self.stride}"]
         zeros, ones = (0,) * len(self.kernel_size), (1,) * len(self.kernel_size)
         usual = {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1}
         told += [f"{k}={v}" for k, usually in usual.items() if (v := getattr(self, k)) != usually]
@@ -82,9 +89,7 @@ def _check(in_channels: int, out_channels: int, padding: Any, stride: Any, group
         raise ValueError("out_channels must be divisible by groups")
     if isinstance(padding, str):
         if padding not in ("same", "valid"):
-            raise ValueError(
-                f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}"
-            )
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
         if padding == "same" and any(s != 1 for s in stride):
             raise ValueError("padding='same' is not supported for strided convolutions")
     if mode not in _MODES:
@@ -109,16 +114,36 @@ class _Conv(_ConvNd):
     _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Each, stride: Each = 1,
-        padding: Each | str = 0, dilation: Each = 1, groups: int = 1, bias: bool = True,
-        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Each,
+        stride: Each = 1,
+        padding: Each | str = 0,
+        dilation: Each = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         n = self._axes
         pads = padding if isinstance(padding, str) else tuple_of(padding, n)
         super().__init__(
-            in_channels, out_channels, tuple_of(kernel_size, n), tuple_of(stride, n), pads,
-            tuple_of(dilation, n), False, (0,) * n, groups, bias, padding_mode, device, dtype,
-        )  # fmt: skip
+            in_channels,
+            out_channels,
+            tuple_of(kernel_size, n),
+            tuple_of(stride, n),
+            pads,
+            tuple_of(dilation, n),
+            False,
+            (0,) * n,
+            groups,
+            bias,
+            padding_mode,
+            device,
+            dtype,
+        )
 
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
         padding: Any = self.padding
@@ -179,18 +204,38 @@ class _ConvTransposeNd(_ConvNd):
     _function: ClassVar[Callable[..., Tensor]]
 
     def __init__(
-        self, in_channels: int, out_channels: int, kernel_size: Each, stride: Each = 1, padding: Each = 0,
-        output_padding: Each = 0, groups: int = 1, bias: bool = True, dilation: Each = 1,
-        padding_mode: str = "zeros", device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        in_channels: int,
+        out_channels: int,
+        kernel_size: Each,
+        stride: Each = 1,
+        padding: Each = 0,
+        output_padding: Each = 0,
+        groups: int = 1,
+        bias: bool = True,
+        dilation: Each = 1,
+        padding_mode: str = "zeros",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
         n = self._axes
         super().__init__(
-            in_channels, out_channels, tuple_of(kernel_size, n), tuple_of(stride, n), tuple_of(padding, n),
-            tuple_of(dilation, n), True, tuple_of(output_padding, n), groups, bias, padding_mode, device,
+            in_channels,
+            out_channels,
+            tuple_of(kernel_size, n),
+            tuple_of(stride, n),
+            tuple_of(padding, n),
+            tuple_of(dilation, n),
+            True,
+            tuple_of(output_padding, n),
+            groups,
+            bias,
+            padding_mode,
+            device,
             dtype,
-        )  # fmt: skip
+        )
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses among the P that stride leaves open.
@@ -199,8 +244,9 @@ class _ConvTransposeNd(_ConvNd):
             ValueError: an ``output_size`` that no input of this size comes from.
         """
         extra = self.output_padding if output_size is None else self._extra(input, tuple(output_size))
-        return self._function(input, self.weight, self.bias, self.stride, self.padding, extra, self.groups,
-                              self.dilation)  # fmt: skip
+        return self._function(
+            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
+        )
 
     def _extra(self, input: Tensor, output_size: tuple[int, ...]) -> tuple[int, ...]:
         """The ``output_padding`` with which the result is of a size."""

@@ -28,22 +28,28 @@ class EmbeddingBag(Module):
     """
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, max_norm: float | None = None, norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
-        _weight: Tensor | None = None, include_last_offset: bool = False, padding_idx: int | None = None,
-        device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         if max_norm is not None or scale_grad_by_freq:
             raise NotImplementedError("EmbeddingBag: max_norm and scale_grad_by_freq are not provided")
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise AssertionError(
-                f"padding_idx must be within num_embeddings ({num_embeddings}), not {padding_idx}"
-            )
+            raise AssertionError(f"padding_idx must be within num_embeddings ({num_embeddings}), not {padding_idx}")
         shape = (num_embeddings, embedding_dim)
         if _weight is not None and tuple(_weight.shape) != shape:
             raise AssertionError(
-                f"Shape of weight {tuple(_weight.shape)} does not match num_embeddings and embedding_dim "
-                f"{shape}"
+                f"Shape of weight {tuple(_weight.shape)} does not match num_embeddings and embedding_dim {shape}"
             )
         super().__init__()
         self.num_embeddings, self.embedding_dim, self.mode = num_embeddings, embedding_dim, mode
@@ -55,14 +61,31 @@ class EmbeddingBag(Module):
 
     @classmethod
     def from_pretrained(
-        cls, embeddings: Tensor, freeze: bool = True, max_norm: float | None = None, norm_type: float = 2.0,
-        scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
-        include_last_offset: bool = False, padding_idx: int | None = None,
-    ) -> EmbeddingBag:  # fmt: skip
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> EmbeddingBag:
         """An EmbeddingBag around a table (V, D), whose memory it shares; it learns unless ``freeze``."""
         rows, width = embeddings.shape
-        made = cls(rows, width, max_norm, norm_type, scale_grad_by_freq, mode, sparse, embeddings,
-                   include_last_offset, padding_idx)  # fmt: skip
+        made = cls(
+            rows,
+            width,
+            max_norm,
+            norm_type,
+            scale_grad_by_freq,
+            mode,
+            sparse,
+            embeddings,
+            include_last_offset,
+            padding_idx,
+        )
         made.weight.requires_grad_(not freeze)
         return made
 
@@ -72,14 +95,17 @@ class EmbeddingBag(Module):
         if self.padding_idx is not None:
             init.zeros_(self.weight.data[self.padding_idx])
 
-    def forward(
-        self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """(B, L), or (M) with ``offsets`` (B), integers -> (B, embedding_dim)."""
         return F.embedding_bag(
-            input, self.weight, offsets, mode=self.mode, per_sample_weights=per_sample_weights,
-            include_last_offset=self.include_last_offset, padding_idx=self.padding_idx,
-        )  # fmt: skip
+            input,
+            self.weight,
+            offsets,
+            mode=self.mode,
+            per_sample_weights=per_sample_weights,
+            include_last_offset=self.include_last_offset,
+            padding_idx=self.padding_idx,
+        )
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"

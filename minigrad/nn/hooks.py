@@ -279,7 +279,6 @@ def _replaced(changed: Any, given: Args, what: str) -> Args:
     changed = changed if isinstance(changed, tuple) else (changed,)
     if len(changed) != len(given):
         raise RuntimeError(
-            f"Backward hook returned an invalid number of {what}, got {len(changed)}, but expected "
-            f"{len(given)}"
+            f"Backward hook returned an invalid number of {what}, got {len(changed)}, but expected {len(given)}"
         )
     return changed

@@ -45,9 +45,7 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
             raise ValueError(f"negative_slope {param} not a valid number")
         return math.sqrt(2.0 / (1 + slope**2))
     if nonlinearity not in _GAINS:
-        raise ValueError(
-            f"Unsupported nonlinearity {nonlinearity}: expected one of {', '.join(_GAINS)}, leaky_relu"
-        )
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}: expected one of {', '.join(_GAINS)}, leaky_relu")
     return _GAINS[nonlinearity]
 
 
@@ -79,16 +77,20 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 
 
 @no_grad()
-def normal_(
-    tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None
-) -> Tensor:
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Normal, of a mean and standard deviation."""
     return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
-def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
-                  generator: Generator | None = None) -> Tensor:  # fmt: skip
+def trunc_normal_(
+    tensor: Tensor,
+    mean: float = 0.0,
+    std: float = 1.0,
+    a: float = -2.0,
+    b: float = 2.0,
+    generator: Generator | None = None,
+) -> Tensor:
     """Normal, cut off outside [a, b] (values, not multiples of ``std``)."""
     if not a - 2 * std <= mean <= b + 2 * std:
         warnings.warn(
@@ -111,16 +113,18 @@ def _probability(mean: float, std: float, a: float, b: float) -> float:
     return (high - low) / 2
 
 
-def _normal_draws(fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
-                  ) -> tuple[Tensor, Tensor]:  # fmt: skip
+def _normal_draws(
+    fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> tuple[Tensor, Tensor]:
     """Normal numbers, and which of them lie outside [a, b]."""
     low, high = fresh.new_tensor([a, b])
     fresh.normal_(mean, std, generator=generator)
     return fresh, (fresh < low) | (fresh > high)
 
 
-def _uniform_draws(fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
-                   ) -> tuple[Tensor, Tensor]:  # fmt: skip
+def _uniform_draws(
+    fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
+) -> tuple[Tensor, Tensor]:
     """Uniform numbers in [a, b], and which to refuse, so that the others have the normal density there."""
     peak = ((max(a, min(mean, b)) - mean) / std) ** 2 / -2
     fresh.uniform_(a, b, generator=generator)
@@ -148,9 +152,7 @@ def ones_(tensor: Tensor) -> Tensor:
 def eye_(tensor: Tensor) -> Tensor:
     """The identity matrix, as far as the shape goes."""
     if tensor.ndim != 2:
-        raise ValueError(
-            f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}"
-        )
+        raise ValueError(f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}")
     return tensor.copy_(creation.eye(*tensor.shape))
 
 
@@ -179,9 +181,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
     """Normal numbers (rows, columns), of which a part ``sparsity`` of each column is 0 (Martens 2010)."""
     if tensor.ndim != 2:
-        raise ValueError(
-            f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}"
-        )
+        raise ValueError(f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}")
     rows, columns = tensor.array.shape
     tensor.normal_(0, std, generator=generator)
     for column in range(columns):
@@ -214,8 +214,13 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
 
 
 @no_grad()
-def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
-                     generator: Generator | None = None) -> Tensor:  # fmt: skip
+def kaiming_uniform_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
     """Uniform in ±gain √(3 / fan) (He et al. 2015); ``a`` is the slope of leaky_relu."""
     if _empty(tensor):
         return tensor
@@ -225,8 +230,13 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
 
 @no_grad()
-def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
-                    generator: Generator | None = None) -> Tensor:  # fmt: skip
+def kaiming_normal_(
+    tensor: Tensor,
+    a: float = 0,
+    mode: str = "fan_in",
+    nonlinearity: str = "leaky_relu",
+    generator: Generator | None = None,
+) -> Tensor:
     """Normal with standard deviation gain / √fan (He et al. 2015); ``a`` is the slope of leaky_relu."""
     if _empty(tensor):
         return tensor
@@ -260,9 +270,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def renamed(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(
-            f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2
-        )
+        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 
     renamed.__name__ = renamed.__qualname__ = old

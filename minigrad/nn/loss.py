@@ -31,8 +31,9 @@ class _WeightedLoss(_Loss):
 
     weight: Tensor | None
 
-    def __init__(self, weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None,
-                 reduction: str = "mean") -> None:  # fmt: skip
+    def __init__(
+        self, weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
 
@@ -40,15 +41,27 @@ class _WeightedLoss(_Loss):
 class CrossEntropyLoss(_WeightedLoss):
     """-ln softmax(input) at the target class. See ``functional.cross_entropy``."""
 
-    def __init__(self, weight: Tensor | None = None, size_average: Flag = None, ignore_index: int = -100,
-                 reduce: Flag = None, reduction: str = "mean", label_smoothing: float = 0.0
-                 ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Flag = None,
+        ignore_index: int = -100,
+        reduce: Flag = None,
+        reduction: str = "mean",
+        label_smoothing: float = 0.0,
+    ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(input, target, self.weight, ignore_index=self.ignore_index,
-                               reduction=self.reduction, label_smoothing=self.label_smoothing)  # fmt: skip
+        return F.cross_entropy(
+            input,
+            target,
+            self.weight,
+            ignore_index=self.ignore_index,
+            reduction=self.reduction,
+            label_smoothing=self.label_smoothing,
+        )
 
 
 class LinearCrossEntropyLoss(_WeightedLoss):
@@ -63,10 +76,21 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         linear: Linear(D, C d1 ...).
     """
 
-    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (),
-                 bias: bool = False, device: Any = None, dtype: Any = None, reduction: str = "mean",
-                 weight: Tensor | None = None, ignore_index: int | None = None, label_smoothing: float = 0.0,
-                 options: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        in_features: int,
+        num_classes: int,
+        *,
+        out_features: tuple[int, ...] = (),
+        bias: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        reduction: str = "mean",
+        weight: Tensor | None = None,
+        ignore_index: int | None = None,
+        label_smoothing: float = 0.0,
+        options: Any = None,
+    ) -> None:
         super().__init__(weight, reduction=reduction)
         self.num_classes, self.out_features = num_classes, out_features
         self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
@@ -77,10 +101,15 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         weight, bias = self.linear.weight, self.linear.bias
         shape = (self.num_classes, *self.out_features)
         return F.linear_cross_entropy(
-            input, weight.reshape(*shape, -1), target,
-            linear_bias=None if bias is None else bias.reshape(shape), weight=self.weight,
-            reduction=self.reduction, ignore_index=self.ignore_index, label_smoothing=self.label_smoothing,
-        )  # fmt: skip
+            input,
+            weight.reshape(*shape, -1),
+            target,
+            linear_bias=None if bias is None else bias.reshape(shape),
+            weight=self.weight,
+            reduction=self.reduction,
+            ignore_index=self.ignore_index,
+            label_smoothing=self.label_smoothing,
+        )
 
     def extra_repr(self) -> str:
         return (
@@ -94,22 +123,32 @@ class LinearCrossEntropyLoss(_WeightedLoss):
 class NLLLoss(_WeightedLoss):
     """-input at the target class, input being log-probabilities. See ``functional.nll_loss``."""
 
-    def __init__(self, weight: Tensor | None = None, size_average: Flag = None, ignore_index: int = -100,
-                 reduce: Flag = None, reduction: str = "mean") -> None:  # fmt: skip
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Flag = None,
+        ignore_index: int = -100,
+        reduce: Flag = None,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(
-            input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction
-        )
+        return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
 
 
 class NLLLoss2d(NLLLoss):
     """NLLLoss, by the name it once had for pictures."""
 
-    def __init__(self, weight: Tensor | None = None, size_average: Flag = None, ignore_index: int = -100,
-                 reduce: Flag = None, reduction: str = "mean") -> None:  # fmt: skip
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Flag = None,
+        ignore_index: int = -100,
+        reduce: Flag = None,
+        reduction: str = "mean",
+    ) -> None:
         warnings.warn("NLLLoss2d is deprecated: NLLLoss does the same.", FutureWarning, stacklevel=2)
         super().__init__(weight, size_average, ignore_index, reduce, reduction)
 
@@ -131,8 +170,9 @@ class L1Loss(_Loss):
 class SmoothL1Loss(_Loss):
     """d² / 2β where d = |input - target| < β, else d - β / 2."""
 
-    def __init__(self, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-                 beta: float = 1.0) -> None:  # fmt: skip
+    def __init__(
+        self, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean", beta: float = 1.0
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
@@ -163,21 +203,29 @@ class BCEWithLogitsLoss(_WeightedLoss):
 
     pos_weight: Tensor | None
 
-    def __init__(self, weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None,
-                 reduction: str = "mean", pos_weight: Tensor | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        weight: Tensor | None = None,
+        size_average: Flag = None,
+        reduce: Flag = None,
+        reduction: str = "mean",
+        pos_weight: Tensor | None = None,
+    ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.register_buffer("pos_weight", pos_weight)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(input, target, self.weight, reduction=self.reduction,
-                                                  pos_weight=self.pos_weight)  # fmt: skip
+        return F.binary_cross_entropy_with_logits(
+            input, target, self.weight, reduction=self.reduction, pos_weight=self.pos_weight
+        )
 
 
 class KLDivLoss(_Loss):
     """t (ln t - input); reduction "batchmean" is the divergence. See ``functional.kl_div``."""
 
-    def __init__(self, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-                 log_target: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean", log_target: bool = False
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
@@ -188,14 +236,22 @@ class KLDivLoss(_Loss):
 class PoissonNLLLoss(_Loss):
     """λ - t ln λ, where ln λ is the input. See ``functional.poisson_nll_loss``."""
 
-    def __init__(self, log_input: bool = True, full: bool = False, size_average: Flag = None,
-                 eps: float = 1e-8, reduce: Flag = None, reduction: str = "mean") -> None:  # fmt: skip
+    def __init__(
+        self,
+        log_input: bool = True,
+        full: bool = False,
+        size_average: Flag = None,
+        eps: float = 1e-8,
+        reduce: Flag = None,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(log_input, target, log_input=self.log_input, full=self.full, eps=self.eps,
-                                  reduction=self.reduction)  # fmt: skip
+        return F.poisson_nll_loss(
+            log_input, target, log_input=self.log_input, full=self.full, eps=self.eps, reduction=self.reduction
+        )
 
 
 class GaussianNLLLoss(_Loss):
@@ -217,15 +273,17 @@ class CTCLoss(_Loss):
         self.blank, self.zero_infinity = blank, zero_infinity
 
     def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
-        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
-                          self.zero_infinity)  # fmt: skip
+        return F.ctc_loss(
+            log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction, self.zero_infinity
+        )
 
 
 class _MarginLoss(_Loss):
     """A loss with a margin that may be of any sign."""
 
-    def __init__(self, margin: float = 0.0, size_average: Flag = None, reduce: Flag = None,
-                 reduction: str = "mean") -> None:  # fmt: skip
+    def __init__(
+        self, margin: float = 0.0, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+    ) -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
@@ -247,8 +305,9 @@ class CosineEmbeddingLoss(_MarginLoss):
 class HingeEmbeddingLoss(_MarginLoss):
     """x where the target is 1, max(0, margin - x) where it is -1."""
 
-    def __init__(self, margin: float = 1.0, size_average: Flag = None, reduce: Flag = None,
-                 reduction: str = "mean") -> None:  # fmt: skip
+    def __init__(
+        self, margin: float = 1.0, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+    ) -> None:
         super().__init__(margin, size_average, reduce, reduction)
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -269,16 +328,20 @@ class MultiMarginLoss(_WeightedLoss):
         ValueError: ``p`` is not 1 or 2, or the weight is no vector.
     """
 
-    def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
-                 size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
-                 ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        p: int = 1,
+        margin: float = 1.0,
+        weight: Tensor | None = None,
+        size_average: Flag = None,
+        reduce: Flag = None,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
-            raise ValueError(
-                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead"
-            )
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
         self.p, self.margin = p, margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -306,16 +369,24 @@ class TripletMarginLoss(_MarginLoss):
         ValueError: a margin that is not positive.
     """
 
-    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
-                 size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
-                 ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        margin: float = 1.0,
+        p: float = 2.0,
+        eps: float = 1e-6,
+        swap: bool = False,
+        size_average: Flag = None,
+        reduce: Flag = None,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(margin, size_average, reduce, reduction)
         _check_positive("TripletMarginLoss", margin)
         self.p, self.eps, self.swap = p, eps, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(anchor, positive, negative, self.margin, self.p, self.eps, self.swap,
-                                     reduction=self.reduction)  # fmt: skip
+        return F.triplet_margin_loss(
+            anchor, positive, negative, self.margin, self.p, self.eps, self.swap, reduction=self.reduction
+        )
 
 
 class TripletMarginWithDistanceLoss(_MarginLoss):
@@ -325,8 +396,14 @@ class TripletMarginWithDistanceLoss(_MarginLoss):
         ValueError: a margin that is not positive.
     """
 
-    def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-                 margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> None:  # fmt: skip
+    def __init__(
+        self,
+        *,
+        distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+        margin: float = 1.0,
+        swap: bool = False,
+        reduction: str = "mean",
+    ) -> None:
         super().__init__(margin, reduction=reduction)
         _check_positive("TripletMarginWithDistanceLoss", margin)
         self.distance_function = PairwiseDistance() if distance_function is None else distance_function
@@ -334,9 +411,14 @@ class TripletMarginWithDistanceLoss(_MarginLoss):
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return F.triplet_margin_with_distance_loss(
-            anchor, positive, negative, distance_function=self.distance_function, margin=self.margin,
-            swap=self.swap, reduction=self.reduction,
-        )  # fmt: skip
+            anchor,
+            positive,
+            negative,
+            distance_function=self.distance_function,
+            margin=self.margin,
+            swap=self.swap,
+            reduction=self.reduction,
+        )
 
 
 def _check_positive(name: str, margin: float) -> None:

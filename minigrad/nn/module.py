@@ -26,11 +26,17 @@ from .parameter import Buffer, Parameter
 from .state import _IncompatibleKeys
 
 __all__ = [
-    "Module", "clear_grad", "register_module_backward_hook", "register_module_buffer_registration_hook",
-    "register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook", "register_module_module_registration_hook",
+    "Module",
+    "clear_grad",
+    "register_module_backward_hook",
+    "register_module_buffer_registration_hook",
+    "register_module_forward_hook",
+    "register_module_forward_pre_hook",
+    "register_module_full_backward_hook",
+    "register_module_full_backward_pre_hook",
+    "register_module_module_registration_hook",
     "register_module_parameter_registration_hook",
-]  # fmt: skip
+]
 
 T = TypeVar("T", bound="Module")
 Convert = Callable[[Tensor], Tensor]
@@ -66,8 +72,11 @@ class Module:
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init and (args or kwargs):
-            told = (f"got an unexpected keyword argument '{next(iter(kwargs))}'" if kwargs else
-                    f"takes 1 positional argument but {len(args) + 1} were given")  # fmt: skip
+            told = (
+                f"got an unexpected keyword argument '{next(iter(kwargs))}'"
+                if kwargs
+                else f"takes 1 positional argument but {len(args) + 1} were given"
+            )
             raise TypeError(f"{type(self).__name__}.__init__() {told}")
         self.__dict__.update(_fresh())
         if self.call_super_init:
@@ -78,17 +87,18 @@ class Module:
 
     def _no_forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes. Every subclass writes its own."""
-        raise NotImplementedError(
-            f'Module [{type(self).__name__}] is missing the required "forward" function'
-        )
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     forward: Callable[..., Any] = _no_forward
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (
-            self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+            self._forward_hooks
+            or self._forward_pre_hooks
+            or self._backward_hooks
+            or self._backward_pre_hooks
             or any(hooks.AROUND_CALLS)
-        ):  # fmt: skip
+        ):
             return hooks.Call(self, args, kwargs).run()
         return self.forward(*args, **kwargs)
 
@@ -152,9 +162,7 @@ class Module:
     def _put(self, kind: str, told: str, name: str, value: Any, expected: str) -> None:
         """Assign to a name that is registered: None, or (of buffers) another tensor."""
         if value is not None and not (kind == "_buffers" and isinstance(value, Tensor)):
-            raise TypeError(
-                f"cannot assign '{type(value).__name__}' as {told} '{name}' ({expected} expected)"
-            )
+            raise TypeError(f"cannot assign '{type(value).__name__}' as {told} '{name}' ({expected} expected)")
         self.__dict__[kind][name] = value
 
     # Registration -------------------------------------------------------------------------------------------
@@ -170,13 +178,10 @@ class Module:
         self._check_name(name, "parameter", self._parameters)
         if param is not None and not isinstance(param, Parameter):
             raise TypeError(
-                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (Parameter or None "
-                "required)"
+                f"cannot assign '{type(param).__name__}' object to parameter '{name}' (Parameter or None required)"
             )
         if param is not None and not param.is_leaf:
-            raise ValueError(
-                f"Cannot assign non-leaf Tensor to parameter '{name}': make a Parameter of its .detach()"
-            )
+            raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}': make a Parameter of its .detach()")
         self._parameters[name] = hooks.registered("parameter", self, name, param)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
@@ -221,14 +226,15 @@ class Module:
 
     # Hooks: called in the order of registration (or first, with ``prepend``) until ``remove()`` of the handle
 
-    def register_forward_pre_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
-                                  with_kwargs: bool = False) -> RemovableHandle:  # fmt: skip
+    def register_forward_pre_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(module, args)`` before forward; what it returns replaces them, unless None."""
         return hooks.register(self._forward_pre_hooks, hooks.Hook(hook, with_kwargs), prepend)
 
-    def register_forward_hook(self, hook: Callable[..., Any], *, prepend: bool = False,
-                              with_kwargs: bool = False, always_call: bool = False
-                              ) -> RemovableHandle:  # fmt: skip
+    def register_forward_hook(
+        self, hook: Callable[..., Any], *, prepend: bool = False, with_kwargs: bool = False, always_call: bool = False
+    ) -> RemovableHandle:
         """Call ``hook(module, args, result)`` after forward; what it returns replaces it, unless None.
 
         Args:
@@ -237,9 +243,7 @@ class Module:
         """
         return hooks.register(self._forward_hooks, hooks.Hook(hook, with_kwargs, always_call), prepend)
 
-    def register_full_backward_pre_hook(
-        self, hook: Callable[..., Any], prepend: bool = False
-    ) -> RemovableHandle:
+    def register_full_backward_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(module, grad_output)`` when the gradient of the result, a tuple, has arrived; what it
         returns replaces it, unless None."""
         return hooks.register(self._backward_pre_hooks, hook, prepend)
@@ -293,8 +297,9 @@ class Module:
 
     # What it holds ------------------------------------------------------------------------------------------
 
-    def named_modules(self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
-                      ) -> Iterator[tuple[str, Module]]:  # fmt: skip
+    def named_modules(
+        self, memo: set[int] | None = None, prefix: str = "", remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Module]]:
         """(full name, module) of this module and all below it, each module once unless asked otherwise."""
         memo = set() if memo is None else memo
         if id(self) in memo:
@@ -304,9 +309,7 @@ class Module:
         yield prefix, self
         for name, module in self._modules.items():
             if module is not None:
-                yield from module.named_modules(
-                    memo, f"{prefix}.{name}" if prefix else name, remove_duplicate
-                )
+                yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
 
     def modules(self) -> Iterator[Module]:
         """This module and all below it."""
@@ -327,15 +330,14 @@ class Module:
             yield module
 
     def _named_members(
-        self, get_members_fn: Callable[[Module], Any], prefix: str = "", recurse: bool = True,
+        self,
+        get_members_fn: Callable[[Module], Any],
+        prefix: str = "",
+        recurse: bool = True,
         remove_duplicate: bool = True,
-    ) -> Iterator[tuple[str, Any]]:  # fmt: skip
+    ) -> Iterator[tuple[str, Any]]:
         """(full name, tensor) of the (name, tensor) that ``get_members_fn`` finds in each module."""
-        modules = (
-            self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate)
-            if recurse
-            else [(prefix, self)]
-        )
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         seen: set[int] = set()
         for owner_name, owner in modules:
             for name, tensor in get_members_fn(owner):
@@ -345,8 +347,9 @@ class Module:
                     seen.add(id(tensor))
                 yield (f"{owner_name}.{name}" if owner_name else name), tensor
 
-    def named_parameters(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-                         ) -> Iterator[tuple[str, Parameter]]:  # fmt: skip
+    def named_parameters(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Parameter]]:
         """(full name, parameter) of all parameters; one with several names comes once, under its first."""
         return self._named_members(lambda m: m._parameters.items(), prefix, recurse, remove_duplicate)
 
@@ -355,8 +358,9 @@ class Module:
         for _, parameter in self.named_parameters(recurse=recurse):
             yield parameter
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
-                      ) -> Iterator[tuple[str, Tensor]]:  # fmt: skip
+    def named_buffers(
+        self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
+    ) -> Iterator[tuple[str, Tensor]]:
         """(full name, buffer) of all buffers."""
         return self._named_members(lambda m: m._buffers.items(), prefix, recurse, remove_duplicate)
 
@@ -415,8 +419,9 @@ class Module:
 
     # State --------------------------------------------------------------------------------------------------
 
-    def state_dict(self, *args: Any, destination: dict[str, Any] | None = None, prefix: str = "",
-                   keep_vars: bool = False) -> dict[str, Any]:  # fmt: skip
+    def state_dict(
+        self, *args: Any, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
         """All parameters and persistent buffers by their full names, a tied one under each of its names.
 
         Args:
@@ -426,10 +431,7 @@ class Module:
         """
         given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
         return state.save(
-            self,
-            given.get("destination", destination),
-            given.get("prefix", prefix),
-            given.get("keep_vars", keep_vars),
+            self, given.get("destination", destination), given.get("prefix", prefix), given.get("keep_vars", keep_vars)
         )
 
     _save_to_state_dict = state.save_own
@@ -437,8 +439,9 @@ class Module:
     get_extra_state: Callable[..., Any] = state.get_no_extra_state
     set_extra_state: Callable[..., Any] = state.set_no_extra_state
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
-                        ) -> _IncompatibleKeys:  # fmt: skip
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
         """Copy a state dict's values into the parameters and buffers, in their dtypes and on their devices.
 
         Args:
@@ -502,8 +505,14 @@ class Module:
                     self._buffers[name] = fn(buffer)
         return self
 
-    def to(self: T, *args: Any, device: Any = None, dtype: Any = None, non_blocking: bool = False,
-           memory_format: Any = None) -> T:  # fmt: skip
+    def to(
+        self: T,
+        *args: Any,
+        device: Any = None,
+        dtype: Any = None,
+        non_blocking: bool = False,
+        memory_format: Any = None,
+    ) -> T:
         """Move all parameters and buffers to a device, or to a floating-point dtype, in place.
 
         ``to("cuda")``, ``to(float64)``, ``to("cuda", float16)``, ``to(tensor)``; integer buffers keep their
@@ -600,9 +609,19 @@ def _fresh() -> dict[str, Any]:
     return own
 
 
-_TABLES = ("_parameters", "_buffers", "_modules", "_forward_hooks", "_forward_pre_hooks", "_backward_hooks",
-           "_backward_pre_hooks", "_state_dict_hooks", "_state_dict_pre_hooks", "_load_state_dict_pre_hooks",
-           "_load_state_dict_post_hooks")  # fmt: skip
+_TABLES = (
+    "_parameters",
+    "_buffers",
+    "_modules",
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_backward_hooks",
+    "_backward_pre_hooks",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 
 def clear_grad(tensor: Tensor, set_to_none: bool) -> None:

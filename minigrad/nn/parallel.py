@@ -14,8 +14,15 @@ from ..backend import Device
 from ..missing import names_of
 from .module import Module
 
-__all__ = ["DataParallel", "DistributedDataParallel", "data_parallel", "gather", "parallel_apply",
-           "replicate", "scatter"]  # fmt: skip
+__all__ = [
+    "DataParallel",
+    "DistributedDataParallel",
+    "data_parallel",
+    "gather",
+    "parallel_apply",
+    "replicate",
+    "scatter",
+]
 
 __getattr__ = names_of(__name__)
 Devices = Sequence[Any]
@@ -51,8 +58,9 @@ class DataParallel(_Wrapper):
         NotImplementedError: for several devices.
     """
 
-    def __init__(self, module: Module, device_ids: Devices | None = None, output_device: Any = None,
-                 dim: int = 0) -> None:  # fmt: skip
+    def __init__(
+        self, module: Module, device_ids: Devices | None = None, output_device: Any = None, dim: int = 0
+    ) -> None:
         super().__init__(module, device_ids, output_device, dim)
 
 
@@ -71,13 +79,25 @@ class DistributedDataParallel(_Wrapper):
     """
 
     def __init__(
-        self, module: Module, device_ids: Devices | None = None, output_device: Any = None, dim: int = 0,
-        broadcast_buffers: bool | None = None, init_sync: bool = True, process_group: Any = None,
-        bucket_cap_mb: float | None = None, find_unused_parameters: bool = False,
-        check_reduction: bool = False, gradient_as_bucket_view: bool = False, static_graph: bool = False,
-        delay_all_reduce_named_params: Any = None, param_to_hook_all_reduce: Any = None,
-        mixed_precision: Any = None, device_mesh: Any = None, skip_all_reduce_unused_params: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        module: Module,
+        device_ids: Devices | None = None,
+        output_device: Any = None,
+        dim: int = 0,
+        broadcast_buffers: bool | None = None,
+        init_sync: bool = True,
+        process_group: Any = None,
+        bucket_cap_mb: float | None = None,
+        find_unused_parameters: bool = False,
+        check_reduction: bool = False,
+        gradient_as_bucket_view: bool = False,
+        static_graph: bool = False,
+        delay_all_reduce_named_params: Any = None,
+        param_to_hook_all_reduce: Any = None,
+        mixed_precision: Any = None,
+        device_mesh: Any = None,
+        skip_all_reduce_unused_params: bool = False,
+    ) -> None:
         super().__init__(module, device_ids, output_device, dim)
         self.find_unused_parameters = find_unused_parameters
         self.broadcast_buffers = True if broadcast_buffers is None else broadcast_buffers
@@ -95,8 +115,9 @@ class DistributedDataParallel(_Wrapper):
         finally:
             self.require_backward_grad_sync = before
 
-    def join(self, divide_by_initial_world_size: bool = True, enable: bool = True,
-             throw_on_early_termination: bool = False) -> Any:  # fmt: skip
+    def join(
+        self, divide_by_initial_world_size: bool = True, enable: bool = True, throw_on_early_termination: bool = False
+    ) -> Any:
         """A context for inputs of different lengths: there are no others to wait for."""
         return _nothing()
 
@@ -112,22 +133,32 @@ def _nothing() -> Iterator[None]:
     yield
 
 
-def data_parallel(module: Module, inputs: Any, device_ids: Devices | None = None, output_device: Any = None,
-                  dim: int = 0, module_kwargs: dict[str, Any] | None = None) -> Any:  # fmt: skip
+def data_parallel(
+    module: Module,
+    inputs: Any,
+    device_ids: Devices | None = None,
+    output_device: Any = None,
+    dim: int = 0,
+    module_kwargs: dict[str, Any] | None = None,
+) -> Any:
     """``module(*inputs, **module_kwargs)``."""
     _one(device_ids or [0], "data_parallel")
     return module(*(inputs if isinstance(inputs, tuple) else (inputs,)), **(module_kwargs or {}))
 
 
-def parallel_apply(modules: Sequence[Module], inputs: Sequence[Any],
-                   kwargs_tup: Sequence[dict[str, Any] | None] | None = None, devices: Any = None
-                   ) -> list[Any]:  # fmt: skip
+def parallel_apply(
+    modules: Sequence[Module],
+    inputs: Sequence[Any],
+    kwargs_tup: Sequence[dict[str, Any] | None] | None = None,
+    devices: Any = None,
+) -> list[Any]:
     """Call each module with its own inputs, one after the other."""
     if len(modules) != len(inputs):
         raise AssertionError(f"{len(modules)} modules, but {len(inputs)} inputs")
     given = zip(modules, inputs, kwargs_tup or [None] * len(modules), strict=True)
-    return [call(*(args if isinstance(args, (list, tuple)) else (args,)), **(kwargs or {}))
-            for call, args, kwargs in given]  # fmt: skip
+    return [
+        call(*(args if isinstance(args, (list, tuple)) else (args,)), **(kwargs or {})) for call, args, kwargs in given
+    ]
 
 
 def replicate(network: Module, devices: Devices, detach: bool = False) -> list[Module]:
@@ -150,8 +181,9 @@ def scatter(inputs: Any, target_gpus: Devices, dim: int = 0) -> list[Any]:
     return [inputs] if inputs or not isinstance(inputs, (tuple, list, dict)) else []
 
 
-def scatter_kwargs(inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Devices,
-                   dim: int = 0) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:  # fmt: skip
+def scatter_kwargs(
+    inputs: tuple[Any, ...], kwargs: dict[str, Any] | None, target_gpus: Devices, dim: int = 0
+) -> tuple[tuple[Any, ...], tuple[dict[str, Any], ...]]:
     """``scatter`` of positional and keyword arguments."""
     _one(target_gpus, "scatter_kwargs")
     return (tuple(inputs),), (kwargs or {},)

@@ -64,9 +64,7 @@ def _sharing(cls: type[Any], data: Tensor | None) -> Any:
     """A tensor of a class, without history, in the memory of another."""
     source = empty(0) if data is None else data
     if not isinstance(source, Tensor):
-        raise TypeError(
-            f"{cls.__name__} takes a Tensor, not {type(source).__name__}: make one with minigrad.tensor()"
-        )
+        raise TypeError(f"{cls.__name__} takes a Tensor, not {type(source).__name__}: make one with minigrad.tensor()")
     made = object.__new__(cls)
     made.array = source.array
     made._version = source._version  # the memory is shared, so a change through either counts for both

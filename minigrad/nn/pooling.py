@@ -22,8 +22,15 @@ class _MaxPoolNd(Module):
 
     _function: ClassVar[Callable[..., Any]]
 
-    def __init__(self, kernel_size: Each, stride: Each | None = None, padding: Each = 0, dilation: Each = 1,
-                 return_indices: bool = False, ceil_mode: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self,
+        kernel_size: Each,
+        stride: Each | None = None,
+        padding: Each = 0,
+        dilation: Each = 1,
+        return_indices: bool = False,
+        ceil_mode: bool = False,
+    ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
@@ -31,12 +38,15 @@ class _MaxPoolNd(Module):
         self.return_indices, self.ceil_mode = return_indices, ceil_mode
 
     def forward(self, input: Tensor) -> Any:
-        return self._function(input, self.kernel_size, self.stride, self.padding, self.dilation,
-                              self.ceil_mode, self.return_indices)  # fmt: skip
+        return self._function(
+            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
+        )
 
     def extra_repr(self) -> str:
-        return (f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-                f"dilation={self.dilation}, ceil_mode={self.ceil_mode}")  # fmt: skip
+        return (
+            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
+            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
+        )
 
 
 class MaxPool1d(_MaxPoolNd):
@@ -108,8 +118,14 @@ class AvgPool1d(_AvgPoolNd):
         count_include_pad: whether the mean counts the padding.
     """
 
-    def __init__(self, kernel_size: Each, stride: Each | None = None, padding: Each = 0,
-                 ceil_mode: bool = False, count_include_pad: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        kernel_size: Each,
+        stride: Each | None = None,
+        padding: Each = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+    ) -> None:
         super().__init__()
         self.kernel_size = tuple_of(kernel_size, 1)
         self.stride = tuple_of(kernel_size if stride is None else stride, 1)
@@ -117,9 +133,7 @@ class AvgPool1d(_AvgPoolNd):
         self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(
-            input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad
-        )
+        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
 
 
 class AvgPool2d(_AvgPoolNd):
@@ -131,9 +145,14 @@ class AvgPool2d(_AvgPoolNd):
     _function: ClassVar[Callable[..., Tensor]] = staticmethod(F.avg_pool2d)
 
     def __init__(
-        self, kernel_size: Each, stride: Each | None = None, padding: Each = 0, ceil_mode: bool = False,
-        count_include_pad: bool = True, divisor_override: int | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        kernel_size: Each,
+        stride: Each | None = None,
+        padding: Each = 0,
+        ceil_mode: bool = False,
+        count_include_pad: bool = True,
+        divisor_override: int | None = None,
+    ) -> None:
         super().__init__()
         self.kernel_size = kernel_size
         self.stride = kernel_size if stride is None else stride
@@ -141,8 +160,15 @@ class AvgPool2d(_AvgPoolNd):
         self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
 
     def forward(self, input: Tensor) -> Tensor:
-        return self._function(input, self.kernel_size, self.stride, self.padding, self.ceil_mode,
-                              self.count_include_pad, self.divisor_override)  # fmt: skip
+        return self._function(
+            input,
+            self.kernel_size,
+            self.stride,
+            self.padding,
+            self.ceil_mode,
+            self.count_include_pad,
+            self.divisor_override,
+        )
 
 
 class AvgPool3d(AvgPool2d):
@@ -156,8 +182,9 @@ class _LPPoolNd(Module):
 
     _function: ClassVar[Callable[..., Tensor]]
 
-    def __init__(self, norm_type: float, kernel_size: Each, stride: Each | None = None,
-                 ceil_mode: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self, norm_type: float, kernel_size: Each, stride: Each | None = None, ceil_mode: bool = False
+    ) -> None:
         super().__init__()
         self.norm_type, self.kernel_size, self.stride = norm_type, kernel_size, stride
         self.ceil_mode = ceil_mode
@@ -166,8 +193,10 @@ class _LPPoolNd(Module):
         return self._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
 
     def extra_repr(self) -> str:
-        return (f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-                f"ceil_mode={self.ceil_mode}")  # fmt: skip
+        return (
+            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
+            f"ceil_mode={self.ceil_mode}"
+        )
 
 
 class LPPool1d(_LPPoolNd):

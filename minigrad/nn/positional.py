@@ -28,8 +28,7 @@ class _Positional(Module):
         if len(shape) not in (2, 3) or shape[-1] != self.d_model:
             layout = "(B, T, D)" if self.batch_first else "(T, B, D)"
             raise RuntimeError(
-                f"{self._get_name()}: expected {layout} or (T, D) with D = d_model = {self.d_model}, but got "
-                f"{shape}"
+                f"{self._get_name()}: expected {layout} or (T, D) with D = d_model = {self.d_model}, but got {shape}"
             )
         length = shape[1 if len(shape) == 3 and self.batch_first else 0]
         if offset < 0 or offset + length > self.max_len:
@@ -59,8 +58,15 @@ class SinusoidalPositionalEncoding(_Positional):
 
     pe: Tensor
 
-    def __init__(self, d_model: int, max_len: int = 5000, dropout: float = 0.0, batch_first: bool = True,
-                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        d_model: int,
+        max_len: int = 5000,
+        dropout: float = 0.0,
+        batch_first: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(d_model, max_len, dropout, batch_first)
         self.register_buffer("pe", sinusoids(max_len, d_model, dtype).to(device=device), persistent=False)
 
@@ -80,8 +86,15 @@ class LearnedPositionalEncoding(_Positional):
     Args: as in SinusoidalPositionalEncoding.
     """
 
-    def __init__(self, d_model: int, max_len: int = 5000, dropout: float = 0.0, batch_first: bool = True,
-                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        d_model: int,
+        max_len: int = 5000,
+        dropout: float = 0.0,
+        batch_first: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(d_model, max_len, dropout, batch_first)
         self.weight = Parameter(empty(max_len, d_model, device=device, dtype=dtype))
         init.normal_(self.weight, std=0.02)

@@ -77,10 +77,19 @@ class RNNBase(Module):
     """
 
     def __init__(
-        self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
-        device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        mode: str,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         _check_options(mode, input_size, hidden_size, num_layers, dropout, proj_size)
         self.mode = mode
@@ -148,8 +157,7 @@ class RNNBase(Module):
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
             raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got "
-                f"{input.size(-1)}"
+                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
             )
         if batch_sizes is None and input.size(1 if self.batch_first else 0) == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
@@ -160,8 +168,9 @@ class RNNBase(Module):
         layers = self.num_layers * (1 + self.bidirectional)
         return layers, batch, self.proj_size or self.hidden_size
 
-    def check_hidden_size(self, hx: Tensor, expected_hidden_size: Shape,
-                          msg: str = "Expected hidden size {}, got {}") -> None:  # fmt: skip
+    def check_hidden_size(
+        self, hx: Tensor, expected_hidden_size: Shape, msg: str = "Expected hidden size {}, got {}"
+    ) -> None:
         """Refuse a hidden state of another shape. Raises RuntimeError with ``msg``."""
         if tuple(hx.shape) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(tuple(expected_hidden_size), list(hx.shape)))
@@ -251,8 +260,7 @@ class RNNBase(Module):
             raise TypeError(f"{self._told()}: hx must be a Tensor, not {type(hx).__name__}")
         if hx.dim() != 2 + batched:
             raise RuntimeError(
-                f"For {_batch_told(batched)} input, hx should also be {2 + batched}-D but got {hx.dim()}-D "
-                "tensor"
+                f"For {_batch_told(batched)} input, hx should also be {2 + batched}-D but got {hx.dim()}-D tensor"
             )
         return (hx if batched else hx.unsqueeze(1),)
 
@@ -263,8 +271,7 @@ class RNNBase(Module):
             for state in states:
                 if state.dtype != x.dtype:
                     raise RuntimeError(
-                        f"{self._told()}: input and hx must have the same dtype, but got {x.dtype} and "
-                        f"{state.dtype}"
+                        f"{self._told()}: input and hx must have the same dtype, but got {x.dtype} and {state.dtype}"
                     )
             return states
         self.check_input(x, batch_sizes)
@@ -290,9 +297,7 @@ def _batch_told(batched: bool) -> str:
     return "batched 3-D" if batched else "unbatched 2-D"
 
 
-def _check_options(
-    mode: str, input_size: int, hidden_size: int, num_layers: int, dropout: Any, proj_size: int
-) -> None:
+def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int, dropout: Any, proj_size: int) -> None:
     if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
         raise ValueError(
             f"dropout should be a number in range [0, 1] representing the probability of an element being "
@@ -332,16 +337,26 @@ class RNN(RNNBase):
     nonlinearity: str
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, nonlinearity: str = "tanh",
-        bias: bool = True, batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False,
-        device: Any = None, dtype: Any = None, **other: Any,
-    ) -> None:  # fmt: skip
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        nonlinearity: str = "tanh",
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        **other: Any,
+    ) -> None:
         _refuse_projection("RNN", other)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
         mode = f"RNN_{nonlinearity.upper()}"
-        super().__init__(mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional,
-                         0, device, dtype)  # fmt: skip
+        super().__init__(
+            mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
+        )
         self.nonlinearity = nonlinearity
 
 
@@ -357,13 +372,22 @@ class GRU(RNNBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, device: Any = None,
-        dtype: Any = None, **other: Any,
-    ) -> None:  # fmt: skip
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        **other: Any,
+    ) -> None:
         _refuse_projection("GRU", other)
-        super().__init__("GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout,
-                         bidirectional, 0, device, dtype)  # fmt: skip
+        super().__init__(
+            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
+        )
 
 
 def _refuse_projection(name: str, other: dict[str, Any]) -> None:
@@ -387,12 +411,31 @@ class LSTM(RNNBase):
     """
 
     def __init__(
-        self, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
-        batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
-        device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
-        super().__init__("LSTM", input_size, hidden_size, num_layers, bias, batch_first, dropout,
-                         bidirectional, proj_size, device, dtype)  # fmt: skip
+        self,
+        input_size: int,
+        hidden_size: int,
+        num_layers: int = 1,
+        bias: bool = True,
+        batch_first: bool = False,
+        dropout: float = 0.0,
+        bidirectional: bool = False,
+        proj_size: int = 0,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__(
+            "LSTM",
+            input_size,
+            hidden_size,
+            num_layers,
+            bias,
+            batch_first,
+            dropout,
+            bidirectional,
+            proj_size,
+            device,
+            dtype,
+        )
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> Shape:
         """(L·D, B, H): the shape of the cell state for an input."""
@@ -447,13 +490,18 @@ class RNNCellBase(Module):
 
     mode: str
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = num_chunks * hidden_size
-        shapes = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size), "bias_ih": (rows,),
-                  "bias_hh": (rows,)}  # fmt: skip
+        shapes = {
+            "weight_ih": (rows, input_size),
+            "weight_hh": (rows, hidden_size),
+            "bias_ih": (rows,),
+            "bias_hh": (rows,),
+        }
         for name, shape in shapes.items():
             has = bias or name.startswith("weight")
             made = Parameter(empty(*shape, device=device, dtype=dtype)) if has else None
@@ -487,24 +535,17 @@ class RNNCellBase(Module):
 
     def _check(self, x: Tensor, states: States) -> None:
         if x.shape[1] != self.input_size:
-            raise RuntimeError(
-                f"input has inconsistent input_size: got {x.shape[1]} expected {self.input_size}"
-            )
+            raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {self.input_size}")
         for i, state in enumerate(states):
             batch = state.shape[0] if state.dim() == 2 else state.numel()
             if state.dim() != 2 or batch != x.shape[0]:
-                raise RuntimeError(
-                    f"Input batch size {x.shape[0]} doesn't match hidden{i} batch size {batch}"
-                )
+                raise RuntimeError(f"Input batch size {x.shape[0]} doesn't match hidden{i} batch size {batch}")
             if state.shape[1] != self.hidden_size:
                 raise RuntimeError(
-                    f"hidden{i} has inconsistent hidden_size: got {state.shape[1]}, expected "
-                    f"{self.hidden_size}"
+                    f"hidden{i} has inconsistent hidden_size: got {state.shape[1]}, expected {self.hidden_size}"
                 )
             if state.dtype != x.dtype:
-                raise RuntimeError(
-                    f"input and hidden{i} must have the same dtype, but got {x.dtype} and {state.dtype}"
-                )
+                raise RuntimeError(f"input and hidden{i} must have the same dtype, but got {x.dtype} and {state.dtype}")
 
     def extra_repr(self) -> str:
         return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
@@ -517,8 +558,15 @@ class RNNCell(RNNCellBase):
         nonlinearity: "tanh" or "relu". The others: see RNNCellBase.
     """
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, nonlinearity: str = "tanh",
-                 device: Any = None, dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        input_size: int,
+        hidden_size: int,
+        bias: bool = True,
+        nonlinearity: str = "tanh",
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 1, device, dtype)
         self.nonlinearity = nonlinearity
 
@@ -536,8 +584,9 @@ class RNNCell(RNNCellBase):
 class GRUCell(RNNCellBase):
     """One step of a GRU. See GRU for the formula, RNNCellBase for the arguments."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 3, device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
@@ -548,8 +597,9 @@ class GRUCell(RNNCellBase):
 class LSTMCell(RNNCellBase):
     """One step of an LSTM. See LSTM for the formula, RNNCellBase for the arguments."""
 
-    def __init__(self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__(input_size, hidden_size, bias, 4, device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:

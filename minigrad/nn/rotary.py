@@ -30,8 +30,9 @@ class RotaryPositionalEncoding(Module):
 
     table: Tensor
 
-    def __init__(self, head_dim: int, max_len: int = 5000, base: float = 10000.0, device: Any = None,
-                 dtype: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self, head_dim: int, max_len: int = 5000, base: float = 10000.0, device: Any = None, dtype: Any = None
+    ) -> None:
         super().__init__()
         if head_dim % 2:
             raise ValueError(f"rotary positions turn pairs of numbers: head_dim ({head_dim}) must be even")
@@ -46,9 +47,7 @@ class RotaryPositionalEncoding(Module):
             RuntimeError: a width other than Dh, or more positions than ``max_len``.
         """
         if x.ndim < 2 or x.shape[-1] != self.head_dim:
-            raise RuntimeError(
-                f"{self._get_name()}: expected (..., T, {self.head_dim}), but got {tuple(x.shape)}"
-            )
+            raise RuntimeError(f"{self._get_name()}: expected (..., T, {self.head_dim}), but got {tuple(x.shape)}")
         end = offset + x.shape[-2]
         if offset < 0 or end > self.max_len:
             raise RuntimeError(

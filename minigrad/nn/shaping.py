@@ -67,16 +67,16 @@ class Unfold(Module):
         return F.unfold(input, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        return (f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, "
-                f"stride={self.stride}")  # fmt: skip
+        return f"kernel_size={self.kernel_size}, dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
 
 
 class Fold(Module):
     """Blocks laid over each other and added: (N, C · kernel, places) -> (N, C, *output_size); also without
     N."""
 
-    def __init__(self, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0,
-                 stride: Each = 1) -> None:  # fmt: skip
+    def __init__(
+        self, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
+    ) -> None:
         super().__init__()
         self.output_size, self.kernel_size = output_size, kernel_size
         self.dilation, self.padding, self.stride = dilation, padding, stride
@@ -85,16 +85,23 @@ class Fold(Module):
         return F.fold(input, self.output_size, self.kernel_size, self.dilation, self.padding, self.stride)
 
     def extra_repr(self) -> str:
-        return (f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
-                f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}")  # fmt: skip
+        return (
+            f"output_size={self.output_size}, kernel_size={self.kernel_size}, "
+            f"dilation={self.dilation}, padding={self.padding}, stride={self.stride}"
+        )
 
 
 class Upsample(Module):
     """Spatial axes at another length: (N, C, *lengths) -> (N, C, *size). Args: see ``F.interpolate``."""
 
-    def __init__(self, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-                 align_corners: bool | None = None, recompute_scale_factor: bool | None = None
-                 ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        size: Any = None,
+        scale_factor: Any = None,
+        mode: str = "nearest",
+        align_corners: bool | None = None,
+        recompute_scale_factor: bool | None = None,
+    ) -> None:
         super().__init__()
         self.name = type(self).__name__
         self.size, self.mode, self.align_corners = size, mode, align_corners
@@ -105,8 +112,9 @@ class Upsample(Module):
         self.recompute_scale_factor = recompute_scale_factor
 
     def forward(self, input: Tensor) -> Tensor:
-        return F.interpolate(input, self.size, self.scale_factor, self.mode, self.align_corners,
-                             self.recompute_scale_factor)  # fmt: skip
+        return F.interpolate(
+            input, self.size, self.scale_factor, self.mode, self.align_corners, self.recompute_scale_factor
+        )
 
     def extra_repr(self) -> str:
         told = f"size={self.size}" if self.scale_factor is None else f"scale_factor={self.scale_factor}"

@@ -28,15 +28,21 @@ class Embedding(Module):
     """
 
     def __init__(
-        self, num_embeddings: int, embedding_dim: int, padding_idx: int | None = None,
-        max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
-        sparse: bool = False, _weight: Tensor | None = None, _freeze: bool = False, device: Any = None,
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
         dtype: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if padding_idx is not None and not -num_embeddings <= padding_idx < num_embeddings:
-            raise AssertionError(
-                f"Padding_idx must be within num_embeddings ({num_embeddings}), not {padding_idx}"
-            )
+            raise AssertionError(f"Padding_idx must be within num_embeddings ({num_embeddings}), not {padding_idx}")
         super().__init__()
         self.num_embeddings, self.embedding_dim = num_embeddings, embedding_dim
         self.padding_idx = None if padding_idx is None else padding_idx % num_embeddings
@@ -45,8 +51,7 @@ class Embedding(Module):
         shape = (num_embeddings, embedding_dim)
         if _weight is not None and tuple(_weight.shape) != shape:
             raise AssertionError(
-                f"Shape of weight {tuple(_weight.shape)} does not match (num_embeddings, embedding_dim) "
-                f"{shape}"
+                f"Shape of weight {tuple(_weight.shape)} does not match (num_embeddings, embedding_dim) {shape}"
             )
         values = empty(shape, device=device, dtype=dtype) if _weight is None else _weight
         self.weight = Parameter(values, not _freeze)
@@ -55,19 +60,20 @@ class Embedding(Module):
 
     @classmethod
     def from_pretrained(
-        cls, embeddings: Tensor, freeze: bool = True, padding_idx: int | None = None,
-        max_norm: float | None = None, norm_type: float = 2.0, scale_grad_by_freq: bool = False,
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
         sparse: bool = False,
-    ) -> Embedding:  # fmt: skip
+    ) -> Embedding:
         """An Embedding around a table (V, D), whose memory it shares; it learns unless ``freeze``."""
         if embeddings.ndim != 2:
-            raise AssertionError(
-                f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}"
-            )
+            raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
         rows, width = embeddings.shape
-        return cls(
-            rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze
-        )
+        return cls(rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
 
     def reset_parameters(self) -> None:
         """Draw new values."""
@@ -80,15 +86,10 @@ class Embedding(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.embedding(
-            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq,
-            self.sparse,
-        )  # fmt: skip
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )
 
     def extra_repr(self) -> str:
-        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False,
-                 "sparse": False}  # fmt: skip
-        told = [
-            f", {name}={value}" for name, default in usual.items()
-            if (value := getattr(self, name)) != default
-        ]  # fmt: skip
+        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
+        told = [f", {name}={value}" for name, default in usual.items() if (value := getattr(self, name)) != default]
         return f"{self.num_embeddings}, {self.embedding_dim}{''.join(told)}"

@@ -122,22 +122,25 @@ def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bo
     if strict:
         errors[:0] = _listed("Missing", keys.missing_keys) + _listed("Unexpected", keys.unexpected_keys)
     if errors:
-        raise RuntimeError(
-            f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(errors)
-        )
+        raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(errors))
     errors.carry_out()
     return keys
 
 
-def _load(module: Module, state_dict: dict[str, Any], prefix: str, metadata: Mapping[str, Any], assign: bool,
-          keys: _IncompatibleKeys, errors: _Errors) -> None:  # fmt: skip
+def _load(
+    module: Module,
+    state_dict: dict[str, Any],
+    prefix: str,
+    metadata: Mapping[str, Any],
+    assign: bool,
+    keys: _IncompatibleKeys,
+    errors: _Errors,
+) -> None:
     """A module and all below it, each by its own method, which a subclass may have replaced."""
     local = dict(metadata.get(prefix[:-1], {}))
     if assign:
         local["assign_to_params_buffers"] = True
-    module._load_from_state_dict(
-        state_dict, prefix, local, True, keys.missing_keys, keys.unexpected_keys, errors
-    )
+    module._load_from_state_dict(state_dict, prefix, local, True, keys.missing_keys, keys.unexpected_keys, errors)
     for name, child in module._modules.items():
         if child is not None:
             inner = f"{prefix}{name}."
@@ -152,9 +155,16 @@ def _load(module: Module, state_dict: dict[str, Any], prefix: str, metadata: Map
             )
 
 
-def load_own(self: Module, state_dict: dict[str, Any], prefix: str, local_metadata: dict[str, Any],
-             strict: bool, missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]
-             ) -> None:  # fmt: skip
+def load_own(
+    self: Module,
+    state_dict: dict[str, Any],
+    prefix: str,
+    local_metadata: dict[str, Any],
+    strict: bool,
+    missing_keys: list[str],
+    unexpected_keys: list[str],
+    error_msgs: list[str],
+) -> None:
     """Take this module's own state, without that of its submodules, from a dict with full names.
 
     Args:
@@ -185,8 +195,9 @@ def load_own(self: Module, state_dict: dict[str, Any], prefix: str, local_metada
         errors.carry_out()
 
 
-def _load_extra(module: Module, state_dict: dict[str, Any], key: str, strict: bool, missing: list[str],
-                errors: _Errors) -> None:  # fmt: skip
+def _load_extra(
+    module: Module, state_dict: dict[str, Any], key: str, strict: bool, missing: list[str], errors: _Errors
+) -> None:
     if type(module).set_extra_state is set_no_extra_state:
         return
     if key in state_dict:
@@ -215,13 +226,16 @@ def _listed(kind: str, names: list[str]) -> list[str]:
 def _fitting(name: str, own: Tensor, given: Any) -> tuple[Any, str]:
     """A given value in the form to take it in, and what is wrong with it, if anything is."""
     if not isinstance(given, Tensor):
-        return given, (f'While copying the parameter named "{name}", expected a Tensor from checkpoint but '
-                       f"received {type(given)}")  # fmt: skip
+        return given, (
+            f'While copying the parameter named "{name}", expected a Tensor from checkpoint but received {type(given)}'
+        )
     if own.array.shape == () and given.array.shape == (1,):
         given = given[0]
     if own.array.shape != given.array.shape:
-        return given, (f"size mismatch for {name}: copying a param with shape {given.shape} from checkpoint, "
-                       f"the shape in current model is {own.shape}.")  # fmt: skip
+        return given, (
+            f"size mismatch for {name}: copying a param with shape {given.shape} from checkpoint, "
+            f"the shape in current model is {own.shape}."
+        )
     return given, ""
 
 

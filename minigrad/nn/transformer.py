@@ -36,9 +36,7 @@ class _Block(Module):
 
     norm_first: bool
 
-    def _add_feed_forward(
-        self, d_model: int, width: int, dropout: float, bias: bool, factory: dict[str, Any]
-    ) -> None:
+    def _add_feed_forward(self, d_model: int, width: int, dropout: float, bias: bool, factory: dict[str, Any]) -> None:
         self.linear1 = Linear(d_model, width, bias=bias, **factory)
         self.dropout = Dropout(dropout)
         self.linear2 = Linear(width, d_model, bias=bias, **factory)
@@ -63,13 +61,12 @@ class _Block(Module):
         self, attention: Module, x: Tensor, memory: Tensor, mask: Mask, padding: Mask, is_causal: bool
     ) -> Tensor:
         """Attention from x to memory, without its weights."""
-        out: Tensor = attention(x, memory, memory, attn_mask=mask, key_padding_mask=padding,
-                                is_causal=is_causal, need_weights=False)[0]  # fmt: skip
+        out: Tensor = attention(
+            x, memory, memory, attn_mask=mask, key_padding_mask=padding, is_causal=is_causal, need_weights=False
+        )[0]
         return out
 
-    def _sa_block(
-        self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
-    ) -> Tensor:
+    def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
         """Self-attention and its dropout."""
         return self.dropout1(self._attended(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
 
@@ -93,10 +90,19 @@ class TransformerEncoderLayer(_Block):
     """
 
     def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: str | Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         factory = {"device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
@@ -105,8 +111,9 @@ class TransformerEncoderLayer(_Block):
         self._add_norms(2, d_model, layer_norm_eps, dropout, bias, factory)
         self._set_activation(activation)
 
-    def forward(self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None,
-                is_causal: bool = False) -> Tensor:  # fmt: skip
+    def forward(
+        self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
+    ) -> Tensor:
         """One block: ``src`` (S, B, D) -> the same shape.
 
         Args:
@@ -129,36 +136,53 @@ class TransformerEncoderLayer(_Block):
         """Whether PyTorch has a form of this block for rows of different lengths."""
         attention = self.self_attn
         return bool(
-            not self.norm_first and attention.batch_first and attention.in_proj_bias is not None
-            and attention._qkv_same_embed_dim and attention.num_heads % 2 == 0
-            and self.activation_relu_or_gelu and self.norm1.eps == self.norm2.eps
-        )  # fmt: skip
+            not self.norm_first
+            and attention.batch_first
+            and attention.in_proj_bias is not None
+            and attention._qkv_same_embed_dim
+            and attention.num_heads % 2 == 0
+            and self.activation_relu_or_gelu
+            and self.norm1.eps == self.norm2.eps
+        )
 
 
 class TransformerDecoderLayer(_Block):
     """Self-attention, attention to the encoder's result, and feed-forward: see TransformerEncoderLayer."""
 
     def __init__(
-        self, d_model: int, nhead: int, dim_feedforward: int = 2048, dropout: float = 0.1,
-        activation: str | Activation = F.relu, layer_norm_eps: float = 1e-5, batch_first: bool = False,
-        norm_first: bool = False, bias: bool = True, device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        d_model: int,
+        nhead: int,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Activation = F.relu,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         factory = {"device": device, "dtype": dtype}
         self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
-        self.multihead_attn = MultiheadAttention(
-            d_model, nhead, dropout, bias, batch_first=batch_first, **factory
-        )
+        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
         self._add_feed_forward(d_model, dim_feedforward, dropout, bias, factory)
         self.norm_first = norm_first
         self._add_norms(3, d_model, layer_norm_eps, dropout, bias, factory)
         self._set_activation(activation)
 
     def forward(
-        self, tgt: Tensor, memory: Tensor, tgt_mask: Mask = None, memory_mask: Mask = None,
-        tgt_key_padding_mask: Mask = None, memory_key_padding_mask: Mask = None, tgt_is_causal: bool = False,
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Mask = None,
+        memory_mask: Mask = None,
+        tgt_key_padding_mask: Mask = None,
+        memory_key_padding_mask: Mask = None,
+        tgt_is_causal: bool = False,
         memory_is_causal: bool = False,
-    ) -> Tensor:  # fmt: skip
+    ) -> Tensor:
         """One block: ``tgt`` (T, B, D) and ``memory`` (S, B, D) -> (T, B, D).
 
         Args:
@@ -182,9 +206,7 @@ class TransformerDecoderLayer(_Block):
         self, x: Tensor, mem: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
     ) -> Tensor:
         """Attention to the encoder's result, and its dropout."""
-        return self.dropout2(
-            self._attended(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal)
-        )
+        return self.dropout2(self._attended(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal))
 
     def _ff_block(self, x: Tensor) -> Tensor:
         """The feed-forward network and its dropout."""
@@ -202,8 +224,14 @@ class TransformerEncoder(Module):
         mask_check: look whether that mask pads on the right.
     """
 
-    def __init__(self, encoder_layer: Module, num_layers: int, norm: Module | None = None,
-                 enable_nested_tensor: bool = True, mask_check: bool = True) -> None:  # fmt: skip
+    def __init__(
+        self,
+        encoder_layer: Module,
+        num_layers: int,
+        norm: Module | None = None,
+        enable_nested_tensor: bool = True,
+        mask_check: bool = True,
+    ) -> None:
         super().__init__()
         self.layers = _get_clones(encoder_layer, num_layers)
         self.num_layers, self.norm = num_layers, norm
@@ -211,8 +239,9 @@ class TransformerEncoder(Module):
         nests = isinstance(encoder_layer, TransformerEncoderLayer) and encoder_layer._nests()
         self.use_nested_tensor = enable_nested_tensor and nests
 
-    def forward(self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None,
-                is_causal: bool | None = None) -> Tensor:  # fmt: skip
+    def forward(
+        self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool | None = None
+    ) -> Tensor:
         """All blocks: ``src`` (S, B, D) -> the same shape; ``is_causal`` None looks at the mask."""
         causal = _detect_is_causal_mask(mask, is_causal)
         out = src
@@ -224,8 +253,13 @@ class TransformerEncoder(Module):
 
     def _nested(self, src: Tensor, mask: Mask, padding: Tensor, out: Tensor) -> bool:
         """Whether PyTorch would leave padded places out, and give zeros for them."""
-        if (not self.use_nested_tensor or self.layers[0].training or mask is not None or src.ndim != 3
-                or out.requires_grad):  # fmt: skip
+        if (
+            not self.use_nested_tensor
+            or self.layers[0].training
+            or mask is not None
+            or src.ndim != 3
+            or out.requires_grad
+        ):
             return False
         kept = padding == 0  # (B, S)
         return not self.mask_check or not bool((kept[:, 1:] & ~kept[:, :-1]).any())
@@ -240,19 +274,30 @@ class TransformerDecoder(Module):
         self.num_layers, self.norm = num_layers, norm
 
     def forward(
-        self, tgt: Tensor, memory: Tensor, tgt_mask: Mask = None, memory_mask: Mask = None,
-        tgt_key_padding_mask: Mask = None, memory_key_padding_mask: Mask = None,
-        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
-    ) -> Tensor:  # fmt: skip
+        self,
+        tgt: Tensor,
+        memory: Tensor,
+        tgt_mask: Mask = None,
+        memory_mask: Mask = None,
+        tgt_key_padding_mask: Mask = None,
+        memory_key_padding_mask: Mask = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
         """All blocks: ``tgt`` (T, B, D), ``memory`` (S, B, D) -> (T, B, D); ``tgt_is_causal`` as there."""
         causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal)
         out = tgt
         for layer in self.layers:
             out = layer(
-                out, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
-                tgt_key_padding_mask=tgt_key_padding_mask, memory_key_padding_mask=memory_key_padding_mask,
-                tgt_is_causal=causal, memory_is_causal=memory_is_causal,
-            )  # fmt: skip
+                out,
+                memory,
+                tgt_mask=tgt_mask,
+                memory_mask=memory_mask,
+                tgt_key_padding_mask=tgt_key_padding_mask,
+                memory_key_padding_mask=memory_key_padding_mask,
+                tgt_is_causal=causal,
+                memory_is_causal=memory_is_causal,
+            )
         return out if self.norm is None else self.norm(out)
 
 
@@ -266,25 +311,26 @@ class Transformer(Module):
     """
 
     def __init__(
-        self, d_model: int = 512, nhead: int = 8, num_encoder_layers: int = 6, num_decoder_layers: int = 6,
-        dim_feedforward: int = 2048, dropout: float = 0.1, activation: str | Activation = F.relu,
-        custom_encoder: Module | None = None, custom_decoder: Module | None = None,
-        layer_norm_eps: float = 1e-5, batch_first: bool = False, norm_first: bool = False, bias: bool = True,
-        device: Any = None, dtype: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        d_model: int = 512,
+        nhead: int = 8,
+        num_encoder_layers: int = 6,
+        num_decoder_layers: int = 6,
+        dim_feedforward: int = 2048,
+        dropout: float = 0.1,
+        activation: str | Activation = F.relu,
+        custom_encoder: Module | None = None,
+        custom_decoder: Module | None = None,
+        layer_norm_eps: float = 1e-5,
+        batch_first: bool = False,
+        norm_first: bool = False,
+        bias: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         factory = {"device": device, "dtype": dtype}
-        block = (
-            d_model,
-            nhead,
-            dim_feedforward,
-            dropout,
-            activation,
-            layer_norm_eps,
-            batch_first,
-            norm_first,
-            bias,
-        )
+        block = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
         if custom_encoder is None:
             layer: Module = TransformerEncoderLayer(*block, **factory)
             norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
@@ -304,25 +350,36 @@ class Transformer(Module):
                 init.xavier_uniform_(parameter)
 
     def forward(
-        self, src: Tensor, tgt: Tensor, src_mask: Mask = None, tgt_mask: Mask = None,
-        memory_mask: Mask = None, src_key_padding_mask: Mask = None, tgt_key_padding_mask: Mask = None,
-        memory_key_padding_mask: Mask = None, src_is_causal: bool | None = None,
-        tgt_is_causal: bool | None = None, memory_is_causal: bool = False,
-    ) -> Tensor:  # fmt: skip
+        self,
+        src: Tensor,
+        tgt: Tensor,
+        src_mask: Mask = None,
+        tgt_mask: Mask = None,
+        memory_mask: Mask = None,
+        src_key_padding_mask: Mask = None,
+        tgt_key_padding_mask: Mask = None,
+        memory_key_padding_mask: Mask = None,
+        src_is_causal: bool | None = None,
+        tgt_is_causal: bool | None = None,
+        memory_is_causal: bool = False,
+    ) -> Tensor:
         """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks as in the encoder and decoder blocks.
 
         Raises:
             RuntimeError: widths or batches of ``src`` and ``tgt`` that do not fit.
         """
         self._check(src, tgt)
-        memory = self.encoder(
-            src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal
-        )
+        memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
         return self.decoder(
-            tgt, memory, tgt_mask=tgt_mask, memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask, memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=tgt_is_causal, memory_is_causal=memory_is_causal,
-        )  # fmt: skip
+            tgt,
+            memory,
+            tgt_mask=tgt_mask,
+            memory_mask=memory_mask,
+            tgt_key_padding_mask=tgt_key_padding_mask,
+            memory_key_padding_mask=memory_key_padding_mask,
+            tgt_is_causal=tgt_is_causal,
+            memory_is_causal=memory_is_causal,
+        )
 
     def _check(self, src: Tensor, tgt: Tensor) -> None:
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1

@@ -22,6 +22,24 @@ from . import (
     special,
 )
 
-__all__ = ["activation", "attention", "complex", "convolution", "device", "dropout", "elementwise",
-           "fourier", "indexing", "linear", "loss", "normalization", "pooling", "recurrent", "reduction",
-           "rotary", "shape", "softmax", "special"]  # fmt: skip
+__all__ = [
+    "activation",
+    "attention",
+    "complex",
+    "convolution",
+    "device",
+    "dropout",
+    "elementwise",
+    "fourier",
+    "indexing",
+    "linear",
+    "loss",
+    "normalization",
+    "pooling",
+    "recurrent",
+    "reduction",
+    "rotary",
+    "shape",
+    "softmax",
+    "special",
+]

@@ -115,7 +115,4 @@ def prelu(x: Array, weight: Array) -> Array:
     return xp(x).where(x > 0, x, weight * x)
 
 
-prelu.gradient(
-    x=lambda g, x, weight: where(x > 0, g, g * weight),
-    weight=lambda g, x: where(x > 0, 0.0, g * x),
-)
+prelu.gradient(x=lambda g, x, weight: where(x > 0, g, g * weight), weight=lambda g, x: where(x > 0, 0.0, g * x))

@@ -16,9 +16,15 @@ from .softmax import softmax
 
 @op(kernel="scaled_dot_product_attention")
 def scaled_dot_product_attention(
-    query: Array, key: Array, value: Array, mask: Array = None, keep: Array = None, is_causal: bool = False,
-    scale: float = 1.0, dropout_p: float = 0.0,
-) -> Array:  # fmt: skip
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array = None,
+    keep: Array = None,
+    is_causal: bool = False,
+    scale: float = 1.0,
+    dropout_p: float = 0.0,
+) -> Array:
     """softmax(scale · q kᵀ + mask) v (Vaswani et al. 2017, equation 1)
 
     query (B, H, T, D), key (B, H, S, D), value (B, H, S, Dv) -> (B, H, T, Dv). A bool mask (broadcastable to

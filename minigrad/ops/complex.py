@@ -86,9 +86,7 @@ def multiply(a: Array, b: Array) -> Array:
     return a * b
 
 
-multiply.gradient(
-    a=lambda g, b: multiply(g, _conjugate(b)), b=lambda g, a: multiply(g, _conjugate(a))
-)
+multiply.gradient(a=lambda g, b: multiply(g, _conjugate(b)), b=lambda g, a: multiply(g, _conjugate(a)))
 
 
 @op(promote="same")
@@ -98,8 +96,7 @@ def divide(a: Array, b: Array) -> Array:
 
 
 divide.gradient(
-    a=lambda g, b: divide(g, _conjugate(b)),
-    b=lambda g, b, out: -divide(multiply(g, _conjugate(out)), _conjugate(b)),
+    a=lambda g, b: divide(g, _conjugate(b)), b=lambda g, b, out: -divide(multiply(g, _conjugate(out)), _conjugate(b))
 )
 
 
@@ -135,10 +132,22 @@ def _turned(g: Array, x: Array) -> Array:
 
 # Which ops take complex operands: themselves, or another in their place.
 _OTHERS = (
-    elementwise.add, elementwise.sub, elementwise.neg, elementwise.clone, elementwise.where, elementwise.cast,
-    reduction.sum, reduction.mean, indexing.getitem, indexing.put_back, indexing.put,
-    indexing.assign_view, indexing.index_select, indexing.masked_fill, device.moved,
-)  # fmt: skip
+    elementwise.add,
+    elementwise.sub,
+    elementwise.neg,
+    elementwise.clone,
+    elementwise.where,
+    elementwise.cast,
+    reduction.sum,
+    reduction.mean,
+    indexing.getitem,
+    indexing.put_back,
+    indexing.put,
+    indexing.assign_view,
+    indexing.index_select,
+    indexing.masked_fill,
+    device.moved,
+)
 
 
 def _of(module: Any) -> list[Op]:

@@ -96,10 +96,7 @@ def pow(a: Array, b: Array) -> Array:
 
 
 # At b = 0 the first is 0 and not 0 * inf; at a = 0 the second is 0 for b >= 0, as aᵇ is flat in b there.
-pow.gradient(
-    a=lambda g, a, b: g * _power_slope(a, b),
-    b=lambda g, a, b, out: g * _exponent_slope(a, b, out),
-)
+pow.gradient(a=lambda g, a, b: g * _power_slope(a, b), b=lambda g, a, b, out: g * _exponent_slope(a, b, out))
 
 
 def _power_slope(a: Array, b: Array) -> Array:
@@ -448,9 +445,7 @@ def softplus(x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     return xp(x).where(scaled > threshold, x, xp(x).logaddexp(scaled, xp(x).zeros_like(scaled)) / beta)
 
 
-softplus.gradient(
-    x=lambda g, x, beta, threshold: g * where(x * beta > threshold, 1.0, sigmoid(x * beta)),
-)
+softplus.gradient(x=lambda g, x, beta, threshold: g * where(x * beta > threshold, 1.0, sigmoid(x * beta)))
 
 
 @op(promote="float")
@@ -546,9 +541,7 @@ def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
     return x if max is None else m.minimum(x, max)
 
 
-clamp.gradient(
-    x=lambda g, x, min, max: g * _inside(x, min, max),
-)
+clamp.gradient(x=lambda g, x, min, max: g * _inside(x, min, max))
 
 
 def _inside(x: Array, low: Array, high: Array) -> Array:
@@ -566,10 +559,7 @@ def where(condition: Array, a: Array, b: Array) -> Array:
     return m.where(condition, a, b)
 
 
-where.gradient(
-    a=lambda g, condition: where(condition, g, 0.0),
-    b=lambda g, condition: where(condition, 0.0, g),
-)
+where.gradient(a=lambda g, condition: where(condition, g, 0.0), b=lambda g, condition: where(condition, 0.0, g))
 
 
 @op(promote="same")
@@ -578,11 +568,7 @@ def lerp(a: Array, b: Array, weight: Array) -> Array:
     return a + weight * (b - a)
 
 
-lerp.gradient(
-    a=lambda g, weight: g * (1 - weight),
-    b=lambda g, weight: g * weight,
-    weight=lambda g, a, b: g * (b - a),
-)
+lerp.gradient(a=lambda g, weight: g * (1 - weight), b=lambda g, weight: g * weight, weight=lambda g, a, b: g * (b - a))
 
 
 @op(promote="same")
@@ -591,10 +577,8 @@ def atan2(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).arctan2(a, b)
 
 
-atan2.gradient(
-    a=lambda g, a, b: g * b / (a * a + b * b),
-    b=lambda g, a, b: -g * a / (a * a + b * b),
-)
+atan2.gradient(a=lambda g, a, b: g * b / (a * a + b * b), b=lambda g, a, b: -g * a / (a * a + b * b))
+
 
 @op(promote="float")
 def hypot(a: Array, b: Array) -> Array:

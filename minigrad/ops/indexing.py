@@ -71,10 +71,7 @@ def put(x: Array, value: Array, index: tuple[Any, ...]) -> Array:
     return out
 
 
-put.gradient(
-    x=lambda g, index: put(g, 0.0, index),
-    value=lambda g, index: getitem(g, index),
-)
+put.gradient(x=lambda g, index: put(g, 0.0, index), value=lambda g, index: getitem(g, index))
 
 
 @op
@@ -122,9 +119,7 @@ def _zeros_for(g: Any, shape: Shape) -> Array:
 def scatter(x: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of x with out[index[i, j], j] = src[i, j] for dim 0; src is an array or a number"""
     out = _copy(x)
-    out[_along(x.ndim, dim, index)] = (
-        src[tuple(slice(0, n) for n in index.shape)] if hasattr(src, "shape") else src
-    )
+    out[_along(x.ndim, dim, index)] = src[tuple(slice(0, n) for n in index.shape)] if hasattr(src, "shape") else src
     return out
 
 
@@ -143,10 +138,7 @@ def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
     return out
 
 
-scatter_add.gradient(
-    x=lambda g: g,
-    src=lambda g, shape, dim, index: _padded_to(gather(g, dim, index), shape),
-)
+scatter_add.gradient(x=lambda g: g, src=lambda g, shape, dim, index: _padded_to(gather(g, dim, index), shape))
 
 
 def _padded_to(x: Array, shape: Shape) -> Array:
@@ -192,9 +184,7 @@ def embedding(weight: Array, indices: Array, padding_idx: int | None = None) -> 
     return xp(weight).take(weight, indices, axis=0)
 
 
-embedding.gradient(
-    weight=lambda g, shape, indices, padding_idx: _row_gradient(g, shape, indices, padding_idx),
-)
+embedding.gradient(weight=lambda g, shape, indices, padding_idx: _row_gradient(g, shape, indices, padding_idx))
 
 
 def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | None) -> Array:
@@ -222,9 +212,7 @@ def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Arra
     return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
 
 
-sort.gradient(
-    x=lambda g, shape, x, dim, descending: _unsorted(g[0], shape, _order_of(x, dim, descending), dim)
-)
+sort.gradient(x=lambda g, shape, x, dim, descending: _unsorted(g[0], shape, _order_of(x, dim, descending), dim))
 
 
 @op
@@ -234,9 +222,7 @@ def topk(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, 
     return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
 
 
-topk.gradient(
-    x=lambda g, shape, x, k, dim, largest: _unsorted(g[0], shape, _top_order_of(x, k, dim, largest), dim)
-)
+topk.gradient(x=lambda g, shape, x, k, dim, largest: _unsorted(g[0], shape, _top_order_of(x, k, dim, largest), dim))
 
 
 def _order_of(x: Any, dim: int, descending: bool) -> Array:

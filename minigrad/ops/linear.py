@@ -18,9 +18,7 @@ from .shape import broadcast_to, reshape, transpose, tril, unsqueeze
 def matmul(a: Array, b: Array) -> Array:
     """a b over the last two axes, leading axes broadcast; a vector is a row (left) or a column (right)"""
     if a.ndim == 0 or b.ndim == 0:
-        raise RuntimeError(
-            f"matmul: both arguments need at least one axis, given shapes {a.shape} and {b.shape}"
-        )
+        raise RuntimeError(f"matmul: both arguments need at least one axis, given shapes {a.shape} and {b.shape}")
     inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
     if inner != rows:
         raise RuntimeError(
@@ -101,12 +99,8 @@ def _contract(a: Array, b: Array, left: str, right: str, result: str) -> Array:
         return int(np.prod([size[c] for c in letters], dtype=np.int64))
 
     shape = [size[c] for c in batch]
-    a = a.transpose([left.index(c) for c in batch + rows + inner]).reshape(
-        *shape, number(rows), number(inner)
-    )
-    b = b.transpose([right.index(c) for c in batch + inner + columns]).reshape(
-        *shape, number(inner), number(columns)
-    )
+    a = a.transpose([left.index(c) for c in batch + rows + inner]).reshape(*shape, number(rows), number(inner))
+    b = b.transpose([right.index(c) for c in batch + inner + columns]).reshape(*shape, number(inner), number(columns))
     found = batch + rows + columns
     return products.matmul(a, b).reshape([size[c] for c in found]).transpose([found.index(c) for c in result])
 
@@ -117,9 +111,7 @@ def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
     return (x.sum(axis=lonely), "".join(c for c in letters if c in others)) if lonely else (x, letters)
 
 
-def _einsum_slope(
-    g: Array, other: Array, shape: tuple[int, ...], own: str, others: str, result: str
-) -> Array:
+def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], own: str, others: str, result: str) -> Array:
     """The sum with g in the operand's place; letters that only the operand had are repeated along."""
     found = "".join(c for c in own if c in others or c in result)
     slope = einsum_pair(g, other, (result, others, found))

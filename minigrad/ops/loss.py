@@ -33,9 +33,7 @@ def cross_entropy(
     if weight is not None:
         loss = loss * weight[index]
     if label_smoothing:
-        spread = sum_over(log_p if weight is None else log_p * weight, 1, False) * (
-            -label_smoothing / classes
-        )
+        spread = sum_over(log_p if weight is None else log_p * weight, 1, False) * (-label_smoothing / classes)
         loss = loss * (1 - label_smoothing) + spread
     return where(ignored, 0.0, loss)
 
@@ -45,9 +43,14 @@ cross_entropy.gradient(logits=None)
 
 @op(kernel="linear_cross_entropy")
 def linear_cross_entropy(
-    x: Array, weight: Array, bias: Array, target: Array, ignore_index: int = -100,
-    label_smoothing: float = 0.0, reduction: str = "mean",
-) -> Array:  # fmt: skip
+    x: Array,
+    weight: Array,
+    bias: Array,
+    target: Array,
+    ignore_index: int = -100,
+    label_smoothing: float = 0.0,
+    reduction: str = "mean",
+) -> Array:
     """cross_entropy(x Wᵀ + b, target), its mean or sum over the rows that count
 
     x (N, D), weight (V, D), bias (V,) or None, target (N,). The kernel works in chunks of rows, so that the
@@ -68,9 +71,7 @@ def count_targets(target: Any, ignore_index: int) -> float:
 
 
 @op(kernel="linear_r_drop")
-def linear_r_drop(
-    x: Array, weight: Array, target: Array, alpha: float, label_smoothing: float = 0.0
-) -> Array:
+def linear_r_drop(x: Array, weight: Array, target: Array, alpha: float, label_smoothing: float = 0.0) -> Array:
     """mean of ½ (CE(P₁) + CE(P₂)) + α/4 (KL(P₁‖P₂) + KL(P₂‖P₁)), P = softmax(x Wᵀ) of two passes
 
     x (2N, D), the second pass's rows after the first's, weight (V, D), target (N,) (Liang et al. 2021,

@@ -85,8 +85,7 @@ class Plan:
             return f"{kept}.array" if self.keep[place[name]] in self.inputs else f"bare({kept})"
 
         place = {op.param(i): k for k, i in enumerate(self.keep)}
-        calls = [f"rule{n}({', '.join(word(name, n) for name in wanted)})"
-                 for n, (_, wanted) in enumerate(rules)]  # fmt: skip
+        calls = [f"rule{n}({', '.join(word(name, n) for name in wanted)})" for n, (_, wanted) in enumerate(rules)]
         known = {f"rule{n}": rule for n, (rule, _) in enumerate(rules)}
         text = f"lambda g, out, edges, shapes, saved: ({', '.join(calls)},)"
         code = compile(text, f"<the rules of {op.name} in one>", "eval")
@@ -115,8 +114,7 @@ class Op:
         kernel: the backend's kernel that computes the same; ``forward`` is then its plain definition.
     """
 
-    def __init__(self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, kernel: str = ""
-                 ) -> None:  # fmt: skip
+    def __init__(self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, kernel: str = "") -> None:
         code = forward.__code__
         self.forward = forward
         self.plain = forward
@@ -130,9 +128,7 @@ class Op:
         self.arity = code.co_argcount
         self.params = code.co_varnames[: self.arity]
         if taken := set(self.params) & set(_GIVEN):
-            raise TypeError(
-                f"{self.name}: {taken} mean something else in a gradient rule; rename the arguments"
-            )
+            raise TypeError(f"{self.name}: {taken} mean something else in a gradient rule; rename the arguments")
         self.variadic = code.co_varnames[self.arity] if code.co_flags & _VARIADIC else ""
         self.defaults = forward.__defaults__ or ()
         self.rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
@@ -233,8 +229,7 @@ def op(*, promote: str = "", view: bool = False, kernel: str = "") -> Callable[[
     """``@op(promote="same")``: what makes an Op."""
 
 
-def op(forward: Callable[..., Any] | None = None, *, promote: str = "", view: bool = False, kernel: str = ""
-       ) -> Any:  # fmt: skip
+def op(forward: Callable[..., Any] | None = None, *, promote: str = "", view: bool = False, kernel: str = "") -> Any:
     """Turn a function of arrays into an op, and register it by its name. See ``Op`` for the arguments."""
 
     def make(function: Callable[..., Any]) -> Op:

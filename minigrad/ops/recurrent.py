@@ -18,8 +18,9 @@ Sizes = tuple[int, ...]
 
 
 @op(kernel="rnn")
-def rnn(x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool = False, rectify: bool = False
-        ) -> tuple[Array, Array]:  # fmt: skip
+def rnn(
+    x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool = False, rectify: bool = False
+) -> tuple[Array, Array]:
     """h ← tanh(x + W h), or relu, at every step (Elman 1990)
 
     x (N, H), weight (H, H), h (B, H) -> each step's h (N, H), the last of each sequence (B, H).
@@ -37,8 +38,7 @@ rnn.gradient(x=None, weight=None, h=None)
 
 
 @op(kernel="gru")
-def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool = False
-        ) -> tuple[Array, Array]:  # fmt: skip
+def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool = False) -> tuple[Array, Array]:
     """r, z = σ(x + W h + b), n = tanh(x + r (W h + b)), h ← n + z (h - n) (Cho et al. 2014)
 
     x (N, 3H) and weight (3H, H) for r, z and n, bias (3H) or None, h (B, H) -> each step's h (N, H), the last

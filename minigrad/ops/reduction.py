@@ -18,11 +18,7 @@ Axes = int | tuple[int, ...] | None
 
 def keepdim_shape(shape: tuple[int, ...], dim: Axes) -> tuple[int, ...]:
     """The shape of a reduction's result with its reduced axes kept, of length 1."""
-    axes = (
-        range(len(shape))
-        if dim is None
-        else [d % len(shape) for d in ((dim,) if isinstance(dim, int) else dim)]
-    )
+    axes = range(len(shape)) if dim is None else [d % len(shape) for d in ((dim,) if isinstance(dim, int) else dim)]
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
@@ -56,9 +52,7 @@ def _leading(x: Array, dim: Axes) -> int:
     if dim is None or x.size < 4096 or x.dtype.kind != "f" or not x.flags.c_contiguous:
         return 0
     axes = (dim,) if isinstance(dim, int) else dim
-    return (
-        len(axes) if len(axes) < x.ndim and sorted(d % x.ndim for d in axes) == list(range(len(axes))) else 0
-    )
+    return len(axes) if len(axes) < x.ndim and sorted(d % x.ndim for d in axes) == list(range(len(axes))) else 0
 
 
 def _column_sums(x: Array, leading: int, keepdim: bool) -> Array:
@@ -73,9 +67,7 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     extra = len(x.shape) - len(shape)
     if extra < 0:  # a value assigned to fewer axes than it has: its first are of length 1
         return reshape(sum_to(x, shape[-extra:]), shape)
-    axes = tuple(range(extra)) + tuple(
-        extra + i for i, n in enumerate(shape) if n == 1 and x.shape[extra + i] != 1
-    )
+    axes = tuple(range(extra)) + tuple(extra + i for i, n in enumerate(shape) if n == 1 and x.shape[extra + i] != 1)
     summed = sum(x, axes, False) if axes else x
     return summed if summed.shape == shape else reshape(summed, shape)
 
@@ -94,9 +86,7 @@ mean.gradient(x=lambda g, shape, dim: _spread(g / _count(shape, dim), shape, dim
 def _count(shape: tuple[int, ...], dim: Axes) -> int:
     """How many elements go into one result."""
     kept = keepdim_shape(shape, dim)
-    return (
-        int(np.prod([n for n, k in zip(shape, kept, strict=True) if k == 1], dtype=np.int64)) if shape else 1
-    )
+    return int(np.prod([n for n, k in zip(shape, kept, strict=True) if k == 1], dtype=np.int64)) if shape else 1
 
 
 @op
@@ -108,7 +98,7 @@ def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 var.gradient(
     x=lambda g, x, shape, dim, correction: (
         _spread(g * 2, shape, dim) * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
-    ),
+    )
 )
 
 
@@ -133,7 +123,7 @@ std.gradient(
     x=lambda g, x, out, shape, dim, correction: (
         _spread(where(out == 0, 0.0, g / where(out == 0, 1.0, out)), shape, dim)
         * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
-    ),
+    )
 )
 
 
@@ -245,7 +235,7 @@ def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
 
 
 logsumexp.gradient(
-    x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - _finite(_restore(out, shape, dim))),
+    x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - _finite(_restore(out, shape, dim)))
 )
 
 

@@ -59,11 +59,7 @@ unsqueeze.gradient(x=lambda g, shape: reshape(g, shape))
 @op(view=True)
 def squeeze(x: Array, dim: int | Shape | None = None) -> Array:
     """Without its axes of length 1 (those in ``dim``; longer ones stay)"""
-    axes = (
-        range(x.ndim)
-        if dim is None
-        else [d % max(x.ndim, 1) for d in ((dim,) if isinstance(dim, int) else dim)]
-    )
+    axes = range(x.ndim) if dim is None else [d % max(x.ndim, 1) for d in ((dim,) if isinstance(dim, int) else dim)]
     return x.reshape(tuple(n for i, n in enumerate(x.shape) if n != 1 or i not in axes))
 
 

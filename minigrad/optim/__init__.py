@@ -20,9 +20,25 @@ from .sgd import SGD
 from .sparse_adam import SparseAdam
 
 __all__ = [
-    "ASGD", "Adadelta", "Adagrad", "Adam", "AdamW", "Adamax", "LBFGS", "Muon", "MuonWithAdamW",
-    "NAdam", "Optimizer", "RAdam", "RMSprop", "Rprop", "SGD", "SparseAdam", "lr_scheduler", "swa_utils",
-]  # fmt: skip
+    "ASGD",
+    "Adadelta",
+    "Adagrad",
+    "Adam",
+    "AdamW",
+    "Adamax",
+    "LBFGS",
+    "Muon",
+    "MuonWithAdamW",
+    "NAdam",
+    "Optimizer",
+    "RAdam",
+    "RMSprop",
+    "Rprop",
+    "SGD",
+    "SparseAdam",
+    "lr_scheduler",
+    "swa_utils",
+]
 
 if not TYPE_CHECKING:  # checkers complain of a missing name themselves
     __getattr__ = names_of(__name__)

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from ..backend import xp
 from ..tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    Params,
-    Rate,
-    advance,
-    check_number,
-    check_rate,
-    gradient,
-    scalar,
-    zeros_like,
-)
+from .optimizer import Group, Optimizer, Params, Rate, advance, check_number, check_rate, gradient, scalar, zeros_like
 
 
 class Adadelta(Optimizer):
@@ -34,18 +23,35 @@ class Adadelta(Optimizer):
     _counts = ("step",)
 
     def __init__(
-        self, params: Params, lr: Rate = 1.0, rho: float = 0.9, eps: float = 1e-6, weight_decay: float = 0,
-        foreach: bool | None = None, *, capturable: bool = False, maximize: bool = False,
+        self,
+        params: Params,
+        lr: Rate = 1.0,
+        rho: float = 0.9,
+        eps: float = 1e-6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        capturable: bool = False,
+        maximize: bool = False,
         differentiable: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_rate(lr)
         check_number("rho value", rho, 0 <= rho <= 1)
         check_number("epsilon value", eps, eps >= 0)
         check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        super().__init__(params, {
-            "lr": lr, "rho": rho, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            "capturable": capturable, "foreach": foreach, "differentiable": differentiable,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "rho": rho,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "capturable": capturable,
+                "foreach": foreach,
+                "differentiable": differentiable,
+            },
+        )
 
     def _update(self, p: Tensor, group: Group) -> None:
         state = self.state[p]

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from ..backend import xp
 from ..tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    Params,
-    Rate,
-    advance,
-    check_number,
-    check_rate,
-    gradient,
-    scalar,
-    zeros_like,
-)
+from .optimizer import Group, Optimizer, Params, Rate, advance, check_number, check_rate, gradient, scalar, zeros_like
 
 
 class Adagrad(Optimizer):
@@ -34,21 +23,38 @@ class Adagrad(Optimizer):
     _counts = ("step",)
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-2, lr_decay: float = 0, weight_decay: float = 0,
-        initial_accumulator_value: float = 0, eps: float = 1e-10, foreach: bool | None = None, *,
-        maximize: bool = False, differentiable: bool = False, fused: bool | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        params: Params,
+        lr: Rate = 1e-2,
+        lr_decay: float = 0,
+        weight_decay: float = 0,
+        initial_accumulator_value: float = 0,
+        eps: float = 1e-10,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
         check_rate(lr)
         check_number("lr_decay value", lr_decay, lr_decay >= 0)
         check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        check_number("initial_accumulator_value value", initial_accumulator_value,
-                     initial_accumulator_value >= 0)  # fmt: skip
+        check_number("initial_accumulator_value value", initial_accumulator_value, initial_accumulator_value >= 0)
         check_number("epsilon value", eps, eps >= 0)
-        super().__init__(params, {
-            "lr": lr, "lr_decay": lr_decay, "eps": eps, "weight_decay": weight_decay,
-            "initial_accumulator_value": initial_accumulator_value, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "fused": fused,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lr_decay": lr_decay,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "initial_accumulator_value": initial_accumulator_value,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
         for group in self.param_groups:
             for p in group["params"]:
                 self._start(p, group)

@@ -23,9 +23,20 @@ from .optimizer import (
 
 
 def plain_step(
-    param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, max_exp_avg_sq: Array | None, lr: float,
-    beta1: float, beta2: float, eps: float, weight_decay: float, decoupled: bool, step: int, maximize: bool,
-) -> None:  # fmt: skip
+    param: Array,
+    grad: Array,
+    exp_avg: Array,
+    exp_avg_sq: Array,
+    max_exp_avg_sq: Array | None,
+    lr: float,
+    beta1: float,
+    beta2: float,
+    eps: float,
+    weight_decay: float,
+    decoupled: bool,
+    step: int,
+    maximize: bool,
+) -> None:
     """Adam's step number ``step`` (from 1), in place: what the backends' kernels "adam" compute.
 
     m ← β₁ m + (1 - β₁) g,  v ← β₂ v + (1 - β₂) g²,  θ ← θ - lr m̂ / (√v̂ + ε),  m̂ = m / (1 - β₁ᵗ),  v̂ = v /
@@ -66,23 +77,43 @@ class Adam(Optimizer):
     _counts = ("step",)
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
-        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
-        fused: bool | None = None, decoupled_weight_decay: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        params: Params,
+        lr: Rate = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        amsgrad: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+        fused: bool | None = None,
+        decoupled_weight_decay: bool = False,
+    ) -> None:
         check_rate(lr)
         if isinstance(lr, Tensor) and foreach and not capturable:
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         check_number("epsilon value", eps, eps >= 0)
         check_betas(betas)
         check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-            "maximize": maximize, "foreach": foreach, "capturable": capturable,
-            "differentiable": differentiable, "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "amsgrad": amsgrad,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "differentiable": differentiable,
+                "fused": fused,
+                "decoupled_weight_decay": decoupled_weight_decay,
+            },
+        )
 
     def _update(self, p: Tensor, group: Group) -> None:
         array, state = p.array, self.state[p]
@@ -94,23 +125,51 @@ class Adam(Optimizer):
         run: Any = plain_step if kernel is None else kernel.step  # type: ignore[attr-defined]
         beta1, beta2 = group["betas"]
         run(
-            array, p._grad.array, state["exp_avg"].array, state["exp_avg_sq"].array,
-            state["max_exp_avg_sq"].array if group["amsgrad"] else None, float(group["lr"]), float(beta1),
-            float(beta2), float(group["eps"]), float(group["weight_decay"]), group["decoupled_weight_decay"],
-            advance(state), group["maximize"],
-        )  # fmt: skip
+            array,
+            p._grad.array,
+            state["exp_avg"].array,
+            state["exp_avg_sq"].array,
+            state["max_exp_avg_sq"].array if group["amsgrad"] else None,
+            float(group["lr"]),
+            float(beta1),
+            float(beta2),
+            float(group["eps"]),
+            float(group["weight_decay"]),
+            group["decoupled_weight_decay"],
+            advance(state),
+            group["maximize"],
+        )
 
 
 class AdamW(Adam):
     """Adam whose weight decay shrinks the parameters by lr · weight_decay, outside the gradient. See Adam."""
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,
-        foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+        self,
+        params: Params,
+        lr: Rate = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        amsgrad: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        capturable: bool = False,
+        differentiable: bool = False,
         fused: bool | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         super().__init__(
-            params, lr, betas, eps, weight_decay, amsgrad, foreach=foreach, maximize=maximize,
-            capturable=capturable, differentiable=differentiable, fused=fused, decoupled_weight_decay=True,
-        )  # fmt: skip
+            params,
+            lr,
+            betas,
+            eps,
+            weight_decay,
+            amsgrad,
+            foreach=foreach,
+            maximize=maximize,
+            capturable=capturable,
+            differentiable=differentiable,
+            fused=fused,
+            decoupled_weight_decay=True,
+        )

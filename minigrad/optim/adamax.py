@@ -35,18 +35,35 @@ class Adamax(Optimizer):
     _counts = ("step",)
 
     def __init__(
-        self, params: Params, lr: Rate = 2e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, foreach: bool | None = None, *, maximize: bool = False,
-        differentiable: bool = False, capturable: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        params: Params,
+        lr: Rate = 2e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        *,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         check_rate(lr)
         check_number("epsilon value", eps, eps >= 0)
         check_betas(betas)
         check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "foreach": foreach,
-            "maximize": maximize, "differentiable": differentiable, "capturable": capturable,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
 
     def _update(self, p: Tensor, group: Group) -> None:
         state = self.state[p]

@@ -3,18 +3,7 @@
 from __future__ import annotations
 
 from ..tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    Params,
-    Rate,
-    advance,
-    check_number,
-    check_rate,
-    gradient,
-    scalar,
-    zeros_like,
-)
+from .optimizer import Group, Optimizer, Params, Rate, advance, check_number, check_rate, gradient, scalar, zeros_like
 
 
 class ASGD(Optimizer):
@@ -33,17 +22,34 @@ class ASGD(Optimizer):
     _counts = ("step", "eta", "mu")
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-2, lambd: float = 1e-4, alpha: float = 0.75, t0: float = 1e6,
-        weight_decay: float = 0, foreach: bool | None = None, maximize: bool = False,
-        differentiable: bool = False, capturable: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        params: Params,
+        lr: Rate = 1e-2,
+        lambd: float = 1e-4,
+        alpha: float = 0.75,
+        t0: float = 1e6,
+        weight_decay: float = 0,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+        capturable: bool = False,
+    ) -> None:
         check_rate(lr)
         check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        super().__init__(params, {
-            "lr": lr, "lambd": lambd, "alpha": alpha, "t0": t0, "weight_decay": weight_decay,
-            "foreach": foreach, "maximize": maximize, "differentiable": differentiable,
-            "capturable": capturable,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "lambd": lambd,
+                "alpha": alpha,
+                "t0": t0,
+                "weight_decay": weight_decay,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
 
     def _update(self, p: Tensor, group: Group) -> None:
         state = self.state[p]

@@ -30,16 +30,29 @@ class LBFGS(Optimizer):
     """
 
     def __init__(
-        self, params: Params, lr: Rate = 1, max_iter: int = 20, max_eval: int | None = None,
-        tolerance_grad: float = 1e-7, tolerance_change: float = 1e-9, history_size: int = 100,
+        self,
+        params: Params,
+        lr: Rate = 1,
+        max_iter: int = 20,
+        max_eval: int | None = None,
+        tolerance_grad: float = 1e-7,
+        tolerance_change: float = 1e-9,
+        history_size: int = 100,
         line_search_fn: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_rate(lr)
-        super().__init__(params, {
-            "lr": lr, "max_iter": max_iter, "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-            "tolerance_grad": tolerance_grad, "tolerance_change": tolerance_change,
-            "history_size": history_size, "line_search_fn": line_search_fn,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "max_iter": max_iter,
+                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
+                "tolerance_grad": tolerance_grad,
+                "tolerance_change": tolerance_change,
+                "history_size": history_size,
+                "line_search_fn": line_search_fn,
+            },
+        )
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
@@ -89,8 +102,7 @@ class LBFGS(Optimizer):
             ):
                 break
 
-    def _move(self, closure: Callable[[], Any], now: Point, t: float, d: Array, last: bool
-              ) -> tuple[Point, int]:  # fmt: skip
+    def _move(self, closure: Callable[[], Any], now: Point, t: float, d: Array, last: bool) -> tuple[Point, int]:
         """Go along d; where it led, and how many losses that took."""
         search = self.param_groups[0]["line_search_fn"]
         start = [p.array.copy() for p in self.param_groups[0]["params"]]
@@ -145,8 +157,9 @@ def _direction(state: State, g: Array, history: int) -> Array:
         for name, value in (("old_dirs", y), ("old_stps", s), ("ro", 1.0 / ys)):
             state[name] = [*state[name], wrap(value)][-history:]
         state["H_diag"] = wrap(ys / (y @ y))
-    steps = [tuple(v.array for v in each)
-             for each in zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)]  # fmt: skip
+    steps = [
+        tuple(v.array for v in each) for each in zip(state["old_dirs"], state["old_stps"], state["ro"], strict=True)
+    ]
     q, parts = -g, []
     for y, s, rho in reversed(steps):
         parts.append((s @ q) * rho)

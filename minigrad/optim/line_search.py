@@ -39,9 +39,8 @@ def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
 
 
 def strong_wolfe(
-    at: Callable[[float], Point], start: Point, t: float, length: float, tolerance: float = 1e-9,
-    most: int = 25,
-) -> tuple[Point, int]:  # fmt: skip
+    at: Callable[[float], Point], start: Point, t: float, length: float, tolerance: float = 1e-9, most: int = 25
+) -> tuple[Point, int]:
     """A point with enough decrease and a slope flat enough (Nocedal and Wright 2006, algorithms 3.5 and 3.6).
 
     Args:
@@ -75,8 +74,7 @@ def strong_wolfe(
     return low, evaluations
 
 
-def _bracket(at: Callable[[float], Point], start: Point, t: float, most: int
-             ) -> tuple[Point, Point, bool, int]:  # fmt: skip
+def _bracket(at: Callable[[float], Point], start: Point, t: float, most: int) -> tuple[Point, Point, bool, int]:
     """Two points with a good one between them, the better one first; or a good one, and True."""
     last, new, tries = start, at(t), 0
     while tries < most:

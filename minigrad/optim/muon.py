@@ -19,9 +19,7 @@ JORDAN: Coefficients = (3.4445, -4.775, 2.0315)
 ORIGINAL, MATCHED = "original", "match_rms_adamw"
 
 
-def orthogonal(
-    matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 1e-7, steps: int = 5
-) -> Array:
+def orthogonal(matrix: Array, coefficients: Coefficients = JORDAN, eps: float = 1e-7, steps: int = 5) -> Array:
     """Roughly U Vᵀ of a matrix U S Vᵀ: its singular values come to lie about 1 (0.7 to 1.2, from 5 steps on).
 
     Newton's and Schulz's iteration X ← a X + (b XXᵀ + c (XXᵀ)²) X, which needs products alone.
@@ -78,9 +76,7 @@ def muon_step(p: Tensor, state: State, group: Group) -> None:
     array -= rate_of(lr, array.shape, group["adjust_lr_fn"]) * direction
 
 
-def check_options(
-    lr: Rate, weight_decay: float, momentum: float, ns_steps: int, adjust_lr_fn: str | None
-) -> None:
+def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int, adjust_lr_fn: str | None) -> None:
     """Refuse what makes no sense, in PyTorch's words.
 
     Raises:
@@ -113,16 +109,31 @@ class Muon(Optimizer):
     """
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-3, weight_decay: float = 0.1, momentum: float = 0.95,
-        nesterov: bool = True, ns_coefficients: Coefficients = JORDAN, eps: float = 1e-7, ns_steps: int = 5,
+        self,
+        params: Params,
+        lr: Rate = 1e-3,
+        weight_decay: float = 0.1,
+        momentum: float = 0.95,
+        nesterov: bool = True,
+        ns_coefficients: Coefficients = JORDAN,
+        eps: float = 1e-7,
+        ns_steps: int = 5,
         adjust_lr_fn: str | None = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_options(lr, weight_decay, momentum, ns_steps, adjust_lr_fn)
-        super().__init__(params, {
-            "lr": lr, "weight_decay": weight_decay, "momentum": momentum, "nesterov": nesterov,
-            "ns_coefficients": ns_coefficients, "eps": eps, "ns_steps": ns_steps,
-            "adjust_lr_fn": adjust_lr_fn,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "weight_decay": weight_decay,
+                "momentum": momentum,
+                "nesterov": nesterov,
+                "ns_coefficients": ns_coefficients,
+                "eps": eps,
+                "ns_steps": ns_steps,
+                "adjust_lr_fn": adjust_lr_fn,
+            },
+        )
 
     def add_param_group(self, param_group: Group) -> None:
         """Add matrices with options of their own."""
@@ -130,9 +141,7 @@ class Muon(Optimizer):
         for p in self.param_groups[-1]["params"]:
             if p.ndim != 2:
                 self.param_groups.pop()
-                raise ValueError(
-                    f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}"
-                )
+                raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}")
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         muon_steps(params, self.state, group)
@@ -154,14 +163,25 @@ class MuonWithAdamW(AdamW):
     """
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 1e-2, *, momentum: float = 0.95, ns_steps: int = 5,
-    ) -> None:  # fmt: skip
+        self,
+        params: Params,
+        lr: Rate = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 1e-2,
+        *,
+        momentum: float = 0.95,
+        ns_steps: int = 5,
+    ) -> None:
         check_options(lr, weight_decay, momentum, ns_steps, MATCHED)
         self._muon: dict[str, Any] = {
-            "muon": False, "momentum": momentum, "nesterov": True, "ns_coefficients": JORDAN,
-            "ns_steps": ns_steps, "adjust_lr_fn": MATCHED,
-        }  # fmt: skip
+            "muon": False,
+            "momentum": momentum,
+            "nesterov": True,
+            "ns_coefficients": JORDAN,
+            "ns_steps": ns_steps,
+            "adjust_lr_fn": MATCHED,
+        }
         super().__init__(params, lr, betas, eps, weight_decay)
         self.defaults.update(self._muon)
 

@@ -51,8 +51,9 @@ def _with_hooks(step: Step) -> Step:
             changed = hook(self, args, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but "
-                                       f"got {changed}.")  # fmt: skip
+                    raise RuntimeError(
+                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
+                    )
                 args, kwargs = changed
         result = wrapped.__wrapped__(*args, **kwargs)  # the step; while a profile is on, a timed one
         for hook in self._step_post.values():
@@ -138,15 +139,16 @@ class Optimizer:
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, value in self.defaults.items():
             if value is required and name not in param_group:
-                raise ValueError(f"parameter group didn't specify a value of required optimization "
-                                 f"parameter {name}")  # fmt: skip
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, value)
         if len({id(p) for p in params}) < len(params):
             warnings.warn("optimizer contains a parameter group with duplicate parameters", stacklevel=3)
         if self.param_groups and ("param_names" in param_group) != ("param_names" in self.param_groups[0]):
             less = "without" if "param_names" in self.param_groups[0] else "with"
-            raise ValueError("all optimizer param groups should be with/without names. cannot add param "
-                             f"group {less} names to the optimizer")  # fmt: skip
+            raise ValueError(
+                "all optimizer param groups should be with/without names. cannot add param "
+                f"group {less} names to the optimizer"
+            )
         held = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in held for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -232,10 +234,12 @@ class Optimizer:
             changed = hook(self, given)
             given = given if changed is None else changed
         groups = copy.deepcopy(list(given["param_groups"]))
-        _check_sizes([len(group["params"]) for group in self.param_groups],
-                     [len(group["params"]) for group in groups])  # fmt: skip
-        by_number = {n: p for own, group in zip(self.param_groups, groups, strict=True)
-                     for n, p in zip(group["params"], own["params"], strict=True)}  # fmt: skip
+        _check_sizes([len(group["params"]) for group in self.param_groups], [len(group["params"]) for group in groups])
+        by_number = {
+            n: p
+            for own, group in zip(self.param_groups, groups, strict=True)
+            for n, p in zip(group["params"], own["params"], strict=True)
+        }
         state: defaultdict[Any, Any] = defaultdict(dict)
         for number, values in given["state"].items():
             if number in by_number:
@@ -261,23 +265,19 @@ class Optimizer:
         """Call ``hook(optimizer, args, kwargs)`` after each step."""
         return RemovableHandle(self._step_post, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False
-                                     ) -> RemovableHandle:  # fmt: skip
+    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` before ``state_dict`` is made."""
         return _registered(self._state_pre, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False
-                                      ) -> RemovableHandle:  # fmt: skip
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` on each new one; it may return another."""
         return _registered(self._state_post, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False
-                                          ) -> RemovableHandle:  # fmt: skip
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before one is loaded; it may return another."""
         return _registered(self._load_pre, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False
-                                           ) -> RemovableHandle:  # fmt: skip
+    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after one is loaded."""
         return _registered(self._load_post, hook, prepend)
 
@@ -372,9 +372,7 @@ def _check_flags(name: str, defaults: dict[str, Any]) -> None:
 
 def _check_sizes(own: list[int], found: list[int]) -> None:
     if len(found) != len(own):
-        raise ValueError(
-            f"loaded state dict has a different number of parameter groups ({len(found)}, not {len(own)})"
-        )
+        raise ValueError(f"loaded state dict has a different number of parameter groups ({len(found)}, not {len(own)})")
     if found != own:
         raise ValueError(
             f"loaded state dict contains a parameter group that doesn't match the size of optimizer's "

@@ -40,19 +40,37 @@ class RAdam(Optimizer):
     _counts = ("step",)
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
-        weight_decay: float = 0, decoupled_weight_decay: bool = False, *, foreach: bool | None = None,
-        maximize: bool = False, capturable: bool = False, differentiable: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        params: Params,
+        lr: Rate = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        decoupled_weight_decay: bool = False,
+        *,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        capturable: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_rate(lr)
         check_number("epsilon value", eps, eps >= 0)
         check_betas(betas)
         check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "maximize": maximize,
-            "foreach": foreach, "capturable": capturable, "decoupled_weight_decay": decoupled_weight_decay,
-            "differentiable": differentiable,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "betas": betas,
+                "eps": eps,
+                "weight_decay": weight_decay,
+                "maximize": maximize,
+                "foreach": foreach,
+                "capturable": capturable,
+                "decoupled_weight_decay": decoupled_weight_decay,
+                "differentiable": differentiable,
+            },
+        )
 
     def _update(self, p: Tensor, group: Group) -> None:
         state = self.state[p]

@@ -4,18 +4,7 @@ from __future__ import annotations
 
 from ..backend import xp
 from ..tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    Params,
-    Rate,
-    advance,
-    check_number,
-    check_rate,
-    gradient,
-    scalar,
-    zeros_like,
-)
+from .optimizer import Group, Optimizer, Params, Rate, advance, check_number, check_rate, gradient, scalar, zeros_like
 
 
 class RMSprop(Optimizer):
@@ -36,20 +25,39 @@ class RMSprop(Optimizer):
     _counts = ("step",)
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-2, alpha: float = 0.99, eps: float = 1e-8,
-        weight_decay: float = 0, momentum: float = 0, centered: bool = False, capturable: bool = False,
-        foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        params: Params,
+        lr: Rate = 1e-2,
+        alpha: float = 0.99,
+        eps: float = 1e-8,
+        weight_decay: float = 0,
+        momentum: float = 0,
+        centered: bool = False,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_rate(lr)
         check_number("epsilon value", eps, eps >= 0)
         check_number("momentum value", momentum, momentum >= 0)
         check_number("weight_decay value", weight_decay, weight_decay >= 0)
         check_number("alpha value", alpha, alpha >= 0)
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "alpha": alpha, "eps": eps, "centered": centered,
-            "weight_decay": weight_decay, "capturable": capturable, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "alpha": alpha,
+                "eps": eps,
+                "centered": centered,
+                "weight_decay": weight_decay,
+                "capturable": capturable,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+            },
+        )
 
     def _update(self, p: Tensor, group: Group) -> None:
         state = self.state[p]

@@ -25,16 +25,31 @@ class Rprop(Optimizer):
     _counts = ("step",)
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-2, etas: tuple[float, float] = (0.5, 1.2),
-        step_sizes: tuple[float, float] = (1e-6, 50), *, capturable: bool = False,
-        foreach: bool | None = None, maximize: bool = False, differentiable: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        params: Params,
+        lr: Rate = 1e-2,
+        etas: tuple[float, float] = (0.5, 1.2),
+        step_sizes: tuple[float, float] = (1e-6, 50),
+        *,
+        capturable: bool = False,
+        foreach: bool | None = None,
+        maximize: bool = False,
+        differentiable: bool = False,
+    ) -> None:
         check_rate(lr)
         check_number("eta values", f"{etas[0]}, {etas[1]}", 0 < etas[0] < 1 < etas[1])
-        super().__init__(params, {
-            "lr": lr, "etas": etas, "step_sizes": step_sizes, "foreach": foreach, "maximize": maximize,
-            "differentiable": differentiable, "capturable": capturable,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "etas": etas,
+                "step_sizes": step_sizes,
+                "foreach": foreach,
+                "maximize": maximize,
+                "differentiable": differentiable,
+                "capturable": capturable,
+            },
+        )
 
     def _update(self, p: Tensor, group: Group) -> None:
         state = self.state[p]

@@ -23,20 +23,38 @@ class SGD(Optimizer):
     """
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-3, momentum: float = 0, dampening: float = 0,
-        weight_decay: float = 0, nesterov: bool = False, *, maximize: bool = False,
-        foreach: bool | None = None, differentiable: bool = False, fused: bool | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        params: Params,
+        lr: Rate = 1e-3,
+        momentum: float = 0,
+        dampening: float = 0,
+        weight_decay: float = 0,
+        nesterov: bool = False,
+        *,
+        maximize: bool = False,
+        foreach: bool | None = None,
+        differentiable: bool = False,
+        fused: bool | None = None,
+    ) -> None:
         check_rate(lr)
         check_number("momentum value", momentum, momentum >= 0)
         check_number("weight_decay value", weight_decay, weight_decay >= 0)
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-            "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
-            "fused": fused,
-        })  # fmt: skip
+        super().__init__(
+            params,
+            {
+                "lr": lr,
+                "momentum": momentum,
+                "dampening": dampening,
+                "weight_decay": weight_decay,
+                "nesterov": nesterov,
+                "maximize": maximize,
+                "foreach": foreach,
+                "differentiable": differentiable,
+                "fused": fused,
+            },
+        )
 
     def _update(self, p: Tensor, group: Group) -> None:
         g, momentum = gradient(p, group), float(group["momentum"])

@@ -24,9 +24,13 @@ class SparseAdam(Optimizer):
     """
 
     def __init__(
-        self, params: Params, lr: Rate = 1e-3, betas: tuple[float, float] = (0.9, 0.999), eps: float = 1e-8,
+        self,
+        params: Params,
+        lr: Rate = 1e-3,
+        betas: tuple[float, float] = (0.9, 0.999),
+        eps: float = 1e-8,
         maximize: bool = False,
-    ) -> None:  # fmt: skip
+    ) -> None:
         check_rate(lr, positive=True)
         check_number("epsilon value", eps, eps > 0)
         check_betas(betas)

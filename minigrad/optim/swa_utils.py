@@ -15,9 +15,14 @@ from .lr_scheduler.scheduler import GroupScheduler, for_each_group
 from .optimizer import Optimizer
 
 __all__ = [
-    "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn",
-    "get_swa_multi_avg_fn", "update_bn",
-]  # fmt: skip
+    "SWALR",
+    "AveragedModel",
+    "get_ema_avg_fn",
+    "get_ema_multi_avg_fn",
+    "get_swa_avg_fn",
+    "get_swa_multi_avg_fn",
+    "update_bn",
+]
 
 Average = Callable[[Tensor, Tensor, Any], Tensor]
 Averages = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
@@ -96,9 +101,13 @@ class AveragedModel(Module):
     n_averaged: Tensor
 
     def __init__(
-        self, model: Module, device: Any = None, avg_fn: Average | None = None,
-        multi_avg_fn: Averages | None = None, use_buffers: bool = False,
-    ) -> None:  # fmt: skip
+        self,
+        model: Module,
+        device: Any = None,
+        avg_fn: Average | None = None,
+        multi_avg_fn: Averages | None = None,
+        use_buffers: bool = False,
+    ) -> None:
         super().__init__()
         if avg_fn is not None and multi_avg_fn is not None:
             raise AssertionError("Only one of avg_fn and multi_avg_fn should be provided")
@@ -173,19 +182,20 @@ class SWALR(GroupScheduler):
         ValueError: an unknown strategy, or a negative number of calls.
     """
 
-    def __init__(self, optimizer: Optimizer, swa_lr: Any, anneal_epochs: int = 10,
-                 anneal_strategy: str = "cos", last_epoch: int = -1) -> None:  # fmt: skip
-        for rate, group in zip(for_each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups,
-                               strict=True):  # fmt: skip
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        swa_lr: Any,
+        anneal_epochs: int = 10,
+        anneal_strategy: str = "cos",
+        last_epoch: int = -1,
+    ) -> None:
+        for rate, group in zip(for_each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         if anneal_epochs < 0:
-            raise ValueError(
-                f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}"
-            )
+            raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
         super().__init__(optimizer, last_epoch)
 

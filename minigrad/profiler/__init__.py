@@ -1,9 +1,9 @@
 """Where the time goes: ``profile`` records every op, module and step while it is on, by PyTorch's names.
 
-    with profile() as p:
-        loss = model(x).sum()
-        loss.backward()
-    print(p.by_module().table())
+with profile() as p:
+    loss = model(x).sum()
+    loss.backward()
+print(p.by_module().table())
 """
 
 from typing import TYPE_CHECKING
@@ -21,9 +21,16 @@ from .profiler import (
 )
 
 __all__ = [
-    "DeviceType", "ProfilerAction", "ProfilerActivity", "kineto_available", "profile", "record_function",
-    "schedule", "supported_activities", "tensorboard_trace_handler",
-]  # fmt: skip
+    "DeviceType",
+    "ProfilerAction",
+    "ProfilerActivity",
+    "kineto_available",
+    "profile",
+    "record_function",
+    "schedule",
+    "supported_activities",
+    "tensorboard_trace_handler",
+]
 
 
 def kineto_available() -> bool:

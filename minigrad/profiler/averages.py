@@ -11,8 +11,16 @@ from .recorder import Event
 from .table import cut, format_bytes, format_count, format_share, format_table, format_time
 
 _DEVICES = ("device_", "cuda_", "xpu_", "privateuse1_")
-SORT_KEYS = ("cpu_time_total", "self_cpu_time_total", "cpu_time", "cpu_memory_usage", "self_cpu_memory_usage",
-             "count", "bytes", "flops")  # fmt: skip
+SORT_KEYS = (
+    "cpu_time_total",
+    "self_cpu_time_total",
+    "cpu_time",
+    "cpu_memory_usage",
+    "self_cpu_memory_usage",
+    "count",
+    "bytes",
+    "flops",
+)
 
 
 class FunctionEventAvg:
@@ -62,8 +70,10 @@ class FunctionEventAvg:
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __repr__(self) -> str:
-        return (f"<FunctionEventAvg key={self.key} self_cpu_time={format_time(self.self_cpu_time_total)} "
-                f"cpu_time={format_time(self.cpu_time)} count={self.count}>")  # fmt: skip
+        return (
+            f"<FunctionEventAvg key={self.key} self_cpu_time={format_time(self.self_cpu_time_total)} "
+            f"cpu_time={format_time(self.cpu_time)} count={self.count}>"
+        )
 
 
 def attribute(name: str) -> str:
@@ -93,8 +103,9 @@ class EventList(list[Any]):
         recorder: of the profile, for the trace.
     """
 
-    def __init__(self, events: Iterable[Any] = (), total: float = 0.0, columns: Iterable[str] = (),
-                 recorder: Any = None) -> None:  # fmt: skip
+    def __init__(
+        self, events: Iterable[Any] = (), total: float = 0.0, columns: Iterable[str] = (), recorder: Any = None
+    ) -> None:
         super().__init__(events)
         self.total, self.columns, self.recorder = total, frozenset(columns), recorder
 
@@ -106,8 +117,9 @@ class EventList(list[Any]):
         """The time of all events in µs, each moment of a thread counted once."""
         return sum(event.self_cpu_time_total for event in self)
 
-    def key_averages(self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:  # fmt: skip
+    def key_averages(
+        self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """Sums by name; of modules by class.
 
         Args:
@@ -123,8 +135,10 @@ class EventList(list[Any]):
         for average in groups.values():
             average.input_shapes = average.input_shapes if group_by_input_shapes else ""
             average.stack = average.stack[:group_by_stack_n]
-        columns = {*self.columns} - {*(() if group_by_input_shapes else ("shapes",)),
-                                     *(() if group_by_stack_n else ("stack",))}  # fmt: skip
+        columns = {*self.columns} - {
+            *(() if group_by_input_shapes else ("shapes",)),
+            *(() if group_by_stack_n else ("stack",)),
+        }
         return EventList(groups.values(), self.total, columns, self.recorder)
 
     def total_average(self) -> FunctionEventAvg:
@@ -138,10 +152,17 @@ class EventList(list[Any]):
         found.cpu_memory_usage = found.self_cpu_memory_usage
         return found
 
-    def table(self, sort_by: str | None = None, row_limit: int = 100, max_src_column_width: int | None = 75,
-              max_name_column_width: int | None = 55, max_shapes_column_width: int | None = 80,
-              header: str | None = None, top_level_events_only: bool = False, time_unit: str | None = None
-              ) -> str:  # fmt: skip
+    def table(
+        self,
+        sort_by: str | None = None,
+        row_limit: int = 100,
+        max_src_column_width: int | None = 75,
+        max_name_column_width: int | None = 55,
+        max_shapes_column_width: int | None = 80,
+        header: str | None = None,
+        top_level_events_only: bool = False,
+        time_unit: str | None = None,
+    ) -> str:
         """The events as a table of text.
 
         Args:
@@ -163,10 +184,17 @@ class EventList(list[Any]):
             rows.sort(key=_sorter(sort_by), reverse=True)
         rows = rows if row_limit < 0 else rows[:row_limit]
         head = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"]
-        cells = [[cut(e.key, max_name_column_width), format_share(e.self_cpu_time_total, self.total),
-                  format_time(e.self_cpu_time_total, time_unit), format_share(e.cpu_time_total, self.total),
-                  format_time(e.cpu_time_total, time_unit), format_time(e.cpu_time, time_unit)]
-                 for e in rows]  # fmt: skip
+        cells = [
+            [
+                cut(e.key, max_name_column_width),
+                format_share(e.self_cpu_time_total, self.total),
+                format_time(e.self_cpu_time_total, time_unit),
+                format_share(e.cpu_time_total, self.total),
+                format_time(e.cpu_time_total, time_unit),
+                format_time(e.cpu_time, time_unit),
+            ]
+            for e in rows
+        ]
         for title, width, text in self._optional(max_shapes_column_width, max_src_column_width):
             head.append(title)
             for row, event in zip(cells, rows, strict=True):

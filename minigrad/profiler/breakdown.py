@@ -15,8 +15,7 @@ from .table import format_bytes, format_share, format_table, format_time
 
 _OUTSIDE = "[no module]"
 _BETWEEN = "[between ops]"
-SORT_KEYS = ("total", "self_total", "forward", "backward", "self_forward", "self_backward", "calls", "bytes",
-             "memory")  # fmt: skip
+SORT_KEYS = ("total", "self_total", "forward", "backward", "self_forward", "self_backward", "calls", "bytes", "memory")
 
 
 @dataclass
@@ -67,8 +66,9 @@ class Breakdown(list[Row]):
         """The time of all events in µs."""
         return sum(row.self_total for row in self)
 
-    def table(self, sort_by: str | None = None, row_limit: int = -1, header: str | None = None,
-              time_unit: str | None = None) -> str:  # fmt: skip
+    def table(
+        self, sort_by: str | None = None, row_limit: int = -1, header: str | None = None, time_unit: str | None = None
+    ) -> str:
         """The rows as a table of text.
 
         Args:

@@ -38,10 +38,15 @@ def _elementwise(out: Shape, *_: Any) -> int:
 
 
 _KNOWN: dict[str, Callable[..., int]] = {
-    "matmul": _product, "linear": _product, "convolve": _convolution, "linear_cross_entropy": _head,
+    "matmul": _product,
+    "linear": _product,
+    "convolve": _convolution,
+    "linear_cross_entropy": _head,
     "linear_r_drop": _head,
-    "scaled_dot_product_attention": _attention, "add": _elementwise, "mul": _elementwise,
-}  # fmt: skip
+    "scaled_dot_product_attention": _attention,
+    "add": _elementwise,
+    "mul": _elementwise,
+}
 
 
 def flops_of(name: str, out: Any, args: tuple[Any, ...]) -> int:

@@ -53,8 +53,9 @@ Schedule = Callable[[int], ProfilerAction]
 _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 
 
-def schedule(*, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0,
-             skip_first_wait: int = 0) -> Schedule:  # fmt: skip
+def schedule(
+    *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
+) -> Schedule:
     """A schedule: ``wait`` steps nothing, ``warmup`` steps thrown away, ``active`` steps recorded, and again.
 
     Args:
@@ -103,8 +104,9 @@ def supported_activities() -> set[ProfilerActivity]:
     return {ProfilerActivity.CPU} | ({ProfilerActivity.CUDA} if cuda.is_available() else set())
 
 
-def tensorboard_trace_handler(dir_name: str, worker_name: str | None = None, use_gzip: bool = False,
-                              use_python_export: bool = False) -> Callable[[profile], None]:  # fmt: skip
+def tensorboard_trace_handler(
+    dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
+) -> Callable[[profile], None]:
     """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is made if need be.
 
     Args:
@@ -187,13 +189,24 @@ class profile:
     While no profile is on, nothing is in place, and nothing is spent.
     """
 
-    def __init__(self, *, activities: Iterable[ProfilerActivity] | None = None,
-                 schedule: Schedule | None = None, on_trace_ready: Callable[[profile], Any] | None = None,
-                 record_shapes: bool = False, profile_memory: bool = False, with_stack: bool = False,
-                 with_flops: bool = False, with_modules: bool = True, experimental_config: Any = None,
-                 execution_trace_observer: Any = None, acc_events: bool = False, use_cuda: bool | None = None,
-                 custom_trace_id_callback: Any = None, post_processing_timeout_s: Any = None
-                 ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        *,
+        activities: Iterable[ProfilerActivity] | None = None,
+        schedule: Schedule | None = None,
+        on_trace_ready: Callable[[profile], Any] | None = None,
+        record_shapes: bool = False,
+        profile_memory: bool = False,
+        with_stack: bool = False,
+        with_flops: bool = False,
+        with_modules: bool = True,
+        experimental_config: Any = None,
+        execution_trace_observer: Any = None,
+        acc_events: bool = False,
+        use_cuda: bool | None = None,
+        custom_trace_id_callback: Any = None,
+        post_processing_timeout_s: Any = None,
+    ) -> None:
         wanted = set(activities) if activities is not None else supported_activities()
         if use_cuda:
             wanted.add(ProfilerActivity.CUDA)
@@ -282,8 +295,14 @@ class profile:
         read = None
         if self.profile_memory:
             read = cuda.memory_allocated if gpu else memory.malloc_reader() or memory.traced
-        recorder = Recorder(_gpu_clock if gpu else perf_counter_ns, read, self.record_shapes, self.with_stack,
-                            self.with_flops, self.with_modules)  # fmt: skip
+        recorder = Recorder(
+            _gpu_clock if gpu else perf_counter_ns,
+            read,
+            self.record_shapes,
+            self.with_stack,
+            self.with_flops,
+            self.with_modules,
+        )
         watch.begin(recorder)
         if read is memory.traced and not tracemalloc.is_tracing():
             tracemalloc.start()
@@ -324,13 +343,18 @@ class profile:
     def events(self) -> EventList:
         """All events, in the order in which they began. Raises RuntimeError while the profile is on."""
         recorder = self._finished()
-        asked = (("memory", self.profile_memory), ("shapes", self.record_shapes), ("stack", self.with_stack),
-                 ("flops", self.with_flops))  # fmt: skip
+        asked = (
+            ("memory", self.profile_memory),
+            ("shapes", self.record_shapes),
+            ("stack", self.with_stack),
+            ("flops", self.with_flops),
+        )
         total = sum(event.self_duration for event in recorder.events) / 1000
         return EventList(recorder.events, total, [name for name, wanted in asked if wanted], recorder)
 
-    def key_averages(self, group_by_input_shape: bool = False, group_by_stack_n: int = 0,
-                     group_by_overload_name: bool = False) -> EventList:  # fmt: skip
+    def key_averages(
+        self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
+    ) -> EventList:
         """The events added up by name, and modules by class; see ``EventList.key_averages``."""
         return self.events().key_averages(group_by_input_shape, group_by_stack_n)
 

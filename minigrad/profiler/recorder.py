@@ -21,8 +21,14 @@ from weakref import WeakKeyDictionary
 from ..autograd.tape import Node
 
 OP, NODE, WALK, MODULE, USER, STEP = "op", "node", "walk", "module", "user", "step"
-CATEGORIES = {OP: "cpu_op", NODE: "cpu_op", WALK: "cpu_op", MODULE: "python_function",
-              USER: "user_annotation", STEP: "user_annotation"}  # fmt: skip
+CATEGORIES = {
+    OP: "cpu_op",
+    NODE: "cpu_op",
+    WALK: "cpu_op",
+    MODULE: "python_function",
+    USER: "user_annotation",
+    STEP: "user_annotation",
+}
 _PACKAGE = __name__.split(".")[0]
 
 
@@ -58,9 +64,27 @@ class Event:
         forward: of a backward node, the event that recorded it.
     """
 
-    __slots__ = ("bytes", "cpu_children", "cpu_memory_usage", "cpu_parent", "end", "flops", "forward", "id",
-                 "input_shapes", "kind", "label", "name", "op", "phase", "place", "sequence_nr", "stack",
-                 "start", "thread")  # fmt: skip
+    __slots__ = (
+        "bytes",
+        "cpu_children",
+        "cpu_memory_usage",
+        "cpu_parent",
+        "end",
+        "flops",
+        "forward",
+        "id",
+        "input_shapes",
+        "kind",
+        "label",
+        "name",
+        "op",
+        "phase",
+        "place",
+        "sequence_nr",
+        "stack",
+        "start",
+        "thread",
+    )
 
     count = 1
     is_async = is_remote = False
@@ -150,9 +174,15 @@ class Recorder:
         lasted: how long the profile has been on, in ns, once it has ended.
     """
 
-    def __init__(self, clock: Callable[[], int] = perf_counter_ns, memory: Callable[[], int] | None = None,
-                 shapes: bool = False, stack: bool = False, flops: bool = False, modules: bool = True
-                 ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        clock: Callable[[], int] = perf_counter_ns,
+        memory: Callable[[], int] | None = None,
+        shapes: bool = False,
+        stack: bool = False,
+        flops: bool = False,
+        modules: bool = True,
+    ) -> None:
         self.clock, self.memory = clock, memory
         self.shapes, self.stack, self.flops, self.modules = shapes, stack, flops, modules
         self.clear()
@@ -170,8 +200,7 @@ class Recorder:
         stack = self._thread.stack
         return stack[-1] if stack else None
 
-    def open(self, name: str, kind: str, op: Any = None, place: str = "", forward: Event | None = None
-             ) -> Event:  # fmt: skip
+    def open(self, name: str, kind: str, op: Any = None, place: str = "", forward: Event | None = None) -> Event:
         """Begin an event.
 
         Args:

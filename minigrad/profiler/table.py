@@ -42,8 +42,9 @@ def cut(text: str, width: int | None) -> str:
     return text if width is None or len(text) <= width else f"{text[: max(0, width - 3)]}..."
 
 
-def format_table(head: Sequence[str], rows: Sequence[Sequence[str]], foot: Sequence[str] = (),
-                 title: str | None = None) -> str:  # fmt: skip
+def format_table(
+    head: Sequence[str], rows: Sequence[Sequence[str]], foot: Sequence[str] = (), title: str | None = None
+) -> str:
     """The rows under their heads, between lines, the first column to the left and the others to the right.
 
     Args:

@@ -24,8 +24,7 @@ from .table import format_bytes
 _STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
 
 
-def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: dict[str, Any] | None = None
-                       ) -> None:  # fmt: skip
+def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: dict[str, Any] | None = None) -> None:
     """Write the events as a Chrome trace; gzipped if the path ends in ".gz".
 
     Args:
@@ -82,14 +81,28 @@ def _write(path: str | PathLike[str], data: bytes, what: str) -> None:
 def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
     pid = os.getpid()
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
-    yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0,
-           "args": {"name": os.path.basename(sys.argv[0]) or "python"}}  # fmt: skip
+    yield {
+        "ph": "M",
+        "name": "process_name",
+        "pid": pid,
+        "tid": 0,
+        "ts": 0,
+        "args": {"name": os.path.basename(sys.argv[0]) or "python"},
+    }
     for thread in sorted({event.thread for event in recorder.events}):
         name = f"thread {thread} ({names.get(thread, 'ended')})"
         yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": thread, "ts": 0, "args": {"name": name}}
     for event in recorder.events:
-        yield {"ph": "X", "cat": CATEGORIES[event.kind], "name": event.name, "pid": pid, "tid": event.thread,
-               "ts": event.start / 1000, "dur": event.duration / 1000, "args": _arguments(event)}  # fmt: skip
+        yield {
+            "ph": "X",
+            "cat": CATEGORIES[event.kind],
+            "name": event.name,
+            "pid": pid,
+            "tid": event.thread,
+            "ts": event.start / 1000,
+            "dur": event.duration / 1000,
+            "args": _arguments(event),
+        }
         if event.kind == NODE and event.forward is not None:
             yield from _arrow(event.forward, event, pid)
 

@@ -25,12 +25,21 @@ from .recorder import MODULE, NODE, OP, STEP, WALK, Recorder
 
 _PACKAGE = __name__.split(".")[0]
 _MAKERS = {  # functions that make tensors without an op
-    "functions.creation": ("arange", "empty", "eye", "full", "full_like", "linspace", "ones", "tensor",
-                           "zeros"),
-    "functions.random": ("bernoulli", "multinomial", "normal", "rand", "rand_like", "randint", "randint_like",
-                         "randn", "randn_like", "randperm"),
+    "functions.creation": ("arange", "empty", "eye", "full", "full_like", "linspace", "ones", "tensor", "zeros"),
+    "functions.random": (
+        "bernoulli",
+        "multinomial",
+        "normal",
+        "rand",
+        "rand_like",
+        "randint",
+        "randint_like",
+        "randn",
+        "randn_like",
+        "randperm",
+    ),
     "nn.functional.dropout": ("keep_mask",),
-}  # fmt: skip
+}
 
 
 class Watch:
@@ -179,8 +188,15 @@ class Watch:
 
         return make
 
-    def _timed(self, name: str, op: Any, args: tuple[Any, ...], function: Any, given: tuple[Any, ...],
-               keywords: dict[str, Any] | None = None) -> Any:  # fmt: skip
+    def _timed(
+        self,
+        name: str,
+        op: Any,
+        args: tuple[Any, ...],
+        function: Any,
+        given: tuple[Any, ...],
+        keywords: dict[str, Any] | None = None,
+    ) -> Any:
         """The result of an op, whose event is written down."""
         recorder = self.recorder
         shapes = [_shape(a) for a in args] if recorder.shapes else []
@@ -313,8 +329,7 @@ def begin(recorder: Recorder) -> None:
     global _active
     if _active is not None:
         raise RuntimeError(
-            "a profile is running already: end it (leave its with block, or call stop()) before another "
-            "begins"
+            "a profile is running already: end it (leave its with block, or call stop()) before another begins"
         )
     watch = Watch(recorder)
     watch.install()

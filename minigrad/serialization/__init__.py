@@ -23,16 +23,29 @@ from .placing import Placing
 from .source import Ndarray, Source
 from .tree import NotPlain, Reader, Writer
 
-__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_file", "safe_globals",
-           "save", "save_file"]  # fmt: skip
+__all__ = [
+    "add_safe_globals",
+    "clear_safe_globals",
+    "get_safe_globals",
+    "load",
+    "load_file",
+    "safe_globals",
+    "save",
+    "save_file",
+]
 
 _KEY = "minigrad"
 _VERSION = 2
 _LONGEST_TREE = 50_000_000  # characters; a safetensors header holds twice as many bytes
 
 
-def save(obj: Any, f: Any, pickle_module: Any = None, pickle_protocol: int | None = None,
-         _use_new_zipfile_serialization: bool = True) -> None:  # fmt: skip
+def save(
+    obj: Any,
+    f: Any,
+    pickle_module: Any = None,
+    pickle_protocol: int | None = None,
+    _use_new_zipfile_serialization: bool = True,
+) -> None:
     """Write an object to a file, which ``load`` gives back.
 
     Args:
@@ -75,8 +88,15 @@ def _described(obj: Any) -> tuple[dict[str, Ndarray], str]:
     return writer.arrays, description
 
 
-def load(f: Any, map_location: Any = None, pickle_module: Any = None, *, weights_only: bool | None = None,
-         mmap: bool | None = None, **pickle_load_args: Any) -> Any:  # fmt: skip
+def load(
+    f: Any,
+    map_location: Any = None,
+    pickle_module: Any = None,
+    *,
+    weights_only: bool | None = None,
+    mmap: bool | None = None,
+    **pickle_load_args: Any,
+) -> Any:
     """Read what ``save`` wrote; a checkpoint of PyTorch's; a safetensors file; the index of several files.
 
     Args:

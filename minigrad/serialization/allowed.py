@@ -146,9 +146,12 @@ class Allowed:
 
 def refusal(told: str, module: str, name: str) -> pickle.UnpicklingError:
     """The error for a name that is not allowed, which says what it is and what can be done."""
-    what, repair = f"the class or function {module}.{name}", (
-        "if you trust where it comes from, load(..., weights_only=False), which lets it run code; or allow "
-        f"this one alone: with minigrad.serialization.safe_globals([{name}])"
+    what, repair = (
+        f"the class or function {module}.{name}",
+        (
+            "if you trust where it comes from, load(..., weights_only=False), which lets it run code; or allow "
+            f"this one alone: with minigrad.serialization.safe_globals([{name}])"
+        ),
     )
     if module.partition(".")[0] == "torch":
         what = f"{module}.{name}, an object that only PyTorch can make"
@@ -324,23 +327,33 @@ def _frombuffer(raw: Any, kind: Any, shape: Any, order: Any) -> Ndarray:
     return np.frombuffer(bytearray(raw), kind).reshape(shape, order=order)
 
 
-_PYTHON_2 = {"__builtin__": "builtins", "numpy.core.multiarray": "numpy._core.multiarray",
-             "numpy.core.numeric": "numpy._core.numeric", "copy_reg": "copyreg"}  # fmt: skip
+_PYTHON_2 = {
+    "__builtin__": "builtins",
+    "numpy.core.multiarray": "numpy._core.multiarray",
+    "numpy.core.numeric": "numpy._core.numeric",
+    "copy_reg": "copyreg",
+}
 _FACTORIES = (list, dict, set, tuple, int, float, str, bool)
 _PLAIN = (*_FACTORIES, frozenset, complex, bytes, bytearray, range, object)
 _VALUES: dict[Name, Any] = {
     **{("builtins", cls.__name__): cls for cls in _PLAIN},
     **{("collections", cls.__name__): cls for cls in (OrderedDict, Counter, defaultdict)},
-    ("argparse", "Namespace"): Namespace, ("types", "SimpleNamespace"): SimpleNamespace,
-    ("copyreg", "_reconstructor"): _reconstructor, ("_codecs", "encode"): _encode,
+    ("argparse", "Namespace"): Namespace,
+    ("types", "SimpleNamespace"): SimpleNamespace,
+    ("copyreg", "_reconstructor"): _reconstructor,
+    ("_codecs", "encode"): _encode,
     ("builtins", "getattr"): _member,
-    ("torch", "Size"): Size, ("minigrad.tensor", "Size"): Size,
-    ("torch", "device"): Device, ("minigrad.backend.device", "Device"): Device,
+    ("torch", "Size"): Size,
+    ("minigrad.tensor", "Size"): Size,
+    ("torch", "device"): Device,
+    ("minigrad.backend.device", "Device"): Device,
     ("minigrad.backend.dtype", "named"): named,
-    ("numpy", "ndarray"): np.ndarray, ("numpy", "dtype"): np.dtype,
-    ("numpy._core.multiarray", "_reconstruct"): _reconstruct, ("numpy._core.multiarray", "scalar"): _scalar,
+    ("numpy", "ndarray"): np.ndarray,
+    ("numpy", "dtype"): np.dtype,
+    ("numpy._core.multiarray", "_reconstruct"): _reconstruct,
+    ("numpy._core.multiarray", "scalar"): _scalar,
     ("numpy._core.numeric", "_frombuffer"): _frombuffer,
-}  # fmt: skip
+}
 _NEW: dict[type, Callable[..., Any]] = {
     OrderedDict: lambda: OrderedDict(),
     Namespace: lambda: Namespace(),

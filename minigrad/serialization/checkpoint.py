@@ -26,8 +26,7 @@ from .rebuild import Rebuilder
 from .source import Ndarray, Source, replaced
 
 _MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
-_DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError,
-           struct.error)  # fmt: skip
+_DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
 
 
 class How:
@@ -111,8 +110,10 @@ class _Archive:
             end = begin + size
         pickles = [name for name in self.records if name.endswith("/data.pkl") and name.count("/") == 1]
         if len(pickles) != 1:
-            raise source.damaged("is a zip archive, but no checkpoint: it has no data.pkl",
-                                 "give the file that torch.save or minigrad.save wrote")  # fmt: skip
+            raise source.damaged(
+                "is a zip archive, but no checkpoint: it has no data.pkl",
+                "give the file that torch.save or minigrad.save wrote",
+            )
         self.folder = pickles[0].removesuffix("data.pkl")
         if f"{self.folder}constants.pkl" in self.records:
             raise source.damaged("is a TorchScript program", "in PyTorch, save the module's state_dict()")
@@ -141,7 +142,7 @@ class _Archive:
         return data
 
     def byte_order(self) -> str:
-        """"little" or "big"."""
+        """ "little" or "big"."""
         if self.folder + "byteorder" not in self.records:
             return "little"
         order = self.read("byteorder").tobytes().decode("ascii", "replace")
@@ -157,8 +158,12 @@ def load_archive(source: Source, how: How) -> Any:
         pickle.UnpicklingError: it names what it may not. RuntimeError: it is damaged.
     """
     archive = _Archive(source)
-    rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size),
-                          swapped=archive.byte_order() != sys.byteorder)  # fmt: skip
+    rebuilder = Rebuilder(
+        source,
+        how.place,
+        lambda key, size: archive.read(f"data/{key}", size),
+        swapped=archive.byte_order() != sys.byteorder,
+    )
     made = _unpickle(source, archive.read("data.pkl"), 0, rebuilder, how)[0]
     rebuilder.finish()
     return made
@@ -209,13 +214,14 @@ def load_legacy(source: Source, how: How) -> Any:
     except (RuntimeError, pickle.UnpicklingError):
         is_checkpoint = False
     if not is_checkpoint:
-        raise source.damaged("is a Python pickle, but no checkpoint of PyTorch's (or one of before 2017)",
-                             "pickle.load it, if you trust where it comes from")  # fmt: skip
+        raise source.damaged(
+            "is a Python pickle, but no checkpoint of PyTorch's (or one of before 2017)",
+            "pickle.load it, if you trust where it comes from",
+        )
     version, position = _unpickle(source, data, position, rebuilder, cautious)
     machine, position = _unpickle(source, data, position, rebuilder, cautious)
     if version != 1001 or type(machine) is not dict or machine.get("little_endian") is not True:
-        raise source.damaged("is a checkpoint of an old kind that is not known",
-                             "load it in PyTorch and save it again")  # fmt: skip
+        raise source.damaged("is a checkpoint of an old kind that is not known", "load it in PyTorch and save it again")
     made, position = _unpickle(source, data, position, rebuilder, how)
     keys, position = _unpickle(source, data, position, rebuilder, cautious)
     _fill(source, keys, position, waiting)

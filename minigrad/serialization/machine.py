@@ -43,8 +43,9 @@ class Machine:
         encoding: of the text that Python 2 wrote.
     """
 
-    def __init__(self, data: Any, position: int, allowed: Vocabulary, persistent: Callable[[Any], Any],
-                 encoding: str = "ASCII") -> None:  # fmt: skip
+    def __init__(
+        self, data: Any, position: int, allowed: Vocabulary, persistent: Callable[[Any], Any], encoding: str = "ASCII"
+    ) -> None:
         self._data, self.position = memoryview(data), position
         self._allowed, self._persistent, self._encoding = allowed, persistent, encoding
         self._stack: list[Any] = []

@@ -29,19 +29,54 @@ class Format(NamedTuple):
     itemsize: int
 
 
-_FORMATS = {name: Format(name, size) for name, size in {
-    "float64": 8, "float32": 4, "float16": 2, "bfloat16": 2, "int64": 8, "int32": 4, "int16": 2, "int8": 1,
-    "uint8": 1, "bool": 1, "complex32": 4, "complex64": 8, "complex128": 16, "uint16": 2, "uint32": 4,
-    "uint64": 8, "float8_e4m3fn": 1, "float8_e5m2": 1, "float8_e4m3fnuz": 1, "float8_e5m2fnuz": 1,
-    "float8_e8m0fnu": 1, "float4_e2m1fn_x2": 1, "quint8": 1, "qint8": 1, "qint32": 4,
-}.items()}  # fmt: skip
+_FORMATS = {
+    name: Format(name, size)
+    for name, size in {
+        "float64": 8,
+        "float32": 4,
+        "float16": 2,
+        "bfloat16": 2,
+        "int64": 8,
+        "int32": 4,
+        "int16": 2,
+        "int8": 1,
+        "uint8": 1,
+        "bool": 1,
+        "complex32": 4,
+        "complex64": 8,
+        "complex128": 16,
+        "uint16": 2,
+        "uint32": 4,
+        "uint64": 8,
+        "float8_e4m3fn": 1,
+        "float8_e5m2": 1,
+        "float8_e4m3fnuz": 1,
+        "float8_e5m2fnuz": 1,
+        "float8_e8m0fnu": 1,
+        "float4_e2m1fn_x2": 1,
+        "quint8": 1,
+        "qint8": 1,
+        "qint32": 4,
+    }.items()
+}
 _STORAGES = {
-    "DoubleStorage": "float64", "FloatStorage": "float32", "HalfStorage": "float16",
-    "BFloat16Storage": "bfloat16", "LongStorage": "int64", "IntStorage": "int32", "ShortStorage": "int16",
-    "CharStorage": "int8", "ByteStorage": "uint8", "BoolStorage": "bool", "ComplexFloatStorage": "complex64",
-    "ComplexDoubleStorage": "complex128", "QUInt8Storage": "quint8", "QInt8Storage": "qint8",
-    "QInt32Storage": "qint32", "UntypedStorage": "uint8",
-}  # fmt: skip
+    "DoubleStorage": "float64",
+    "FloatStorage": "float32",
+    "HalfStorage": "float16",
+    "BFloat16Storage": "bfloat16",
+    "LongStorage": "int64",
+    "IntStorage": "int32",
+    "ShortStorage": "int16",
+    "CharStorage": "int8",
+    "ByteStorage": "uint8",
+    "BoolStorage": "bool",
+    "ComplexFloatStorage": "complex64",
+    "ComplexDoubleStorage": "complex128",
+    "QUInt8Storage": "quint8",
+    "QInt8Storage": "qint8",
+    "QInt32Storage": "qint32",
+    "UntypedStorage": "uint8",
+}
 
 
 class Memory(Storage):
@@ -63,8 +98,9 @@ class Rebuilder:
         swapped: the file's byte order is not this machine's.
     """
 
-    def __init__(self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray],
-                 swapped: bool = False) -> None:  # fmt: skip
+    def __init__(
+        self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray], swapped: bool = False
+    ) -> None:
         self._source, self._place, self._bytes_of, self._swapped = source, place, bytes_of, swapped
         self._memories: dict[tuple[str, Format], Memory] = {}
         self._raw: dict[str, Ndarray] = {}
@@ -74,13 +110,19 @@ class Rebuilder:
     def values(self) -> dict[Name, Any]:
         """What a checkpoint may name of PyTorch and minigrad: formats, classes, and the functions below."""
         return {
-            **{(module, name): _FORMATS[kind] for name, kind in _STORAGES.items()
-               for module in ("torch", "torch.cuda", "torch.storage")},
+            **{
+                (module, name): _FORMATS[kind]
+                for name, kind in _STORAGES.items()
+                for module in ("torch", "torch.cuda", "torch.storage")
+            },
             **{("torch", name): dt.named(name) for name in _FORMATS if name in dt._NAMED},
-            ("torch", "Tensor"): Tensor, ("torch._tensor", "Tensor"): Tensor,
-            ("minigrad.tensor", "Tensor"): Tensor, ("torch.nn.parameter", "Parameter"): Parameter,
-            ("minigrad.nn.parameter", "Parameter"): Parameter, **self.functions(),
-        }  # fmt: skip
+            ("torch", "Tensor"): Tensor,
+            ("torch._tensor", "Tensor"): Tensor,
+            ("minigrad.tensor", "Tensor"): Tensor,
+            ("torch.nn.parameter", "Parameter"): Parameter,
+            ("minigrad.nn.parameter", "Parameter"): Parameter,
+            **self.functions(),
+        }
 
     def functions(self) -> dict[Name, Any]:
         """Those that make tensors."""
@@ -131,8 +173,10 @@ class Rebuilder:
             return wide
         known = {d.name: d.numpy for d in dt.ALL}
         if form.name not in known:
-            raise self._source.damaged(f"holds a tensor of dtype {form.name}, which minigrad does not have",
-                                       f"in PyTorch, convert it to one of {', '.join(known)}")  # fmt: skip
+            raise self._source.damaged(
+                f"holds a tensor of dtype {form.name}, which minigrad does not have",
+                f"in PyTorch, convert it to one of {', '.join(known)}",
+            )
         kind = known[form.name]
         if whole.ctypes.data % kind.alignment:  # in a mapped file
             whole = whole.copy()
@@ -157,20 +201,38 @@ class Rebuilder:
 
     # Tensors ------------------------------------------------------------------------------------------------
 
-    def tensor(self, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any = False,
-               hooks: Any = None, metadata: Any = None) -> Tensor:  # fmt: skip
+    def tensor(
+        self,
+        storage: Any,
+        offset: Any,
+        size: Any,
+        stride: Any,
+        requires_grad: Any = False,
+        hooks: Any = None,
+        metadata: Any = None,
+    ) -> Tensor:
         """A tensor of a storage's elements: offset and strides count elements."""
         if not isinstance(storage, Memory):
             raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
         return self._wrapped(_strided(storage.array, offset, size, stride), requires_grad, storage.device)
 
-    def tensor_of_bytes(self, storage: Any, offset: Any, size: Any, stride: Any, requires_grad: Any,
-                        hooks: Any, dtype: Any, metadata: Any = None) -> Tensor:  # fmt: skip
+    def tensor_of_bytes(
+        self,
+        storage: Any,
+        offset: Any,
+        size: Any,
+        stride: Any,
+        requires_grad: Any,
+        hooks: Any,
+        dtype: Any,
+        metadata: Any = None,
+    ) -> Tensor:
         """A tensor of a storage of bytes, whose dtype is told."""
         if not isinstance(storage, Memory):
             raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
-        return self.tensor(self._memory(storage.key, _FORMATS[dtype.name], storage.location), offset, size,
-                           stride, requires_grad)  # fmt: skip
+        return self.tensor(
+            self._memory(storage.key, _FORMATS[dtype.name], storage.location), offset, size, stride, requires_grad
+        )
 
     def parameter(self, data: Any, requires_grad: Any, hooks: Any = None) -> Parameter:
         """A Parameter in a tensor's memory."""

@@ -16,9 +16,17 @@ from .source import Ndarray, Source, replaced
 
 _LARGEST_HEADER = 100_000_000  # the format's own limit
 _DTYPES: dict[str, Any] = {
-    "BOOL": np.bool_, "U8": np.uint8, "I8": np.int8, "I16": np.int16, "I32": np.int32, "I64": np.int64,
-    "F16": np.float16, "F32": np.float32, "F64": np.float64, "C64": np.complex64,
-}  # fmt: skip
+    "BOOL": np.bool_,
+    "U8": np.uint8,
+    "I8": np.int8,
+    "I16": np.int16,
+    "I32": np.int32,
+    "I64": np.int64,
+    "F16": np.float16,
+    "F32": np.float32,
+    "F64": np.float64,
+    "C64": np.complex64,
+}
 
 
 def holds(kind: np.dtype[Any]) -> bool:
@@ -110,8 +118,7 @@ def _span(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
     return stored, shape, begin, end
 
 
-def _array(source: Source, start: int, name: str, stored: str, shape: tuple[int, ...], begin: int, end: int
-           ) -> Ndarray:  # fmt: skip
+def _array(source: Source, start: int, name: str, stored: str, shape: tuple[int, ...], begin: int, end: int) -> Ndarray:
     if stored not in _DTYPES and stored != "BF16":
         names = ", ".join(d.name for d in dt.ALL)
         repair = f"convert it to one of {names}, or bfloat16"

@@ -154,8 +154,10 @@ class Writer:
             more["attributes"] = self._encode_dict(attributes, "items", told, name)["items"]
         if tag == "dict" and all(type(key) is str for key in obj):
             return {"dict": {key: self._inner(key, value, told, name) for key, value in obj.items()}}
-        items = [[self.encode(key, f"a key of {told}", name), self._inner(key, value, told, name)]
-                 for key, value in obj.items()]  # fmt: skip
+        items = [
+            [self.encode(key, f"a key of {told}", name), self._inner(key, value, told, name)]
+            for key, value in obj.items()
+        ]
         return {"items" if tag == "dict" else tag: items, **more}
 
     def _encode_tensor(self, obj: Tensor, told: str, name: str) -> dict[str, Any]:

@@ -9,6 +9,17 @@ from .subword_dropout import SubwordSampler
 from .subwords import SubwordTokenizer
 from .tokenizer import Tokenizer, WordTokenizer, tokenizer_from_dict
 
-__all__ = ["EncodedPairs", "Lines", "Pairs", "SubwordSampler", "SubwordTokenizer", "TokenBatches",
-           "Tokenizer", "TokenizerPair", "WordTokenizer", "read_pairs", "tokenizer_from_dict",
-           "tokenizer_pair_from_dict"]  # fmt: skip
+__all__ = [
+    "EncodedPairs",
+    "Lines",
+    "Pairs",
+    "SubwordSampler",
+    "SubwordTokenizer",
+    "TokenBatches",
+    "Tokenizer",
+    "TokenizerPair",
+    "WordTokenizer",
+    "read_pairs",
+    "tokenizer_from_dict",
+    "tokenizer_pair_from_dict",
+]

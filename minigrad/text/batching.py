@@ -97,9 +97,12 @@ class TokenBatches(Sampler[list[int]]):
 
     def _decides(self) -> dict[str, int]:
         return {
-            "pairs": len(self.lengths), "tokens": self.tokens, "seed": self.seed,
-            "shuffle": int(self.shuffle), "pool": self.pool,
-        }  # fmt: skip
+            "pairs": len(self.lengths),
+            "tokens": self.tokens,
+            "seed": self.seed,
+            "shuffle": int(self.shuffle),
+            "pool": self.pool,
+        }
 
     def _planned(self, number: int) -> Plan:
         if self._plan is None or self._plan[0] != number:

@@ -12,11 +12,7 @@ import numpy as np
 
 from .lines import Lines, Texts
 
-SPLITS = {
-    "train": ("train", "training"),
-    "validation": ("val", "valid", "validation", "dev"),
-    "test": ("test",),
-}
+SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "validation", "dev"), "test": ("test",)}
 
 
 class Pairs(NamedTuple):
@@ -27,9 +23,7 @@ class Pairs(NamedTuple):
     skipped: int = 0
 
 
-def read_pairs(
-    paths: list[Path], source: str, target: str, required: Sequence[str] = ("train",)
-) -> dict[str, Pairs]:
+def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[str] = ("train",)) -> dict[str, Pairs]:
     """Read a corpus. Its sentences stay on disk, in files that must not change meanwhile; see ``Lines``.
 
     Args:
@@ -50,9 +44,7 @@ def read_pairs(
     if len(paths) == 2:
         return {"train": _aligned(paths[0], paths[1])}
     if len(paths) != 1:
-        raise ValueError(
-            f"a corpus is one folder, one table or two aligned files; {len(paths)} paths were given"
-        )
+        raise ValueError(f"a corpus is one folder, one table or two aligned files; {len(paths)} paths were given")
     if paths[0].is_dir():
         return _folder(paths[0], source, target, required)
     return {"train": _table(paths[0])}
@@ -121,15 +113,11 @@ def _full_rows(lines: Lines, path: Path) -> Iterator[bool]:
     for number, line in enumerate(lines, 1):
         source, tab, rest = line.partition("\t")
         if not tab and line.strip():
-            raise ValueError(
-                f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation"
-            )
+            raise ValueError(f"{path}, line {number}: no tab; each line is a source sentence, a tab, its translation")
         yield bool(source.strip() and rest.partition("\t")[0].strip())
 
 
-def _kept(
-    left: Lines, right: Lines, columns: tuple[int, int] | None, full: Iterable[bool], where: str
-) -> Pairs:
+def _kept(left: Lines, right: Lines, columns: tuple[int, int] | None, full: Iterable[bool], where: str) -> Pairs:
     """The pairs of which both sides hold something."""
     mask = np.fromiter(full, np.bool_, len(left))
     places = np.flatnonzero(mask).astype(np.uint32)
@@ -149,9 +137,7 @@ class Side(Texts):
         column: which column, if tabs separate them; None: the whole line.
     """
 
-    def __init__(
-        self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None, column: int | None
-    ) -> None:
+    def __init__(self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None, column: int | None) -> None:
         self._lines, self._kept, self._column = lines, kept, column
 
     def part(self, places: np.ndarray[Any, np.dtype[np.intp]]) -> Side:

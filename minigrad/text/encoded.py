@@ -57,9 +57,8 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
 
     @classmethod
     def build(
-        cls, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, folder: Path | None = None,
-        progress: bool = True,
-    ) -> EncodedPairs:  # fmt: skip
+        cls, pairs: Pairs, tokenizers: TokenizerPair, *, longest: int, folder: Path | None = None, progress: bool = True
+    ) -> EncodedPairs:
         """Encode a corpus.
 
         Args:
@@ -167,8 +166,7 @@ def _bar(total: int, wanted: bool) -> Any:
         except ImportError:
             pass
         else:
-            return tqdm(total=total, desc="encoding", unit=" pairs", unit_scale=True, leave=False,
-                        delay=QUIET_SECONDS)  # fmt: skip
+            return tqdm(total=total, desc="encoding", unit=" pairs", unit_scale=True, leave=False, delay=QUIET_SECONDS)
     return nullcontext()
 
 

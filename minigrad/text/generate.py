@@ -299,10 +299,7 @@ class _Beam:
         size = min(size, log_p.shape[1] - self.log_p.shape[1])
         self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
         rows, tokens = rows.gather(1, place), tokens.gather(1, place)
-        over = [
-            ranking.is_over(i, length, best)
-            for i, best in zip(self.going, self.log_p[:, 0].tolist(), strict=True)
-        ]
+        over = [ranking.is_over(i, length, best) for i, best in zip(self.going, self.log_p[:, 0].tolist(), strict=True)]
         self.cut(over, rows, tokens, length, ranking)
         if any(over):
             stay = mg.tensor([n for n, o in enumerate(over) if not o], device=rows.device).long()
@@ -343,9 +340,7 @@ class _Beam:
         missing = missing.masked_fill(~cast(AttentiveDecoder, self.decoder).source_mask(), 0.0)
         return [self.coverage_penalty * x for x in missing.sum(1).tolist()]
 
-    def finish(
-        self, done: Tensor, log_p: Tensor, rows: Tensor, length: int, eos: int, ranking: _Ranking
-    ) -> None:
+    def finish(self, done: Tensor, log_p: Tensor, rows: Tensor, length: int, eos: int, ranking: _Ranking) -> None:
         """Rank the candidates that have ended; ``done`` says which (b, W or less)."""
         if not bool(done.any()):
             return
@@ -354,21 +349,20 @@ class _Beam:
         parents = rows[sentence, place]
         coverage = self.coverage()
         for i, row, ids, p in zip(
-            sentence.tolist(), parents.tolist(), self.tokens[parents].tolist(),
-            log_p[sentence, place].tolist(), strict=True,
-        ):  # fmt: skip
+            sentence.tolist(),
+            parents.tolist(),
+            self.tokens[parents].tolist(),
+            log_p[sentence, place].tolist(),
+            strict=True,
+        ):
             ranking.add(self.going[i], length, [*ids[self.given :], eos], p, coverage[row])
 
-    def cut(
-        self, over: list[bool], rows: Tensor, tokens: Tensor, length: int, ranking: _Ranking
-    ) -> None:
+    def cut(self, over: list[bool], rows: Tensor, tokens: Tensor, length: int, ranking: _Ranking) -> None:
         """Where the limit came before any end, what was followed is ranked, as it is."""
         for n, i in enumerate(self.going):
             if over[n] and not ranking.found[i]:
                 coverage = self.coverage()
-                for row, token, p in zip(
-                    rows[n].tolist(), tokens[n].tolist(), self.log_p[n].tolist(), strict=True
-                ):
+                for row, token, p in zip(rows[n].tolist(), tokens[n].tolist(), self.log_p[n].tolist(), strict=True):
                     ids = [*self.tokens[row].tolist()[self.given :], token]
                     ranking.add(i, length, ids, p, coverage[row])
 

@@ -20,9 +20,14 @@ class TokenizerPair:
 
     @classmethod
     def train(
-        cls, source: Iterable[str], target: Iterable[str], vocabulary: int = 10_000, *, joint: bool = True,
+        cls,
+        source: Iterable[str],
+        target: Iterable[str],
+        vocabulary: int = 10_000,
+        *,
+        joint: bool = True,
         **options: Any,
-    ) -> TokenizerPair:  # fmt: skip
+    ) -> TokenizerPair:
         """Learn subwords of both sides together, or of each by itself.
 
         Args:

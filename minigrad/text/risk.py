@@ -20,9 +20,7 @@ ORDERS = 4  # BLEU counts groups of 1 to so many tokens
 Counts = list[Counter[tuple[Hashable, ...]]]
 
 
-def minimum_bayes_risk(
-    hypotheses: Sequence[Hypothesis], sharpness: float = 8.0, eos: int = EOS
-) -> list[Hypothesis]:
+def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0, eos: int = EOS) -> list[Hypothesis]:
     """The hypotheses of one sentence, the one of the highest expected BLEU first.
 
     Args:
@@ -41,8 +39,7 @@ def minimum_bayes_risk(
     best = max((h.score for h in hypotheses), default=0.0)
     weights = [math.exp(sharpness * (h.score - best)) for h in hypotheses]
     expected = [
-        sum(weight * _bleu(one, other) for weight, other in zip(weights, counts, strict=True))
-        for one in counts
+        sum(weight * _bleu(one, other) for weight, other in zip(weights, counts, strict=True)) for one in counts
     ]
     order = sorted(range(len(hypotheses)), key=lambda i: -expected[i])
     return [hypotheses[i] for i in order]

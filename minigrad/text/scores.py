@@ -42,11 +42,7 @@ class Score:
 
 
 def bleu(
-    found: Sequence[str],
-    references: Sequence[str],
-    tokenize: str = "13a",
-    lowercase: bool = False,
-    bootstrap: int = 0,
+    found: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False, bootstrap: int = 0
 ) -> Score:
     """BLEU (Papineni et al. 2002) of a text, one reference a sentence, by sacrebleu (Post 2018).
 
@@ -71,9 +67,7 @@ def bleu(
     return _score(metric, found, references, bootstrap)
 
 
-def chrf(
-    found: Sequence[str], references: Sequence[str], word_order: int = 0, lowercase: bool = False
-) -> Score:
+def chrf(found: Sequence[str], references: Sequence[str], word_order: int = 0, lowercase: bool = False) -> Score:
     """chrF (Popović 2015): the F-score of groups of 1 to 6 characters, by sacrebleu; no tokenizer is needed.
 
     Args:
@@ -98,9 +92,7 @@ def sentence_chrf(found: Sequence[str], references: Sequence[str]) -> list[float
     return [float(metric.sentence_score(a, [b]).score) for a, b in pairs]
 
 
-def moses_bleu(
-    found: Sequence[str], references: Sequence[str], language: str, bootstrap: int = 0
-) -> Score:
+def moses_bleu(found: Sequence[str], references: Sequence[str], language: str, bootstrap: int = 0) -> Score:
     """BLEU as papers on Multi30k report it: both sides lower-cased and in Moses' tokens.
 
     That is the measure of Wu et al. 2021 (arXiv 2105.14462), for translations in plain text: ``moses_tokens``

@@ -44,9 +44,7 @@ class SubwordSampler:
         self._skip = dropout * 2**32
         self.ids: dict[str, int] = state["vocab"]
         pairs = [tuple(m.split(" ")) if isinstance(m, str) else m for m in state["merges"]]
-        self.merges = {
-            (self.ids[a], self.ids[b]): (rank, self.ids[a + b]) for rank, (a, b) in enumerate(pairs)
-        }
+        self.merges = {(self.ids[a], self.ids[b]): (rank, self.ids[a + b]) for rank, (a, b) in enumerate(pairs)}
         self.pools: dict[str, list[tuple[int, ...] | None]] = {}
         self._empty: list[tuple[int, ...] | None] = [None] * POOL
 

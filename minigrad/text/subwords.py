@@ -42,9 +42,16 @@ class SubwordTokenizer:
 
     @classmethod
     def train(
-        cls, texts: Iterable[str], vocabulary: int = 10_000, *, model: str = "bpe", lowercase: bool = False,
-        normalization: str = "nfc", min_frequency: int = 2, progress: bool = False,
-    ) -> SubwordTokenizer:  # fmt: skip
+        cls,
+        texts: Iterable[str],
+        vocabulary: int = 10_000,
+        *,
+        model: str = "bpe",
+        lowercase: bool = False,
+        normalization: str = "nfc",
+        min_frequency: int = 2,
+        progress: bool = False,
+    ) -> SubwordTokenizer:
         """Learn subwords. The same texts give the same vocabulary in the same order.
 
         Args:
@@ -149,10 +156,12 @@ def _learner(model: str, normalization: str, lowercase: bool) -> Any:
     else:
         raise ValueError(f"model is 'bpe' or 'unigram', not {model!r}")
     learner.normalizer = _normalizer(normalization, lowercase)
-    learner.pre_tokenizer = tokenizers.pre_tokenizers.Sequence([
-        tokenizers.pre_tokenizers.Metaspace(SPACE, prepend_scheme="always", split=False),
-        tokenizers.pre_tokenizers.Split(tokenizers.Regex(_PIECE), "isolated"),
-    ])  # fmt: skip
+    learner.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
+        [
+            tokenizers.pre_tokenizers.Metaspace(SPACE, prepend_scheme="always", split=False),
+            tokenizers.pre_tokenizers.Split(tokenizers.Regex(_PIECE), "isolated"),
+        ]
+    )
     learner.decoder = tokenizers.decoders.Metaspace(SPACE, prepend_scheme="always")
     return learner
 
@@ -164,12 +173,14 @@ def _normalizer(normalization: str, lowercase: bool) -> Any:
     if normalization not in forms:
         raise ValueError(f"normalization is 'nfc', 'nfkc' or 'none', not {normalization!r}")
     form = forms[normalization]
-    return normalizers.Sequence([
-        *([*form, normalizers.Lowercase(), *form] if lowercase else form),
-        normalizers.Replace(SPACE, "_"),  # the mark itself, in a text
-        normalizers.Replace(library.Regex(r"[\s\x{1C}-\x{1F}]+"), " "),  # what str.split takes as space
-        normalizers.Strip(),
-    ])  # fmt: skip
+    return normalizers.Sequence(
+        [
+            *([*form, normalizers.Lowercase(), *form] if lowercase else form),
+            normalizers.Replace(SPACE, "_"),  # the mark itself, in a text
+            normalizers.Replace(library.Regex(r"[\s\x{1C}-\x{1F}]+"), " "),  # what str.split takes as space
+            normalizers.Strip(),
+        ]
+    )
 
 
 def _trainer(model: str, vocabulary: int, min_frequency: int, progress: bool) -> Any:
@@ -200,8 +211,7 @@ def _settled(learner: Any) -> Any:
         lowest = min(found.values(), default=0.0)
         level = lowest + 1e-4 * sum(len(token) == 1 for token in found)
         scores = {
-            token: round(lowest if len(token) == 1 and score <= level else score, 3)
-            for token, score in found.items()
+            token: round(lowest if len(token) == 1 and score <= level else score, 3) for token, score in found.items()
         }
         ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
         state["model"]["vocab"] = [*((token, 0.0) for token in SPECIAL), *ordered]

@@ -64,10 +64,7 @@ def _schemes() -> dict[str, _Scheme]:
     """The ways to split that a description can name."""
     from . import english_italian as corpus
 
-    return {
-        "spaces": _SPACES,
-        "english_italian": _Scheme(corpus.tokenize, corpus.detokenize, corpus.normalize),
-    }
+    return {"spaces": _SPACES, "english_italian": _Scheme(corpus.tokenize, corpus.detokenize, corpus.normalize)}
 
 
 def _by_frequency(words: Iterable[str]) -> list[str]:
@@ -85,18 +82,18 @@ class WordTokenizer:
     """
 
     def __init__(
-        self, words: list[str], split: Callable[[str], list[str]] = _SPACES.split,
+        self,
+        words: list[str],
+        split: Callable[[str], list[str]] = _SPACES.split,
         join: Callable[[list[str]], str] = _SPACES.join,
         normalize: Callable[[str], str] = _SPACES.normalize,
-    ) -> None:  # fmt: skip
+    ) -> None:
         self.words = [*SPECIAL, *words]
         self.ids = {word: i for i, word in enumerate(words, len(SPECIAL))}  # "</s>" in a text is not EOS
         self.split, self.join, self.normalize = split, join, normalize
 
     @classmethod
-    def english_italian(
-        cls, texts: Iterable[str] | None = None, words: list[str] | None = None
-    ) -> WordTokenizer:
+    def english_italian(cls, texts: Iterable[str] | None = None, words: list[str] | None = None) -> WordTokenizer:
         """The tokenizer of the corpus that ships with the project, its vocabulary from texts or given."""
         scheme = _schemes()["english_italian"]
         if words is None:

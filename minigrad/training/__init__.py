@@ -15,7 +15,21 @@ from .settings import Settings
 from .trainer import Outcome, Trainer
 
 __all__ = [
-    "Batches", "LoaderBatches", "Outcome", "RunFolder", "Settings", "ShuffledOrder", "Trainer",
-    "averaged_state", "cosine", "inverse_sqrt", "inverse_sqrt_with_decay", "linear", "mean_of",
-    "moving_average", "read_checkpoint", "read_log", "write_checkpoint",
-]  # fmt: skip
+    "Batches",
+    "LoaderBatches",
+    "Outcome",
+    "RunFolder",
+    "Settings",
+    "ShuffledOrder",
+    "Trainer",
+    "averaged_state",
+    "cosine",
+    "inverse_sqrt",
+    "inverse_sqrt_with_decay",
+    "linear",
+    "mean_of",
+    "moving_average",
+    "read_checkpoint",
+    "read_log",
+    "write_checkpoint",
+]

@@ -78,13 +78,18 @@ def mean_of(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Tensor]:
     state: dict[str, Tensor] = {}
     for path in paths:
         state = read_checkpoint(Path(path))["model"]
-        real = {name: of(value.array).to_numpy(value.array).astype(np.float64)
-                for name, value in state.items() if value.is_floating_point()}  # fmt: skip
+        real = {
+            name: of(value.array).to_numpy(value.array).astype(np.float64)
+            for name, value in state.items()
+            if value.is_floating_point()
+        }
         if sums and _shapes(real) != _shapes(sums):
             raise ValueError(f"{path} is of another model than {paths[0]}: they have no mean")
         sums = {name: sums.get(name, 0.0) + array for name, array in real.items()}
-    return {name: tensor(sums[name] / len(paths), dtype=value.dtype) if name in sums else value
-            for name, value in state.items()}  # fmt: skip
+    return {
+        name: tensor(sums[name] / len(paths), dtype=value.dtype) if name in sums else value
+        for name, value in state.items()
+    }
 
 
 def _shapes(arrays: dict[str, Any]) -> dict[str, tuple[int, ...]]:

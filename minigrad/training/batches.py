@@ -70,9 +70,14 @@ class LoaderBatches:
     """
 
     def __init__(
-        self, dataset: Any, order: int | Batches[Sequence[int]],
-        collate: Callable[[list[Any]], Any] | None = None, *, seed: int = 0, num_workers: int = 0,
-    ) -> None:  # fmt: skip
+        self,
+        dataset: Any,
+        order: int | Batches[Sequence[int]],
+        collate: Callable[[list[Any]], Any] | None = None,
+        *,
+        seed: int = 0,
+        num_workers: int = 0,
+    ) -> None:
         self.dataset, self.collate, self.seed, self.num_workers = dataset, collate, seed, num_workers
         self.order: Batches[Sequence[int]] = (
             ShuffledOrder(len(dataset), order, seed=seed) if isinstance(order, int) else order

@@ -21,9 +21,7 @@ class Progress:
         shown: False shows nothing but ``note``.
     """
 
-    def __init__(
-        self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True
-    ) -> None:
+    def __init__(self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True) -> None:
         self.steps, self.limit, self.done, self.shown = steps, limit, done, shown
         self.first, self.first_seconds = done, seconds
         self.loss, self.tokens, self.mark = math.nan, 0.0, time.monotonic()

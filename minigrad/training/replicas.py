@@ -51,9 +51,17 @@ class Replicas:
     """
 
     def __init__(
-        self, model: Module, loss: Loss, batches: Batches[Any], epoch: int, batch: int, *, count: int,
-        accumulate: int, seed: int,
-    ) -> None:  # fmt: skip
+        self,
+        model: Module,
+        loss: Loss,
+        batches: Batches[Any],
+        epoch: int,
+        batch: int,
+        *,
+        count: int,
+        accumulate: int,
+        seed: int,
+    ) -> None:
         check(model, count)
         self.share = Share(0, count, seed)
         parameters = [p for p in model.parameters() if p.requires_grad]
@@ -65,9 +73,14 @@ class Replicas:
         try:
             for rank in range(1, count):
                 job = (
-                    accumulate, model, loss, Stream(batches, epoch, batch), self._weights,
-                    self._gradients[rank - 1], threads,
-                )  # fmt: skip
+                    accumulate,
+                    model,
+                    loss,
+                    Stream(batches, epoch, batch),
+                    self._weights,
+                    self._gradients[rank - 1],
+                    threads,
+                )
                 self._start(replace(self.share, rank=rank), *job)
             set_num_threads(threads)
         except BaseException:
@@ -206,9 +219,17 @@ class Shared:
 
 
 def serve(
-    share: Share, pipe: Connection, inherited: list[Connection], accumulate: int, model: Module, loss: Loss,
-    stream: Stream, weights: Shared, gradients: Shared, threads: int,
-) -> None:  # fmt: skip
+    share: Share,
+    pipe: Connection,
+    inherited: list[Connection],
+    accumulate: int,
+    model: Module,
+    loss: Loss,
+    stream: Stream,
+    weights: Shared,
+    gradients: Shared,
+    threads: int,
+) -> None:
     """What a process does until the parent sends None, or is gone."""
     for other in inherited:  # while one is open here, a pipe does not tell of its parent's death
         other.close()

@@ -75,14 +75,14 @@ def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2
         ValueError: not 1 ≤ warmup < steps, a fraction outside [0, 1], or a line that begins within the rise.
     """
     if not 0 <= decay_fraction <= 1:
-        raise ValueError(
-            f"inverse_sqrt_with_decay: decay_fraction must lie in [0, 1], not {decay_fraction}"
-        )
+        raise ValueError(f"inverse_sqrt_with_decay: decay_fraction must lie in [0, 1], not {decay_fraction}")
     _check("inverse_sqrt_with_decay", warmup, steps)
     begin = steps - round(decay_fraction * steps)
     if begin < warmup:
-        raise ValueError(f"inverse_sqrt_with_decay: the last {decay_fraction:g} of {steps} steps begin "
-                         f"before the {warmup} of the warmup end")  # fmt: skip
+        raise ValueError(
+            f"inverse_sqrt_with_decay: the last {decay_fraction:g} of {steps} steps begin "
+            f"before the {warmup} of the warmup end"
+        )
     before = inverse_sqrt(warmup)
 
     def part(e: int) -> float:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-COUNTS = ("steps", "accumulate", "processes", "evaluate_every", "save_every", "snapshot_every", "patience",
-          "log_every")  # fmt: skip
+COUNTS = ("steps", "accumulate", "processes", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
 MATTER = ("seed", "accumulate", "processes", "clip", "ema_decay")  # another value is another training
 METRIC = ("metric", "mode")  # with another value no evaluation so far was the best
 

@@ -84,15 +84,25 @@ class Trainer:
     """
 
     def __init__(
-        self, model: Module, optimizer: Optimizer, batches: Batches[Any], loss: Loss, *,
-        folder: str | os.PathLike[str], settings: Settings, schedule: LRScheduler | None = None,
-        evaluate: Evaluate | None = None, extra: dict[str, Any] | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        model: Module,
+        optimizer: Optimizer,
+        batches: Batches[Any],
+        loss: Loss,
+        *,
+        folder: str | os.PathLike[str],
+        settings: Settings,
+        schedule: LRScheduler | None = None,
+        evaluate: Evaluate | None = None,
+        extra: dict[str, Any] | None = None,
+    ) -> None:
         if not isinstance(schedule, LRScheduler | None):
             raise TypeError("schedule must be an LRScheduler; of a function, LambdaLR(optimizer, function)")
         if isinstance(schedule, ReduceLROnPlateau):
-            raise TypeError("a ReduceLROnPlateau cannot be the schedule: it steps with a metric, and the "
-                            "schedule after each update, without one")  # fmt: skip
+            raise TypeError(
+                "a ReduceLROnPlateau cannot be the schedule: it steps with a metric, and the "
+                "schedule after each update, without one"
+            )
         if settings.patience is not None and evaluate is None:
             raise ValueError("patience counts evaluations, and there are none: give evaluate")
         self.model, self.optimizer, self.batches, self.loss = model, optimizer, batches, loss
@@ -160,9 +170,15 @@ class Trainer:
         if settings.processes == 1:
             return None
         return Replicas(
-            self.model, self.loss, self.batches, state.epoch, state.batch, count=settings.processes,
-            accumulate=settings.accumulate, seed=settings.seed,
-        )  # fmt: skip
+            self.model,
+            self.loss,
+            self.batches,
+            state.epoch,
+            state.batch,
+            count=settings.processes,
+            accumulate=settings.accumulate,
+            seed=settings.seed,
+        )
 
     def _over(self) -> Reason | None:
         if self.state.step >= self.settings.steps:
@@ -196,9 +212,7 @@ class Trainer:
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         taken = (stream.take() for _ in range(settings.accumulate))
-        done = update(
-            self.model, self.optimizer, self.loss, taken, settings.clip, state.step + 1, self._others
-        )
+        done = update(self.model, self.optimizer, self.loss, taken, settings.clip, state.step + 1, self._others)
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
@@ -254,8 +268,10 @@ class Trainer:
         with randomness.undisturbed(model), nullcontext() if self._others is None else self._others.resting():
             found = {name: float(value) for name, value in self.evaluate(model).items()}
         if settings.metric not in found:
-            raise ValueError(f"the evaluation gives {', '.join(found) or 'nothing'}, but not "
-                             f"{settings.metric!r}, which the settings name as their metric")  # fmt: skip
+            raise ValueError(
+                f"the evaluation gives {', '.join(found) or 'nothing'}, but not "
+                f"{settings.metric!r}, which the settings name as their metric"
+            )
         value = found[settings.metric]
         best = settings.better(value, state.best)
         state.evaluated, state.bad = state.step, 0 if best else state.bad + 1
@@ -329,9 +345,11 @@ class Trainer:
             self.folder.last.unlink()
             if not isinstance(error.__cause__, pickle.UnpicklingError):
                 raise
-            raise TypeError("a part of the training is not plain data, and could not be loaded again: look "
-                            "at extra, and at the states of the optimizer and the schedule "
-                            f"({error.__cause__})") from error  # fmt: skip
+            raise TypeError(
+                "a part of the training is not plain data, and could not be loaded again: look "
+                "at extra, and at the states of the optimizer and the schedule "
+                f"({error.__cause__})"
+            ) from error
         self._saved_step, self._saved_at = 0, time.monotonic()
 
     def _train_mode(self) -> None:

@@ -67,9 +67,14 @@ class Others(Protocol):
 
 
 def update(
-    model: Module, optimizer: Optimizer, loss: Loss, batches: Iterable[Any], clip: float | None, step: int,
+    model: Module,
+    optimizer: Optimizer,
+    loss: Loss,
+    batches: Iterable[Any],
+    clip: float | None,
+    step: int,
     others: Others | None = None,
-) -> Updated:  # fmt: skip
+) -> Updated:
     """Change the weights by the gradient of the mean loss of all batches.
 
     Each batch counts by its weight (target tokens), so that the gradient is that of all of them as one
@@ -96,9 +101,7 @@ def update(
         return _change(optimizer, parts, own[0].weight, clip, step)
 
 
-def _change(
-    optimizer: Optimizer, parts: list[Part], first: float, clip: float | None, step: int
-) -> Updated:  # fmt: skip
+def _change(optimizer: Optimizer, parts: list[Part], first: float, clip: float | None, step: int) -> Updated:
     """Take the optimiser's step; the gradients are there, added with weights relative to ``first``."""
     total = sum(part.weight for part in parts)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
@@ -114,9 +117,7 @@ def _change(
     return found
 
 
-def add_gradients(
-    model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = ALL
-) -> list[Part]:
+def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = ALL) -> list[Part]:
     """Add up the gradients of a process's share of the batches, with weights relative to the first of them.
 
     Raises:

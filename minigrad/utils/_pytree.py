@@ -15,10 +15,26 @@ from typing import Any, NamedTuple
 from ..tensor import Size
 
 __all__ = [
-    "LeafSpec", "PyTree", "TreeSpec", "is_namedtuple", "register_pytree_node", "tree_all", "tree_all_only",
-    "tree_any", "tree_any_only", "tree_flatten", "tree_is_leaf", "tree_iter", "tree_leaves", "tree_map",
-    "tree_map_", "tree_map_only", "tree_map_only_", "tree_structure", "tree_unflatten",
-]  # fmt: skip
+    "LeafSpec",
+    "PyTree",
+    "TreeSpec",
+    "is_namedtuple",
+    "register_pytree_node",
+    "tree_all",
+    "tree_all_only",
+    "tree_any",
+    "tree_any_only",
+    "tree_flatten",
+    "tree_is_leaf",
+    "tree_iter",
+    "tree_leaves",
+    "tree_map",
+    "tree_map_",
+    "tree_map_only",
+    "tree_map_only_",
+    "tree_structure",
+    "tree_unflatten",
+]
 
 PyTree = Any
 Chosen = type[Any] | tuple[type[Any], ...] | UnionType | Callable[[Any], bool]
@@ -59,10 +75,15 @@ _DICTS = (dict, OrderedDict, defaultdict)
 
 
 def register_pytree_node(
-    cls: type[Any], flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
-    unflatten_fn: Callable[[Iterable[Any], Any], Any], *, serialized_type_name: str | None = None,
-    to_dumpable_context: Any = None, from_dumpable_context: Any = None, flatten_with_keys_fn: Any = None,
-) -> None:  # fmt: skip
+    cls: type[Any],
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    *,
+    serialized_type_name: str | None = None,
+    to_dumpable_context: Any = None,
+    from_dumpable_context: Any = None,
+    flatten_with_keys_fn: Any = None,
+) -> None:
     """Let values of a type be gone through.
 
     Args:
@@ -81,10 +102,13 @@ def register_pytree_node(
 
 
 def _register_pytree_node(
-    cls: type[Any], flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
-    unflatten_fn: Callable[[Iterable[Any], Any], Any], to_str_fn: Any = None, maybe_from_str_fn: Any = None,
+    cls: type[Any],
+    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
+    unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    to_str_fn: Any = None,
+    maybe_from_str_fn: Any = None,
     **kwargs: Any,
-) -> None:  # fmt: skip
+) -> None:
     """``register_pytree_node`` by the name that Transformers calls it by; a second time it replaces."""
     _NODES.pop(cls, None)
     register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs)
@@ -149,8 +173,10 @@ class TreeSpec:
         """Nest leaves in this way. Raises ValueError if there are too many or too few."""
         values = list(leaves)
         if len(values) != self.num_leaves:
-            raise ValueError(f"treespec.unflatten(leaves): `leaves` has length {len(values)} but the spec "
-                             f"refers to a pytree that holds {self.num_leaves} items ({self}).")  # fmt: skip
+            raise ValueError(
+                f"treespec.unflatten(leaves): `leaves` has length {len(values)} but the spec "
+                f"refers to a pytree that holds {self.num_leaves} items ({self})."
+            )
         return self._made(iter(values))
 
     def _made(self, leaves: Iterator[Any]) -> PyTree:
@@ -167,8 +193,11 @@ class TreeSpec:
         """
         if self.is_leaf():
             return [tree]
-        return [leaf for child, value in zip(self.children_specs, self._children_of(tree), strict=True)
-                for leaf in child.flatten_up_to(value)]  # fmt: skip
+        return [
+            leaf
+            for child, value in zip(self.children_specs, self._children_of(tree), strict=True)
+            for leaf in child.flatten_up_to(value)
+        ]
 
     def _children_of(self, tree: PyTree) -> list[PyTree]:
         """The other tree's children in this one's order: kinds of dict stand for each other."""
@@ -179,8 +208,9 @@ class TreeSpec:
             keys = self.context[1] if self.type is defaultdict else self.context
             missing, extra = set(keys) - set(tree), set(tree) - set(keys)
             if missing or extra:
-                raise ValueError(f"Node keys mismatch; missing key(s): {missing or '{}'}; "
-                                 f"extra key(s): {extra or '{}'}.")  # fmt: skip
+                raise ValueError(
+                    f"Node keys mismatch; missing key(s): {missing or '{}'}; extra key(s): {extra or '{}'}."
+                )
             return [tree[key] for key in keys]
         children, context = _NODES[kind].flatten(tree)
         values = list(children)
@@ -310,15 +340,11 @@ def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) 
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_all_only(
-    type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None
-) -> bool:
+def tree_all_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Whether all leaves of some types pass a test."""
     return all(map(pred, filter(_choice(type_or_types), tree_iter(tree, is_leaf))))
 
 
-def tree_any_only(
-    type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None
-) -> bool:
+def tree_any_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
     """Whether a leaf of some types passes a test."""
     return any(map(pred, filter(_choice(type_or_types), tree_iter(tree, is_leaf))))

@@ -13,10 +13,16 @@ from ..tensor import Tensor
 
 
 def checkpoint(
-    function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
-    context_fn: Contexts | None = None, determinism_check: str = "default", debug: bool = False,
-    early_stop: bool = True, preserve_rng_state: bool = True, **kwargs: Any,
-) -> Any:  # fmt: skip
+    function: Callable[..., Any],
+    *args: Any,
+    use_reentrant: bool | None = None,
+    context_fn: Contexts | None = None,
+    determinism_check: str = "default",
+    debug: bool = False,
+    early_stop: bool = True,
+    preserve_rng_state: bool = True,
+    **kwargs: Any,
+) -> Any:
     """``function(*args, **kwargs)``, of which nothing is kept for the backward: that runs it a second time.
 
     Gradients, dropout's masks included, are those of a call without checkpoint. It may contain further
@@ -42,9 +48,12 @@ def checkpoint(
 
 
 def checkpoint_sequential(
-    functions: Sequence[Callable[..., Any]], segments: int, input: Any, use_reentrant: bool | None = None,
+    functions: Sequence[Callable[..., Any]],
+    segments: int,
+    input: Any,
+    use_reentrant: bool | None = None,
     preserve_rng_state: bool = True,
-) -> Any:  # fmt: skip
+) -> Any:
     """A chain of functions (or an ``nn.Sequential``) in ``segments`` parts, all but the last checkpointed.
 
     Raises:
@@ -77,9 +86,7 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"detach_variable: a tuple is needed, not {type(inputs).__name__}")
-    return tuple(
-        x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs
-    )
+    return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)
 
 
 def check_backward_validity(inputs: Any) -> None:
@@ -94,8 +101,7 @@ def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
     return devices, [cuda.get_rng_state(device) for device in devices]
 
 
-def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None
-                      ) -> None:  # fmt: skip
+def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
     """Go to the positions that ``get_device_states`` told."""
     for device, state in zip(devices, states, strict=True):
         cuda.set_rng_state(state, device)

@@ -32,8 +32,7 @@ from .playback import playback
 from .positional_encoding import positional_encoding
 from .training import training
 
-__all__ = ["attention", "embedding", "explain", "graph", "linked", "playback", "positional_encoding",
-           "training"]  # fmt: skip
+__all__ = ["attention", "embedding", "explain", "graph", "linked", "playback", "positional_encoding", "training"]
 
 
 def __dir__() -> list[str]:

@@ -126,14 +126,24 @@ class Embedding(Picture):
         """A map to point at, with a search and each word's neighbours; one file that works offline."""
         indices, cosines = self.neighbours
         data = {
-            "title": self.title, "tokens": list(self.tokens), "width": self.weights.shape[1],
-            "points": _coded(self.points, "<f4"), "explained": list(self.explained),
-            "count": indices.shape[1], "indices": _coded(indices, "<i4"),
+            "title": self.title,
+            "tokens": list(self.tokens),
+            "width": self.weights.shape[1],
+            "points": _coded(self.points, "<f4"),
+            "explained": list(self.explained),
+            "count": indices.shape[1],
+            "indices": _coded(indices, "<i4"),
             "cosines": _coded(np.rint(cosines * 32767), "<i2"),
             "zero": np.flatnonzero(~self.weights.any(1)).tolist(),
-        }  # fmt: skip
-        return Page(self.title, {"embedding": data}, ("embedding.js",), ("embedding.css",),
-                    '<main id="embedding"></main>', height=680)  # fmt: skip
+        }
+        return Page(
+            self.title,
+            {"embedding": data},
+            ("embedding.js",),
+            ("embedding.css",),
+            '<main id="embedding"></main>',
+            height=680,
+        )
 
     def svg(self, word: str | int | None = None) -> str:
         """A vector picture of all words, or of one among its neighbours.
@@ -225,9 +235,13 @@ def _fitted(points: Array) -> Array:
 
 
 def _name(
-    drawing: Drawing, boxes: list[tuple[float, float, float, float]], place: Array, name: str, colour: str,
+    drawing: Drawing,
+    boxes: list[tuple[float, float, float, float]],
+    place: Array,
+    name: str,
+    colour: str,
     forced: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Write a word beside its point, if no other stands there."""
     x, y = float(place[0]) + 5, float(place[1]) + 4
     wide = 6.6 * len(name)

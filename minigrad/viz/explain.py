@@ -45,8 +45,7 @@ class Explanation:
         return f"<pre>{html.escape(self.text)}</pre>"
 
 
-def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False, most: int = 24
-            ) -> Explanation:  # fmt: skip
+def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False, most: int = 24) -> Explanation:
     """The chain of rules that made the gradient of a tensor, with shapes, formulas, places and small numbers.
 
     Where no backward has run it says so, and tells the rules without the gradients.
@@ -303,8 +302,7 @@ class _Chain:
         elif self.graph.backward == "done" and not self.released:
             yield row(inner, "gives", "nothing")
 
-    def _source(self, found: tuple[str, Source] | None, op: OpInfo, indent: str, label: Label
-                ) -> Iterator[str]:  # fmt: skip
+    def _source(self, found: tuple[str, Source] | None, op: OpInfo, indent: str, label: Label) -> Iterator[str]:
         """A rule's text, and where it stands; one of several lines once."""
         if found is None:
             yield row(indent, "rule", "its source cannot be read")

@@ -8,9 +8,19 @@ from collections.abc import Iterable
 from typing import Any
 
 # Tried before all other fonts, in this order: plain ones, and those that have many scripts.
-OTHER_SCRIPTS = ("Noto Sans CJK SC", "Noto Sans CJK JP", "WenQuanYi Zen Hei", "PingFang SC",
-                 "Microsoft YaHei", "Malgun Gothic", "Noto Sans Devanagari", "Noto Sans Thai", "Noto Emoji",
-                 "Arial Unicode MS", "Unifont")  # fmt: skip
+OTHER_SCRIPTS = (
+    "Noto Sans CJK SC",
+    "Noto Sans CJK JP",
+    "WenQuanYi Zen Hei",
+    "PingFang SC",
+    "Microsoft YaHei",
+    "Malgun Gothic",
+    "Noto Sans Devanagari",
+    "Noto Sans Thai",
+    "Noto Emoji",
+    "Arial Unicode MS",
+    "Unifont",
+)
 NO_LETTERS = ("Last Resort", ".LastResort")  # fonts that have a box for everything
 
 

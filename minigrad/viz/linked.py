@@ -45,8 +45,15 @@ class Linked(View):
         """The page: attention at the left, the graph at the right, as far as the window is wide enough."""
         frames = (self.attention.page(), *(view.page() for view in self.graphs))
         title = self.attention.title
-        return Page(title, {"title": title}, ("linked.js",), ("linked.css",), '<main id="linked"></main>',
-                    height=760, frames=frames)  # fmt: skip
+        return Page(
+            title,
+            {"title": title},
+            ("linked.js",),
+            ("linked.css",),
+            '<main id="linked"></main>',
+            height=760,
+            frames=frames,
+        )
 
 
 def linked(
@@ -68,8 +75,7 @@ def linked(
     """
     if not isinstance(model, Module):
         raise TypeError(
-            f"linked takes a module, by whose parts attention and graph find each other, not "
-            f"{type(model).__name__}"
+            f"linked takes a module, by whose parts attention and graph find each other, not {type(model).__name__}"
         )
     title = title or type(model).__name__
     seen = attention(model, *inputs, tokens=tokens, sentence=sentence, title=title, **named)

@@ -25,9 +25,7 @@ from ..serialization.source import replaced
 
 PACK_BYTES = 200_000  # of JSON from which on it is compressed
 _HALVES = re.compile("[\ud800-\udfff]")  # lone surrogates: no UTF-8 holds them
-_SAFE = str.maketrans(
-    {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
-)
+_SAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"})
 
 
 @dataclass(frozen=True)

@@ -41,15 +41,27 @@ class Palette:
 
 
 LIGHT = Palette(
-    ink="#1b1c1e", quiet="#5f6368", line="#dedfe0", paper="#ffffff", accent="#2458b3", plus="#2458b3",
-    minus="#b3402a", wrong="#a3261c",
+    ink="#1b1c1e",
+    quiet="#5f6368",
+    line="#dedfe0",
+    paper="#ffffff",
+    accent="#2458b3",
+    plus="#2458b3",
+    minus="#b3402a",
+    wrong="#a3261c",
     series=("#2458b3", "#b3402a", "#2b7a4b", "#7d55a8", "#8f6409", "#1d7583", "#a83c76", "#5f6368"),
-)  # fmt: skip
+)
 DARK = Palette(
-    ink="#e9e7e2", quiet="#9da2a8", line="#34383c", paper="#151719", accent="#8fb6f5", plus="#8fb6f5",
-    minus="#f0a08c", wrong="#f0978c",
+    ink="#e9e7e2",
+    quiet="#9da2a8",
+    line="#34383c",
+    paper="#151719",
+    accent="#8fb6f5",
+    plus="#8fb6f5",
+    minus="#f0a08c",
+    wrong="#f0978c",
     series=("#8fb6f5", "#f0a08c", "#8ccf9f", "#c5a6ea", "#dfbb67", "#7ecbd6", "#ec9cc5", "#b9bec4"),
-)  # fmt: skip
+)
 
 
 def luminance(channels: Sequence[float]) -> float:

@@ -53,16 +53,22 @@ class PositionalEncoding(Picture):
         """What assets/positional.js draws."""
         numbers = np.ascontiguousarray(self.values, dtype="<f4").tobytes()
         return {
-            "length": self.values.shape[0], "width": self.values.shape[1], "tokens": list(self.tokens),
+            "length": self.values.shape[0],
+            "width": self.values.shape[1],
+            "tokens": list(self.tokens),
             "values": base64.b64encode(numbers).decode(),
-        }  # fmt: skip
+        }
 
     def page(self) -> Page:
         """Heat map, curves and table, to point at; one file that works offline."""
         return Page(
-            "Positional encoding", {"positional": self.data()}, ("positional.js",), ("positional.css",),
-            '<main id="positional"></main>', height=900,
-        )  # fmt: skip
+            "Positional encoding",
+            {"positional": self.data()},
+            ("positional.js",),
+            ("positional.css",),
+            '<main id="positional"></main>',
+            height=900,
+        )
 
     def svg(self) -> str:
         """A vector picture: the heat map, and below it, as curves, dimensions whose waves fit."""
@@ -147,8 +153,7 @@ def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None 
         raise ValueError(f"there have to be positions and dimensions: length={length}, d_model={d_model}")
     if length * d_model > MOST:
         raise ValueError(
-            f"{length:,} positions of {d_model:,} dimensions are too many to look at: at most {MOST:,} "
-            f"numbers"
+            f"{length:,} positions of {d_model:,} dimensions are too many to look at: at most {MOST:,} numbers"
         )
     if isinstance(tokens, str):
         raise ValueError(f"tokens is a list of texts, not one text: {label(tokens)!r}")
@@ -188,7 +193,6 @@ def _sine(x: float, y: float, wide: float, high: float, end: float) -> str:
     rises, slopes = high * np.sin(phases), high * np.cos(phases)
     ends = np.stack([x + wide * phases, y - rises], 1)
     before = ends - np.stack([np.full(count + 1, wide), -slopes], 1) * step / 3
-    pieces = "S".join(f"{a:.2f} {b:.2f} {c:.2f} {d:.2f}"
-                      for (a, b), (c, d) in zip(before[1:], ends[1:], strict=True))  # fmt: skip
+    pieces = "S".join(f"{a:.2f} {b:.2f} {c:.2f} {d:.2f}" for (a, b), (c, d) in zip(before[1:], ends[1:], strict=True))
     after, rise = 2 * ends[0] - before[0]  # what "S" leaves out: each end's other control point, mirrored
     return f"M{x:.2f} {y:.2f}C{after:.2f} {rise:.2f} {pieces}"

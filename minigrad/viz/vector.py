@@ -39,27 +39,45 @@ class Drawing:
         """One element; ``content`` is text. ``stroke_width=2`` becomes ``stroke-width="2"``."""
         written = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{escaped(_short(value))}"'
-            for name, value in attributes.items() if value is not None
-        )  # fmt: skip
+            for name, value in attributes.items()
+            if value is not None
+        )
         self.parts.append(f"<{element}{written}>{escaped(content)}</{element}>")
 
-    def text(self, x: float, y: float, text: str, anchor: str = "start", size: float = 12,
-             colour: str = INK, **more: Any) -> None:  # fmt: skip
+    def text(
+        self, x: float, y: float, text: str, anchor: str = "start", size: float = 12, colour: str = INK, **more: Any
+    ) -> None:
         """A line of text; y is its base line."""
         self.add("text", text, x=x, y=y, text_anchor=anchor, font_size=size, fill=colour, **more)
 
-    def line(self, points: Iterable[tuple[float, float]], colour: str = INK, width: float = 1.5,
-             dash: str | None = None) -> None:  # fmt: skip
+    def line(
+        self, points: Iterable[tuple[float, float]], colour: str = INK, width: float = 1.5, dash: str | None = None
+    ) -> None:
         """Straight lines from point to point."""
         joined = " ".join(f"{_short(float(x))},{_short(float(y))}" for x, y in points)
-        self.add("polyline", points=joined, fill="none", stroke=colour, stroke_width=width,
-                 stroke_linejoin="round", stroke_dasharray=dash)  # fmt: skip
+        self.add(
+            "polyline",
+            points=joined,
+            fill="none",
+            stroke=colour,
+            stroke_width=width,
+            stroke_linejoin="round",
+            stroke_dasharray=dash,
+        )
 
     def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray[Any, Any]) -> None:
         """Pixels (rows, columns, 3), uint8, each a sharp rectangle."""
         data = base64.b64encode(png(pixels)).decode()
-        self.add("image", x=x, y=y, width=width, height=height, preserveAspectRatio="none",
-                 style="image-rendering:pixelated", href=f"data:image/png;base64,{data}")  # fmt: skip
+        self.add(
+            "image",
+            x=x,
+            y=y,
+            width=width,
+            height=height,
+            preserveAspectRatio="none",
+            style="image-rendering:pixelated",
+            href=f"data:image/png;base64,{data}",
+        )
 
     def svg(self) -> str:
         """The whole file."""

@@ -86,8 +86,16 @@ def test_second_derivatives(name: str, device: str) -> None:
     assert_alike(*both(lambda F, x, y: F.hessian(f, (x, y)), X, Y, device=device))
     assert_alike(*both(lambda F, x: F.hessian(lambda x: f(x, x[0]), x), X, device=device))
     for product in ("vhp", "hvp"):
-        assert_alike(*both(lambda F, x, y, v, w: getattr(F, product)(f, (x, y), (v, w)),  # noqa: B023
-                           X, Y, X[::-1], Y + 1, device=device))  # fmt: skip
+        assert_alike(
+            *both(
+                lambda F, x, y, v, w: getattr(F, product)(f, (x, y), (v, w)),  # noqa: B023
+                X,
+                Y,
+                X[::-1],
+                Y + 1,
+                device=device,
+            )
+        )
 
 
 def test_the_hessian_is_what_one_writes_by_hand() -> None:
@@ -149,7 +157,7 @@ def calls(m: Any) -> list[Callable[[Any, Any, Any], Any]]:
         lambda F, x, y: F.hvp(lambda a: a * a, x, x),
         lambda F, x, y: F.vhp(lambda a: (a * a).sum(), x),
         lambda F, x, y: F.hvp(lambda a, b: (a * a).sum(), (x, y), (x, y), strict=True),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("number", range(20))

@@ -86,9 +86,7 @@ def test_second_order_is_checked_for_itself() -> None:
         """x³, its gradient right in value but cut off from x"""
         return x * x * x
 
-    once.gradient(
-        x=lambda g, x: g * 3 * minigrad.backend.xp(getattr(x, "array", x)).square(getattr(x, "array", x))
-    )
+    once.gradient(x=lambda g, x: g * 3 * minigrad.backend.xp(getattr(x, "array", x)).square(getattr(x, "array", x)))
     try:
         assert gradcheck(once, leaf(3))
         with pytest.raises(GradcheckError):

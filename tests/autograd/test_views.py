@@ -13,9 +13,7 @@ import minigrad
 from tests.support.parity import assert_close, host, ours, theirs, torch
 
 pytestmark = pytest.mark.parity
-Step = Callable[
-    [Any, list[Any], Any], Any
-]  # of the library, the tensors so far, a leaf (4,): maybe a new tensor
+Step = Callable[[Any, list[Any], Any], Any]  # of the library, the tensors so far, a leaf (4,): maybe a new tensor
 
 
 def _slices(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
@@ -25,14 +23,7 @@ def _slices(rng: random.Random, shape: tuple[int, ...]) -> tuple[Any, ...]:
         start = rng.randrange(n)
         key.append(
             rng.choice(
-                [
-                    slice(None),
-                    slice(start, None),
-                    slice(start, start + 2),
-                    slice(start, None, 2),
-                    start,
-                    start - n,
-                ]
+                [slice(None), slice(start, None), slice(start, start + 2), slice(start, None, 2), start, start - n]
             )
         )
     if key and rng.random() < 0.3:
@@ -144,9 +135,7 @@ def test_random_programs_give_torch_values_and_gradients(seed: int) -> None:
         n = rng.randrange(len(lives[1]))
         shape = tuple(lives[1][n].shape)
         kind = rng.random()
-        step = (
-            _view(rng, n, shape) if kind < 0.4 else _in_place(rng, n, shape) if kind < 0.85 else _new(rng, n)
-        )
+        step = _view(rng, n, shape) if kind < 0.4 else _in_place(rng, n, shape) if kind < 0.85 else _new(rng, n)
         if not _done(step, torch, lives[1], leaves[1][1]):
             return  # what torch refuses is told in tests of its own, and ends the program
         assert _done(step, minigrad, lives[0], leaves[0][1])
@@ -285,11 +274,7 @@ def test_known_programs(program: Callable[..., Any]) -> None:
 
 @pytest.mark.parametrize(
     "take",
-    [
-        lambda y: y.chunk(2, dim=1)[1],
-        lambda y: y.split([1, 2])[1],
-        lambda y: y.unbind(0)[2],
-    ],
+    [lambda y: y.chunk(2, dim=1)[1], lambda y: y.split([1, 2])[1], lambda y: y.unbind(0)[2]],
     ids=["chunk", "split", "unbind"],
 )
 def test_parts_of_a_split_can_be_changed(take: Callable[[Any], Any]) -> None:
@@ -323,15 +308,7 @@ def test_memory_is_shared_as_in_torch() -> None:
         x.mT,
     ):
         assert np.shares_memory(view.array, x.array)
-    for copy in (
-        x.clone(),
-        x.repeat(1, 1),
-        x[[0, 1]],
-        x[x > 3],
-        x.flip(0),
-        x.t().reshape(12),
-        x.t().contiguous(),
-    ):
+    for copy in (x.clone(), x.repeat(1, 1), x[[0, 1]], x[x > 3], x.flip(0), x.t().reshape(12), x.t().contiguous()):
         assert not np.shares_memory(copy.array, x.array)
 
 

@@ -278,10 +278,7 @@ def test_bad_hooks() -> None:
     x = leaf(1, 2)
     with pytest.raises(RuntimeError, match="doesn't require gradient"):
         minigrad.ones(2).register_hook(lambda g: g)
-    with (
-        x.register_hook(lambda g: g.sum()),
-        pytest.raises(RuntimeError, match="hook returned a gradient of shape"),
-    ):
+    with x.register_hook(lambda g: g.sum()), pytest.raises(RuntimeError, match="hook returned a gradient of shape"):
         x.sum().backward()
     with x.register_hook(lambda g: 1.0), pytest.raises(TypeError, match="hook must return"):
         x.sum().backward()
@@ -366,8 +363,7 @@ def test_a_saved_value_changed_in_place() -> None:
     loss = (h * h).sum()
     h += 1
     with pytest.raises(
-        RuntimeError,
-        match=r"mul \(gradient rule at .*elementwise\.py.*add_ at .*test_walk\.py:\d+ has changed",
+        RuntimeError, match=r"mul \(gradient rule at .*elementwise\.py.*add_ at .*test_walk\.py:\d+ has changed"
     ):
         loss.backward()
     assert x.grad is None
@@ -476,8 +472,7 @@ def test_anomaly_mode_names_the_forward_line() -> None:
     with minigrad.autograd.detect_anomaly():
         loss = (zero.sqrt() * 0).sum()
         with pytest.raises(
-            RuntimeError,
-            match=r"gradient of sqrt for x holds NaN \(rule at .*elementwise\.py.*test_walk\.py:\d+",
+            RuntimeError, match=r"gradient of sqrt for x holds NaN \(rule at .*elementwise\.py.*test_walk\.py:\d+"
         ):
             loss.backward()
     (zero.sqrt() * 0).sum().backward()  # outside, as ever
@@ -586,9 +581,7 @@ def test_no_leak_over_100_forwards_without_backward(no_collector: None) -> None:
     grown = tracemalloc.get_traced_memory()[0] - held
     tracemalloc.stop()
     assert nodes() == before
-    assert (
-        grown < 10 * 160 * 160 * 4
-    )  # far less than an array each (Python keeps some small tuples for later)
+    assert grown < 10 * 160 * 160 * 4  # far less than an array each (Python keeps some small tuples for later)
 
 
 def test_no_leak_over_100_backwards(no_collector: None) -> None:
@@ -615,15 +608,7 @@ def test_float32_gradients_stay_float32() -> None:
 
 def test_a_float_turned_to_ints_has_no_history() -> None:
     x = leaf(1.5, 2.5)
-    for made in (
-        x.long(),
-        x.to(minigrad.int32),
-        x > 1,
-        x.bool(),
-        x.argmax(),
-        x.max(0).indices,
-        x.sort().indices,
-    ):
+    for made in (x.long(), x.to(minigrad.int32), x > 1, x.bool(), x.argmax(), x.max(0).indices, x.sort().indices):
         assert not made.requires_grad
         assert made.is_leaf
 
@@ -663,12 +648,7 @@ def test_powers_at_zero() -> None:
 
 
 def test_norms_at_zero() -> None:
-    for program in (
-        lambda t, x: x.norm(),
-        lambda t, x: x.norm(dim=0),
-        lambda t, x: x.std(),
-        lambda t, x: x.norm(1),
-    ):
+    for program in (lambda t, x: x.norm(), lambda t, x: x.norm(dim=0), lambda t, x: x.std(), lambda t, x: x.norm(1)):
         mine, other = ours(np.zeros(3), True), theirs(np.zeros(3), True)
         program(minigrad, mine).backward()
         program(torch, other).backward()

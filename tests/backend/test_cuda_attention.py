@@ -16,9 +16,12 @@ NAME = "scaled_dot_product_attention"
 RNG = np.random.default_rng(11)
 # batch, heads, queries, keys, width of keys, width of values
 SHAPES = [
-    (2, 3, 5, 7, 4, 6), (1, 2, 33, 33, 16, 16), (1, 1, 70, 19, 20, 9), (2, 1, 1, 66, 1, 1),
+    (2, 3, 5, 7, 4, 6),
+    (1, 2, 33, 33, 16, 16),
+    (1, 1, 70, 19, 20, 9),
+    (2, 1, 1, 66, 1, 1),
     (1, 1, 17, 65, 40, 33),
-]  # fmt: skip
+]
 
 
 @pytest.fixture(params=kernel_checks.PLACES, autouse=True)
@@ -57,8 +60,14 @@ def masks(shape: tuple[int, ...]) -> dict[str, Any]:
     rows[:, :, 0] = False  # a row that may attend to nothing
     bias = RNG.standard_normal((h, t, s))
     bias[:, :, s // 2] = -np.inf
-    return {"none": None, "padding": np.arange(s) < RNG.integers(1, s + 1, (b, 1, 1, 1)), "rows": rows,
-            "bias": bias, "keys": RNG.standard_normal((s,)), "all": np.zeros((1, 1, 1, 1), bool)}  # fmt: skip
+    return {
+        "none": None,
+        "padding": np.arange(s) < RNG.integers(1, s + 1, (b, 1, 1, 1)),
+        "rows": rows,
+        "bias": bias,
+        "keys": RNG.standard_normal((s,)),
+        "all": np.zeros((1, 1, 1, 1), bool),
+    }
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -81,9 +90,7 @@ def test_attention(shape: tuple[int, ...], kind: str, is_causal: bool, dtype: st
         assert_close(one, tensor.grad.numpy(), dtype)
 
 
-def torch_attention(
-    torch: Any, qkv: list[Any], mask: Any, keep: Any, is_causal: bool, scale: float, p: float
-) -> Any:
+def torch_attention(torch: Any, qkv: list[Any], mask: Any, keep: Any, is_causal: bool, scale: float, p: float) -> Any:
     """PyTorch's own, save that a row without keys gives zeros, as not in all of its versions."""
     q, k, v = qkv
     t, s = q.shape[-2], k.shape[-2]
@@ -178,9 +185,7 @@ def test_dropping_everything_gives_zeros() -> None:
         assert not found.any()
 
 
-@pytest.mark.parametrize("shape", [
-    (0, 2, 3, 3, 4, 4), (1, 2, 0, 3, 4, 4), (2, 0, 3, 3, 4, 4), (1, 1, 3, 0, 4, 4),
-])  # fmt: skip
+@pytest.mark.parametrize("shape", [(0, 2, 3, 3, 4, 4), (1, 2, 0, 3, 4, 4), (2, 0, 3, 3, 4, 4), (1, 1, 3, 0, 4, 4)])
 def test_empty(shape: tuple[int, ...]) -> None:
     q, k, v, g = inputs(shape)
     for found in gradients(NAME, g, q, k, v, None, None, False, 1.0, 0.0, needs=(0, 1, 2)):

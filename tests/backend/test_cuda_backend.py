@@ -86,9 +86,11 @@ class FakeArray:
 @pytest.fixture
 def two_gpus() -> cuda.CupyBackend:
     runtime = SimpleNamespace(getDeviceCount=lambda: 2)
-    return cuda.CupyBackend(SimpleNamespace(
-        ndarray=FakeArray, asarray=lambda array: FakeArray(),
-        cuda=SimpleNamespace(Device=FakeGpu, runtime=runtime)))  # fmt: skip
+    return cuda.CupyBackend(
+        SimpleNamespace(
+            ndarray=FakeArray, asarray=lambda array: FakeArray(), cuda=SimpleNamespace(Device=FakeGpu, runtime=runtime)
+        )
+    )
 
 
 def test_devices(two_gpus: cuda.CupyBackend) -> None:

@@ -106,24 +106,25 @@ def test_deadlock_is_an_error_and_not_the_end(module: Any) -> None:
     test_shared_memory_and_barriers(module)
 
 
-@pytest.mark.parametrize(("args", "message"), [
-    ((array(64),), "takes 2 arguments"),
-    ((array(64, dtype="float64"), 1), r"float64 where the kernel declares \*f"),
-    ((array(64), 1.0), "declares q"),
-    ((array(64), True), "declares q"),
-    ((array(64), None), "declares q"),
-    ((None, 1), r"declares \*f"),
-    ((array(8, 8).T, 1), "not contiguous"),
-    ((np.zeros(64, "float32"), 1), r"declares \*f"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("args", "message"),
+    [
+        ((array(64),), "takes 2 arguments"),
+        ((array(64, dtype="float64"), 1), r"float64 where the kernel declares \*f"),
+        ((array(64), 1.0), "declares q"),
+        ((array(64), True), "declares q"),
+        ((array(64), None), "declares q"),
+        ((None, 1), r"declares \*f"),
+        ((array(8, 8).T, 1), "not contiguous"),
+        ((np.zeros(64, "float32"), 1), r"declares \*f"),
+    ],
+)
 def test_arguments_are_checked(module: Any, args: Any, message: str) -> None:
     with pytest.raises(cuda_emulator.EmulatorError, match=message):
         module.get_function("write_at")((1,), (32,), args)
 
 
-@pytest.mark.parametrize(("grid", "block"), [
-    ((0,), (32,)), ((1, 70_000), (32,)), ((1,), (2048,)), ((1,), (33,)),
-])  # fmt: skip
+@pytest.mark.parametrize(("grid", "block"), [((0,), (32,)), ((1, 70_000), (32,)), ((1,), (2048,)), ((1,), (33,))])
 def test_launches_are_checked(module: Any, grid: Any, block: Any) -> None:
     with pytest.raises(cuda_emulator.EmulatorError):
         module.get_function("write_at")(grid, block, (array(64), 1))

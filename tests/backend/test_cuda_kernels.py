@@ -10,15 +10,7 @@ import pytest
 
 from minigrad.backend.kernels import keep_mask_cuda, linear_cross_entropy_cuda
 from tests.support import kernel_checks
-from tests.support.kernel_checks import (
-    assert_close,
-    check_slopes,
-    forward,
-    gradients,
-    kernel,
-    namespace,
-    on_device,
-)
+from tests.support.kernel_checks import assert_close, check_slopes, forward, gradients, kernel, namespace, on_device
 
 DTYPES = ("float16", "float32", "float64")
 RNG = np.random.default_rng(7)
@@ -52,10 +44,21 @@ def np_softmax(x: Any, axis: int) -> Any:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("shape", "dim"), [
-    ((3, 5), -1), ((3, 5), 0), ((2, 3, 4), 1), ((7,), 0), ((4, 1), -1), ((33, 31), 1), ((2, 1025), 1),
-    ((0, 4), 1), ((4, 0), 1), ((0,), 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("shape", "dim"),
+    [
+        ((3, 5), -1),
+        ((3, 5), 0),
+        ((2, 3, 4), 1),
+        ((7,), 0),
+        ((4, 1), -1),
+        ((33, 31), 1),
+        ((2, 1025), 1),
+        ((0, 4), 1),
+        ((4, 0), 1),
+        ((0,), 0),
+    ],
+)
 def test_softmax_family(shape: tuple[int, ...], dim: int, dtype: str) -> None:
     x, g = 3 * normal(*shape, dtype=dtype), normal(*shape, dtype=dtype)
     if 0 in shape:
@@ -235,8 +238,9 @@ def test_cross_entropy(rows: int, classes: int, weighted: bool, smoothing: float
         check_slopes("cross_entropy", *args, needs=(0,))
     torch = pytest.importorskip("torch")
     w = None if weight is None else torch.tensor(weight.astype("float64"))
-    _, slope = torch_gradients(lambda f, a: f.cross_entropy(
-        a, torch.tensor(target), w, label_smoothing=smoothing, reduction="none"), g, x)  # fmt: skip
+    _, slope = torch_gradients(
+        lambda f, a: f.cross_entropy(a, torch.tensor(target), w, label_smoothing=smoothing, reduction="none"), g, x
+    )
     assert_close(dx, slope, dtype)
 
 
@@ -262,12 +266,7 @@ def test_cross_entropy_ignores_another_index() -> None:
 @pytest.mark.parametrize("reduction", ["mean", "sum"])
 @pytest.mark.parametrize("chunk_rows", [1, 4, 100])
 def test_linear_cross_entropy(
-    chunk_rows: int,
-    reduction: str,
-    smoothing: float,
-    biased: bool,
-    dtype: str,
-    monkeypatch: pytest.MonkeyPatch,
+    chunk_rows: int, reduction: str, smoothing: float, biased: bool, dtype: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linear_cross_entropy_cuda, "CHUNK_BYTES", chunk_rows * 11 * np.dtype(dtype).itemsize)
     x, weight = normal(9, 6, dtype=dtype), normal(11, 6, dtype=dtype)
@@ -285,8 +284,13 @@ def test_linear_cross_entropy(
         check_slopes("linear_cross_entropy", *args, needs=needs)
     torch = pytest.importorskip("torch")
     given = [a for a in (x, weight, bias) if a is not None]
-    _, *slopes = torch_gradients(lambda f, a, *wb: f.cross_entropy(
-        f.linear(a, *wb), torch.tensor(target), label_smoothing=smoothing, reduction=reduction), g, *given)
+    _, *slopes = torch_gradients(
+        lambda f, a, *wb: f.cross_entropy(
+            f.linear(a, *wb), torch.tensor(target), label_smoothing=smoothing, reduction=reduction
+        ),
+        g,
+        *given,
+    )
     for one, other in zip(found, slopes, strict=True):
         assert_close(one, other, dtype)
 
@@ -325,9 +329,9 @@ def test_linear_cross_entropy_of_nothing() -> None:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize(("count", "rows", "n"), [
-    (50, 7, 5), (3, 10, 33), (0, 4, 3), (100, 1, 1), (5, 5, 70), (4, 3, 0),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("count", "rows", "n"), [(50, 7, 5), (3, 10, 33), (0, 4, 3), (100, 1, 1), (5, 5, 70), (4, 3, 0)]
+)
 def test_scatter_add_rows(count: int, rows: int, n: int, dtype: str) -> None:
     g, indices = normal(count, n, dtype=dtype), RNG.integers(0, rows, count)
     expected = np.zeros((rows, n))
@@ -350,8 +354,9 @@ def test_adam(maximize: bool, amsgrad: bool, decoupled: bool, dtype: str) -> Non
     start = normal(3, 101, dtype=dtype)
     parameter = torch.nn.Parameter(torch.tensor(start))
     make = torch.optim.AdamW if decoupled else torch.optim.Adam
-    optimizer = make([parameter], lr=0.02, betas=(0.8, 0.95), eps=1e-6, weight_decay=0.1, amsgrad=amsgrad,
-                     maximize=maximize)  # fmt: skip
+    optimizer = make(
+        [parameter], lr=0.02, betas=(0.8, 0.95), eps=1e-6, weight_decay=0.1, amsgrad=amsgrad, maximize=maximize
+    )
     mine = on_device(start)
     states = [on_device(np.zeros_like(start)) for _ in range(3)]
     most = states[2] if amsgrad else None

@@ -57,9 +57,7 @@ def in_two_threads(work: Callable[[int], object]) -> None:
     parallel.each(wait_and_work, TWO)
 
 
-@pytest.mark.parametrize(
-    ("rows", "row_bytes"), [(0, 8), (1, 8), (7, 1 << 30), (1000, 1 << 12), (12345, 100), (3, 0)]
-)
+@pytest.mark.parametrize(("rows", "row_bytes"), [(0, 8), (1, 8), (7, 1 << 30), (1000, 1 << 12), (12345, 100), (3, 0)])
 def test_every_row_once(rows: int, row_bytes: int) -> None:
     seen = np.zeros(rows, np.int64)
 
@@ -106,9 +104,7 @@ def test_numbers_of_threads() -> None:
         minigrad.set_num_threads(0)
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"), [("3", "3"), ("", None), ("none", "ValueError"), ("0", "ValueError")]
-)
+@pytest.mark.parametrize(("value", "expected"), [("3", "3"), ("", None), ("none", "ValueError"), ("0", "ValueError")])
 def test_environment(value: str, expected: str | None) -> None:
     program = "from minigrad.backend.parallel import get_num_threads as n\nprint(n())"
     done = subprocess.run(
@@ -471,8 +467,12 @@ def test_training_is_the_same_to_the_bit_in_another_process() -> None:
     here = training.digest(training.train(3))
     there = subprocess.run(
         [sys.executable, "-m", "tests.support.training"],
-        capture_output=True, text=True, check=True, timeout=60, cwd=ROOT,
-    )  # fmt: skip
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+        cwd=ROOT,
+    )
     assert there.stdout.strip() == here
 
 
@@ -497,5 +497,14 @@ def test_training_is_shared_among_threads_here(monkeypatch: pytest.MonkeyPatch) 
 
     monkeypatch.setattr(parallel._Crew, "run", note)
     training.train(3, steps=1)
-    assert shared >= {"adam", "dropout", "gelu", "layer_norm", "linear", "linear_cross_entropy", "products",
-                      "rows", "scaled_dot_product_attention"}  # fmt: skip
+    assert shared >= {
+        "adam",
+        "dropout",
+        "gelu",
+        "layer_norm",
+        "linear",
+        "linear_cross_entropy",
+        "products",
+        "rows",
+        "scaled_dot_product_attention",
+    }

@@ -51,8 +51,12 @@ def test_matmul(left: tuple[int, ...], right: tuple[int, ...], dtype: Any) -> No
     a, b = numbers(left, dtype), numbers(right, dtype, seed=1)
     found, expected = products.matmul(a, b), a @ b
     assert (found.dtype, found.shape) == (expected.dtype, expected.shape)
-    np.testing.assert_allclose(found, expected, rtol=np.finfo(dtype).eps * 16 if dtype != np.int64 else 0,
-                               atol=np.finfo(dtype).eps * 1e4 if dtype != np.int64 else 0)  # fmt: skip
+    np.testing.assert_allclose(
+        found,
+        expected,
+        rtol=np.finfo(dtype).eps * 16 if dtype != np.int64 else 0,
+        atol=np.finfo(dtype).eps * 1e4 if dtype != np.int64 else 0,
+    )
 
 
 @pytest.mark.parametrize("shapes", [((6, 5), (5, 9)), ((9, 5), (5, 6)), ((4, 6, 5), (4, 5, 9))], ids=str)

@@ -35,11 +35,7 @@ def test_state() -> None:
     state = g.get_state()
     after = [g.normal((3,)).tolist(), g.uniform((2,)).tolist(), g.keep_mask((40,), 0.5).tolist()]
     other = Generator().set_state(state)
-    assert [
-        other.normal((3,)).tolist(),
-        other.uniform((2,)).tolist(),
-        other.keep_mask((40,), 0.5).tolist(),
-    ] == after
+    assert [other.normal((3,)).tolist(), other.uniform((2,)).tolist(), other.keep_mask((40,), 0.5).tolist()] == after
 
 
 def test_manual_seed_is_the_default_generators() -> None:

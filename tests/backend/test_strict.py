@@ -112,8 +112,17 @@ def test_accepted(name: str, x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_scalars_stay_arrays(x: Any) -> None:
-    single = (x[0, 0], x.sum(), xp.max(x), xp.any(x > 0), xp.allclose(x, x), -x[1, 2], x[0][0] > 0,
-              x[0, 0] + 1, xp.count_nonzero(x))  # fmt: skip
+    single = (
+        x[0, 0],
+        x.sum(),
+        xp.max(x),
+        xp.any(x > 0),
+        xp.allclose(x, x),
+        -x[1, 2],
+        x[0][0] > 0,
+        x[0, 0] + 1,
+        xp.count_nonzero(x),
+    )
     for value in single:
         assert type(value) is StrictArray
         assert value.shape == ()
@@ -128,9 +137,19 @@ def test_scalars_stay_arrays(x: Any) -> None:
 def test_views_share_memory_and_know_their_owner(x: Any) -> None:
     owner = x.copy()
     assert owner.base is None
-    views = (owner[0], owner.T, owner.reshape(3, 2), owner[:, 1:][0], owner.ravel(), owner.mT, owner.view(),
-             owner[1, 2], xp.broadcast_to(owner, (4, 2, 3)), xp.swapaxes(owner, 0, 1),
-             xp.expand_dims(owner, 0))  # fmt: skip
+    views = (
+        owner[0],
+        owner.T,
+        owner.reshape(3, 2),
+        owner[:, 1:][0],
+        owner.ravel(),
+        owner.mT,
+        owner.view(),
+        owner[1, 2],
+        xp.broadcast_to(owner, (4, 2, 3)),
+        xp.swapaxes(owner, 0, 1),
+        xp.expand_dims(owner, 0),
+    )
     for view in views:
         assert view.base is owner
     assert owner[xp.asarray([0])].base is None
@@ -209,8 +228,15 @@ def test_without_a_compiler_there_are_no_kernels(monkeypatch: pytest.MonkeyPatch
 
 
 def test_everything_an_array_offers_cupy_offers_too() -> None:
-    own = {"emulator_array", "_array", "_base", "__weakref__", "__annotations__", "__firstlineno__",
-           "__static_attributes__"}  # fmt: skip
+    own = {
+        "emulator_array",
+        "_array",
+        "_base",
+        "__weakref__",
+        "__annotations__",
+        "__firstlineno__",
+        "__static_attributes__",
+    }
     offered = {name for name in vars(StrictArray) if name not in own}
     assert offered <= set(NAMES["array"]), offered - set(NAMES["array"])
 

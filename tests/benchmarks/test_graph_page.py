@@ -16,9 +16,17 @@ from minigrad.text.tokenizer import BOS, EOS, UNKNOWN
 from minigrad.viz.graph import view
 
 GOOD: dict[str, Any] = {
-    "title": "small", "nodes": 7, "boxes": 5, "record": 1.0, "layout": 9.0, "write": 1.0, "megabytes": 4.9,
-    "letters": 8.5, "clicks": 3, "memory": 100.0,
-}  # fmt: skip
+    "title": "small",
+    "nodes": 7,
+    "boxes": 5,
+    "record": 1.0,
+    "layout": 9.0,
+    "write": 1.0,
+    "megabytes": 4.9,
+    "letters": 8.5,
+    "clicks": 3,
+    "memory": 100.0,
+}
 
 
 @pytest.fixture(autouse=True)
@@ -71,18 +79,23 @@ def test_without_a_browser_it_says_so(tmp_path: Path, monkeypatch: pytest.Monkey
 
 @pytest.mark.parametrize(
     ("figure", "told"),
-    [({}, ""), ({"layout": 11.0}, "layout"), ({"megabytes": 5.1}, "megabytes"), ({"letters": 7.0}, "letters"),
-     ({"clicks": 4}, "clicks"), ({"drawn": 12.0}, "drawn"), ({"drawn": 2.0}, "")],
-)  # fmt: skip
+    [
+        ({}, ""),
+        ({"layout": 11.0}, "layout"),
+        ({"megabytes": 5.1}, "megabytes"),
+        ({"letters": 7.0}, "letters"),
+        ({"clicks": 4}, "clicks"),
+        ({"drawn": 12.0}, "drawn"),
+        ({"drawn": 2.0}, ""),
+    ],
+)
 def test_bars(figure: dict[str, float], told: str) -> None:
     answer = {**GOOD, **figure}
     assert [miss.split()[0] for miss in missed(answer)] == ([told] if told else [])
     assert (f"small: {told}" in table([answer]).text()) == bool(told)
 
 
-def test_the_command(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     asked: list[tuple[str, Any]] = []
 
     def answer(function: str, library: str, **given: Any) -> dict[str, Any]:
@@ -100,9 +113,7 @@ def test_the_command(
     assert "bar" in capsys.readouterr().out
 
 
-def test_errors(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_errors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def fails(function: str, library: str, **given: Any) -> dict[str, Any]:
         raise Failed("there is no model in runs/none")
 

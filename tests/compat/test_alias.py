@@ -22,9 +22,7 @@ def python(*args: str, cwd: Path | None = None, expect: int = 0) -> str:
     """What a new Python prints, errors last."""
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
     environment = {**os.environ, **threads, "PYTHONPATH": str(ROOT)}
-    ran = subprocess.run(
-        [sys.executable, *args], check=False, capture_output=True, text=True, env=environment, cwd=cwd
-    )
+    ran = subprocess.run([sys.executable, *args], check=False, capture_output=True, text=True, env=environment, cwd=cwd)
     assert ran.returncode == expect, ran.stdout + ran.stderr
     return ran.stdout + ran.stderr
 
@@ -174,9 +172,7 @@ def program(tmp_path: Path) -> Path:
 
 def test_a_program_runs_as_main_with_its_own_arguments(program: Path, tmp_path: Path) -> None:
     said = python("-m", "minigrad.compat", str(program), "--lr", "1", "-m", cwd=tmp_path)
-    assert said.splitlines() == [
-        f"minigrad ['--lr', '1', '-m'] {program}", "__main__ ['layer.weight', 'layer.bias']",
-    ]  # fmt: skip
+    assert said.splitlines() == [f"minigrad ['--lr', '1', '-m'] {program}", "__main__ ['layer.weight', 'layer.bias']"]
     python("-m", "minigrad.compat", str(program), "leave", expect=7)
 
 

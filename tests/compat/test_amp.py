@@ -20,9 +20,11 @@ def test_autocast_is_a_context_and_a_decorator_that_changes_nothing() -> None:
     contexts = [
         mg.autocast("cpu"),
         mg.autocast(device_type="cuda", dtype=mg.float16, enabled=True, cache_enabled=False),
-        mg.amp.autocast("cuda", enabled=False), mg.cuda.amp.autocast(), mg.cuda.amp.autocast(False),
+        mg.amp.autocast("cuda", enabled=False),
+        mg.cuda.amp.autocast(),
+        mg.cuda.amp.autocast(False),
         mg.cpu.amp.autocast(),
-    ]  # fmt: skip
+    ]
     for context in contexts:
         with context, context:
             found = layer(x)
@@ -47,8 +49,9 @@ def test_decorators_of_functions() -> None:
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("name", [f"{place}.{name}" for place in ("amp", "cuda.amp")
-                                  for name in ("GradScaler", "autocast")])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", [f"{place}.{name}" for place in ("amp", "cuda.amp") for name in ("GradScaler", "autocast")]
+)
 def test_signatures_are_pytorchs(name: str) -> None:
     ours: Any = mg
     theirs: Any = torch

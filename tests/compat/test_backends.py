@@ -12,10 +12,16 @@ from tests.support.parity import torch
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("path", [
-    "backends.cudnn.benchmark", "backends.cudnn.deterministic", "backends.cudnn.enabled",
-    "backends.cudnn.allow_tf32", "backends.cuda.matmul.allow_tf32",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "backends.cudnn.benchmark",
+        "backends.cudnn.deterministic",
+        "backends.cudnn.enabled",
+        "backends.cudnn.allow_tf32",
+        "backends.cuda.matmul.allow_tf32",
+    ],
+)
 def test_switches_begin_as_pytorchs_and_are_kept(path: str) -> None:
     *parents, name = path.split(".")
     ours, theirs = mg, torch

@@ -55,9 +55,7 @@ REFUSED: dict[str, Callable[[Any], object]] = {
     "list of indices": lambda t: t.nn.Embedding(3, 2)([1]),
     "target's shape": lambda t: t.nn.functional.cross_entropy(t.zeros(2, 3, 4), t.zeros(2, 5).long()),
     "targets' number": lambda t: t.nn.functional.cross_entropy(t.zeros(2, 3), t.tensor([0, 1, 2])),
-    "smoothing": lambda t: t.nn.functional.cross_entropy(
-        t.zeros(2, 3), t.tensor([0, 1]), label_smoothing=2.0
-    ),
+    "smoothing": lambda t: t.nn.functional.cross_entropy(t.zeros(2, 3), t.tensor([0, 1]), label_smoothing=2.0),
     "requires_grad": _with(lambda x: setattr(x, "requires_grad", 5)),
     "grad's type": _with(lambda x: setattr(x, "grad", 3)),
     "grad's dtype": _with(lambda x: setattr(x, "grad", x.detach().double())),
@@ -98,9 +96,7 @@ def test_taken(name: str) -> None:
 
 def test_missing_methods_say_the_nearest() -> None:
     x = minigrad.ones(2)
-    with pytest.raises(
-        AttributeError, match=r"has no torch\.Tensor\.sofmax; nearest: torch\.Tensor\.softmax$"
-    ):
+    with pytest.raises(AttributeError, match=r"has no torch\.Tensor\.sofmax; nearest: torch\.Tensor\.softmax$"):
         x.sofmax(0)
     with pytest.raises(AttributeError, match=r"torch\.Tensor\.to_sparse: there are no sparse tensors"):
         x.to_sparse()

@@ -67,11 +67,24 @@ def test_jit_leaves_functions_and_modules_as_they_are(tmp_path: Any) -> None:
         mg.jit.save(model, tmp_path / "model.pt")
 
 
-@pytest.mark.parametrize("path", [
-    "onnx.export", "onnx.dynamo_export", "export.export", "hub.load", "hub.load_state_dict_from_url",
-    "cuda.Event", "cuda.Stream", "jit.load", "fx.symbolic_trace",
-    "fx.Proxy", "fx.Tracer", "autograd.profiler.emit_nvtx", "autograd.profiler.emit_itt",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "path",
+    [
+        "onnx.export",
+        "onnx.dynamo_export",
+        "export.export",
+        "hub.load",
+        "hub.load_state_dict_from_url",
+        "cuda.Event",
+        "cuda.Stream",
+        "jit.load",
+        "fx.symbolic_trace",
+        "fx.Proxy",
+        "fx.Tracer",
+        "autograd.profiler.emit_nvtx",
+        "autograd.profiler.emit_itt",
+    ],
+)
 def test_what_is_refused_says_so_when_it_is_called(path: str) -> None:
     found: Any = mg
     for part in path.split("."):

@@ -58,8 +58,12 @@ def test_a_world_of_one() -> None:
     with pytest.raises(ValueError, match="twice"):
         dist.init_process_group("gloo")
     assert dist.new_group([0]).size() == 1
-    for call in (lambda: dist.broadcast(mg.ones(1), 1), lambda: dist.new_group([0, 1]),
-                 lambda: dist.send(mg.ones(1), 1), lambda: dist.recv(mg.ones(1), 1)):  # fmt: skip
+    for call in (
+        lambda: dist.broadcast(mg.ones(1), 1),
+        lambda: dist.new_group([0, 1]),
+        lambda: dist.send(mg.ones(1), 1),
+        lambda: dist.recv(mg.ones(1), 1),
+    ):
         with pytest.raises(ValueError, match="no rank 1"):
             call()
 

@@ -116,15 +116,11 @@ for path in names.MODULES:
     if before is not None and before is not after:
         print(f"minigrad.{path} replaced {before!r}")
 """
-    ran = subprocess.run(
-        [sys.executable, "-c", program], cwd=ROOT, check=True, text=True, capture_output=True
-    )
+    ran = subprocess.run([sys.executable, "-c", program], cwd=ROOT, check=True, text=True, capture_output=True)
     assert ran.stdout == ""
 
 
-@pytest.mark.parametrize(
-    ("place", "name"), [(place, name) for place, row in names.NAMES.items() for name in row]
-)
+@pytest.mark.parametrize(("place", "name"), [(place, name) for place, row in names.NAMES.items() for name in row])
 def test_a_name_of_the_table_leads_somewhere(place: str, name: str) -> None:
     module = importlib.import_module(f"minigrad.{place}".rstrip("."))
     assert name not in vars(module), "it is there without the table"
@@ -144,18 +140,20 @@ def test_what_is_called_absent_is_absent(path: str) -> None:
 # What is said of a name that is missing -------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("path", "text"), [
-    ("nn.functional.sofmax",
-     "minigrad has no torch.nn.functional.sofmax; nearest: torch.nn.functional.softmax"),
-    ("nn.Lineer", "minigrad has no torch.nn.Lineer; nearest: torch.nn.Linear"),
-    ("nn.softmax", "minigrad has no torch.nn.softmax; nearest: torch.nn.Softmax"),
-    ("nn.one_hot", "minigrad has no torch.nn.one_hot; nearest: torch.nn.functional.one_hot"),
-    ("optim.adamw_", "minigrad has no torch.optim.adamw_; nearest: torch.optim.adamw"),
-    ("amp.GradScalar", "minigrad has no torch.amp.GradScalar; nearest: torch.amp.GradScaler"),
-    ("backends.cudnn.nonesuch", "minigrad has no torch.backends.cudnn.nonesuch"),
-    ("xyzzy", "minigrad has no torch.xyzzy"),
-    ("cuda.nvtx", "minigrad has no torch.cuda.nvtx: use cupyx.profiler.time_range"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "text"),
+    [
+        ("nn.functional.sofmax", "minigrad has no torch.nn.functional.sofmax; nearest: torch.nn.functional.softmax"),
+        ("nn.Lineer", "minigrad has no torch.nn.Lineer; nearest: torch.nn.Linear"),
+        ("nn.softmax", "minigrad has no torch.nn.softmax; nearest: torch.nn.Softmax"),
+        ("nn.one_hot", "minigrad has no torch.nn.one_hot; nearest: torch.nn.functional.one_hot"),
+        ("optim.adamw_", "minigrad has no torch.optim.adamw_; nearest: torch.optim.adamw"),
+        ("amp.GradScalar", "minigrad has no torch.amp.GradScalar; nearest: torch.amp.GradScaler"),
+        ("backends.cudnn.nonesuch", "minigrad has no torch.backends.cudnn.nonesuch"),
+        ("xyzzy", "minigrad has no torch.xyzzy"),
+        ("cuda.nvtx", "minigrad has no torch.cuda.nvtx: use cupyx.profiler.time_range"),
+    ],
+)
 def test_a_missing_name_says_so(path: str, text: str) -> None:
     *parents, name = path.split(".")
     module = importlib.import_module(".".join(["minigrad", *parents]))

@@ -34,7 +34,7 @@ CASES: list[tuple[Any, ...]] = [
     (lambda t: (1.0, 1.1), {}),
     (lambda t: (3, 3), {}),
     (lambda t: (None, None), {}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parity

@@ -48,24 +48,21 @@ KINDS: dict[str, tuple[tuple[Any, ...], Callable[..., Any]]] = {
     "Geometric": ((UNIT,), lambda D, p: D.Geometric(p)),
     "Geometric logits": ((LOGITS,), lambda D, p: D.Geometric(logits=p)),
     "MultivariateNormal": ((MEAN, MATRIX), lambda D, m, c: D.MultivariateNormal(m, c)),
-    "MultivariateNormal precision": (
-        (MEAN, MATRIX), lambda D, m, c: D.MultivariateNormal(m, precision_matrix=c)),
-    "MultivariateNormal scale_tril": (
-        (MEAN[0, 0], LOWER), lambda D, m, c: D.MultivariateNormal(m, scale_tril=c)),
+    "MultivariateNormal precision": ((MEAN, MATRIX), lambda D, m, c: D.MultivariateNormal(m, precision_matrix=c)),
+    "MultivariateNormal scale_tril": ((MEAN[0, 0], LOWER), lambda D, m, c: D.MultivariateNormal(m, scale_tril=c)),
     "Poisson": ((SCALE,), lambda D, s: D.Poisson(s * 3)),
     "Gamma": ((UNIT, SCALE), lambda D, a, s: D.Gamma(a * 3, s)),
     "Dirichlet": ((P,), lambda D, p: D.Dirichlet(p * 3)),
     "Dirichlet, below 1": ((P,), lambda D, p: D.Dirichlet(p / 2)),
     "Beta": ((UNIT, SCALE), lambda D, a, b: D.Beta(a * 3, b)),
-    "RelaxedBernoulli": (
-        (np.array(0.7), UNIT), lambda D, t, p: D.RelaxedBernoulli(t, p)),
-    "RelaxedBernoulli logits": (
-        (np.array(0.7), LOGITS), lambda D, t, p: D.RelaxedBernoulli(t, logits=p)),
-    "RelaxedOneHotCategorical": (
-        (np.array(0.7), P), lambda D, t, p: D.RelaxedOneHotCategorical(t, p)),
+    "RelaxedBernoulli": ((np.array(0.7), UNIT), lambda D, t, p: D.RelaxedBernoulli(t, p)),
+    "RelaxedBernoulli logits": ((np.array(0.7), LOGITS), lambda D, t, p: D.RelaxedBernoulli(t, logits=p)),
+    "RelaxedOneHotCategorical": ((np.array(0.7), P), lambda D, t, p: D.RelaxedOneHotCategorical(t, p)),
     "RelaxedOneHotCategorical logits": (
-        (np.array(0.7), LOGITS), lambda D, t, p: D.RelaxedOneHotCategorical(t, logits=p)),
-}  # fmt: skip
+        (np.array(0.7), LOGITS),
+        lambda D, t, p: D.RelaxedOneHotCategorical(t, logits=p),
+    ),
+}
 NO_ENTROPY = [n for n in KINDS if n in ("Independent, two", "Poisson") or n.startswith("Relaxed")]
 OWN_DRAWS = [n for n in KINDS if n.split(",")[0] in ("Poisson", "Gamma", "Dirichlet", "Beta")]
 
@@ -161,9 +158,22 @@ def test_rsample_has_gradients(name: str) -> None:
 
 
 TOLD = [
-    "mean", "variance", "stddev", "mode", "probs", "logits", "param_shape", "covariance_matrix", "loc",
-    "precision_matrix", "scale_tril", "concentration1", "concentration0", "scale", "has_rsample",
-]  # fmt: skip
+    "mean",
+    "variance",
+    "stddev",
+    "mode",
+    "probs",
+    "logits",
+    "param_shape",
+    "covariance_matrix",
+    "loc",
+    "precision_matrix",
+    "scale_tril",
+    "concentration1",
+    "concentration0",
+    "scale",
+    "has_rsample",
+]
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -308,8 +318,9 @@ def test_errors_are_pytorchs(wrong: Callable[[Any, Any], Any]) -> None:
     assert str(found.value) == str(expected.value)
 
 
-@pytest.mark.parametrize(("library", "D"), [(minigrad, distributions), (torch, torch.distributions)],
-                         ids=["minigrad", "torch"])  # fmt: skip
+@pytest.mark.parametrize(
+    ("library", "D"), [(minigrad, distributions), (torch, torch.distributions)], ids=["minigrad", "torch"]
+)
 def test_without_checks(library: Any, D: Any) -> None:
     far = D.Uniform(0.0, 1.0, validate_args=False).log_prob(library.tensor(2.0))
     assert far.item() == -float("inf")
@@ -340,16 +351,19 @@ def test_extreme_probabilities() -> None:
     assert_close(a.entropy(), b.entropy(), 1e-12)
 
 
-@pytest.mark.parametrize("make", [
-    lambda D, m: D.Geometric(m.tensor([1.0, 1.0, 0.5])).log_prob(m.tensor([0.0, 2.0, 3.0])),
-    lambda D, m: D.Poisson(m.tensor([0.0, 0.0, 2.0])).log_prob(m.tensor([0.0, 1.0, 40.0])),
-    lambda D, m: D.HalfNormal(1.0, validate_args=False).log_prob(m.tensor([-1.0, 0.0, 1e3])),
-    lambda D, m: D.Gumbel(0.0, 1.0).log_prob(m.tensor([-50.0, 0.0, 1e3])),
-    lambda D, m: D.Beta(1.0, 1.0).log_prob(m.tensor([0.0, 0.5, 1.0])),
-    lambda D, m: D.Gamma(1.0, 2.0).log_prob(m.tensor([0.0, 0.5, 1e3])),
-    lambda D, m: D.Laplace(m.zeros(0), 1.0).sample((2,)),
-    lambda D, m: D.MultivariateNormal(m.zeros(0, 2), m.eye(2), validate_args=False).sample((3,)),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda D, m: D.Geometric(m.tensor([1.0, 1.0, 0.5])).log_prob(m.tensor([0.0, 2.0, 3.0])),
+        lambda D, m: D.Poisson(m.tensor([0.0, 0.0, 2.0])).log_prob(m.tensor([0.0, 1.0, 40.0])),
+        lambda D, m: D.HalfNormal(1.0, validate_args=False).log_prob(m.tensor([-1.0, 0.0, 1e3])),
+        lambda D, m: D.Gumbel(0.0, 1.0).log_prob(m.tensor([-50.0, 0.0, 1e3])),
+        lambda D, m: D.Beta(1.0, 1.0).log_prob(m.tensor([0.0, 0.5, 1.0])),
+        lambda D, m: D.Gamma(1.0, 2.0).log_prob(m.tensor([0.0, 0.5, 1e3])),
+        lambda D, m: D.Laplace(m.zeros(0), 1.0).sample((2,)),
+        lambda D, m: D.MultivariateNormal(m.zeros(0, 2), m.eye(2), validate_args=False).sample((3,)),
+    ],
+)
 def test_extreme_and_empty_values(make: Callable[[Any, Any], Any]) -> None:
     assert_close(make(distributions, minigrad), make(torch.distributions, torch), 1e-6)
 

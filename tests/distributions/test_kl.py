@@ -24,8 +24,7 @@ PAIRS: dict[str, tuple[tuple[Any, Any], Callable[..., Any]]] = {
     "Uniform outside": ((A, B), lambda D, a, b: (D.Uniform(a, a + 2), D.Uniform(b, b + 2))),
     "Exponential": ((A, B), lambda D, a, b: (D.Exponential(a), D.Exponential(b))),
     "Uniform, Normal": ((A, B), lambda D, a, b: (D.Uniform(a, a + b), D.Normal(b, a))),
-    "Independent": ((A, B), lambda D, a, b: (D.Independent(D.Normal(a, b), 1),
-                                             D.Independent(D.Normal(b, a), 1))),
+    "Independent": ((A, B), lambda D, a, b: (D.Independent(D.Normal(a, b), 1), D.Independent(D.Normal(b, a), 1))),
     "Gumbel": ((A, B), lambda D, a, b: (D.Gumbel(a, b), D.Gumbel(b, a))),
     "Laplace": ((A, B), lambda D, a, b: (D.Laplace(a, b), D.Laplace(b, a))),
     "LogNormal": ((A, B), lambda D, a, b: (D.LogNormal(a, b), D.LogNormal(b, a))),
@@ -35,9 +34,11 @@ PAIRS: dict[str, tuple[tuple[Any, Any], Callable[..., Any]]] = {
     "Gamma": ((A, B), lambda D, a, b: (D.Gamma(a, b), D.Gamma(b, a))),
     "Dirichlet": ((A, B), lambda D, a, b: (D.Dirichlet(a), D.Dirichlet(b))),
     "Beta": ((A, B), lambda D, a, b: (D.Beta(a, b), D.Beta(b, a))),
-    "MultivariateNormal": ((A[0], B[:3].T @ B[:3] + np.eye(3)), lambda D, a, b: (
-        D.MultivariateNormal(a, b), D.MultivariateNormal(2 * a, precision_matrix=b))),
-}  # fmt: skip
+    "MultivariateNormal": (
+        (A[0], B[:3].T @ B[:3] + np.eye(3)),
+        lambda D, a, b: (D.MultivariateNormal(a, b), D.MultivariateNormal(2 * a, precision_matrix=b)),
+    ),
+}
 
 
 @pytest.mark.parametrize("name", PAIRS)

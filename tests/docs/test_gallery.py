@@ -57,9 +57,7 @@ def test_pictures_are_made_of_the_live_model(
 
 
 @pytest.mark.slow
-def test_pages_are_photographed(
-    gallery: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pages_are_photographed(gallery: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("playwright", reason="playwright drives the browser: pip install playwright")
     pytest.importorskip("PIL", reason="Pillow comes with matplotlib: pip install matplotlib")
     if CHROMIUM is None:

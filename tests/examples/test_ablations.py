@@ -54,8 +54,10 @@ class Program:
         bleu = {"value": 10.0 + len(where.name), "signature": "nrefs:1|bs:1000|seed:12345|tok:13a"}
         report = json.dumps({"bleu": bleu, "moses": None})
         where.joinpath("log.jsonl").write_text('{"step": 3, "seconds": 30.0}\n', encoding="utf-8")
-        lines = [{"step": 500, "evaluation": {"bleu": 1.0, "loss": 2.5}, "seconds": 45.0},
-                 {"step": 1007, "evaluation": {"bleu": 2.0, "loss": 1.25}, "seconds": 90.0}]  # fmt: skip
+        lines = [
+            {"step": 500, "evaluation": {"bleu": 1.0, "loss": 2.5}, "seconds": 45.0},
+            {"step": 1007, "evaluation": {"bleu": 2.0, "loss": 1.25}, "seconds": 90.0},
+        ]
         files = {"log.jsonl": "".join(json.dumps(line) + "\n" for line in lines), "model.safetensors": ""}
         files |= {f"{split}.json": report for split in self.splits}
         for name in list(files)[: self.ended if code else None]:
@@ -106,9 +108,7 @@ BLEU: `nrefs:1|tok:13a`
 
 @pytest.mark.parametrize("ended", range(4))
 @pytest.mark.parametrize("n", range(len(ALL)))
-def test_a_stop_anywhere_and_the_same_command_again(
-    n: int, ended: int, given: list[str], program: Program
-) -> None:
+def test_a_stop_anywhere_and_the_same_command_again(n: int, ended: int, given: list[str], program: Program) -> None:
     """Ctrl-C in the n-th call, also as it measures: that call is repeated, and nothing else that was done."""
     program.codes, program.ended = [0] * n + [130], ended
     assert main(given) == 130
@@ -146,9 +146,7 @@ def test_the_table_alone(given: list[str], program: Program, capsys: pytest.Capt
     assert "| dropout 0.1 (not finished) | 3 | 0.5 |  |  |  |" in capsys.readouterr().out
 
 
-def test_another_training_in_the_folder(
-    given: list[str], program: Program, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_another_training_in_the_folder(given: list[str], program: Program, capsys: pytest.CaptureFixture[str]) -> None:
     program.codes = [130]
     assert main(given) == 130
     assert main([*given, "--seed", "3"]) == 1

@@ -52,9 +52,8 @@ class Answer:
 
 
 def ask(
-    server: Server, method: str, path: str, body: bytes | None = None,
-    headers: dict[str, str | None] | None = None,
-) -> Answer:  # fmt: skip
+    server: Server, method: str, path: str, body: bytes | None = None, headers: dict[str, str | None] | None = None
+) -> Answer:
     """One request, with a browser's headers unless others (or none: None) are given."""
     connection = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
     sent: dict[str, str | None] = {"Host": f"127.0.0.1:{server.server_port}"}
@@ -77,13 +76,20 @@ def post(server: Server, path: str, **request: Any) -> Answer:
 # Answers -------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("path", "kind", "inside"), [
-    ("/", "text/html", b"<!doctype html>"), ("/page.css", "text/css", b"#map"),
-    ("/base.css", "text/css", b"--paper:"), ("/dark.css", "text/css", b"color-scheme: dark"),
-    ("/page.js", "text/javascript", b"import"), ("/attention.js", "text/javascript", b"AttentionView"),
-    ("/text.js", "text/javascript", b"export"), ("/icon.svg", "image/svg+xml", b"<svg"),
-    ("/?text=x", "text/html", b"<!doctype html>"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("path", "kind", "inside"),
+    [
+        ("/", "text/html", b"<!doctype html>"),
+        ("/page.css", "text/css", b"#map"),
+        ("/base.css", "text/css", b"--paper:"),
+        ("/dark.css", "text/css", b"color-scheme: dark"),
+        ("/page.js", "text/javascript", b"import"),
+        ("/attention.js", "text/javascript", b"AttentionView"),
+        ("/text.js", "text/javascript", b"export"),
+        ("/icon.svg", "image/svg+xml", b"<svg"),
+        ("/?text=x", "text/html", b"<!doctype html>"),
+    ],
+)
 def test_the_files_of_the_page(server: Server, path: str, kind: str, inside: bytes) -> None:
     answer = ask(server, "GET", path)
     assert answer.status == 200 and inside in answer.body
@@ -139,11 +145,16 @@ def test_how_the_model_chooses(server: Server) -> None:
 def test_a_sentence_its_translation_and_its_beam(server: Server) -> None:
     answer = post(server, "/translate", text="one  two zebra", beam=2)
     assert answer.status == 200 and answer.json["seconds"] >= 0
-    assert answer.json["sentences"] == [{
-        "line": 0, "source": "one two zebra", "text": "zebra two one", "score": -0.5,
-        "beam": [{"text": "zebra two one", "score": -0.5}, {"text": "zebra two one 1", "score": -1.5}],
-        "notes": ["the model has never seen: zebra"],
-    }]  # fmt: skip
+    assert answer.json["sentences"] == [
+        {
+            "line": 0,
+            "source": "one two zebra",
+            "text": "zebra two one",
+            "score": -0.5,
+            "beam": [{"text": "zebra two one", "score": -0.5}, {"text": "zebra two one 1", "score": -1.5}],
+            "notes": ["the model has never seen: zebra"],
+        }
+    ]
 
 
 def test_a_score_that_json_cannot_say_is_null(server: Server) -> None:
@@ -161,9 +172,11 @@ def test_attention_by_token_and_by_word(server: Server) -> None:
     answer = post(server, "/attention", source=source, target=target).json
     assert [unit["text"] for unit in answer["source"]["tokens"]] == ["toma", "toes", "are", "red", "end"]
     assert answer["source"]["words"] == [
-        {"before": "", "text": "tomatoes", "tokens": [0, 1]}, {"before": " ", "text": "are", "tokens": [2]},
-        {"before": " ", "text": "red", "tokens": [3]}, {"before": " ", "text": "end", "tokens": [4]},
-    ]  # fmt: skip
+        {"before": "", "text": "tomatoes", "tokens": [0, 1]},
+        {"before": " ", "text": "are", "tokens": [2]},
+        {"before": " ", "text": "red", "tokens": [3]},
+        {"before": " ", "text": "end", "tokens": [4]},
+    ]
     assert [unit["tokens"] for unit in answer["target"]["words"]] == [[0], [1], [2, 3], [4]]
     wanted = Reversing().attention(source, target).weights
     np.testing.assert_allclose(answer["weights"], wanted, atol=5.1e-5)
@@ -177,26 +190,32 @@ def test_characters_of_all_scripts_come_back(server: Server) -> None:
 # Refusals ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("request_", "status", "message"), [
-    ({"text": ""}, 422, "empty"), ({"text": " \n\t"}, 422, "empty"),
-    ({"text": "x" * (LONGEST_TEXT + 1)}, 422, "5,001 characters; at most 5,000"),
-    ({"text": "x\n" * 101}, 422, "101 sentences; at most 100"),
-    ({"text": "a forbidden word"}, 422, "the sentence has a forbidden word"),
-    ({"text": "\ud800"}, 400, "surrogate"), ({"text": 5}, 400, '"text" must'), ({}, 400, '"text" must'),
-    ({"text": "one", "beam": 0}, 400, "1 to 20"), ({"text": "one", "beam": 21}, 400, "1 to 20"),
-    ({"text": "one", "beam": True}, 400, "1 to 20"), ({"text": "one", "beam": "5"}, 400, "1 to 20"),
-])  # fmt: skip
-def test_texts_that_cannot_be_translated(
-    server: Server, request_: dict[str, Any], status: int, message: str
-) -> None:
+@pytest.mark.parametrize(
+    ("request_", "status", "message"),
+    [
+        ({"text": ""}, 422, "empty"),
+        ({"text": " \n\t"}, 422, "empty"),
+        ({"text": "x" * (LONGEST_TEXT + 1)}, 422, "5,001 characters; at most 5,000"),
+        ({"text": "x\n" * 101}, 422, "101 sentences; at most 100"),
+        ({"text": "a forbidden word"}, 422, "the sentence has a forbidden word"),
+        ({"text": "\ud800"}, 400, "surrogate"),
+        ({"text": 5}, 400, '"text" must'),
+        ({}, 400, '"text" must'),
+        ({"text": "one", "beam": 0}, 400, "1 to 20"),
+        ({"text": "one", "beam": 21}, 400, "1 to 20"),
+        ({"text": "one", "beam": True}, 400, "1 to 20"),
+        ({"text": "one", "beam": "5"}, 400, "1 to 20"),
+    ],
+)
+def test_texts_that_cannot_be_translated(server: Server, request_: dict[str, Any], status: int, message: str) -> None:
     answer = post(server, "/translate", **request_)
     assert answer.status == status and message in answer.json["error"]
     assert post(server, "/translate", text="one").status == 200
 
 
-@pytest.mark.parametrize("body", [
-    b"", b"{", b"text=one", b"[1]", b'"text"', b"\xff\xfe", b"[" * 60_000, b'{"text": ' + b"9" * 9000 + b"}",
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "body", [b"", b"{", b"text=one", b"[1]", b'"text"', b"\xff\xfe", b"[" * 60_000, b'{"text": ' + b"9" * 9000 + b"}"]
+)
 def test_bodies_that_are_not_json_objects(server: Server, body: bytes) -> None:
     answer = ask(server, "POST", "/translate", body)
     assert answer.status == 400 and "JSON" in answer.json["error"]
@@ -219,19 +238,24 @@ def test_the_length_must_be_told(server: Server, length: str | None, status: int
     assert ask(server, "POST", "/translate", b"", {"Content-Length": length}).status == status
 
 
-@pytest.mark.parametrize(
-    "path", ["/none", "/../server.py", "/page/page.html", "/page.css/", "/%2e%2e/api.py"]
-)
+@pytest.mark.parametrize("path", ["/none", "/../server.py", "/page/page.html", "/page.css/", "/%2e%2e/api.py"])
 def test_unknown_addresses(server: Server, path: str) -> None:
     assert ask(server, "GET", path).status == 404
     assert ask(server, "POST", path, b"{}").status == 404
 
 
-@pytest.mark.parametrize(("method", "path", "allowed"), [
-    ("GET", "/translate", "POST"), ("HEAD", "/attention", "POST"), ("PUT", "/translate", "POST"),
-    ("OPTIONS", "/translate", "POST"), ("POST", "/", "GET, HEAD"), ("DELETE", "/about", "GET, HEAD"),
-    ("PATCH", "/page.js", "GET, HEAD"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("method", "path", "allowed"),
+    [
+        ("GET", "/translate", "POST"),
+        ("HEAD", "/attention", "POST"),
+        ("PUT", "/translate", "POST"),
+        ("OPTIONS", "/translate", "POST"),
+        ("POST", "/", "GET, HEAD"),
+        ("DELETE", "/about", "GET, HEAD"),
+        ("PATCH", "/page.js", "GET, HEAD"),
+    ],
+)
 def test_other_methods(server: Server, method: str, path: str, allowed: str) -> None:
     answer = ask(server, method, path, b"{}" if method == "POST" else None)
     assert (answer.status, answer.headers["Allow"]) == (405, allowed)
@@ -244,11 +268,23 @@ def test_what_is_not_http_is_refused_as_json(server: Server) -> None:
         assert b'{"error":' in connection.makefile("rb").read()
 
 
-@pytest.mark.parametrize(("host", "status"), [
-    ("localhost:{port}", 200), ("127.0.0.1", 200), ("[::1]:{port}", 200), ("localhost:9000", 200),
-    ("evil.example:{port}", 403), ("127.0.0.1.evil.example", 403), ("localhost.evil.example", 403),
-    ("", 403), (None, 403), ("[::1", 403), ("evil.example@127.0.0.1", 403), ("127.0.0.1/", 403),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("host", "status"),
+    [
+        ("localhost:{port}", 200),
+        ("127.0.0.1", 200),
+        ("[::1]:{port}", 200),
+        ("localhost:9000", 200),
+        ("evil.example:{port}", 403),
+        ("127.0.0.1.evil.example", 403),
+        ("localhost.evil.example", 403),
+        ("", 403),
+        (None, 403),
+        ("[::1", 403),
+        ("evil.example@127.0.0.1", 403),
+        ("127.0.0.1/", 403),
+    ],
+)
 def test_a_foreign_name_for_this_machine_is_refused(server: Server, host: str | None, status: int) -> None:
     name = None if host is None else host.format(port=server.server_port)
     for path in ("/", "/about"):
@@ -256,15 +292,24 @@ def test_a_foreign_name_for_this_machine_is_refused(server: Server, host: str | 
     assert ask(server, "POST", "/translate", b'{"text": "one"}', {"Host": name}).status == status
 
 
-@pytest.mark.parametrize(("name", "value", "status"), [
-    ("Origin", "http://127.0.0.1:{port}", 200), ("Origin", "http://localhost:{port}", 403),
-    ("Origin", "http://127.0.0.1:1", 403), ("Origin", "https://127.0.0.1:{port}", 403),
-    ("Origin", "http://evil.example", 403), ("Origin", "null", 403),
-    ("Sec-Fetch-Site", "same-origin", 200), ("Sec-Fetch-Site", "cross-site", 403),
-    ("Sec-Fetch-Site", "same-site", 403),
-    ("Content-Type", "application/json; charset=utf-8", 200), ("Content-Type", "text/plain", 415),
-    ("Content-Type", None, 415), ("Content-Type", "application/x-www-form-urlencoded", 415),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "value", "status"),
+    [
+        ("Origin", "http://127.0.0.1:{port}", 200),
+        ("Origin", "http://localhost:{port}", 403),
+        ("Origin", "http://127.0.0.1:1", 403),
+        ("Origin", "https://127.0.0.1:{port}", 403),
+        ("Origin", "http://evil.example", 403),
+        ("Origin", "null", 403),
+        ("Sec-Fetch-Site", "same-origin", 200),
+        ("Sec-Fetch-Site", "cross-site", 403),
+        ("Sec-Fetch-Site", "same-site", 403),
+        ("Content-Type", "application/json; charset=utf-8", 200),
+        ("Content-Type", "text/plain", 415),
+        ("Content-Type", None, 415),
+        ("Content-Type", "application/x-www-form-urlencoded", 415),
+    ],
+)
 def test_another_sites_page_cannot_ask(server: Server, name: str, value: str | None, status: int) -> None:
     value = value and value.format(port=server.server_port)
     assert ask(server, "POST", "/translate", b'{"text": "one"}', {name: value}).status == status
@@ -273,9 +318,7 @@ def test_another_sites_page_cannot_ask(server: Server, name: str, value: str | N
 # Running -------------------------------------------------------------------------------------------------
 
 
-def test_a_bug_is_told_on_the_terminal_and_not_to_the_page(
-    server: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_bug_is_told_on_the_terminal_and_not_to_the_page(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     answer = post(server, "/translate", text="a bug")
     assert answer.status == 500 and "secret" not in answer.json["error"]
     assert "KeyError: 'secret'" in capsys.readouterr().err
@@ -286,8 +329,7 @@ def test_one_translation_at_a_time(server: Server) -> None:
     translator = server.translator = Reversing(seconds=0.05)
     found: list[int] = []
     threads = [
-        threading.Thread(target=lambda: found.append(post(server, "/translate", text="one").status))
-        for _ in range(4)
+        threading.Thread(target=lambda: found.append(post(server, "/translate", text="one").status)) for _ in range(4)
     ]
     for thread in threads:
         thread.start()
@@ -296,9 +338,7 @@ def test_one_translation_at_a_time(server: Server) -> None:
     assert found == [200] * 4 and translator.most_at_work == 1
 
 
-def test_who_has_gone_while_waiting_is_not_translated_for(
-    server: Server, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_who_has_gone_while_waiting_is_not_translated_for(server: Server, capsys: pytest.CaptureFixture[str]) -> None:
     translator = server.translator = Reversing()
     before = set(threading.enumerate())
     waiting = {}
@@ -350,9 +390,13 @@ def test_it_says_where_it_is_and_ctrl_c_ends_it() -> None:
         "raise SystemExit(serve(Reversing(), port=0))"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", program], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
-    ) as process:  # fmt: skip
+    ) as process:
         assert process.stdout and process.stderr
         told = re.search(r"http://127\.0\.0\.1:(\d+)/", process.stdout.readline())
         assert told
@@ -367,39 +411,57 @@ def test_it_says_where_it_is_and_ctrl_c_ends_it() -> None:
 # Sentences and words -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("text", "wanted"), [
-    ("", []), (" \n ", []), ("one", ["one"]), ("One. Two", ["One.", "Two"]),
-    ("He said “Go!” Then he went...  Élan? «Oui.» 3 cats.",
-     ["He said “Go!”", "Then he went...", "Élan?", "«Oui.»", "3 cats."]),
-    ("Mr. Smith met J. R. Brown.", ["Mr. Smith met J. R. Brown."]),
-    ("about 3.5 km, i.e. far.", ["about 3.5 km, i.e. far."]), ("Yahoo! is a word", ["Yahoo! is a word"]),
-    ("一。二。", ["一。", "二。"]), ("a\r\nb\u2028c", ["a", "b", "c"]),
-    ("?!... . .", ["?!... . ."]),
-    ("Am 3. Mai kam er. Am 14. ging er.", ["Am 3. Mai kam er.", "Am 14. ging er."]),
-    ("vom 3.–5. Mai (am 7. Tag)", ["vom 3.–5. Mai (am 7. Tag)"]),
-    ("Born in 1990. Paid 3.50. Got $5. Left at 12:30. Done",
-     ["Born in 1990.", "Paid 3.50.", "Got $5.", "Left at 12:30.", "Done"]),
-    ("See Fig. 3 and Eq. (2).", ["See Fig. 3 and Eq. (2)."]),
-    ("Apple Inc. Chief Cook et al. (2017) agree.", ["Apple Inc. Chief Cook et al. (2017) agree."]),
-    ("A config. Then a duet al. fresco.", ["A config.", "Then a duet al. fresco."]),
-    ("Он ушёл... и пришёл. Она тоже. ώς.", ["Он ушёл... и пришёл.", "Она тоже. ώς."]),
-    ("Ça va? “Ёлка!” Ελλάδα. 東京.", ["Ça va?", "“Ёлка!”", "Ελλάδα.", "東京."]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("", []),
+        (" \n ", []),
+        ("one", ["one"]),
+        ("One. Two", ["One.", "Two"]),
+        (
+            "He said “Go!” Then he went...  Élan? «Oui.» 3 cats.",
+            ["He said “Go!”", "Then he went...", "Élan?", "«Oui.»", "3 cats."],
+        ),
+        ("Mr. Smith met J. R. Brown.", ["Mr. Smith met J. R. Brown."]),
+        ("about 3.5 km, i.e. far.", ["about 3.5 km, i.e. far."]),
+        ("Yahoo! is a word", ["Yahoo! is a word"]),
+        ("一。二。", ["一。", "二。"]),
+        ("a\r\nb\u2028c", ["a", "b", "c"]),
+        ("?!... . .", ["?!... . ."]),
+        ("Am 3. Mai kam er. Am 14. ging er.", ["Am 3. Mai kam er.", "Am 14. ging er."]),
+        ("vom 3.–5. Mai (am 7. Tag)", ["vom 3.–5. Mai (am 7. Tag)"]),
+        (
+            "Born in 1990. Paid 3.50. Got $5. Left at 12:30. Done",
+            ["Born in 1990.", "Paid 3.50.", "Got $5.", "Left at 12:30.", "Done"],
+        ),
+        ("See Fig. 3 and Eq. (2).", ["See Fig. 3 and Eq. (2)."]),
+        ("Apple Inc. Chief Cook et al. (2017) agree.", ["Apple Inc. Chief Cook et al. (2017) agree."]),
+        ("A config. Then a duet al. fresco.", ["A config.", "Then a duet al. fresco."]),
+        ("Он ушёл... и пришёл. Она тоже. ώς.", ["Он ушёл... и пришёл.", "Она тоже. ώς."]),
+        ("Ça va? “Ёлка!” Ελλάδα. 東京.", ["Ça va?", "“Ёлка!”", "Ελλάδα.", "東京."]),
+    ],
+)
 def test_where_sentences_end(text: str, wanted: list[str]) -> None:
     assert [sentence.text for sentence in sentences(text)] == wanted
 
 
-@pytest.mark.parametrize(("tokens", "text", "wanted"), [
-    (["▁I", "▁like", "▁to", "ma", "toes", "."], "I like tomatoes.", ["I", "like", "tomatoes", "."]),
-    (["i", "like", "tomatoes", "."], "I like tomatoes.", ["I", "like", "tomatoes", "."]),  # case
-    ([" it", "'", "s", " (", "3", ".", "5", ")"], "it's (3.5)", ["it's", "(", "3.5", ")"]),
-    (["<unk>", "like", "<unk>", "."], "We like zebras.", ["We", "like", "zebras", "."]),
-    (["<unk>", "<unk>", "cats"], "big fat cats", ["big", "fat", "cats"]),
-    (["<unk>", "a"], "bazaar a", ["bazaar", "a"]),
-    (["␣", "cat"], "cat", ["cat"]), (["▁", "ca", "t"], "cat", ["cat"]),
-    (["x", "y"], "", ["x"]), ([], "", []), (["one"], "one two", ["one"]),
-    (["🍅", "é"], "🍅 é", ["🍅", "é"]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tokens", "text", "wanted"),
+    [
+        (["▁I", "▁like", "▁to", "ma", "toes", "."], "I like tomatoes.", ["I", "like", "tomatoes", "."]),
+        (["i", "like", "tomatoes", "."], "I like tomatoes.", ["I", "like", "tomatoes", "."]),  # case
+        ([" it", "'", "s", " (", "3", ".", "5", ")"], "it's (3.5)", ["it's", "(", "3.5", ")"]),
+        (["<unk>", "like", "<unk>", "."], "We like zebras.", ["We", "like", "zebras", "."]),
+        (["<unk>", "<unk>", "cats"], "big fat cats", ["big", "fat", "cats"]),
+        (["<unk>", "a"], "bazaar a", ["bazaar", "a"]),
+        (["␣", "cat"], "cat", ["cat"]),
+        (["▁", "ca", "t"], "cat", ["cat"]),
+        (["x", "y"], "", ["x"]),
+        ([], "", []),
+        (["one"], "one two", ["one"]),
+        (["🍅", "é"], "🍅 é", ["🍅", "é"]),
+    ],
+)
 def test_tokens_find_their_words(tokens: list[str], text: str, wanted: list[str]) -> None:
     pieces, words = units([*tokens, "⟨end⟩"], text)
     assert [word.text for word in words] == [*wanted, "end"]

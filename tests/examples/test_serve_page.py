@@ -104,9 +104,13 @@ def shades(page: Any) -> list[float]:
 
 
 def weights(
-    source: str, target: str, words: list[list[int]], row: list[int], layer: slice = slice(None),
+    source: str,
+    target: str,
+    words: list[list[int]],
+    row: list[int],
+    layer: slice = slice(None),
     head: slice = slice(None),
-) -> np.ndarray:  # fmt: skip
+) -> np.ndarray:
     """What a target word (its tokens: row) took from source words, computed from the translator's answer."""
     matrix = Reversing().attention(source, target).weights[layer, head].mean((0, 1))
     return np.array([matrix[row][:, columns].sum(1).mean() for columns in words])
@@ -332,10 +336,15 @@ def test_nothing_written_is_said(open_page: Callable[..., Any]) -> None:
     assert texts(page, "#list .text")[:2] == ["(nothing)", "1"]
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("x" * 5001, "5,001 characters; at most 5,000"), ("x" * 70_000, "at most 65,536"),
-    ("a forbidden word", "the sentence has a forbidden word"), ("a bug", "its terminal shows where"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("x" * 5001, "5,001 characters; at most 5,000"),
+        ("x" * 70_000, "at most 65,536"),
+        ("a forbidden word", "the sentence has a forbidden word"),
+        ("a bug", "its terminal shows where"),
+    ],
+)
 def test_errors_are_told_and_gone_with_the_next_translation(
     open_page: Callable[..., Any], text: str, message: str
 ) -> None:
@@ -358,9 +367,7 @@ def test_attention_that_is_too_large_leaves_the_translation(open_page: Callable[
     assert page.inner_text("#target").startswith("x x x")
 
 
-def test_while_it_translates_and_when_the_server_has_gone(
-    open_page: Callable[..., Any], server: Server
-) -> None:
+def test_while_it_translates_and_when_the_server_has_gone(open_page: Callable[..., Any], server: Server) -> None:
     page = open_page()
     translate(page, "one two")
     with server.lock:  # as if another translation was under way

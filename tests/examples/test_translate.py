@@ -27,18 +27,29 @@ from minigrad.training import read_checkpoint
 from models.transformer import Transformer, pad
 
 ROOT = Path(__file__).parents[2]
-WORDS = {
-    "one": "uno",
-    "two": "due",
-    "three": "tre",
-    "four": "quattro",
-    "cat": "gatto",
-    "dog": "cane",
-    "and": "e",
-}
-SMALL = ("--layers", "1", "--d-model", "16", "--d-ff", "32", "--heads", "2", "--vocabulary", "80",
-         "--batch-tokens", "100", "--warm-up", "5", "--evaluate-every", "10", "--snapshot-every", "5",
-         "--average", "3")  # fmt: skip
+WORDS = {"one": "uno", "two": "due", "three": "tre", "four": "quattro", "cat": "gatto", "dog": "cane", "and": "e"}
+SMALL = (
+    "--layers",
+    "1",
+    "--d-model",
+    "16",
+    "--d-ff",
+    "32",
+    "--heads",
+    "2",
+    "--vocabulary",
+    "80",
+    "--batch-tokens",
+    "100",
+    "--warm-up",
+    "5",
+    "--evaluate-every",
+    "10",
+    "--snapshot-every",
+    "5",
+    "--average",
+    "3",
+)
 
 
 @pytest.fixture(autouse=True)
@@ -116,9 +127,24 @@ def test_the_same_seed_gives_the_same_weights(table: Path) -> None:
     assert same(found[0], found[1]) and not same(found[0], found[2])
 
 
-NOISE = ("--subword-dropout", "0.2", "--word-dropout", "0.1", "--r-drop", "0.5", "--accumulate", "2",
-         "--ema", "0.9", "--attention-dropout", "0.1", "--optimizer", "muon",
-         "--r-drop-after", "1")  # fmt: skip
+NOISE = (
+    "--subword-dropout",
+    "0.2",
+    "--word-dropout",
+    "0.1",
+    "--r-drop",
+    "0.5",
+    "--accumulate",
+    "2",
+    "--ema",
+    "0.9",
+    "--attention-dropout",
+    "0.1",
+    "--optimizer",
+    "muon",
+    "--r-drop-after",
+    "1",
+)
 SHARED = (*NOISE, "--processes", "2")
 
 
@@ -206,9 +232,7 @@ def test_five_kills_change_nothing(table: Path) -> None:
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no SIGINT to send to another process")
 def test_ctrl_c_saves_and_says_how_to_go_on(table: Path) -> None:
     command = [sys.executable, "-m", "examples.translate", *arguments(table, "--steps", "100000")]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while not (table / "run" / "best.safetensors").exists() and process.poll() is None:
             time.sleep(0.02)
         process.send_signal(signal.SIGINT)
@@ -240,12 +264,7 @@ def test_files_and_pipes(
     """A line for a line, an empty one for an empty one, the same from a file, a pipe and as arguments."""
     lines = ["one cat", "", "two dog and three cat", "   ", "四", "one"]
     (table / "in.txt").write_text("\n".join(lines), encoding="utf-8")
-    assert (
-        cli.main(
-            ["translate", "--input", str(table / "in.txt"), "--output", str(table / "out.txt"), *trained]
-        )
-        == 0
-    )
+    assert cli.main(["translate", "--input", str(table / "in.txt"), "--output", str(table / "out.txt"), *trained]) == 0
     found = (table / "out.txt").read_text(encoding="utf-8").splitlines()
     assert len(found) == len(lines) and not found[1] and not found[3] and all(found[i] for i in (0, 2, 5))
     raw = io.TextIOWrapper(io.BytesIO("\n".join(lines).encode()), encoding="utf-8")
@@ -312,9 +331,7 @@ def test_notes_on_a_text(table: Path, trained: list[str], capsys: pytest.Capture
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pipes that can be waited for")
 def test_a_line_that_is_piped_in_is_translated_at_once(trained: list[str]) -> None:
     command = [sys.executable, "-m", "examples.translate", "translate", *trained]
-    with subprocess.Popen(
-        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as process:
+    with subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdin is not None and process.stdout is not None
         for line in ("one cat\n", "two\n"):
             process.stdin.write(line)
@@ -365,9 +382,7 @@ def test_a_beam_of_one_has_nothing_to_choose_from(
     assert cli.main(["translate", "one cat", f"--{option}", "0", "--beam", "1", *trained]) == 0
 
 
-def test_attention_of_a_translation(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_attention_of_a_translation(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     found = Translator.load(table / "run").attention("one cat", "uno gatto")
     assert found.source[-1] == found.target[-1] == "⟨end⟩"
     assert found.weights.shape == (1, 2, len(found.target), len(found.source))
@@ -383,17 +398,13 @@ def test_attention_of_a_translation(
     assert (table / "a.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_the_graph_of_a_translation(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_graph_of_a_translation(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main(["translate", "one cat", "--graph", str(table / "g.html"), *trained]) == 0
     assert capsys.readouterr().err == f"wrote {table / 'g.html'}\n"
     assert '<main id="linked">' in (table / "g.html").read_text(encoding="utf-8")
 
 
-def test_a_picture_without_matplotlib(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_picture_without_matplotlib(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """It is told before anything is read, and what to install."""
     for name in [name for name in sys.modules if name.partition(".")[0] == "matplotlib"]:
         monkeypatch.setitem(sys.modules, name, None)
@@ -425,10 +436,7 @@ def test_bad_sentences(table: Path, trained: list[str], capsys: pytest.CaptureFi
     long = Translator.load(table / "run")
     long.model.config.positions = 20  # translating a thousand tokens takes long
     (found,) = long.translate(["one " * 3000], beam=1)
-    assert any(
-        re.fullmatch(r"the sentence has 3,000 tokens; only the first 19 are translated", n)
-        for n in found.notes
-    )
+    assert any(re.fullmatch(r"the sentence has 3,000 tokens; only the first 19 are translated", n) for n in found.notes)
     (found,) = long.translate(["猫が好きです ☃ <b>one</b>"], beam=1)
     assert "the model has never seen" in found.notes[0]
     (table / "latin1.txt").write_bytes("caffè".encode("latin1"))
@@ -514,12 +522,7 @@ def test_options(capsys: pytest.CaptureFixture[str], table: Path) -> None:
             cli.main([command, "--help"])
         assert stop.value.code == 0
     assert "--r-drop" in capsys.readouterr().out
-    for wrong in (
-        [],
-        ["trian"],
-        ["train", "--steps", "x"],
-        ["train", "--preset", "toy", "--config", "x.toml"],
-    ):
+    for wrong in ([], ["trian"], ["train", "--steps", "x"], ["train", "--preset", "toy", "--config", "x.toml"]):
         with pytest.raises(SystemExit) as stop:
             cli.main(wrong)
         assert stop.value.code == 2
@@ -551,9 +554,7 @@ def test_fresh_deletes_nothing_before_a_training_can_begin(
     assert sorted(path.name for path in (table / "run").iterdir()) == before
 
 
-def test_other_text_is_another_training(
-    table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_other_text_is_another_training(table: Path, trained: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     text = (table / "train.it").read_text(encoding="utf-8")
     (table / "train.it").write_text(text.replace("gatto", "micio"), encoding="utf-8")
     assert cli.main(arguments(table, "--steps", "10")) == 1
@@ -573,16 +574,7 @@ def test_a_training_of_an_earlier_version_goes_on(table: Path, trained: list[str
 def test_pairs_are_held_out_of_a_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     rows = [f"one {w} {i}\tuno {WORDS[w]} {i}" for i in range(100) for w in ("cat", "dog")]
     (tmp_path / "c.tsv").write_text("\n".join(rows), encoding="utf-8")
-    command = [
-        "train",
-        "--data",
-        str(tmp_path / "c.tsv"),
-        "--run",
-        str(tmp_path / "run"),
-        *SMALL,
-        "--steps",
-        "5",
-    ]
+    command = ["train", "--data", str(tmp_path / "c.tsv"), "--run", str(tmp_path / "run"), *SMALL, "--steps", "5"]
     assert cli.main(command) == 0
     told = capsys.readouterr()
     assert "180 sentence pairs" in told.out and "test: " in told.out and "validation: " in told.out
@@ -612,9 +604,7 @@ def test_the_default_training_translates_sentences_it_never_saw(tmp_path: Path) 
     wanted = {
         "I like cats": "Mi piacciono i gatti.",
         "I love you very much": "Ti amo molto.",
-        "My friends like tomatoes because they are tasty": (
-            "Ai miei amici piacciono i pomodori perché sono gustosi."
-        ),
+        "My friends like tomatoes because they are tasty": ("Ai miei amici piacciono i pomodori perché sono gustosi."),
     }
     ran = subprocess.run([*command, "translate", *wanted], check=True, **how)
     assert ran.stdout.splitlines() == list(wanted.values())

@@ -43,7 +43,7 @@ CASES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "hessian": lambda t, f, x: f.hessian(lambda v: _energy(t, v))(x),
     "jacobian_of_constant": lambda t, f, x: f.jacrev(lambda a: t.ones_like(a))(x),
     "per_sample": lambda t, f, x: f.vmap(f.grad(lambda w, v: (w * v).sum().tanh()), (None, 0))(x[0], x),
-}  # fmt: skip
+}
 
 
 def _leaves(tree: Any) -> list[Any]:

@@ -17,14 +17,12 @@ CASES: dict[str, Callable[[Any, Any], Any]] = {
     "one": lambda f, x: f.vmap(lambda a: a.sum(0))(x),
     "axes": lambda f, x: f.vmap(lambda a, b: a * b, in_dims=(1, None))(x, x[:, 0]),
     "negative_axis": lambda f, x: f.vmap(lambda a: a.sum(0), in_dims=-1)(x),
-    "nested_axes": lambda f, x: f.vmap(lambda p, b: p["w"] * b, ({"w": 0}, 2))(
-        {"w": x[..., 0][:2]}, x[0][:, None]
-    ),
+    "nested_axes": lambda f, x: f.vmap(lambda p, b: p["w"] * b, ({"w": 0}, 2))({"w": x[..., 0][:2]}, x[0][:, None]),
     "several_out": lambda f, x: f.vmap(lambda a: (a, a.sum()), out_dims=(1, 0))(x),
     "of_vmap": lambda f, x: f.vmap(f.vmap(lambda a, b: a @ b, (0, None)), (None, 0))(x[0], x[:, 0]),
     "keyword": lambda f, x: f.vmap(lambda a, by: a * by)(x, by=x[0]),
     "chunks": lambda f, x: f.vmap(lambda a: a * 2, chunk_size=2)(x),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CASES)
@@ -71,9 +69,9 @@ def test_an_ensemble_is_its_models() -> None:
     models = [nn.Sequential(nn.Linear(3, 2), nn.BatchNorm1d(2)).eval() for _ in range(3)]
     parameters, buffers = func.stack_module_state(models)
     x = minigrad.randn(5, 3)
-    together = func.vmap(
-        lambda p, b: func.functional_call(models[0], (p, b), (x,)), randomness="error"
-    )(parameters, buffers)
+    together = func.vmap(lambda p, b: func.functional_call(models[0], (p, b), (x,)), randomness="error")(
+        parameters, buffers
+    )
     alone = minigrad.stack([model(x) for model in models])
     np.testing.assert_allclose(together.numpy(force=True), alone.numpy(force=True), rtol=1e-6)
     assert set(parameters) == {"0.weight", "0.bias", "1.weight", "1.bias"} and parameters["0.weight"].is_leaf

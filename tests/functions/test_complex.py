@@ -46,28 +46,29 @@ def test_views_share_memory() -> None:
 @pytest.mark.parity
 def test_dtypes_and_text_are_pytorchs() -> None:
     torch = pytest.importorskip("torch")
-    for t in (expressions := [
-        lambda t: t.tensor([1 + 2j, -0.5 - 1j]),
-        lambda t: t.complex(t.ones(2, dtype=t.float64), t.zeros(2, dtype=t.float64)),
-        lambda t: t.tensor([1j]) + t.tensor([1, 2]),
-        lambda t: t.tensor([1j]) * t.tensor([1.0, 2.0], dtype=t.float64),
-        lambda t: t.tensor([3.0, -4.0]) * 1j,
-        lambda t: t.zeros(2, dtype=t.complex64),
-        lambda t: t.tensor([3.0 + 4j]).abs(),
-        lambda t: t.tensor([1.0, -2.0, float("nan")]).angle(),
-        lambda t: t.isreal(t.tensor([1 + 0j, 1j])),
-        lambda t: t.stack([t.tensor(1j), t.tensor(2j)])[0],
-        lambda t: t.tensor([1 + 1j]) == t.tensor([1 + 1j]),
-    ]):  # fmt: skip
+    for t in (
+        expressions := [
+            lambda t: t.tensor([1 + 2j, -0.5 - 1j]),
+            lambda t: t.complex(t.ones(2, dtype=t.float64), t.zeros(2, dtype=t.float64)),
+            lambda t: t.tensor([1j]) + t.tensor([1, 2]),
+            lambda t: t.tensor([1j]) * t.tensor([1.0, 2.0], dtype=t.float64),
+            lambda t: t.tensor([3.0, -4.0]) * 1j,
+            lambda t: t.zeros(2, dtype=t.complex64),
+            lambda t: t.tensor([3.0 + 4j]).abs(),
+            lambda t: t.tensor([1.0, -2.0, float("nan")]).angle(),
+            lambda t: t.isreal(t.tensor([1 + 0j, 1j])),
+            lambda t: t.stack([t.tensor(1j), t.tensor(2j)])[0],
+            lambda t: t.tensor([1 + 1j]) == t.tensor([1 + 1j]),
+        ]
+    ):
         assert repr(t(minigrad)) == repr(t(torch))
     assert len(expressions) == 11
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("made", [
-    lambda a: (2 + 1j) * a, lambda a: a / (1 + 2j), lambda a: (1 + 2j) / a, lambda a: a - 1j,
-    lambda a: 1j - a,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "made", [lambda a: (2 + 1j) * a, lambda a: a / (1 + 2j), lambda a: (1 + 2j) / a, lambda a: a - 1j, lambda a: 1j - a]
+)
 def test_python_complex_numbers_with_real_tensors(made: Any) -> None:
     torch = pytest.importorskip("torch")
     for kind in ("float32", "float64", "int64"):
@@ -110,9 +111,7 @@ def test_what_is_not_provided_is_refused() -> None:
     x = minigrad.ones(2, 2, requires_grad=True)
     with pytest.raises(RuntimeError, match="square cannot be differentiated for complex tensors"):
         minigrad.view_as_complex(x).square()
-    for wrong, told in {
-        (3,): "last dimension of size 2", (3, 4): "last dimension of size 2",
-    }.items():  # fmt: skip
+    for wrong, told in {(3,): "last dimension of size 2", (3, 4): "last dimension of size 2"}.items():
         with pytest.raises(RuntimeError, match=told):
             minigrad.view_as_complex(minigrad.ones(*wrong))
     with pytest.raises(RuntimeError, match=r"contiguous\(\)"):

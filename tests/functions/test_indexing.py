@@ -30,9 +30,7 @@ def random_key(rng: random.Random, shape: tuple[int, ...]) -> list[Any]:
         if kind == "int":
             key.append(rng.randrange(-n, n))
         elif kind == "slice":
-            key.append(
-                slice(rng.choice([None, 0, 1, -2]), rng.choice([None, n, -1, 99]), rng.choice([None, 1, 2]))
-            )
+            key.append(slice(rng.choice([None, 0, 1, -2]), rng.choice([None, n, -1, 99]), rng.choice([None, 1, 2])))
         elif kind == "tensor":
             key.append(("tensor", [rng.randrange(-n, n) for _ in range(int(np.prod(length)))], length))
         elif kind == "list":
@@ -98,10 +96,7 @@ def repeats(key: list[Any], shape: tuple[int, ...]) -> bool:
     """Whether an index names an element twice."""
     numbers = np.arange(np.prod(shape)).reshape(shape)
     taken = numbers[
-        tuple(
-            np.array(k[1]).reshape(k[2] if k[0] == "tensor" else -1) if isinstance(k, tuple) else k
-            for k in key
-        )
+        tuple(np.array(k[1]).reshape(k[2] if k[0] == "tensor" else -1) if isinstance(k, tuple) else k for k in key)
     ]
     return len(np.unique(taken)) < taken.size
 
@@ -221,10 +216,7 @@ def test_functions(name: str) -> None:
     values = np.random.default_rng(0).standard_normal((2, 3)).astype(np.float32)
     index = np.array([[0, 1, 1], [1, 0, 0]])
     program = GATHERING[name]
-    found, expected = (
-        program(minigrad, ours(values), ours(index)),
-        program(torch, theirs(values), theirs(index)),
-    )
+    found, expected = (program(minigrad, ours(values), ours(index)), program(torch, theirs(values), theirs(index)))
     assert_close(found, expected, 1e-6)
     assert_same_dtype(found, expected)
 
@@ -251,13 +243,9 @@ def test_sorting_is_stable_and_puts_nan_last(descending: bool) -> None:
 def test_topk_of_nan_and_integers() -> None:
     values = np.array([2.0, np.nan, 1.0, np.inf, -1.0])
     for largest in (True, False):
-        assert_close(
-            ours(values).topk(3, largest=largest).values, theirs(values).topk(3, largest=largest).values
-        )
+        assert_close(ours(values).topk(3, largest=largest).values, theirs(values).topk(3, largest=largest).values)
         numbers = np.array([3, -7, 5, 0])
-        assert_close(
-            ours(numbers).topk(2, largest=largest).values, theirs(numbers).topk(2, largest=largest).values
-        )
+        assert_close(ours(numbers).topk(2, largest=largest).values, theirs(numbers).topk(2, largest=largest).values)
     with pytest.raises(RuntimeError, match="out of range"):
         minigrad.ones(3).topk(4)
 

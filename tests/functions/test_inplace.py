@@ -46,7 +46,7 @@ CHANGES: dict[str, Change] = {
     "xlogy_": lambda t, x, y: x.xlogy_(y),
     "slice +=": lambda t, x, y: x[1:, ::2].__iadd__(y[1:, ::2]),
     "mask = value": lambda t, x, y: x.__setitem__(ours_or(t, MASK), y[ours_or(t, MASK)]),
-}  # fmt: skip
+}
 
 
 def ours_or(t: Any, values: Any) -> Any:

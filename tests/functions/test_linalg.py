@@ -105,9 +105,7 @@ def test_products_of_integers() -> None:
 
 def test_errors() -> None:
     x, y = minigrad.ones(2, 3), minigrad.ones(2, 4)
-    with pytest.raises(
-        RuntimeError, match=r"matmul: mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x4\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"matmul: mat1 and mat2 shapes cannot be multiplied \(2x3 and 2x4\)"):
         x @ y
     with pytest.raises(RuntimeError, match="at least one axis"):
         x @ minigrad.tensor(1.0)

@@ -71,16 +71,7 @@ def test_result_type_of_where_cat_and_stack() -> None:
 def test_numpy_scalars_and_arrays_on_either_side() -> None:
     x = minigrad.tensor([1.0, 2.0], requires_grad=True)
     for scalar in (np.float64(2), np.float32(2), np.int64(2), np.sqrt(4), np.array(2.0)[()]):
-        for result in (
-            x * scalar,
-            scalar * x,
-            x / scalar,
-            scalar / x,
-            x + scalar,
-            scalar - x,
-            x**scalar,
-            scalar**x,
-        ):
+        for result in (x * scalar, scalar * x, x / scalar, scalar / x, x + scalar, scalar - x, x**scalar, scalar**x):
             assert result.dtype is minigrad.float32
             assert result.requires_grad, "ndarray * Tensor keeps the graph"
             assert isinstance(result, minigrad.Tensor)
@@ -114,10 +105,7 @@ def test_gradients_through_promotion() -> None:
 )
 def test_functions_of_integers_give_floats(name: str) -> None:
     for dtype in ("int64", "uint8", "bool", "float64", "float16"):
-        found, expected = (
-            getattr(made(minigrad, dtype, True), name)(),
-            getattr(made(torch, dtype, True), name)(),
-        )
+        found, expected = (getattr(made(minigrad, dtype, True), name)(), getattr(made(torch, dtype, True), name)())
         assert_same_dtype(found, expected, dtype)
         assert_close(found, expected, 2e-3 if dtype == "float16" else 1e-6)
 
@@ -198,10 +186,7 @@ def test_bits_and_masks(device: str) -> None:
         lambda a, b: (a.long() << 0) if False else a | True,
     ):
         for x, y in ((m, n), (m.astype(np.int64), n.astype(np.int64))):
-            found, expected = (
-                program(ours(x, device=device), ours(y, device=device)),
-                program(theirs(x), theirs(y)),
-            )
+            found, expected = (program(ours(x, device=device), ours(y, device=device)), program(theirs(x), theirs(y)))
             assert_same_dtype(found, expected)
             assert_close(found, expected)
 
@@ -249,8 +234,7 @@ def test_devices_do_not_mix() -> None:
     pytest.importorskip("tests.support.strict").install(emulate=False)
     x, y = minigrad.ones(2, 3), minigrad.ones(3, device="strict")
     with pytest.raises(
-        RuntimeError,
-        match=r"add: expected all tensors .* \(2, 3\) float32 on cpu and \(3,\) float32 on strict",
+        RuntimeError, match=r"add: expected all tensors .* \(2, 3\) float32 on cpu and \(3,\) float32 on strict"
     ):
         x + y
     scalar = minigrad.tensor(2.0, requires_grad=True)
@@ -269,8 +253,7 @@ def test_devices_do_not_mix() -> None:
 def test_in_place_dtypes() -> None:
     n = minigrad.tensor([1, 2])
     with pytest.raises(
-        RuntimeError,
-        match=r"result type torch.float32 can't be cast to the desired output type torch.int64",
+        RuntimeError, match=r"result type torch.float32 can't be cast to the desired output type torch.int64"
     ):
         n += 0.5
     with pytest.raises(RuntimeError, match="can't be cast"):

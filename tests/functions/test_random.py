@@ -72,7 +72,7 @@ DRAWS: dict[str, Draw] = {
     "negative seed": lambda t: (t.manual_seed(-7), t.rand(4))[1],
     "generator": lambda t: t.randn(4, generator=t.Generator().manual_seed(3)),
     "unseeded generator": lambda t: t.rand(4, generator=t.Generator()),
-}  # fmt: skip
+}
 for _n in (1, 3, 15, 16, 17, 31, 32, 100):
     DRAWS[f"randn {_n}"] = lambda t, n=_n: t.randn(n)
     DRAWS[f"randn float64 {_n}"] = lambda t, n=_n: t.randn(n, dtype=t.float64)
@@ -140,10 +140,17 @@ def test_fork_rng() -> None:
 
 def test_errors() -> None:
     x = minigrad.zeros(3)
-    for draw in (lambda: x.uniform_(2, 1), lambda: x.normal_(0, -1), lambda: x.bernoulli_(2.0),
-                 lambda: x.exponential_(0), lambda: x.geometric_(0.0), lambda: x.random_(3, 3),
-                 lambda: minigrad.bernoulli(x + 2), lambda: minigrad.randperm(-1),
-                 lambda: minigrad.ones(3, requires_grad=True).normal_()):  # fmt: skip
+    for draw in (
+        lambda: x.uniform_(2, 1),
+        lambda: x.normal_(0, -1),
+        lambda: x.bernoulli_(2.0),
+        lambda: x.exponential_(0),
+        lambda: x.geometric_(0.0),
+        lambda: x.random_(3, 3),
+        lambda: minigrad.bernoulli(x + 2),
+        lambda: minigrad.randperm(-1),
+        lambda: minigrad.ones(3, requires_grad=True).normal_(),
+    ):
         with pytest.raises(RuntimeError):
             draw()
     with pytest.raises(TypeError, match="size"):

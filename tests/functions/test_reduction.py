@@ -40,9 +40,7 @@ ONE_AXIS = {"prod", "argmax", "argmin", "cumsum", "cumprod", "max", "min"}
 def test_values_over_axes(name: str, dim: Any, device: str) -> None:
     if dim is None and name in ("cumsum", "cumprod", "logsumexp"):
         return
-    if isinstance(dim, (tuple, list)) and (
-        name in ONE_AXIS or (dim == () and name in ("any", "all", "logsumexp"))
-    ):
+    if isinstance(dim, (tuple, list)) and (name in ONE_AXIS or (dim == () and name in ("any", "all", "logsumexp"))):
         return
     x, y = ours(VALUES * 0.5, device=device), theirs(VALUES * 0.5)
     for keepdim in (False, True):
@@ -60,9 +58,7 @@ def test_values_over_axes(name: str, dim: Any, device: str) -> None:
 @pytest.mark.parametrize(
     "name", ["sum", "prod", "cumsum", "cumprod", "argmax", "amax", "max", "any", "all", "count_nonzero"]
 )
-@pytest.mark.parametrize(
-    "dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
-)
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
 def test_dtypes_of_results(name: str, dtype: str, device: str) -> None:
     if (name, dtype) in {("argmax", "bool"), ("any", "uint8"), ("all", "uint8")}:
         return  # torch refuses the first, and keeps bytes for what else is bool
@@ -170,9 +166,7 @@ def test_float32_sums_over_many_rows_are_close() -> None:
 
 def test_errors() -> None:
     x = minigrad.ones(2, 3)
-    with pytest.raises(
-        IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"
-    ):
+    with pytest.raises(IndexError, match=r"Dimension out of range \(expected to be in range of \[-2, 1\], but got 2\)"):
         x.sum(2)
     with pytest.raises(RuntimeError, match="twice"):
         x.sum((0, -2))

@@ -122,16 +122,7 @@ def test_shapes_are_sizes() -> None:
     assert repr(x.shape) == "torch.Size([2, 3])"
     assert x.shape.numel() == 6
     batch, rest = x.shape
-    assert (batch, rest, x.size(0), x.size(-1), x.dim(), x.ndim, x.numel(), x.nelement()) == (
-        2,
-        3,
-        2,
-        3,
-        2,
-        2,
-        6,
-        6,
-    )
+    assert (batch, rest, x.size(0), x.size(-1), x.dim(), x.ndim, x.numel(), x.nelement()) == (2, 3, 2, 3, 2, 2, 6, 6)
     assert (x.stride(), x.t().stride(), x.stride(0)) == ((3, 1), (1, 3), 3)
     assert x.is_contiguous()
     assert not x.t().is_contiguous()
@@ -161,9 +152,7 @@ def test_errors() -> None:
         x.transpose(0, 2)
     with pytest.raises(RuntimeError, match="<= 2 dimensions"):
         minigrad.zeros(1, 2, 3).t()
-    with pytest.raises(
-        RuntimeError, match=r"The expanded size of the tensor \(4\) must match the existing size \(3\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"The expanded size of the tensor \(4\) must match the existing size \(3\)"):
         x.expand(2, 4)
     with pytest.raises(RuntimeError, match="number of sizes provided"):
         x.expand(6)

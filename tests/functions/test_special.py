@@ -14,8 +14,18 @@ from tests.support.parity import assert_close, gradients, ours, theirs, torch
 
 pytestmark = pytest.mark.parity
 EDGES = np.array([0.0, -1.0, -2.0, 1.0, 2.0, 1e-10, -0.5, 1e10, 170.5, -7.25, math.inf, math.nan])
-UNARY = ["lgamma", "digamma", "special.i0", "special.i0e", "special.i1", "special.i1e", "special.entr",
-         "special.ndtr", "special.gammaln", "special.psi"]  # fmt: skip
+UNARY = [
+    "lgamma",
+    "digamma",
+    "special.i0",
+    "special.i0e",
+    "special.i1",
+    "special.i1e",
+    "special.entr",
+    "special.ndtr",
+    "special.gammaln",
+    "special.psi",
+]
 
 
 def named(library: Any, path: str) -> Any:
@@ -70,8 +80,7 @@ def test_gradients_of_what_is_made_of_others(name: str, device: str) -> None:
     found, expected = named(minigrad.special, name)(a), named(torch.special, name)(b)
     assert_close(found, expected)
     g = np.array([1.0, 2.0, 3.0])
-    assert_close(gradients([found], [a], [ours(g, device=device)])[0],
-                 gradients([expected], [b], [theirs(g)])[0])  # fmt: skip
+    assert_close(gradients([found], [a], [ours(g, device=device)])[0], gradients([expected], [b], [theirs(g)])[0])
 
 
 def test_mvlgamma() -> None:

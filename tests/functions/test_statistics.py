@@ -22,8 +22,7 @@ SMOOTH: dict[str, Call] = {
     "nanmedian": lambda t, x: x.nanmedian(0),
     "mode": lambda t, x: t.mode((x * 2).round() + 0 * x, 1).values,
     "quantile": lambda t, x: t.quantile(x, 0.3),
-    "quantile several": lambda t, x: t.quantile(
-        x, t.tensor([0.1, 0.5, 1.0], dtype=x.dtype).to(x.device), dim=1),
+    "quantile several": lambda t, x: t.quantile(x, t.tensor([0.1, 0.5, 1.0], dtype=x.dtype).to(x.device), dim=1),
     "quantile keepdim": lambda t, x: x.quantile(0.7, dim=0, keepdim=True, interpolation="midpoint"),
     "nanquantile": lambda t, x: t.nanquantile(x, 0.5, dim=1),
     "cummax": lambda t, x: t.cummax(x, 0),
@@ -45,7 +44,7 @@ SMOOTH: dict[str, Call] = {
     "cumulative_trapezoid": lambda t, x: t.cumulative_trapezoid(x, dim=0),
     "renorm": lambda t, x: t.renorm(x, 2, 0, 1.5),
     "renorm 1": lambda t, x: x.renorm(1, 1, 2.0),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", SMOOTH)
@@ -65,8 +64,7 @@ def test_values_and_gradients(name: str, device: str) -> None:
 @pytest.mark.parametrize("name", SMOOTH)
 def test_float32_is_kept(name: str) -> None:
     data = np.random.default_rng(3).standard_normal((4, 5)).astype(np.float32)
-    for f, e in zip(listed(SMOOTH[name](minigrad, ours(data))), listed(SMOOTH[name](torch, theirs(data))),
-                    strict=True):  # fmt: skip
+    for f, e in zip(listed(SMOOTH[name](minigrad, ours(data))), listed(SMOOTH[name](torch, theirs(data))), strict=True):
         assert f.dtype.name == str(e.dtype).removeprefix("torch.")
 
 

@@ -12,8 +12,17 @@ import minigrad
 from tests.support.parity import assert_close, assert_same_dtype, torch
 
 pytestmark = pytest.mark.parity
-NAMES = ["FloatTensor", "DoubleTensor", "HalfTensor", "LongTensor", "IntTensor", "ShortTensor", "CharTensor",
-         "ByteTensor", "BoolTensor"]  # fmt: skip
+NAMES = [
+    "FloatTensor",
+    "DoubleTensor",
+    "HalfTensor",
+    "LongTensor",
+    "IntTensor",
+    "ShortTensor",
+    "CharTensor",
+    "ByteTensor",
+    "BoolTensor",
+]
 VALUES: list[Any] = [[1, 0], [[1, 0], [1, 1]], (1, 1), range(2), np.array([1, 0]), []]
 
 

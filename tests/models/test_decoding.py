@@ -26,9 +26,7 @@ def little_room(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(decoding, "INITIAL_CAPACITY", ROOM)
 
 
-def transformer(
-    device: str, norm_first: bool = False, positions: int = 64, order: str = "sinusoidal"
-) -> Transformer:
+def transformer(device: str, norm_first: bool = False, positions: int = 64, order: str = "sinusoidal") -> Transformer:
     mg.manual_seed(1)
     config = Config(V, 8, 2, 2, 16, 0.1, positions, norm_first, position_encoding=order)
     model = Transformer(config).to(device).eval()
@@ -38,9 +36,7 @@ def transformer(
     return model
 
 
-@pytest.mark.parametrize(
-    ("norm_first", "order"), [(False, "sinusoidal"), (True, "sinusoidal"), (True, "rotary")]
-)
+@pytest.mark.parametrize(("norm_first", "order"), [(False, "sinusoidal"), (True, "sinusoidal"), (True, "rotary")])
 @pytest.mark.parametrize("sentences", BATCHES, ids=["one", "ragged"])
 def test_each_step_gives_the_logits_of_the_plain_way(
     device: str, norm_first: bool, order: str, sentences: list[list[int]]
@@ -61,12 +57,7 @@ def test_rows_are_repeated_reordered_and_left_out(device: str) -> None:
     model, source = transformer(device), pad(BATCHES[1], device)
     ways = [model.begin(source, cached) for cached in (True, False)]
     tokens = ways[0].start
-    orders = [
-        ([0, 0, 0, 1, 1, 1, 2, 2, 2], 3),
-        ([1, 1, 0, 5, 3, 4, 8, 7, 8], 3),
-        ([2, 0, 7, 6], 2),
-        ([1, 2], 1),
-    ]
+    orders = [([0, 0, 0, 1, 1, 1, 2, 2, 2], 3), ([1, 1, 0, 5, 3, 4, 8, 7, 8], 3), ([2, 0, 7, 6], 2), ([1, 2], 1)]
     with mg.no_grad():
         for step, (rows, width) in enumerate(orders):
             found, expected = (way.next_logits(tokens).cpu() for way in ways)

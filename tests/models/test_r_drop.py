@@ -47,9 +47,7 @@ def test_it_is_the_papers_formula(alpha: float, smoothing: float) -> None:
     found = r_drop_loss(states, weight, target, alpha, smoothing, PAD)
     expected = by_hand(states.detach().numpy(), weight.detach().numpy(), alpha, smoothing)
     assert math.isclose(float(found), expected, rel_tol=1e-12)
-    assert mg.autograd.gradcheck(
-        lambda s, w: r_drop_loss(s, w, target, alpha, smoothing, PAD), [states, weight]
-    )
+    assert mg.autograd.gradcheck(lambda s, w: r_drop_loss(s, w, target, alpha, smoothing, PAD), [states, weight])
 
 
 def test_passes_that_agree_do_not_diverge() -> None:

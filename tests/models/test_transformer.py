@@ -16,13 +16,10 @@ from models.transformer import Config, Transformer, pad, positional_encoding
 
 
 def small(
-    device: str, norm_first: bool = False, vocabulary: int = 11, positions: int = 32,
-    order: str = "sinusoidal",
-) -> Transformer:  # fmt: skip
+    device: str, norm_first: bool = False, vocabulary: int = 11, positions: int = 32, order: str = "sinusoidal"
+) -> Transformer:
     mg.manual_seed(1)
-    model = Transformer(
-        Config(vocabulary, 8, 2, 2, 16, 0.1, positions, norm_first, position_encoding=order)
-    )
+    model = Transformer(Config(vocabulary, 8, 2, 2, 16, 0.1, positions, norm_first, position_encoding=order))
     return model.to(device).eval()
 
 
@@ -60,9 +57,7 @@ def test_loss_is_the_cross_entropy_of_the_logits(device: str) -> None:
     model = small(device)
     source, target = tokens([[4, 5, 6], [7, 8]], device), tokens([[BOS, 7, 8, EOS], [BOS, 9, EOS]], device)
     logits = model(source, target[:, :-1])
-    plain = F.cross_entropy(
-        logits.reshape(-1, 11), target[:, 1:].reshape(-1), ignore_index=PAD, label_smoothing=0.1
-    )
+    plain = F.cross_entropy(logits.reshape(-1, 11), target[:, 1:].reshape(-1), ignore_index=PAD, label_smoothing=0.1)
     assert math.isclose(float(plain), float(model.loss(source, target, 0.1)), rel_tol=1e-5)
 
 
@@ -104,9 +99,7 @@ def test_an_unknown_order_is_refused() -> None:
 SOURCES = [[4, 5, 6], [7, 8, 9, 10, 4], [5]]
 
 
-@pytest.mark.parametrize(
-    ("norm_first", "order"), [(False, "sinusoidal"), (True, "sinusoidal"), (True, "rotary")]
-)
+@pytest.mark.parametrize(("norm_first", "order"), [(False, "sinusoidal"), (True, "sinusoidal"), (True, "rotary")])
 def test_the_cache_changes_no_output(device: str, norm_first: bool, order: str) -> None:
     model, source = small(device, norm_first, order=order), tokens(SOURCES, device)
     assert mg.equal(model.greedy(source, 12), model.greedy(source, 12, cached=False))
@@ -244,12 +237,23 @@ def test_a_vocabulary_for_each_language(device: str) -> None:
 def test_a_configuration_can_be_kept(device: str) -> None:
     given = Config(7, 8, 2, 1, 16, 0.1, 16, True, 30, 0.1, 0.2, 0.3)
     assert Config(**given.as_dict()).as_dict() == given.as_dict()
-    old: dict[str, Any] = {"vocabulary": 7, "d_model": 8, "heads": 2, "layers": 1, "d_ff": 16,
-                           "dropout": 0.1, "positions": 16, "norm_first": False}  # fmt: skip
+    old: dict[str, Any] = {
+        "vocabulary": 7,
+        "d_model": 8,
+        "heads": 2,
+        "layers": 1,
+        "d_ff": 16,
+        "dropout": 0.1,
+        "positions": 16,
+        "norm_first": False,
+    }
     assert Config(**old).as_dict() == old | {
-        "source_vocabulary": None, "attention_dropout": 0.0, "activation_dropout": 0.0,
-        "embedding_dropout": None, "position_encoding": "sinusoidal",
-    }  # fmt: skip
+        "source_vocabulary": None,
+        "attention_dropout": 0.0,
+        "activation_dropout": 0.0,
+        "embedding_dropout": None,
+        "position_encoding": "sinusoidal",
+    }
 
 
 @pytest.mark.parametrize("norm_first", [False, True])
@@ -295,9 +299,6 @@ def test_it_learns_to_copy(device: str) -> None:
         optimizer.step()
         losses.append(float(loss))
     assert losses[-1] < (0.7 * losses[0] if device == "strict" else 0.05)
-    assert all(
-        p.dtype is mg.float32 and p.grad is not None and p.grad.dtype is mg.float32
-        for p in model.parameters()
-    )
+    assert all(p.dtype is mg.float32 and p.grad is not None and p.grad.dtype is mg.float32 for p in model.parameters())
     copied = mg.equal(model.eval().greedy(source, 8)[:, :4].cpu(), target[:, 1:].cpu())
     assert copied or device == "strict"

@@ -75,12 +75,7 @@ def test_begins_again() -> None:
 
 
 def test_errors() -> None:
-    for cutoffs, text in (
-        ([], "length larger than 0"),
-        ([3, 3], "unique"),
-        ([3, 10], "unique"),
-        ([0], "unique"),
-    ):
+    for cutoffs, text in (([], "length larger than 0"), ([3, 3], "unique"), ([3, 10], "unique"), ([0], "unique")):
         with pytest.raises(ValueError, match=text):
             nn.AdaptiveLogSoftmaxWithLoss(5, 10, cutoffs)
     layer = MAKERS["two clusters"](nn)

@@ -42,9 +42,7 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "BatchNorm1d without affine": (lambda n: n.BatchNorm1d(3, affine=False), (4, 3)),
     "BatchNorm1d without bias": (lambda n: n.BatchNorm1d(3, bias=False), (4, 3)),
     "BatchNorm1d without statistics": (lambda n: n.BatchNorm1d(3, track_running_stats=False), (4, 3)),
-    "BatchNorm1d without statistics, evaluated": (
-        lambda n: n.BatchNorm1d(3, track_running_stats=False).eval(), (4, 3)
-    ),
+    "BatchNorm1d without statistics, evaluated": (lambda n: n.BatchNorm1d(3, track_running_stats=False).eval(), (4, 3)),
     "BatchNorm1d evaluated": (evaluated(lambda n: n.BatchNorm1d(3)), (4, 3, 5)),
     "BatchNorm1d of one, evaluated": (evaluated(lambda n: n.BatchNorm1d(3)), (1, 3)),
     "BatchNorm2d": (lambda n: n.BatchNorm2d(3), (2, 3, 4, 5)),
@@ -54,7 +52,8 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "InstanceNorm1d of one sample": (lambda n: n.InstanceNorm1d(3, affine=True), (3, 5)),
     "InstanceNorm1d tracked": (lambda n: n.InstanceNorm1d(3, track_running_stats=True), (2, 3, 5)),
     "InstanceNorm1d evaluated": (
-        evaluated(lambda n: n.InstanceNorm1d(3, affine=True, track_running_stats=True)), (2, 3, 5)
+        evaluated(lambda n: n.InstanceNorm1d(3, affine=True, track_running_stats=True)),
+        (2, 3, 5),
     ),
     "InstanceNorm2d": (lambda n: n.InstanceNorm2d(3, affine=True, eps=1e-3), (2, 3, 4, 2)),
     "InstanceNorm3d": (lambda n: n.InstanceNorm3d(2), (2, 2, 2, 3, 2)),
@@ -63,7 +62,7 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "GroupNorm without lengths": (lambda n: n.GroupNorm(1, 4, bias=False), (3, 4)),
     "LocalResponseNorm": (lambda n: n.LocalResponseNorm(2, alpha=0.3), (2, 5, 4)),
     "LocalResponseNorm of planes": (lambda n: n.LocalResponseNorm(3, beta=0.5, k=2.0), (2, 5, 2, 3)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -112,8 +111,9 @@ def test_functions_in_evaluation(device: str) -> None:
     stats = [pair(rng.uniform(0.5, 2, 3), device) for _ in range(4)]
     found = F.batch_norm(x, *(s for s, _ in stats))
     assert_close(found, torch.nn.functional.batch_norm(tx, *(t for _, t in stats)))
-    assert_close(F.batch_norm(x, None, None, training=True),
-                 torch.nn.functional.batch_norm(tx, None, None, training=True))  # fmt: skip
+    assert_close(
+        F.batch_norm(x, None, None, training=True), torch.nn.functional.batch_norm(tx, None, None, training=True)
+    )
 
 
 def test_equal_numbers_become_zeros(device: str) -> None:
@@ -137,20 +137,24 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "axes": (lambda: nn.BatchNorm1d(3)(one(3)), ValueError, r"expected 2D or 3D input \(got 1D input\)"),
     "axes of planes": (lambda: nn.BatchNorm2d(3)(one(2, 3)), ValueError, r"expected 4D input \(got 2D"),
     "one value": (lambda: nn.BatchNorm1d(3)(one(1, 3)), ValueError, "Expected more than 1 value per channel"),
-    "channels": (lambda: nn.BatchNorm1d(3)(one(2, 4)), RuntimeError,
-                 "running_mean should contain 4 elements not 3"),
+    "channels": (lambda: nn.BatchNorm1d(3)(one(2, 4)), RuntimeError, "running_mean should contain 4 elements not 3"),
     "dtype": (lambda: nn.BatchNorm1d(3)(one(2, 3).double()), RuntimeError, "to have the same dtype"),
     "no statistics": (lambda: F.batch_norm(one(2, 3), None, None), RuntimeError, "must be defined in"),
     "groups": (lambda: nn.GroupNorm(2, 5), ValueError, r"\(5\) must be divisible by num_groups \(2\)"),
-    "groups of the input": (lambda: nn.GroupNorm(2, 4)(one(2, 3)), RuntimeError,
-                            r"input of shape \[2, 3\] and num_groups=2"),
+    "groups of the input": (
+        lambda: nn.GroupNorm(2, 4)(one(2, 3)),
+        RuntimeError,
+        r"input of shape \[2, 3\] and num_groups=2",
+    ),
     "groups of one value": (lambda: nn.GroupNorm(4, 4)(one(1, 4)), ValueError, "Expected more than 1 value"),
-    "one element": (lambda: nn.InstanceNorm1d(3)(one(2, 3, 1)), ValueError,
-                    "Expected more than 1 spatial element"),
-    "features": (lambda: nn.InstanceNorm1d(3, affine=True)(one(2, 4, 5)), ValueError,
-                 r"expected input's size at dim=1 to match num_features \(3\), but got: 4"),
+    "one element": (lambda: nn.InstanceNorm1d(3)(one(2, 3, 1)), ValueError, "Expected more than 1 spatial element"),
+    "features": (
+        lambda: nn.InstanceNorm1d(3, affine=True)(one(2, 4, 5)),
+        ValueError,
+        r"expected input's size at dim=1 to match num_features \(3\), but got: 4",
+    ),
     "axes of samples": (lambda: nn.InstanceNorm1d(3)(one(2)), ValueError, "expected 2D or 3D input"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ERRORS)

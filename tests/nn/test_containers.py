@@ -175,7 +175,7 @@ RUNS: dict[str, Any] = {
     "called list": lambda t: t.nn.ParameterList([t.ones(1)])(3),
     "called dict": lambda t: t.nn.ParameterDict()(3),
     "called modules": lambda t: t.nn.ModuleList([t.nn.ReLU()])(3),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parity

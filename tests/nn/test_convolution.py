@@ -70,8 +70,10 @@ def test_first_numbers(name: str) -> None:
 
 
 def test_layers_are_made_on_a_device_in_a_dtype(device: str) -> None:
-    for layer in (nn.Conv1d(2, 3, 3, device=device, dtype=minigrad.float64),
-                  nn.ConvTranspose2d(2, 3, 3, device=device, dtype=minigrad.float64)):  # fmt: skip
+    for layer in (
+        nn.Conv1d(2, 3, 3, device=device, dtype=minigrad.float64),
+        nn.ConvTranspose2d(2, 3, 3, device=device, dtype=minigrad.float64),
+    ):
         assert all(p.device.type == device and p.dtype is minigrad.float64 for p in layer.parameters())
 
 
@@ -99,10 +101,7 @@ FUNCTIONS: dict[str, tuple[Callable[[Any, Any], Any], tuple[int, ...]]] = {
     "unfold of one sample": (lambda f, x: f.unfold(x, 2), (3, 4, 5)),
     "fold": (lambda f, x: f.fold(x, (4, 5), 2, stride=(2, 1)), (2, 12, 8)),
     "fold of one sample": (lambda f, x: f.fold(x, 3, kernel_size=(2, 2), padding=1), (4, 16)),
-    "not contiguous": (
-        lambda f, x: f.conv1d(x.transpose(1, 2), x.transpose(0, 2)[:, :2].mT[:, :2]),
-        (3, 4, 2),
-    ),
+    "not contiguous": (lambda f, x: f.conv1d(x.transpose(1, 2), x.transpose(0, 2)[:, :2].mT[:, :2]), (3, 4, 2)),
 }
 
 
@@ -127,13 +126,22 @@ def test_nothing_at_all_has_gradients(device: str) -> None:
 
 one = minigrad.ones
 ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
-    "channels": (lambda: nn.Conv1d(2, 3, 3)(one(1, 4, 5)), RuntimeError,
-                 r"Given groups=1, weight of size \[3, 2, 3\], expected input\[1, 4, 5\] to have 2 "
-                 "channels, but got 4 channels instead"),
-    "axes": (lambda: nn.Conv1d(2, 3, 3)(one(4)), RuntimeError,
-             r"Expected 2D \(unbatched\) or 3D \(batched\) input to conv1d, but got input of size: \[4\]"),
-    "short": (lambda: nn.Conv2d(2, 3, 3)(one(1, 2, 2, 5)), RuntimeError,
-              r"padded input size per channel: \(2 x 5\). Kernel size: \(3 x 3\). Kernel size can"),
+    "channels": (
+        lambda: nn.Conv1d(2, 3, 3)(one(1, 4, 5)),
+        RuntimeError,
+        r"Given groups=1, weight of size \[3, 2, 3\], expected input\[1, 4, 5\] to have 2 "
+        "channels, but got 4 channels instead",
+    ),
+    "axes": (
+        lambda: nn.Conv1d(2, 3, 3)(one(4)),
+        RuntimeError,
+        r"Expected 2D \(unbatched\) or 3D \(batched\) input to conv1d, but got input of size: \[4\]",
+    ),
+    "short": (
+        lambda: nn.Conv2d(2, 3, 3)(one(1, 2, 2, 5)),
+        RuntimeError,
+        r"padded input size per channel: \(2 x 5\). Kernel size: \(3 x 3\). Kernel size can",
+    ),
     "dtype": (lambda: nn.Conv1d(2, 3, 3)(one(1, 2, 5).double()), RuntimeError, "to have the same dtype"),
     "out_channels": (lambda: nn.Conv1d(2, 3, 3, groups=2), ValueError, "out_channels must be divisible"),
     "in_channels": (lambda: nn.Conv1d(3, 2, 3, groups=2), ValueError, "in_channels must be divisible"),
@@ -141,20 +149,35 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "padding": (lambda: nn.Conv1d(3, 2, 3, padding="foo"), ValueError, "Invalid padding string 'foo'"),
     "same and stride": (lambda: nn.Conv1d(3, 2, 3, 2, "same"), ValueError, "not supported for strided"),
     "mode": (lambda: nn.Conv1d(3, 2, 3, padding_mode="x"), ValueError, "padding_mode must be one of"),
-    "transposed mode": (lambda: nn.ConvTranspose1d(3, 2, 3, padding_mode="reflect"), ValueError,
-                        'Only "zeros" padding mode is supported for ConvTranspose1d'),
-    "output padding": (lambda: nn.ConvTranspose1d(3, 2, 3, output_padding=2)(one(1, 3, 5)), RuntimeError,
-                       "output padding must be smaller than either stride or dilation"),
-    "transposed channels": (lambda: nn.ConvTranspose1d(3, 2, 3)(one(1, 2, 5)), RuntimeError,
-                            r"Given transposed=1, weight of size \[3, 2, 3\], expected input\[1, 2, 5\]"),
-    "bias": (lambda: F.conv1d(one(1, 2, 5), one(3, 2, 3), one(2)), RuntimeError,
-             "expected bias to be 1-dimensional with 3 elements"),
+    "transposed mode": (
+        lambda: nn.ConvTranspose1d(3, 2, 3, padding_mode="reflect"),
+        ValueError,
+        'Only "zeros" padding mode is supported for ConvTranspose1d',
+    ),
+    "output padding": (
+        lambda: nn.ConvTranspose1d(3, 2, 3, output_padding=2)(one(1, 3, 5)),
+        RuntimeError,
+        "output padding must be smaller than either stride or dilation",
+    ),
+    "transposed channels": (
+        lambda: nn.ConvTranspose1d(3, 2, 3)(one(1, 2, 5)),
+        RuntimeError,
+        r"Given transposed=1, weight of size \[3, 2, 3\], expected input\[1, 2, 5\]",
+    ),
+    "bias": (
+        lambda: F.conv1d(one(1, 2, 5), one(3, 2, 3), one(2)),
+        RuntimeError,
+        "expected bias to be 1-dimensional with 3 elements",
+    ),
     "stride": (lambda: F.conv1d(one(1, 2, 5), one(3, 2, 3), stride=0), RuntimeError, "non-positive stride"),
     "negative": (lambda: F.conv1d(one(1, 2, 5), one(3, 2, 3), padding=-1), RuntimeError, "negative padding"),
-    "numbers": (lambda: F.conv1d(one(1, 2, 5), one(3, 2, 3), stride=(1, 2)), RuntimeError,
-                "expected stride to be one integer or 1"),
+    "numbers": (
+        lambda: F.conv1d(one(1, 2, 5), one(3, 2, 3), stride=(1, 2)),
+        RuntimeError,
+        "expected stride to be one integer or 1",
+    ),
     "fold": (lambda: F.fold(one(1, 8, 5), (3, 3), 2), RuntimeError, r"of size \(N, C \* 4, 4\)"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ERRORS)

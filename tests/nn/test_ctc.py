@@ -24,9 +24,7 @@ def spelled(path: tuple[int, ...], blank: int) -> tuple[int, ...]:
     return tuple(c for c, _ in itertools.groupby(path) if c != blank)
 
 
-@pytest.mark.parametrize(
-    ("target", "blank"), [((1, 1), 0), ((1, 2), 0), ((), 0), ((0, 2), 1), ((1, 2, 1), 0)]
-)
+@pytest.mark.parametrize(("target", "blank"), [((1, 1), 0), ((1, 2), 0), ((), 0), ((0, 2), 1), ((1, 2, 1), 0)])
 def test_all_paths(target: tuple[int, ...], blank: int, device: str) -> None:
     scores = np.log(rng.dirichlet(np.ones(3), 4))
     paths = [p for p in itertools.product(range(3), repeat=4) if spelled(p, blank) == target]

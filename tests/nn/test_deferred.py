@@ -147,8 +147,22 @@ def tied(_: Any, f: Any, x: Any, w: Any, b: Any, y: Any) -> Any:
     return (f.cross_entropy(f.linear(states, w, b).view(-1, V), y.view(-1)),)
 
 
-UNSEEN = [flat, without_bias, flattened, classes_second, permuted, shifted, sliced, last_of_each, one_state,
-          new_axes, twice, frozen_table, frozen_states, tied]  # fmt: skip
+UNSEEN = [
+    flat,
+    without_bias,
+    flattened,
+    classes_second,
+    permuted,
+    shifted,
+    sliced,
+    last_of_each,
+    one_state,
+    new_axes,
+    twice,
+    frozen_table,
+    frozen_states,
+    tied,
+]
 
 
 @pytest.mark.parity
@@ -177,8 +191,14 @@ def test_options_of_cross_entropy(
     def program(library: Any, f: Any, x: Any, w: Any, b: Any, y: Any) -> Any:
         y = library.where(y % 3 == 0, ignored, y).view(-1)
         given = (ours if library is minigrad else theirs)(weights) if weighted else None
-        loss = f.cross_entropy(f.linear(x, w, b).view(-1, V), y, given, ignore_index=ignored,
-                               reduction=reduction, label_smoothing=smoothing)  # fmt: skip
+        loss = f.cross_entropy(
+            f.linear(x, w, b).view(-1, V),
+            y,
+            given,
+            ignore_index=ignored,
+            reduction=reduction,
+            label_smoothing=smoothing,
+        )
         return loss.sum(), loss.detach()
 
     compare(program)
@@ -247,20 +267,42 @@ def test_shape_and_dtype_need_no_values(device: str, computed: list[Any]) -> Non
     assert type(logits) is Tensor and computed == [(B, T, V)]
 
 
-@pytest.mark.parametrize("view", [
-    lambda t: t.view(-1, V), lambda t: t[1:], lambda t: t[:, 1:3], lambda t: t[0], lambda t: t[..., 1, :],
-    lambda t: t[1, 2], lambda t: t[:, :, :], lambda t: t[...], lambda t: t[0, ...], lambda t: t[:, ::2],
-    lambda t: t.transpose(0, 1), lambda t: t.transpose(0, 1)[1:], lambda t: t.permute(2, 0, 1),
-    lambda t: t.transpose(0, 1).reshape(-1, V), lambda t: t[:, 1:].reshape(-1, V),
-    lambda t: t[:1, 1:].view(-1, V), lambda t: t[0, 0, 0, ...],
-    lambda t: t[:, 1:].reshape(B, 1, -1, V), lambda t: t[:, 1:].contiguous(), lambda t: t.unsqueeze(1),
-    lambda t: t.flatten(0, 1)[::2].contiguous().view(2, 2, V), lambda t: t.unflatten(-1, (2, V // 2)),
-    lambda t: t[..., 5:], lambda t: t[0, 0, 3], lambda t: t[:, :0], lambda t: t[:, None], lambda t: t.T,
-    lambda t: t[minigrad.tensor([1, 0])], lambda t: t.swapaxes(0, 2), lambda t: t.flatten(),
-])  # fmt: skip
-def test_views_are_those_of_a_tensor(
-    view: Callable[[Tensor], Tensor], monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    "view",
+    [
+        lambda t: t.view(-1, V),
+        lambda t: t[1:],
+        lambda t: t[:, 1:3],
+        lambda t: t[0],
+        lambda t: t[..., 1, :],
+        lambda t: t[1, 2],
+        lambda t: t[:, :, :],
+        lambda t: t[...],
+        lambda t: t[0, ...],
+        lambda t: t[:, ::2],
+        lambda t: t.transpose(0, 1),
+        lambda t: t.transpose(0, 1)[1:],
+        lambda t: t.permute(2, 0, 1),
+        lambda t: t.transpose(0, 1).reshape(-1, V),
+        lambda t: t[:, 1:].reshape(-1, V),
+        lambda t: t[:1, 1:].view(-1, V),
+        lambda t: t[0, 0, 0, ...],
+        lambda t: t[:, 1:].reshape(B, 1, -1, V),
+        lambda t: t[:, 1:].contiguous(),
+        lambda t: t.unsqueeze(1),
+        lambda t: t.flatten(0, 1)[::2].contiguous().view(2, 2, V),
+        lambda t: t.unflatten(-1, (2, V // 2)),
+        lambda t: t[..., 5:],
+        lambda t: t[0, 0, 3],
+        lambda t: t[:, :0],
+        lambda t: t[:, None],
+        lambda t: t.T,
+        lambda t: t[minigrad.tensor([1, 0])],
+        lambda t: t.swapaxes(0, 2),
+        lambda t: t.flatten(),
+    ],
+)
+def test_views_are_those_of_a_tensor(view: Callable[[Tensor], Tensor], monkeypatch: pytest.MonkeyPatch) -> None:
     """In shape and value, and in what they share with the logits."""
     results = []
     for enabled in (True, False):
@@ -379,10 +421,22 @@ def detached(library: Any, f: Any, x: Any, w: Any, b: Any, y: Any) -> Any:
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("program", [
-    looked_at_after, looked_at_before, used_beside, loss_first_then_used, changed_before,
-    view_of_a_view_after_a_change, masked, distribution, relu_of_a_wide_layer, under_no_grad, detached,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "program",
+    [
+        looked_at_after,
+        looked_at_before,
+        used_beside,
+        loss_first_then_used,
+        changed_before,
+        view_of_a_view_after_a_change,
+        masked,
+        distribution,
+        relu_of_a_wide_layer,
+        under_no_grad,
+        detached,
+    ],
+)
 def test_programs_that_look_at_their_logits(program: Program, device: str) -> None:
     compare(program, device)
 
@@ -504,9 +558,10 @@ def test_values_are_those_of_the_call(change: Any, looked_at: str) -> None:
         assert_close(F.cross_entropy(flat, y.view(-1)), ordinary)
 
 
-@pytest.mark.parametrize("change", [
-    lambda h, w: w.requires_grad_(False), lambda h, w: h.detach_(), lambda h, w: h.detach_().requires_grad_(),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "change",
+    [lambda h, w: w.requires_grad_(False), lambda h, w: h.detach_(), lambda h, w: h.detach_().requires_grad_()],
+)
 def test_the_history_is_that_of_the_call(change: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever becomes of the factors' own before the loss."""
     found = []
@@ -560,9 +615,7 @@ def test_a_copy_of_logits_does_not_follow_them() -> None:
     assert_close(part, (STATES @ WEIGHT.T + BIAS)[:, 1:])
 
 
-@pytest.mark.parametrize("copied", [
-    lambda t: t[:, 1:].reshape(-1, V), lambda t: t[:, 1:].contiguous().view(-1, V),
-])  # fmt: skip
+@pytest.mark.parametrize("copied", [lambda t: t[:, 1:].reshape(-1, V), lambda t: t[:, 1:].contiguous().view(-1, V)])
 def test_the_loss_of_a_copy_does_not_care_what_becomes_of_the_logits(copied: Any) -> None:
     gradients = []
     for changed in (True, False):
@@ -685,12 +738,20 @@ def the_loss_has_a_hook(library: Any, f: Any, x: Any, w: Any, b: Any, y: Any) ->
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("program", [
-    *(retained(after, both) for after in (False, True) for both in (False, True)),
-    *(hooked(where, after) for where in ("logits", "flat", "other") for after in (False, True)),
-    gradient_of_logits(False), gradient_of_logits(True), second_order(False), second_order(True),
-    only_into_the_logits, the_loss_has_a_hook,
-], ids=lambda program: program.__qualname__)  # fmt: skip
+@pytest.mark.parametrize(
+    "program",
+    [
+        *(retained(after, both) for after in (False, True) for both in (False, True)),
+        *(hooked(where, after) for where in ("logits", "flat", "other") for after in (False, True)),
+        gradient_of_logits(False),
+        gradient_of_logits(True),
+        second_order(False),
+        second_order(True),
+        only_into_the_logits,
+        the_loss_has_a_hook,
+    ],
+    ids=lambda program: program.__qualname__,
+)
 def test_gradients_of_the_logits(program: Program, device: str) -> None:
     compare(program, device)
 

@@ -84,8 +84,7 @@ def test_shortening_is_seen_by_graphs_recorded_before() -> None:
 
 def test_keywords_become_attributes() -> None:
     layer = nn.Embedding(6, 4, 2, 1.0, 1.0, True, True, device="cpu", dtype=minigrad.float64)
-    names = ("num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq",
-             "sparse")  # fmt: skip
+    names = ("num_embeddings", "embedding_dim", "padding_idx", "max_norm", "norm_type", "scale_grad_by_freq", "sparse")
     assert [getattr(layer, name) for name in names] == [6, 4, 2, 1.0, 1.0, True, True]
     assert nn.Embedding(6, 4, _weight=minigrad.ones(6, 4), _freeze=True).weight.requires_grad is False
     with pytest.raises(AssertionError, match="within num_embeddings"):

@@ -18,8 +18,12 @@ from tests.support.twins import compare_gradients, pair, twinned
 pytestmark = pytest.mark.parity
 rng = np.random.default_rng(0)
 FLAT = np.array([1, 2, 4, 4, 0, 3, 2])
-BAGS = {"rows": (FLAT[:6].reshape(3, 2), None), "offsets": (FLAT, np.array([0, 2, 2, 5])),
-        "all in one": (FLAT, np.array([0])), "none in the last": (FLAT, np.array([0, 3, 7]))}  # fmt: skip
+BAGS = {
+    "rows": (FLAT[:6].reshape(3, 2), None),
+    "offsets": (FLAT, np.array([0, 2, 2, 5])),
+    "all in one": (FLAT, np.array([0])),
+    "none in the last": (FLAT, np.array([0, 3, 7])),
+}
 
 
 @pytest.mark.parametrize("padding_idx", [None, 4, -3])
@@ -71,19 +75,30 @@ table = minigrad.ones(3, 2)
 ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "axes": (lambda: F.embedding_bag(ints.reshape(1, 5, 1), table), ValueError, "has to be 1D or 2D Tensor"),
     "no offsets": (lambda: F.embedding_bag(ints, table), ValueError, "has to be a 1D Tensor but got None"),
-    "offsets of rows": (lambda: F.embedding_bag(ints.reshape(1, 5), table, ints), ValueError,
-                        "if input is 2D, then offsets has to be None"),
-    "begins later": (lambda: F.embedding_bag(ints, table, minigrad.tensor([1, 2])), RuntimeError,
-                     r"offsets\[0\] has to be 0"),
-    "ends later": (lambda: F.embedding_bag(ints, table, minigrad.tensor([0, 8])), RuntimeError,
-                   "not greater than input's length 5"),
-    "factors of a mean": (lambda: F.embedding_bag(ints.reshape(1, 5), table,
-                                                  per_sample_weights=minigrad.ones(1, 5)),
-                          NotImplementedError, "only supported for mode='sum'"),
+    "offsets of rows": (
+        lambda: F.embedding_bag(ints.reshape(1, 5), table, ints),
+        ValueError,
+        "if input is 2D, then offsets has to be None",
+    ),
+    "begins later": (
+        lambda: F.embedding_bag(ints, table, minigrad.tensor([1, 2])),
+        RuntimeError,
+        r"offsets\[0\] has to be 0",
+    ),
+    "ends later": (
+        lambda: F.embedding_bag(ints, table, minigrad.tensor([0, 8])),
+        RuntimeError,
+        "not greater than input's length 5",
+    ),
+    "factors of a mean": (
+        lambda: F.embedding_bag(ints.reshape(1, 5), table, per_sample_weights=minigrad.ones(1, 5)),
+        NotImplementedError,
+        "only supported for mode='sum'",
+    ),
     "mode": (lambda: F.embedding_bag(ints, table, mode="x"), ValueError, "one of sum, mean or max"),
     "max_norm": (lambda: nn.EmbeddingBag(3, 2, max_norm=1.0), NotImplementedError, "max_norm"),
     "index": (lambda: F.embedding_bag(ints.reshape(1, 5) * 3, table), IndexError, "index 3 is out of range"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ERRORS)

@@ -119,15 +119,24 @@ def test_sparse_and_orthogonal_draw_as_pytorch(shape: tuple[int, ...], dtype: st
         np.testing.assert_allclose(found, expected, rtol=0, atol=2e-6 if dtype == "float32" else 1e-13)
 
 
-@pytest.mark.parametrize(
-    ("shape", "groups"), [((4, 3, 3), 1), ((4, 3, 5), 2), ((6, 2, 3, 3), 3), ((2, 2, 3, 3, 2), 1)]
-)
+@pytest.mark.parametrize(("shape", "groups"), [((4, 3, 3), 1), ((4, 3, 5), 2), ((6, 2, 3, 3), 3), ((2, 2, 3, 3, 2), 1)])
 def test_dirac(shape: tuple[int, ...], groups: int) -> None:
     np.testing.assert_array_equal(*drawn(lambda i, t: i.dirac_(t, groups), shape))
 
 
-NAMES = ("uniform", "normal", "constant", "eye", "dirac", "xavier_uniform", "xavier_normal",
-         "kaiming_uniform", "kaiming_normal", "orthogonal", "sparse")  # fmt: skip
+NAMES = (
+    "uniform",
+    "normal",
+    "constant",
+    "eye",
+    "dirac",
+    "xavier_uniform",
+    "xavier_normal",
+    "kaiming_uniform",
+    "kaiming_normal",
+    "orthogonal",
+    "sparse",
+)
 MORE: dict[str, tuple[Any, ...]] = {"constant": (0.5,), "sparse": (0.3,)}
 
 

@@ -75,11 +75,17 @@ def test_layers_keep_float32(name: str, device: str) -> None:
 def test_layers_are_made_on_a_device_in_a_dtype(device: str) -> None:
     how = {"device": device, "dtype": minigrad.float64}
     layers = [
-        nn.Linear(2, 3, **how), nn.Bilinear(2, 3, 4, **how), nn.Embedding(4, 3, padding_idx=1, **how),
-        nn.LayerNorm(3, **how), nn.RMSNorm(3, **how), nn.MultiheadAttention(4, 2, add_bias_kv=True, **how),
-        nn.Transformer(4, 2, 1, 1, 8, **how), nn.LearnedPositionalEncoding(4, 5, **how),
-        nn.SinusoidalPositionalEncoding(4, 5, **how), nn.RotaryPositionalEncoding(4, 5, **how),
-    ]  # fmt: skip
+        nn.Linear(2, 3, **how),
+        nn.Bilinear(2, 3, 4, **how),
+        nn.Embedding(4, 3, padding_idx=1, **how),
+        nn.LayerNorm(3, **how),
+        nn.RMSNorm(3, **how),
+        nn.MultiheadAttention(4, 2, add_bias_kv=True, **how),
+        nn.Transformer(4, 2, 1, 1, 8, **how),
+        nn.LearnedPositionalEncoding(4, 5, **how),
+        nn.SinusoidalPositionalEncoding(4, 5, **how),
+        nn.RotaryPositionalEncoding(4, 5, **how),
+    ]
     for layer in layers:
         for tensor in (*layer.parameters(), *layer.buffers()):
             assert tensor.device.type == device and tensor.dtype is minigrad.float64
@@ -146,13 +152,9 @@ def test_embedding_errors() -> None:
 def test_shape_and_dtype_errors_name_the_function() -> None:
     with pytest.raises(RuntimeError, match="linear: mat1 and mat2 shapes cannot be multiplied"):
         nn.Linear(3, 2)(minigrad.ones(4, 5))
-    with pytest.raises(
-        RuntimeError, match=r"linear: expected input and weight to have the same dtype.*\.to\(dtype\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"linear: expected input and weight to have the same dtype.*\.to\(dtype\)"):
         nn.Linear(3, 2)(minigrad.ones(4, 3).double())
-    with pytest.raises(
-        RuntimeError, match=r"layer_norm: given normalized_shape=\[4\], expected input with shape"
-    ):
+    with pytest.raises(RuntimeError, match=r"layer_norm: given normalized_shape=\[4\], expected input with shape"):
         nn.LayerNorm(4)(minigrad.ones(2, 3))
     with pytest.raises(RuntimeError, match="layer_norm: expected input and weight"):
         nn.LayerNorm(4)(minigrad.ones(2, 4).double())
@@ -264,14 +266,5 @@ def test_pad_errors() -> None:
 
 
 def test_names_that_programs_look_for() -> None:
-    for name in (
-        "scaled_dot_product_attention",
-        "cross_entropy",
-        "relu",
-        "softmax",
-        "gelu",
-        "pad",
-        "linear",
-        "tanh",
-    ):
+    for name in ("scaled_dot_product_attention", "cross_entropy", "relu", "softmax", "gelu", "pad", "linear", "tanh"):
         assert hasattr(F, name)

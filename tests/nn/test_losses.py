@@ -66,17 +66,13 @@ def test_nll_loss(shape: tuple[int, ...], reduction: str, weighted: bool, device
     weight, tweight = pair(rng.uniform(0.5, 2, 7), device) if weighted else (None, None)
     ignore = -100 if len(shape) == 1 else 3
     mine = nn.NLLLoss(weight, ignore_index=ignore, reduction=reduction)
-    compare(
-        mine, torch.nn.NLLLoss(tweight, ignore_index=ignore, reduction=reduction), [logits, target], device
-    )
+    compare(mine, torch.nn.NLLLoss(tweight, ignore_index=ignore, reduction=reduction), [logits, target], device)
 
 
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 @pytest.mark.parametrize("reduction", ["none", "mean", "sum"])
 @pytest.mark.parametrize("smoothing", [0.0, 0.2])
-def test_cross_entropy_of_probabilities(
-    shape: tuple[int, ...], reduction: str, smoothing: float, device: str
-) -> None:
+def test_cross_entropy_of_probabilities(shape: tuple[int, ...], reduction: str, smoothing: float, device: str) -> None:
     logits = rng.standard_normal(shape)
     target = np.abs(rng.standard_normal(shape))
     weight, tweight = pair(rng.uniform(0.5, 2, 7), device)
@@ -181,8 +177,9 @@ def test_linear_cross_entropy_loss(form: str, reduction: str, device: str) -> No
     options: dict[str, Any] = {"out_features": more, "bias": True, "reduction": reduction}
     mine, other = twinned(
         nn.LinearCrossEntropyLoss(4, 7, weight=w, **options),
-        torch.nn.LinearCrossEntropyLoss(4, 7, weight=tw, **options), device,
-    )  # fmt: skip
+        torch.nn.LinearCrossEntropyLoss(4, 7, weight=tw, **options),
+        device,
+    )
     assert repr(mine) == repr(other)
     target = rng.dirichlet(np.ones(7), 5) if form == "probabilities" else rng.integers(0, 7, (5, *more))
     one = form == "one"
@@ -211,10 +208,7 @@ LOSSES: dict[str, tuple[Callable[[Any, str], Any], Callable[[], list[Any]]]] = {
     "SmoothL1Loss beta 0": (lambda n, r: n.SmoothL1Loss(reduction=r, beta=0.0), numbers),
     "HuberLoss": (lambda n, r: n.HuberLoss(reduction=r, delta=0.7), numbers),
     "BCELoss": (lambda n, r: n.BCELoss(reduction=r), probabilities),
-    "BCEWithLogitsLoss": (
-        lambda n, r: n.BCEWithLogitsLoss(reduction=r),
-        lambda: [numbers()[0], probabilities()[1]],
-    ),
+    "BCEWithLogitsLoss": (lambda n, r: n.BCEWithLogitsLoss(reduction=r), lambda: [numbers()[0], probabilities()[1]]),
     "KLDivLoss": (lambda n, r: n.KLDivLoss(reduction=r), distributions),
     "KLDivLoss log_target": (lambda n, r: n.KLDivLoss(reduction=r, log_target=True), numbers),
 }
@@ -229,12 +223,7 @@ def test_loss(name: str, reduction: str, device: str) -> None:
 
 
 def test_kl_div_batchmean(device: str) -> None:
-    compare(
-        nn.KLDivLoss(reduction="batchmean"),
-        torch.nn.KLDivLoss(reduction="batchmean"),
-        distributions(),
-        device,
-    )
+    compare(nn.KLDivLoss(reduction="batchmean"), torch.nn.KLDivLoss(reduction="batchmean"), distributions(), device)
 
 
 def test_weights(device: str) -> None:
@@ -297,11 +286,7 @@ def test_losses_keep_float32(name: str, device: str) -> None:
 def test_cross_entropy_keeps_float32(device: str) -> None:
     x = ours(rng.standard_normal((3, 4)).astype(np.float32), True, device)
     target = minigrad.tensor([0, 1, -100], device=device)
-    for loss in (
-        F.cross_entropy(x, target),
-        F.nll_loss(x, target),
-        F.cross_entropy(x, target, label_smoothing=0.1),
-    ):
+    for loss in (F.cross_entropy(x, target), F.nll_loss(x, target), F.cross_entropy(x, target, label_smoothing=0.1)):
         x.grad = None
         loss.backward()
         assert loss.dtype is minigrad.float32
@@ -330,72 +315,88 @@ def labels() -> Any:
 # A loss, its inputs, and how many of these have a gradient in PyTorch.
 Arrays = Callable[[], list[Any]]
 OTHERS: dict[str, tuple[Callable[[Any, str], Any], Arrays, int]] = {
-    "MarginRankingLoss": (
-        lambda n, r: n.MarginRankingLoss(0.3, reduction=r), lambda: [*vectors(2), signs(5, 4)], 3,
-    ),
+    "MarginRankingLoss": (lambda n, r: n.MarginRankingLoss(0.3, reduction=r), lambda: [*vectors(2), signs(5, 4)], 3),
     "MarginRankingLoss of integers": (
-        lambda n, r: n.MarginRankingLoss(reduction=r), lambda: [*vectors(2), signs(5, 4).astype(int)], 2,
+        lambda n, r: n.MarginRankingLoss(reduction=r),
+        lambda: [*vectors(2), signs(5, 4).astype(int)],
+        2,
     ),
-    "HingeEmbeddingLoss": (
-        lambda n, r: n.HingeEmbeddingLoss(0.5, reduction=r), lambda: [*vectors(1), signs(5, 4)], 1,
-    ),
+    "HingeEmbeddingLoss": (lambda n, r: n.HingeEmbeddingLoss(0.5, reduction=r), lambda: [*vectors(1), signs(5, 4)], 1),
     "HingeEmbeddingLoss of integers": (
-        lambda n, r: n.HingeEmbeddingLoss(reduction=r), lambda: [*vectors(1), classes(5, 4) - 1], 1,
+        lambda n, r: n.HingeEmbeddingLoss(reduction=r),
+        lambda: [*vectors(1), classes(5, 4) - 1],
+        1,
     ),
-    "CosineEmbeddingLoss": (
-        lambda n, r: n.CosineEmbeddingLoss(0.1, reduction=r), lambda: [*vectors(2), signs(5)], 2,
-    ),
+    "CosineEmbeddingLoss": (lambda n, r: n.CosineEmbeddingLoss(0.1, reduction=r), lambda: [*vectors(2), signs(5)], 2),
     "CosineEmbeddingLoss of one": (
         lambda n, r: n.CosineEmbeddingLoss(-0.9, reduction=r),
-        lambda: [rng.standard_normal(4), rng.standard_normal(4), np.array(-1)], 2,
+        lambda: [rng.standard_normal(4), rng.standard_normal(4), np.array(-1)],
+        2,
     ),
     "SoftMarginLoss": (lambda n, r: n.SoftMarginLoss(reduction=r), lambda: [*vectors(1), signs(5, 4)], 1),
     "MultiMarginLoss": (lambda n, r: n.MultiMarginLoss(reduction=r), lambda: [*vectors(1), classes(5)], 1),
     "MultiMarginLoss p 2": (
-        lambda n, r: n.MultiMarginLoss(p=2, margin=0.6, reduction=r), lambda: [*vectors(1), classes(5)], 1,
+        lambda n, r: n.MultiMarginLoss(p=2, margin=0.6, reduction=r),
+        lambda: [*vectors(1), classes(5)],
+        1,
     ),
     "MultiMarginLoss of one": (
-        lambda n, r: n.MultiMarginLoss(reduction=r), lambda: [rng.standard_normal(4), classes()], 1,
+        lambda n, r: n.MultiMarginLoss(reduction=r),
+        lambda: [rng.standard_normal(4), classes()],
+        1,
     ),
-    "MultiLabelMarginLoss": (
-        lambda n, r: n.MultiLabelMarginLoss(reduction=r), lambda: [*vectors(1), labels()], 1,
-    ),
+    "MultiLabelMarginLoss": (lambda n, r: n.MultiLabelMarginLoss(reduction=r), lambda: [*vectors(1), labels()], 1),
     "MultiLabelMarginLoss of one": (
-        lambda n, r: n.MultiLabelMarginLoss(reduction=r), lambda: [rng.standard_normal(4), labels()[0]], 1,
+        lambda n, r: n.MultiLabelMarginLoss(reduction=r),
+        lambda: [rng.standard_normal(4), labels()[0]],
+        1,
     ),
     "MultiLabelSoftMarginLoss": (
         lambda n, r: n.MultiLabelSoftMarginLoss(reduction=r),
-        lambda: [*vectors(1), rng.uniform(size=(5, 4))], 2,
+        lambda: [*vectors(1), rng.uniform(size=(5, 4))],
+        2,
     ),
     "TripletMarginLoss": (lambda n, r: n.TripletMarginLoss(reduction=r), lambda: vectors(3), 3),
     "TripletMarginLoss swap": (
-        lambda n, r: n.TripletMarginLoss(2.0, p=1.5, swap=True, reduction=r), lambda: vectors(3), 3,
+        lambda n, r: n.TripletMarginLoss(2.0, p=1.5, swap=True, reduction=r),
+        lambda: vectors(3),
+        3,
     ),
     "TripletMarginWithDistanceLoss": (
-        lambda n, r: n.TripletMarginWithDistanceLoss(swap=True, reduction=r), lambda: vectors(3), 3,
+        lambda n, r: n.TripletMarginWithDistanceLoss(swap=True, reduction=r),
+        lambda: vectors(3),
+        3,
     ),
     "TripletMarginWithDistanceLoss of a function": (
         lambda n, r: n.TripletMarginWithDistanceLoss(
             distance_function=lambda a, b: 1 - n.functional.cosine_similarity(a, b), reduction=r
-        ), lambda: vectors(3), 3,
+        ),
+        lambda: vectors(3),
+        3,
     ),
     "PoissonNLLLoss": (lambda n, r: n.PoissonNLLLoss(reduction=r), lambda: vectors(2), 2),
     "PoissonNLLLoss full": (
         lambda n, r: n.PoissonNLLLoss(log_input=False, full=True, reduction=r),
-        lambda: [rng.uniform(0.1, 4, (5, 4)), classes(5, 4).astype(float)], 1,
+        lambda: [rng.uniform(0.1, 4, (5, 4)), classes(5, 4).astype(float)],
+        1,
     ),
     "GaussianNLLLoss": (
-        lambda n, r: n.GaussianNLLLoss(reduction=r), lambda: [*vectors(2), rng.uniform(0.1, 2, (5, 4))], 3,
+        lambda n, r: n.GaussianNLLLoss(reduction=r),
+        lambda: [*vectors(2), rng.uniform(0.1, 2, (5, 4))],
+        3,
     ),
     "GaussianNLLLoss full": (
         lambda n, r: n.GaussianNLLLoss(full=True, eps=0.5, reduction=r),
-        lambda: [*vectors(2), rng.uniform(0.1, 2, (5, 1))], 3,
+        lambda: [*vectors(2), rng.uniform(0.1, 2, (5, 1))],
+        3,
     ),
     "GaussianNLLLoss of rows": (
-        lambda n, r: n.GaussianNLLLoss(reduction=r), lambda: [*vectors(2), rng.uniform(0.1, 2, 5)], 3,
+        lambda n, r: n.GaussianNLLLoss(reduction=r),
+        lambda: [*vectors(2), rng.uniform(0.1, 2, 5)],
+        3,
     ),
     "BCELoss of both": (lambda n, r: n.BCELoss(reduction=r), probabilities, 2),
-}  # fmt: skip
+}
 NO_SECOND = ("MultiMarginLoss", "MultiLabelMarginLoss")  # PyTorch has no second order of these
 
 
@@ -428,8 +429,7 @@ def test_other_loss(name: str, reduction: str, device: str) -> None:
 @pytest.mark.parametrize("name", OTHERS)
 def test_other_losses_keep_float32(name: str, device: str) -> None:
     make, arrays, _ = OTHERS[name]
-    made = [ours(a.astype(np.float32) if a.dtype.kind == "f" else a, i == 0, device)
-            for i, a in enumerate(arrays())]  # fmt: skip
+    made = [ours(a.astype(np.float32) if a.dtype.kind == "f" else a, i == 0, device) for i, a in enumerate(arrays())]
     loss = make(nn, "mean")(*made)
     loss.backward()
     assert loss.dtype is minigrad.float32
@@ -448,8 +448,9 @@ def test_second_order_that_pytorch_has_not(name: str, device: str) -> None:
 def test_class_weights_of_margins(device: str) -> None:
     w, tw = pair(rng.uniform(0.5, 2, 4), device)
     for p in (1, 2):
-        compare(nn.MultiMarginLoss(p, weight=w), torch.nn.MultiMarginLoss(p, weight=tw),
-                [*vectors(1), classes(5)], device)  # fmt: skip
+        compare(
+            nn.MultiMarginLoss(p, weight=w), torch.nn.MultiMarginLoss(p, weight=tw), [*vectors(1), classes(5)], device
+        )
     mine, other = nn.MultiLabelSoftMarginLoss(w), torch.nn.MultiLabelSoftMarginLoss(tw)
     compare(mine, other, [*vectors(1), rng.uniform(size=(5, 4))], device)
     assert list(mine.state_dict()) == list(other.state_dict()) == ["weight"]

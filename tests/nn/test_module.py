@@ -113,8 +113,7 @@ def test_missing_attributes_are_named() -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "error"),
-    [("a.b", "name can.*t contain"), ("", "name can.*t be empty"), ("forward", "already exists")],
+    ("name", "error"), [("a.b", "name can.*t contain"), ("", "name can.*t be empty"), ("forward", "already exists")]
 )
 def test_names_that_cannot_be_registered(name: str, error: str) -> None:
     with pytest.raises(KeyError, match=error):
@@ -214,9 +213,7 @@ def test_forward_hooks() -> None:
         handle = net.register_forward_hook(lambda m, args, out: calls.append("after") or out + 1)
         x = minigrad.ones(1, 2)
         changed = net(x)
-        np.testing.assert_allclose(
-            changed.detach().numpy(), (net.forward(x * 2) + 1).detach().numpy(), rtol=1e-6
-        )
+        np.testing.assert_allclose(changed.detach().numpy(), (net.forward(x * 2) + 1).detach().numpy(), rtol=1e-6)
         handle.remove()
         handle.remove()
     assert calls == ["before", "after"]
@@ -399,8 +396,13 @@ def test_buffers_by_assignment() -> None:
             net.changed = library.nn.Buffer(library.zeros(1))
         del net.changed
         net.double()
-        return [list(net.state_dict()), [n for n, _ in net.named_buffers()], str(net.lost.dtype),
-                list(net.parameters()), isinstance(net.kept, library.Tensor)]  # fmt: skip
+        return [
+            list(net.state_dict()),
+            [n for n, _ in net.named_buffers()],
+            str(net.lost.dtype),
+            list(net.parameters()),
+            isinstance(net.kept, library.Tensor),
+        ]
 
     both(run)
     buffer = nn.Buffer(minigrad.ones(2), persistent=False)

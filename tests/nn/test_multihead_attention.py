@@ -34,9 +34,7 @@ MASKS: dict[str, dict[str, Any]] = {
     "no mask": {},
     "bool attn_mask": {"attn_mask": CAUSAL},
     "float attn_mask": {"attn_mask": rng.standard_normal((T, S))},
-    "attn_mask a head": {
-        "attn_mask": np.concatenate([CAUSAL[None]] * B * H) & (rng.random((B * H, T, S)) < 0.5)
-    },
+    "attn_mask a head": {"attn_mask": np.concatenate([CAUSAL[None]] * B * H) & (rng.random((B * H, T, S)) < 0.5)},
     "padding": {"key_padding_mask": PADDING},
     "float padding": {"key_padding_mask": np.where(PADDING, -1.5, 0.0)},
     "bool and padding": {"attn_mask": CAUSAL, "key_padding_mask": PADDING},
@@ -45,22 +43,16 @@ MASKS: dict[str, dict[str, Any]] = {
 
 
 def made(device: str, **options: Any) -> tuple[Any, Any]:
-    return twinned(
-        nn.MultiheadAttention(D, H, **options), torch.nn.MultiheadAttention(D, H, **options), device
-    )
+    return twinned(nn.MultiheadAttention(D, H, **options), torch.nn.MultiheadAttention(D, H, **options), device)
 
 
-def inputs(
-    layer: Any, device: str, same: str = "none", batch: bool = True
-) -> tuple[list[Any], list[Any], list[Any]]:
+def inputs(layer: Any, device: str, same: str = "none", batch: bool = True) -> tuple[list[Any], list[Any], list[Any]]:
     """(query, key, value) of each library, and the pairs of leaves behind them."""
     lengths, widths = (S if same == "all" else T, S, S), (D, layer.kdim, layer.vdim)
 
     def leaf(i: int) -> tuple[Any, Any]:
         shape = (B, lengths[i], widths[i]) if layer.batch_first else (lengths[i], B, widths[i])
-        return pair(
-            rng.standard_normal(shape if batch else (lengths[i], widths[i])), device, requires_grad=True
-        )
+        return pair(rng.standard_normal(shape if batch else (lengths[i], widths[i])), device, requires_grad=True)
 
     leaves = [leaf(0)] + ([leaf(1)] if same != "all" else []) + ([leaf(2)] if same == "none" else [])
     order = {"none": (0, 1, 2), "key is value": (0, 1, 1), "all": (0, 0, 0)}[same]
@@ -163,9 +155,7 @@ def test_dropout_is_for_training(device: str) -> None:
     assert layer(x, x, x)[0].tolist() != layer(x, x, x)[0].tolist()
     assert layer(x, x, x, need_weights=False)[0].tolist() != layer(x, x, x, need_weights=False)[0].tolist()
     layer.eval()
-    np.testing.assert_allclose(
-        host(layer(x, x, x)[0]), host(layer(x, x, x, need_weights=False)[0]), atol=1e-6
-    )
+    np.testing.assert_allclose(host(layer(x, x, x)[0]), host(layer(x, x, x, need_weights=False)[0]), atol=1e-6)
 
 
 def test_errors_are_told_in_terms_of_the_layer() -> None:
@@ -173,9 +163,7 @@ def test_errors_are_told_in_terms_of_the_layer() -> None:
     x = minigrad.ones(B, T, D)
     with pytest.raises(AssertionError, match=r"query, key and value must be \(8, 8, 8\) wide"):
         layer(minigrad.ones(B, T, 4), x, x)
-    with pytest.raises(
-        RuntimeError, match=r"attn_mask must have shape \(5, 5\) or \(6, 5, 5\), not \(4, 5\)"
-    ):
+    with pytest.raises(RuntimeError, match=r"attn_mask must have shape \(5, 5\) or \(6, 5, 5\), not \(4, 5\)"):
         layer(x, x, x, attn_mask=minigrad.ones(4, 5).bool())
     with pytest.raises(RuntimeError, match=r"key_padding_mask must have shape \(3, 5\), not \(5, 3\)"):
         layer(x, x, x, key_padding_mask=minigrad.ones(T, B).bool())
@@ -205,14 +193,26 @@ def test_the_function(options: str, static: bool, device: str) -> None:
     for layer, values, functional, at in ((mine, x, F, 0), (other, tx, torch.nn.functional, 1)):
         results.append(
             functional.multi_head_attention_forward(
-                *values, D, H, layer.in_proj_weight, layer.in_proj_bias, layer.bias_k, layer.bias_v,
-                layer.add_zero_attn, 0.0, layer.out_proj.weight, layer.out_proj.bias,
-                use_separate_proj_weight=layer.in_proj_weight is None, q_proj_weight=layer.q_proj_weight,
-                k_proj_weight=layer.k_proj_weight, v_proj_weight=layer.v_proj_weight,
-                static_k=fixed[at] if static else None, static_v=fixed[at] if static else None,
+                *values,
+                D,
+                H,
+                layer.in_proj_weight,
+                layer.in_proj_bias,
+                layer.bias_k,
+                layer.bias_v,
+                layer.add_zero_attn,
+                0.0,
+                layer.out_proj.weight,
+                layer.out_proj.bias,
+                use_separate_proj_weight=layer.in_proj_weight is None,
+                q_proj_weight=layer.q_proj_weight,
+                k_proj_weight=layer.k_proj_weight,
+                v_proj_weight=layer.v_proj_weight,
+                static_k=fixed[at] if static else None,
+                static_v=fixed[at] if static else None,
                 average_attn_weights=False,
             )
-        )  # fmt: skip
+        )
     for found, expected in zip(*results, strict=True):
         assert_close(found, expected)
     if not static:

@@ -21,8 +21,15 @@ rng = np.random.default_rng(8)
 T, B, I, H = 5, 4, 3, 2
 LENGTHS = [3, 5, 1, 3]
 theirs_rnn = torch.nn.utils.rnn
-NAMES = ["invert_permutation", "pack_padded_sequence", "pad_packed_sequence", "pad_sequence",
-         "unpad_sequence", "pack_sequence", "unpack_sequence"]  # fmt: skip
+NAMES = [
+    "invert_permutation",
+    "pack_padded_sequence",
+    "pad_packed_sequence",
+    "pad_sequence",
+    "unpad_sequence",
+    "pack_sequence",
+    "unpack_sequence",
+]
 
 
 def assert_same(found: Any, expected: Any) -> None:
@@ -59,9 +66,7 @@ def test_there_and_back(batch_first: bool, enforce_sorted: bool, rest: tuple[int
     assert_close(x.grad, tx.grad)
 
 
-@pytest.mark.parametrize(
-    "lengths", [LENGTHS, tuple(LENGTHS), np.array(LENGTHS)], ids=lambda v: type(v).__name__
-)
+@pytest.mark.parametrize("lengths", [LENGTHS, tuple(LENGTHS), np.array(LENGTHS)], ids=lambda v: type(v).__name__)
 def test_lengths_in_any_form(lengths: Any) -> None:
     x = ours(rng.standard_normal((T, B, I)))
     expected = rnn.pack_padded_sequence(x, minigrad.tensor(LENGTHS), enforce_sorted=False)
@@ -114,9 +119,7 @@ def test_pack_and_unpack_sequences(enforce_sorted: bool, device: str) -> None:
         assert_close(again, sequence)
     for flag in (False, True):
         padded = rnn.pad_sequence(mine, batch_first=flag)
-        for again, sequence in zip(
-            rnn.unpad_sequence(padded, minigrad.tensor(lengths), flag), mine, strict=True
-        ):
+        for again, sequence in zip(rnn.unpad_sequence(padded, minigrad.tensor(lengths), flag), mine, strict=True):
             assert_close(again, sequence)
         assert padded.shape[flag] == max(lengths)  # PyTorch's transposes its argument in place
 
@@ -132,8 +135,10 @@ def test_invert_permutation() -> None:
 
 def packed(dtype: Any = np.float64) -> tuple[Any, Any]:
     x = np.arange(T * B * I).reshape(T, B, I).astype(dtype)
-    return (rnn.pack_padded_sequence(ours(x), LENGTHS, enforce_sorted=False),
-            theirs_rnn.pack_padded_sequence(theirs(x), LENGTHS, enforce_sorted=False))  # fmt: skip
+    return (
+        rnn.pack_padded_sequence(ours(x), LENGTHS, enforce_sorted=False),
+        theirs_rnn.pack_padded_sequence(theirs(x), LENGTHS, enforce_sorted=False),
+    )
 
 
 def test_is_a_named_tuple() -> None:
@@ -192,8 +197,11 @@ def test_signatures(name: str) -> None:
     ids=str,
 )
 def test_layers(kind: str, own: dict[str, Any], given: bool, enforce_sorted: bool, device: str) -> None:
-    mine, other = twinned(getattr(nn, kind)(I, H, 2, bidirectional=True, **own),
-                          getattr(torch.nn, kind)(I, H, 2, bidirectional=True, **own), device)  # fmt: skip
+    mine, other = twinned(
+        getattr(nn, kind)(I, H, 2, bidirectional=True, **own),
+        getattr(torch.nn, kind)(I, H, 2, bidirectional=True, **own),
+        device,
+    )
     lengths = sorted(LENGTHS, reverse=True) if enforce_sorted else LENGTHS
     x, tx = pair(rng.standard_normal((T, B, I)), device, True)
     leaves = [(x, tx)]
@@ -207,10 +215,7 @@ def test_layers(kind: str, own: dict[str, Any], given: bool, enforce_sorted: boo
     tout, tlast = other(theirs_rnn.pack_padded_sequence(tx, lengths, enforce_sorted=enforce_sorted), thx)
     assert isinstance(out, rnn.PackedSequence)
     assert_same(out, tout)
-    total, ttotal = (
-        rnn.pad_packed_sequence(out)[0].sin().sum(),
-        theirs_rnn.pad_packed_sequence(tout)[0].sin().sum(),
-    )
+    total, ttotal = (rnn.pad_packed_sequence(out)[0].sin().sum(), theirs_rnn.pad_packed_sequence(tout)[0].sin().sum())
     for found, wanted in zip(*((last, tlast) if kind == "LSTM" else ((last,), (tlast,))), strict=True):
         assert_close(found, wanted)
         g, tg = pair(rng.standard_normal(host(found).shape), device)
@@ -235,13 +240,22 @@ def test_a_packed_sequence_gives_what_each_sequence_gives_alone() -> None:
 # Refusals -------------------------------------------------------------------------------------------------
 
 PROGRAMS = [
-    "pack_padded_sequence(x, [2, 4, 2, 1])", "pack_padded_sequence(x, [4, 3])", "pack_padded_sequence(x, [])",
-    "pack_padded_sequence(x, [4, 3, 2, 0])", "pack_padded_sequence(x, tensor([[4, 3, 2, 1]]))",
-    "pack_padded_sequence(x[:, :0], [])", "pack_padded_sequence(x[:, 0, 0], [5])",
-    "pad_packed_sequence(p, total_length=2)", "pack_sequence([])", "pad_sequence([])", "pad_sequence(3)",
-    "pack_sequence([x[:2, 0], x[:3, 1]])", "pad_sequence([x[0], x[1]], padding_side='up')",
-    "PackedSequence(x)", "pad_packed_sequence(x)",
-]  # fmt: skip
+    "pack_padded_sequence(x, [2, 4, 2, 1])",
+    "pack_padded_sequence(x, [4, 3])",
+    "pack_padded_sequence(x, [])",
+    "pack_padded_sequence(x, [4, 3, 2, 0])",
+    "pack_padded_sequence(x, tensor([[4, 3, 2, 1]]))",
+    "pack_padded_sequence(x[:, :0], [])",
+    "pack_padded_sequence(x[:, 0, 0], [5])",
+    "pad_packed_sequence(p, total_length=2)",
+    "pack_sequence([])",
+    "pad_sequence([])",
+    "pad_sequence(3)",
+    "pack_sequence([x[:2, 0], x[:3, 1]])",
+    "pad_sequence([x[0], x[1]], padding_side='up')",
+    "PackedSequence(x)",
+    "pad_packed_sequence(x)",
+]
 
 
 @pytest.mark.parametrize("program", PROGRAMS)

@@ -64,9 +64,12 @@ def test_functions_of_one_device() -> None:
     assert mg.equal(outputs[1], x)
     assert parallel.scatter_kwargs((x,), None, [0]) == (((x,),), ({},))
     assert parallel.scatter((), [0]) == []
-    for call in (lambda: parallel.replicate(layer, [0, 1]), lambda: parallel.scatter(x, [0, 1]),
-                 lambda: parallel.gather([x, x], 0),
-                 lambda: parallel.data_parallel(layer, x, [0, 1])):  # fmt: skip
+    for call in (
+        lambda: parallel.replicate(layer, [0, 1]),
+        lambda: parallel.scatter(x, [0, 1]),
+        lambda: parallel.gather([x, x], 0),
+        lambda: parallel.data_parallel(layer, x, [0, 1]),
+    ):
         with pytest.raises(NotImplementedError, match="one device"):
             call()
     with pytest.raises(AssertionError, match="2 modules, but 1"):

@@ -51,7 +51,7 @@ WAYS: dict[str, Any] = {
     "spectral norm, parametrized": lambda u, m: u.parametrizations.spectral_norm(m),
     "spectral norm of columns, parametrized": lambda u, m: u.parametrizations.spectral_norm(m, dim=1),
     "spectral norm of a bias": lambda u, m: u.parametrizations.spectral_norm(m, "bias"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", WAYS)
@@ -151,12 +151,7 @@ def test_parametrizations_of_ones_own() -> None:
         p.remove_parametrizations(net, "table", leave_parametrized=False)
         seen += [net.table.tolist(), type(net).__name__]
         p.remove_parametrizations(net, "weight")
-        seen += [
-            net.weight is original,
-            net.weight.round().tolist(),
-            type(net).__name__,
-            list(net.state_dict()),
-        ]
+        seen += [net.weight is original, net.weight.round().tolist(), type(net).__name__, list(net.state_dict())]
         found.append(seen)
     assert found[0] == found[1]
 

@@ -26,7 +26,8 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "MaxPool1d dilated": (lambda n: n.MaxPool1d(3, 1, padding=1, dilation=3, ceil_mode=True), (2, 3, 9)),
     "MaxPool2d": (lambda n: n.MaxPool2d(2), (2, 3, 6, 5)),
     "MaxPool2d with indices": (
-        lambda n: n.MaxPool2d((2, 3), (1, 2), padding=1, return_indices=True, ceil_mode=True), (2, 3, 4, 6)
+        lambda n: n.MaxPool2d((2, 3), (1, 2), padding=1, return_indices=True, ceil_mode=True),
+        (2, 3, 4, 6),
     ),
     "MaxPool2d of one sample": (lambda n: n.MaxPool2d(3, 2, return_indices=True), (3, 7, 7)),
     "MaxPool3d": (lambda n: n.MaxPool3d((1, 2, 2), return_indices=True), (1, 2, 2, 4, 5)),
@@ -37,9 +38,7 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "AvgPool2d": (lambda n: n.AvgPool2d((2, 3), padding=(1, 0)), (2, 3, 5, 6)),
     "AvgPool2d that hangs over": (lambda n: n.AvgPool2d(3, 2, ceil_mode=True), (2, 3, 6, 6)),
     "AvgPool2d by a divisor": (lambda n: n.AvgPool2d(2, divisor_override=3), (2, 3, 4, 4)),
-    "AvgPool3d": (
-        lambda n: n.AvgPool3d((1, 2, 2), count_include_pad=False, padding=(0, 1, 1)), (1, 2, 2, 3, 4)
-    ),
+    "AvgPool3d": (lambda n: n.AvgPool3d((1, 2, 2), count_include_pad=False, padding=(0, 1, 1)), (1, 2, 2, 3, 4)),
     "AdaptiveAvgPool1d": (lambda n: n.AdaptiveAvgPool1d(3), (2, 3, 7)),
     "AdaptiveAvgPool1d to one": (lambda n: n.AdaptiveAvgPool1d(1), (3, 7)),
     "AdaptiveAvgPool1d to more": (lambda n: n.AdaptiveAvgPool1d(5), (2, 3, 3)),
@@ -49,7 +48,7 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "AdaptiveMaxPool1d": (lambda n: n.AdaptiveMaxPool1d(3, return_indices=True), (2, 3, 7)),
     "AdaptiveMaxPool2d": (lambda n: n.AdaptiveMaxPool2d((2, None), return_indices=True), (2, 3, 5, 4)),
     "AdaptiveMaxPool3d": (lambda n: n.AdaptiveMaxPool3d(2), (1, 2, 3, 4, 5)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -169,5 +168,6 @@ def test_indices_name_places_of_the_input(device: str) -> None:
     values, cells = F.max_pool2d(x, 3, 2, 1, return_indices=True)
     assert cells.dtype is minigrad.int64
     flat = host(x).reshape(2, 3, -1)
-    np.testing.assert_array_equal(np.take_along_axis(flat, host(cells).reshape(2, 3, -1), 2),
-                                  host(values).reshape(2, 3, -1))  # fmt: skip
+    np.testing.assert_array_equal(
+        np.take_along_axis(flat, host(cells).reshape(2, 3, -1), 2), host(values).reshape(2, 3, -1)
+    )

@@ -21,8 +21,12 @@ pytestmark = pytest.mark.parity
 rng = np.random.default_rng(7)
 T, B, I, H = 5, 3, 4, 6
 KINDS: list[tuple[str, dict[str, Any]]] = [
-    ("RNN", {}), ("RNN", {"nonlinearity": "relu"}), ("GRU", {}), ("LSTM", {}), ("LSTM", {"proj_size": 2}),
-]  # fmt: skip
+    ("RNN", {}),
+    ("RNN", {"nonlinearity": "relu"}),
+    ("GRU", {}),
+    ("LSTM", {}),
+    ("LSTM", {"proj_size": 2}),
+]
 OPTIONS: list[dict[str, Any]] = [
     {},
     {"bias": False},
@@ -31,9 +35,13 @@ OPTIONS: list[dict[str, Any]] = [
     {"num_layers": 3, "bidirectional": True, "bias": False, "batch_first": True},
 ]
 CELLS: list[tuple[str, dict[str, Any]]] = [
-    ("RNNCell", {}), ("RNNCell", {"nonlinearity": "relu", "bias": False}), ("GRUCell", {}),
-    ("GRUCell", {"bias": False}), ("LSTMCell", {}), ("LSTMCell", {"bias": False}),
-]  # fmt: skip
+    ("RNNCell", {}),
+    ("RNNCell", {"nonlinearity": "relu", "bias": False}),
+    ("GRUCell", {}),
+    ("GRUCell", {"bias": False}),
+    ("LSTMCell", {}),
+    ("LSTMCell", {"bias": False}),
+]
 kinds = pytest.mark.parametrize(("kind", "own"), KINDS, ids=str)
 cells = pytest.mark.parametrize(("kind", "own"), CELLS, ids=str)
 
@@ -58,9 +66,7 @@ def flat(results: Any) -> list[Any]:
     return [t for r in listed(results) for t in listed(r)]
 
 
-def compare(
-    mine: Any, other: Any, results: Any, expected: Any, leaves: list[tuple[Any, Any]], device: str
-) -> None:
+def compare(mine: Any, other: Any, results: Any, expected: Any, leaves: list[tuple[Any, Any]], device: str) -> None:
     """All results, and the gradients of leaves and parameters along random directions at every result."""
     total = ttotal = 0
     for found, wanted in zip(flat(results), flat(expected), strict=True):
@@ -134,20 +140,14 @@ def test_keeps_float32_and_layouts(kind: str, own: dict[str, Any], device: str) 
     for found, wanted in zip(flat(mine(ours(x, device=device).permute(2, 0, 1))), expected, strict=True):
         assert_close(found, wanted)
     mine.float()
-    for found, wanted in zip(
-        flat(mine(ours(x, device=device).float().permute(2, 0, 1))), expected, strict=True
-    ):
+    for found, wanted in zip(flat(mine(ours(x, device=device).float().permute(2, 0, 1))), expected, strict=True):
         assert found.dtype == minigrad.float32
         assert_close(found, wanted, 1e-5)
 
 
 @kinds
-@pytest.mark.parametrize(
-    "options", [o for o in OPTIONS if "batch_first" not in o] + [{"num_layers": 2}], ids=str
-)
-def test_one_seed_gives_pytorchs_weights_and_names(
-    kind: str, own: dict[str, Any], options: dict[str, Any]
-) -> None:
+@pytest.mark.parametrize("options", [o for o in OPTIONS if "batch_first" not in o] + [{"num_layers": 2}], ids=str)
+def test_one_seed_gives_pytorchs_weights_and_names(kind: str, own: dict[str, Any], options: dict[str, Any]) -> None:
     minigrad.manual_seed(11)
     torch.manual_seed(11)
     mine, other = getattr(nn, kind)(I, H, **own, **options), getattr(torch.nn, kind)(I, H, **own, **options)
@@ -158,9 +158,7 @@ def test_one_seed_gives_pytorchs_weights_and_names(
     assert mine._all_weights == other._all_weights
     assert [len(w) for w in mine.all_weights] == [len(w) for w in other.all_weights]
     assert mine._flat_weights_names == other._flat_weights_names
-    assert all(
-        a is getattr(mine, n) for a, n in zip(mine._flat_weights, mine._flat_weights_names, strict=True)
-    )
+    assert all(a is getattr(mine, n) for a, n in zip(mine._flat_weights, mine._flat_weights_names, strict=True))
 
 
 @kinds
@@ -180,12 +178,7 @@ def test_dropout_between_layers_is_pytorchs(kind: str, own: dict[str, Any]) -> N
 
 
 def test_representations() -> None:
-    options = [
-        {},
-        {"num_layers": 2, "dropout": 0.5},
-        {"bias": False, "batch_first": True},
-        {"bidirectional": True},
-    ]
+    options = [{}, {"num_layers": 2, "dropout": 0.5}, {"bias": False, "batch_first": True}, {"bidirectional": True}]
     for (kind, own), more in itertools.product(KINDS, options):
         made = [getattr(n, kind)(I, H, **own, **more) for n in (nn, torch.nn)]
         assert repr(made[0]) == repr(made[1])
@@ -203,9 +196,11 @@ def test_signatures(name: str) -> None:
 
 def test_positional_arguments() -> None:
     """PyTorch takes ``*args`` there, so there is no signature to compare."""
-    for kind, args in (("RNN", (I, H, 2, "relu", False, True, 0.1, True)),
-                       ("GRU", (I, H, 2, False, True, 0.1, True)),
-                       ("LSTM", (I, H, 2, False, True, 0.1, True, 3))):  # fmt: skip
+    for kind, args in (
+        ("RNN", (I, H, 2, "relu", False, True, 0.1, True)),
+        ("GRU", (I, H, 2, False, True, 0.1, True)),
+        ("LSTM", (I, H, 2, False, True, 0.1, True, 3)),
+    ):
         mine, other = getattr(nn, kind)(*args), getattr(torch.nn, kind)(*args)
         assert repr(mine) == repr(other)
         assert list(mine.state_dict()) == list(other.state_dict())
@@ -213,8 +208,17 @@ def test_positional_arguments() -> None:
 
 def test_attributes_and_harmless_methods() -> None:
     mine, other = nn.LSTM(I, H, 2, dropout=0.1), torch.nn.LSTM(I, H, 2, dropout=0.1)
-    for name in ("mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
-                 "bidirectional", "proj_size"):  # fmt: skip
+    for name in (
+        "mode",
+        "input_size",
+        "hidden_size",
+        "num_layers",
+        "bias",
+        "batch_first",
+        "dropout",
+        "bidirectional",
+        "proj_size",
+    ):
         assert getattr(mine, name) == getattr(other, name)
     mine.flatten_parameters()
     x = minigrad.zeros(T, B, I)
@@ -280,14 +284,9 @@ def test_cells(kind: str, own: dict[str, Any], lead: tuple[int, ...], given: boo
     leaves = [(x, tx)]
     args, targs = [], []
     if given:
-        leaves += [
-            pair(rng.standard_normal((*lead, H)), device, True) for _ in range(1 + (kind == "LSTMCell"))
-        ]
+        leaves += [pair(rng.standard_normal((*lead, H)), device, True) for _ in range(1 + (kind == "LSTMCell"))]
         first, second = tuple(a for a, _ in leaves[1:]), tuple(b for _, b in leaves[1:])
-        args, targs = (
-            [first if kind == "LSTMCell" else first[0]],
-            [second if kind == "LSTMCell" else second[0]],
-        )
+        args, targs = ([first if kind == "LSTMCell" else first[0]], [second if kind == "LSTMCell" else second[0]])
     compare(mine, other, mine(x, *args), other(tx, *targs), leaves, device)
 
 
@@ -322,27 +321,54 @@ def test_one_seed_gives_pytorchs_cells(kind: str, own: dict[str, Any]) -> None:
 # Refusals: as PyTorch, in kind and in words ---------------------------------------------------------------
 
 BAD_OPTIONS = [
-    "LSTM(3, 4, dropout=1.5)", "LSTM(3, 4, dropout=True)", "LSTM(3, 0)", "LSTM(0, 4)", "LSTM(3, 4.0)",
-    "LSTM(3, 4, 0)", "LSTM(3, 4, proj_size=4)", "LSTM(3, 4, proj_size=-1)", "GRU(3, 4, proj_size=2)",
-    "RNN(3, 4, proj_size=2)", "RNN(3, 4, nonlinearity='sig')", "RNNBase('FOO', 3, 4)", "LSTM(3)",
+    "LSTM(3, 4, dropout=1.5)",
+    "LSTM(3, 4, dropout=True)",
+    "LSTM(3, 0)",
+    "LSTM(0, 4)",
+    "LSTM(3, 4.0)",
+    "LSTM(3, 4, 0)",
+    "LSTM(3, 4, proj_size=4)",
+    "LSTM(3, 4, proj_size=-1)",
+    "GRU(3, 4, proj_size=2)",
+    "RNN(3, 4, proj_size=2)",
+    "RNN(3, 4, nonlinearity='sig')",
+    "RNNBase('FOO', 3, 4)",
+    "LSTM(3)",
     "GRU(3, 4, nonsense=1)",
-]  # fmt: skip
+]
 BAD_INPUTS = [
-    "LSTM(3, 4)(x(3))", "GRU(3, 4)(x(2, 2, 2, 3))", "RNN(3, 4)(x(3))", "LSTM(3, 4)(x(2, 2, 5))",
-    "LSTM(3, 4)(x(2, 2, 3), (x(1, 3, 4), x(1, 2, 4)))", "LSTM(3, 4)(x(2, 2, 3), (x(1, 2, 4), x(1, 2, 5)))",
-    "LSTM(3, 4)(x(2, 2, 3), (x(2, 4), x(2, 4)))", "LSTM(3, 4)(x(2, 3), (x(1, 2, 4), x(1, 2, 4)))",
+    "LSTM(3, 4)(x(3))",
+    "GRU(3, 4)(x(2, 2, 2, 3))",
+    "RNN(3, 4)(x(3))",
+    "LSTM(3, 4)(x(2, 2, 5))",
+    "LSTM(3, 4)(x(2, 2, 3), (x(1, 3, 4), x(1, 2, 4)))",
+    "LSTM(3, 4)(x(2, 2, 3), (x(1, 2, 4), x(1, 2, 5)))",
+    "LSTM(3, 4)(x(2, 2, 3), (x(2, 4), x(2, 4)))",
+    "LSTM(3, 4)(x(2, 3), (x(1, 2, 4), x(1, 2, 4)))",
     "LSTM(3, 4)(x(2, 3), (x(1, 5), x(1, 4)))",
     "LSTM(3, 4, proj_size=2)(x(2, 2, 3), (x(1, 2, 4), x(1, 2, 4)))",
-    "GRU(3, 4)(x(2, 2, 3), x(2, 4))", "GRU(3, 4)(x(2, 3), x(1, 1, 4))", "GRU(3, 4)(x(2, 2, 3), x(1, 3, 4))",
-    "GRU(3, 4)(x(0, 2, 3))", "RNN(3, 4)(x(2, 2, 3).double())", "RNN(3, 4)(x(2, 2, 3), x(1, 2, 4).double())",
-    "LSTMCell(3, 4)(x(2, 2, 3))", "LSTMCell(3, 4)(x(2, 5))", "LSTMCell(3, 4)(x(2, 3), (x(2, 5), x(2, 4)))",
-    "LSTMCell(3, 4)(x(2, 3), (x(3, 4), x(3, 4)))", "LSTMCell(3, 4)(x(2, 3), (x(2, 4), x(2, 5)))",
-    "LSTMCell(3, 4)(x(2, 3), (x(2, 4),))", "LSTMCell(3, 4)(x(2, 3), (x(4), x(4)))",
-    "LSTMCell(3, 4)(x(2, 3), x(2, 4))", "GRUCell(3, 4)(x(2, 3), x(4))", "GRUCell(3, 4)(x(2, 3), x(2, 5))",
-    "GRUCell(3, 4)(x(2, 3), x(2, 2, 4))", "RNNCell(3, 4)(x(2, 5))",
+    "GRU(3, 4)(x(2, 2, 3), x(2, 4))",
+    "GRU(3, 4)(x(2, 3), x(1, 1, 4))",
+    "GRU(3, 4)(x(2, 2, 3), x(1, 3, 4))",
+    "GRU(3, 4)(x(0, 2, 3))",
+    "RNN(3, 4)(x(2, 2, 3).double())",
+    "RNN(3, 4)(x(2, 2, 3), x(1, 2, 4).double())",
+    "LSTMCell(3, 4)(x(2, 2, 3))",
+    "LSTMCell(3, 4)(x(2, 5))",
+    "LSTMCell(3, 4)(x(2, 3), (x(2, 5), x(2, 4)))",
+    "LSTMCell(3, 4)(x(2, 3), (x(3, 4), x(3, 4)))",
+    "LSTMCell(3, 4)(x(2, 3), (x(2, 4), x(2, 5)))",
+    "LSTMCell(3, 4)(x(2, 3), (x(2, 4),))",
+    "LSTMCell(3, 4)(x(2, 3), (x(4), x(4)))",
+    "LSTMCell(3, 4)(x(2, 3), x(2, 4))",
+    "GRUCell(3, 4)(x(2, 3), x(4))",
+    "GRUCell(3, 4)(x(2, 3), x(2, 5))",
+    "GRUCell(3, 4)(x(2, 3), x(2, 2, 4))",
+    "RNNCell(3, 4)(x(2, 5))",
     "RNNCell(3, 4, nonlinearity='foo')(x(2, 3))",
-    "RNNCell(3, 4)(x(2, 3), x(2, 4).double())", "GRUCell(3, 4)(x(2, 3).double())",
-]  # fmt: skip
+    "RNNCell(3, 4)(x(2, 3), x(2, 4).double())",
+    "GRUCell(3, 4)(x(2, 3).double())",
+]
 
 
 def error(program: str, library: Any) -> Exception:

@@ -27,9 +27,7 @@ MASKS: dict[str, Any] = {
     "bool (T, S)": lambda lead: rng.random((T, S)) < 0.7,
     "bool (1, S)": lambda lead: rng.random((1, S)) < 0.7,
     "bool of all axes": lambda lead: rng.random((*lead, T, S)) < 0.7,
-    "bool over heads": lambda lead: (
-        rng.random((*lead[:-1], 1, T, S)) < 0.7 if lead else rng.random((T, S)) < 0.7
-    ),
+    "bool over heads": lambda lead: rng.random((*lead[:-1], 1, T, S)) < 0.7 if lead else rng.random((T, S)) < 0.7,
     "float (T, S)": lambda lead: rng.standard_normal((T, S)),
     "float of all axes": lambda lead: rng.standard_normal((*lead, T, S)),
 }
@@ -67,26 +65,19 @@ def test_masks_and_leading_axes(lead: tuple[int, ...], mask: str, device: str) -
 def test_causal(lead: tuple[int, ...], scale: float | None, device: str) -> None:
     pairs = inputs(lead, device)
     out = F.scaled_dot_product_attention(*(a for a, _ in pairs), is_causal=True, scale=scale)
-    expected = torch.nn.functional.scaled_dot_product_attention(
-        *(b for _, b in pairs), is_causal=True, scale=scale
-    )
+    expected = torch.nn.functional.scaled_dot_product_attention(*(b for _, b in pairs), is_causal=True, scale=scale)
     compare(pairs, out, expected, device)
 
 
 def test_shared_heads(device: str) -> None:
-    pairs = [
-        pair(rng.standard_normal(shape), device, True)
-        for shape in ((2, 6, T, D), (2, 2, S, D), (2, 2, S, DV))
-    ]
+    pairs = [pair(rng.standard_normal(shape), device, True) for shape in ((2, 6, T, D), (2, 2, S, D), (2, 2, S, DV))]
     out = F.scaled_dot_product_attention(*(a for a, _ in pairs), enable_gqa=True)
     expected = torch.nn.functional.scaled_dot_product_attention(*(b for _, b in pairs), enable_gqa=True)
     compare(pairs, out, expected, device)
 
 
 def test_leading_axes_broadcast(device: str) -> None:
-    pairs = [
-        pair(rng.standard_normal(shape), device, True) for shape in ((2, 3, T, D), (3, S, D), (1, 3, S, DV))
-    ]
+    pairs = [pair(rng.standard_normal(shape), device, True) for shape in ((2, 3, T, D), (3, S, D), (1, 3, S, DV))]
     out = F.scaled_dot_product_attention(*(a for a, _ in pairs))
     expected = torch.nn.functional.scaled_dot_product_attention(*(b for _, b in pairs))
     compare(pairs, out, expected, device)
@@ -149,8 +140,6 @@ def test_errors() -> None:
     with pytest.raises(RuntimeError, match=r"Expected attn_mask dtype to be bool or float.*\.bool\(\)"):
         F.scaled_dot_product_attention(q, q, q, attn_mask=minigrad.ones(3, 3).long())
     with pytest.raises(RuntimeError, match="2 query heads cannot share 3"):
-        F.scaled_dot_product_attention(
-            q, minigrad.ones(1, 3, 3, 4), minigrad.ones(1, 3, 3, 4), enable_gqa=True
-        )
+        F.scaled_dot_product_attention(q, minigrad.ones(1, 3, 3, 4), minigrad.ones(1, 3, 3, 4), enable_gqa=True)
     with pytest.raises(ValueError, match="between 0 and 1"):
         F.scaled_dot_product_attention(q, q, q, dropout_p=2.0)

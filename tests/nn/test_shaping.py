@@ -34,14 +34,12 @@ LAYERS: dict[str, tuple[Make, tuple[int, ...]]] = {
     "Upsample to a size": (lambda n: n.Upsample(size=(3, 7)), (2, 3, 4, 5)),
     "Upsample linear": (lambda n: n.Upsample(scale_factor=2, mode="linear"), (2, 3, 4)),
     "Upsample bilinear": (lambda n: n.Upsample((3, 9), mode="bilinear"), (2, 3, 5, 4)),
-    "Upsample with corners": (
-        lambda n: n.Upsample(scale_factor=2, mode="bilinear", align_corners=True), (2, 3, 3, 4)
-    ),
+    "Upsample with corners": (lambda n: n.Upsample(scale_factor=2, mode="bilinear", align_corners=True), (2, 3, 3, 4)),
     "Upsample bicubic": (lambda n: n.Upsample(size=(7, 3), mode="bicubic"), (1, 2, 4, 5)),
     "Upsample trilinear": (lambda n: n.Upsample(scale_factor=2, mode="trilinear"), (1, 2, 2, 3, 2)),
     "UpsamplingNearest2d": (lambda n: n.UpsamplingNearest2d(scale_factor=2), (1, 2, 3, 2)),
     "UpsamplingBilinear2d": (lambda n: n.UpsamplingBilinear2d(size=(4, 5)), (1, 2, 3, 2)),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", LAYERS)
@@ -111,16 +109,28 @@ one = minigrad.ones
 ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "neither": (lambda: F.interpolate(one(1, 2, 5)), ValueError, "either size or scale_factor should be"),
     "both": (lambda: F.interpolate(one(1, 2, 5), 3, 2), ValueError, "only one of size or scale_factor"),
-    "mode": (lambda: F.interpolate(one(1, 2, 5), 3, mode="bilinear"), NotImplementedError,
-             "Got 3D input, but bilinear mode needs 4D input"),
+    "mode": (
+        lambda: F.interpolate(one(1, 2, 5), 3, mode="bilinear"),
+        NotImplementedError,
+        "Got 3D input, but bilinear mode needs 4D input",
+    ),
     "axes": (lambda: F.interpolate(one(1, 5), 3), NotImplementedError, r"got 2D\) for the modes"),
     "corners": (lambda: F.interpolate(one(1, 2, 5), 3, align_corners=True), ValueError, "align_corners opt"),
-    "lengths": (lambda: F.interpolate(one(1, 2, 5), (3, 4), mode="linear"), ValueError,
-                "must have the same number of spatial dimensions"),
-    "antialias": (lambda: F.interpolate(one(1, 2, 5, 5), 3, mode="bilinear", antialias=True),
-                  NotImplementedError, "antialias=True is not provided"),
-    "recompute": (lambda: F.interpolate(one(1, 2, 5), 3, recompute_scale_factor=True), ValueError,
-                  "not meaningful with an explicit size"),
+    "lengths": (
+        lambda: F.interpolate(one(1, 2, 5), (3, 4), mode="linear"),
+        ValueError,
+        "must have the same number of spatial dimensions",
+    ),
+    "antialias": (
+        lambda: F.interpolate(one(1, 2, 5, 5), 3, mode="bilinear", antialias=True),
+        NotImplementedError,
+        "antialias=True is not provided",
+    ),
+    "recompute": (
+        lambda: F.interpolate(one(1, 2, 5), 3, recompute_scale_factor=True),
+        ValueError,
+        "not meaningful with an explicit size",
+    ),
     "channels": (lambda: F.pixel_shuffle(one(1, 3, 5, 5), 2), RuntimeError, "is not divisible by 4"),
     "pixels": (lambda: F.pixel_unshuffle(one(1, 3, 5, 5), 2), RuntimeError, "is not divisible by 2"),
     "plane": (lambda: F.pixel_shuffle(one(3, 5), 2), RuntimeError, "at least 3 dimensions"),
@@ -128,7 +138,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "named axis": (lambda: nn.Unflatten("a", (2, 3)), TypeError, "no named axes"),  # type: ignore[arg-type]
     "unflattened": (lambda: nn.Unflatten(1, 5), TypeError, "must be a tuple of ints"),  # type: ignore[arg-type]
     "unflattened float": (lambda: nn.Unflatten(1, (2, 1.5)), TypeError, "at pos 1"),  # type: ignore[arg-type]
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", ERRORS)

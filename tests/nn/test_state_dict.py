@@ -240,8 +240,12 @@ def test_extra_state() -> None:
         a[0].count = 7
         b.load_state_dict(a.state_dict())
         plain = library.nn.Sequential(library.nn.Linear(1, 1))
-        return [list(a.state_dict()), b[0].count, error(lambda: plain.load_state_dict(a.state_dict())),
-                error(lambda: b.load_state_dict(plain.state_dict()))]  # fmt: skip
+        return [
+            list(a.state_dict()),
+            b[0].count,
+            error(lambda: plain.load_state_dict(a.state_dict())),
+            error(lambda: b.load_state_dict(plain.state_dict())),
+        ]
 
     both(run)
 

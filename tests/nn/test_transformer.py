@@ -86,23 +86,26 @@ def test_decoder_layer(options: str, masked: bool, device: str) -> None:
 @pytest.mark.parametrize("batch", [True, False])
 def test_transformer(options: str, batch: bool, device: str) -> None:
     how = {"dropout": 0.0, **OPTIONS[options]}
-    mine, other = twinned(
-        nn.Transformer(D, H, 2, 3, 16, **how), torch.nn.Transformer(D, H, 2, 3, 16, **how), device
-    )
+    mine, other = twinned(nn.Transformer(D, H, 2, 3, 16, **how), torch.nn.Transformer(D, H, 2, 3, 16, **how), device)
     first = how.get("batch_first", False)
     pairs = [pair(array(n, first, batch), device, requires_grad=True) for n in (S, T)]
     rows = slice(None) if batch else 1
-    arrays = {"src_key_padding_mask": PADDING[rows], "memory_key_padding_mask": PADDING[rows],
-              "tgt_key_padding_mask": TARGET_PADDING[rows]}  # fmt: skip
+    arrays = {
+        "src_key_padding_mask": PADDING[rows],
+        "memory_key_padding_mask": PADDING[rows],
+        "tgt_key_padding_mask": TARGET_PADDING[rows],
+    }
     masks = {name: pair(a, device) for name, a in arrays.items()}
     out = mine(
-        *(a for a, _ in pairs), tgt_mask=nn.Transformer.generate_square_subsequent_mask(T, device,
-        minigrad.float64), **{n: a for n, (a, _) in masks.items()},
-    )  # fmt: skip
+        *(a for a, _ in pairs),
+        tgt_mask=nn.Transformer.generate_square_subsequent_mask(T, device, minigrad.float64),
+        **{n: a for n, (a, _) in masks.items()},
+    )
     expected = other(
-        *(b for _, b in pairs), tgt_mask=torch.nn.Transformer.generate_square_subsequent_mask(T,
-        dtype=torch.float64), **{n: b for n, (_, b) in masks.items()},
-    )  # fmt: skip
+        *(b for _, b in pairs),
+        tgt_mask=torch.nn.Transformer.generate_square_subsequent_mask(T, dtype=torch.float64),
+        **{n: b for n, (_, b) in masks.items()},
+    )
     assert_close(out, expected)
     backward(out, expected, device)
     for leaf, other_leaf in pairs:
@@ -125,8 +128,11 @@ def test_the_loss_over_50_steps_of_adam(dtype: str, device: str) -> None:
     classes, steps = 11, 8 if device == "strict" else 50
 
     def model(n: Any) -> Any:
-        parts = {"embed": n.Embedding(classes, D), "core": n.Transformer(D, H, 1, 2, 16, dropout=0.0,
-                 batch_first=True), "head": n.Linear(D, classes)}  # fmt: skip
+        parts = {
+            "embed": n.Embedding(classes, D),
+            "core": n.Transformer(D, H, 1, 2, 16, dropout=0.0, batch_first=True),
+            "head": n.Linear(D, classes),
+        }
         return n.ModuleDict(parts)
 
     mine, other = twinned(model(nn), model(torch.nn), device)
@@ -143,10 +149,7 @@ def test_the_loss_over_50_steps_of_adam(dtype: str, device: str) -> None:
     other_optimiser = torch.optim.Adam(other.parameters(), lr=3e-3)
     losses = []
     for _ in range(steps):
-        pairs = (
-            (optimiser, loss_of(mine, nn, s, t, mask)),
-            (other_optimiser, loss_of(other, torch.nn, ts, tt, tmask)),
-        )
+        pairs = ((optimiser, loss_of(mine, nn, s, t, mask)), (other_optimiser, loss_of(other, torch.nn, ts, tt, tmask)))
         for o, loss in pairs:
             o.zero_grad()
             loss.backward()

@@ -109,21 +109,7 @@ def find(op: str) -> list[Case]:
 
 # Elementwise: one operand ----------------------------------------------------------------------------------
 
-for _name in (
-    "neg",
-    "square",
-    "exp",
-    "expm1",
-    "sin",
-    "cos",
-    "atan",
-    "tanh",
-    "erf",
-    "sigmoid",
-    "exp2",
-    "abs",
-    "relu",
-):
+for _name in ("neg", "square", "exp", "expm1", "sin", "cos", "atan", "tanh", "erf", "sigmoid", "exp2", "abs", "relu"):
     case(_name, lambda t, x, f=_name: getattr(t, f)(x), (3, 4), extreme=True)
 for _name in ("sqrt", "rsqrt", "reciprocal", "log", "log2", "log10", "log1p"):
     case(_name, lambda t, x, f=_name: getattr(t, f)(x), between(0.3, 3, 2, 3), extreme=True)
@@ -136,13 +122,7 @@ case("identity", lambda t, x: minigrad.autograd.walk.identity(x), (2, 3), theirs
 case("cast", lambda t, x: x.to(t.float32).to(t.float64) * x, (2, 3), second=False, numeric=False)
 case("moved", lambda t, x: x.to("cpu").to(x.device) * 2, (2, 3))
 case("nan_to_num", lambda t, x: t.nan_to_num(x, 1.0, 2.0, 3.0), (2, 3), extreme=True)
-case(
-    "silu",
-    lambda t, x: elementwise.silu(x),
-    (3, 4),
-    theirs=lambda t, x: t.nn.functional.silu(x),
-    extreme=True,
-)
+case("silu", lambda t, x: elementwise.silu(x), (3, 4), theirs=lambda t, x: t.nn.functional.silu(x), extreme=True)
 case(
     "softplus",
     lambda t, x: elementwise.softplus(x, 2.0, 3.0),
@@ -215,13 +195,7 @@ case("where", lambda t, m, a: t.where(m, a, -1.5), _MASK, (2, 3))
 case("masked_fill", lambda t, x, m: x.masked_fill(m, -2.5), (2, 3), _MASK)
 case("masked_fill", lambda t, x, m: x.masked_fill(m, float("-inf")), (4, 2, 3), _MASK, numeric=False)
 case("masked_fill", lambda t, x, m: x.masked_fill(m, 0), (3,), _MASK)
-case(
-    "dropout",
-    lambda t, x, m: dropout.dropout(x, m.array, 1.25),
-    (2, 3),
-    _MASK,
-    theirs=lambda t, x, m: x * m * 1.25,
-)
+case("dropout", lambda t, x, m: dropout.dropout(x, m.array, 1.25), (2, 3), _MASK, theirs=lambda t, x, m: x * m * 1.25)
 
 # Shapes ----------------------------------------------------------------------------------------------------
 
@@ -281,9 +255,7 @@ case("repeat_interleave", lambda t, x, n: t.repeat_interleave(x, n, dim=0), (3, 
 for _dim in (None, 0, -1, (0, 2), (1,)):
     for _name in ("sum", "mean", "amax", "amin"):
         case(
-            _name,
-            lambda t, x, d=_dim, f=_name: getattr(t, f)(x, dim=() if d is None and f[0] == "a" else d),
-            (2, 3, 2),
+            _name, lambda t, x, d=_dim, f=_name: getattr(t, f)(x, dim=() if d is None and f[0] == "a" else d), (2, 3, 2)
         )
         case(_name, lambda t, x, d=_dim or (0, 1), f=_name: getattr(t, f)(x, dim=d, keepdim=True), (2, 3, 2))
     for _name in ("var", "std"):
@@ -442,7 +414,7 @@ case(
     np.array([[0, 1], [2, 0]]),
     (3, 3),
     theirs=lambda t, x, i, v: t.scatter(x, 0, i, v[:2, :2]),
-)  # fmt: skip  (torch has no gradient for a larger src)
+)  # torch has no gradient for a larger src
 case("scatter", lambda t, x, i: x.scatter(0, i, 1.5), (3, 3), _AT)
 case("scatter_add", lambda t, x, i, v: t.scatter_add(x, 0, i, v), (3, 3), _AT, (2, 3))
 case(
@@ -497,8 +469,7 @@ case("as_strided", lambda t, x: t.as_strided(x.contiguous(), (2, 3), (1, 2), 1),
 case("inverse", lambda t, x: t.linalg.inv(x + 3 * t.eye(3).to(x)), (2, 3, 3))
 case("det", lambda t, x: t.linalg.det(x + 2 * t.eye(3).to(x)), (2, 3, 3))
 case("slogdet", lambda t, x: t.slogdet(x + 2 * t.eye(3).to(x))[1], (3, 3))
-case("solve", lambda t, a, b: t.linalg.solve(a + 3 * t.eye(3).to(a), b), (3, 3),
-     (3, 2))  # fmt: skip
+case("solve", lambda t, a, b: t.linalg.solve(a + 3 * t.eye(3).to(a), b), (3, 3), (3, 2))
 case("cholesky", lambda t, x: t.linalg.cholesky(x @ x.mT + t.eye(3).to(x)), (2, 3, 3))
 
 # Fused ops -------------------------------------------------------------------------------------------------
@@ -580,9 +551,7 @@ for _smooth in (0.0, 0.1):
         lambda t, x, y, s=_smooth: loss.cross_entropy(x, y, None, -100, s),
         (4, 5),
         _TARGET,
-        theirs=lambda t, x, y, s=_smooth: t.nn.functional.cross_entropy(
-            x, y, reduction="none", label_smoothing=s
-        ),
+        theirs=lambda t, x, y, s=_smooth: t.nn.functional.cross_entropy(x, y, reduction="none", label_smoothing=s),
     )
     case(
         "cross_entropy",
@@ -739,9 +708,9 @@ case(
     "columns",
     lambda t, x: convolution.columns(x, _OVER),
     (2, 2, 4, 5),
-    theirs=lambda t, x: t.nn.functional.unfold(x, (2, 3), (2, 1), (0, 1), (1, 2))
-    .reshape(2, 2, 2, 3, 2, 3)
-    .permute(1, 2, 3, 0, 4, 5),
+    theirs=lambda t, x: (
+        t.nn.functional.unfold(x, (2, 3), (2, 1), (0, 1), (1, 2)).reshape(2, 2, 2, 3, 2, 3).permute(1, 2, 3, 0, 4, 5)
+    ),
 )
 case(
     "overlay",
@@ -761,18 +730,10 @@ case(
     "window_spread",
     lambda t, x: pooling.window_spread(x, convolution.Window((3,), (2,), ((1, 1),), (1,)), (6,)),
     (2, 3, 3),
-    theirs=lambda t, x: t.nn.functional.conv_transpose1d(
-        x, t.ones(3, 1, 3, dtype=x.dtype), None, 2, 1, 1, 3
-    ),
+    theirs=lambda t, x: t.nn.functional.conv_transpose1d(x, t.ones(3, 1, 3, dtype=x.dtype), None, 2, 1, 1, 3),
 )
 _CELLS = np.array([[[0, 2, 2], [4, 1, 3]]])
-case(
-    "pick",
-    lambda t, x, i: pooling.pick(x, i),
-    (1, 2, 5),
-    _CELLS,
-    theirs=lambda t, x, i: x.gather(2, i),
-)
+case("pick", lambda t, x, i: pooling.pick(x, i), (1, 2, 5), _CELLS, theirs=lambda t, x, i: x.gather(2, i))
 case(
     "put_picked",
     lambda t, x, i: pooling.put_picked(x, i, (5,)),
@@ -846,9 +807,7 @@ case("sort", lambda t, x: x.sort(), (2, 0))
 _STEPS = (2, 2, 1)  # how many sequences have each step
 
 
-def _recurrent(
-    t: Any, mode: str, x: Any, weights: list[Any], states: list[Any], reverse: bool
-) -> tuple[Any, ...]:
+def _recurrent(t: Any, mode: str, x: Any, weights: list[Any], states: list[Any], reverse: bool) -> tuple[Any, ...]:
     """PyTorch's layer with both directions alike; the results of one of them."""
     bias = weights[1:2] if mode == "gru" and len(weights) > 1 else []
     known = [t.eye(x.shape[1], dtype=x.dtype), weights[0], *(t.zeros_like(b) for b in bias), *weights[1:]]
@@ -940,14 +899,7 @@ case(  # PyTorch's own gradient is 1/6 in float32, whatever the dtype
 case("scaled_elu", lambda t, x: t.nn.functional.selu(x), (3, 4), extreme=True)
 # α of 2: PyTorch's gradient rounds 1 / α to float32
 case("scaled_elu", lambda t, x: t.nn.functional.celu(x, 2.0), (3, 4), extreme=True)
-for _shape, _slopes in [
-    ((3, 2, 2), (2,)),
-    ((3, 2), (2,)),
-    ((4,), (1,)),
-    ((2, 3), (1,)),
-    ((2, 3), ()),
-    ((), (1,)),
-]:
+for _shape, _slopes in [((3, 2, 2), (2,)), ((3, 2), (2,)), ((4,), (1,)), ((2, 3), (1,)), ((2, 3), ()), ((), (1,))]:
     case("prelu", lambda t, x, w: t.nn.functional.prelu(x, w), _shape, _slopes)
 case(
     "binary_cross_entropy",

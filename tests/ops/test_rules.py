@@ -94,9 +94,7 @@ def test_keeps_float32(case: Case, device: str) -> None:
             assert f.dtype is minigrad.float32
             assert_close(f, e, case.float32, "value")
     drawn = arriving(floats(found))
-    first = gradients(
-        floats(found), wanting(mine), [ours(d.astype(np.float32), device=device) for d in drawn]
-    )
+    first = gradients(floats(found), wanting(mine), [ours(d.astype(np.float32), device=device) for d in drawn])
     first_expected = gradients(floats(expected), wanting(others), [theirs(d) for d in drawn])
     for f, e in zip(first, first_expected, strict=True):
         assert f.dtype is minigrad.float32
@@ -125,9 +123,7 @@ def laid_out(array: Any, layout: str) -> Any:
         every = wide[tuple(slice(1, None, 2) for _ in array.shape)] if array.ndim else wide
         every[...] = array
         return every
-    return (
-        np.broadcast_to(array[..., :1], array.shape) if array.ndim else array
-    )  # "expanded": along the last axis
+    return np.broadcast_to(array[..., :1], array.shape) if array.ndim else array  # "expanded": along the last axis
 
 
 @each

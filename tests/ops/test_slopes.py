@@ -18,9 +18,10 @@ def leaves(device: str) -> list[Any]:
     return [ours(np.asarray(draw.standard_normal(shape)), True, device) for shape in ((3, 2), (2,))]
 
 
-@pytest.mark.parametrize("program", [
-    lambda x, y: (x * y).exp(), lambda x, y: (x.sin() @ y, y**3), lambda x, y: x + y, lambda x, y: x[:0] * y,
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "program",
+    [lambda x, y: (x * y).exp(), lambda x, y: (x.sin() @ y, y**3), lambda x, y: x + y, lambda x, y: x[:0] * y],
+)
 def test_right_gradients(program: Any, device: str) -> None:
     check_slopes(program, leaves(device), second=True)
 

@@ -28,8 +28,15 @@ def arrays(shape: tuple[int, ...], dtype: Any, amsgrad: bool) -> list[Any]:
     return [p, g, m, v, largest if amsgrad else None]
 
 
-def stepped(function: Any, given: list[Any], step: int = 3, weight_decay: float = 0.0,
-            decoupled: bool = False, maximize: bool = False, amsgrad: bool = False) -> list[Any]:  # fmt: skip
+def stepped(
+    function: Any,
+    given: list[Any],
+    step: int = 3,
+    weight_decay: float = 0.0,
+    decoupled: bool = False,
+    maximize: bool = False,
+    amsgrad: bool = False,
+) -> list[Any]:
     copies = [None if a is None else a.copy() for a in given]
     function(*copies, 0.01, 0.9, 0.99, 1e-8, weight_decay, decoupled, step, maximize)
     return copies

@@ -18,22 +18,15 @@ from tests.support.parity import torch
 
 pytestmark = [
     pytest.mark.parity,
-    pytest.mark.filterwarnings("ignore:Detected call of", "ignore:The epoch parameter",
-                               "ignore:To get the last"),
+    pytest.mark.filterwarnings("ignore:Detected call of", "ignore:The epoch parameter", "ignore:To get the last"),
 ]
 
 Make = Callable[[Any, Any], Any]
 SCHEDULES: dict[str, tuple[Make, Callable[[float, int], float]]] = {
     "LambdaLR": (lambda s, o: s.LambdaLR(o, lambda e: 0.9**e), lambda lr, e: lr * 0.9**e),
-    "LambdaLR from 0": (
-        lambda s, o: s.LambdaLR(o, lambda e: min(1, e / 5)),
-        lambda lr, e: lr * min(1, e / 5),
-    ),
+    "LambdaLR from 0": (lambda s, o: s.LambdaLR(o, lambda e: min(1, e / 5)), lambda lr, e: lr * min(1, e / 5)),
     "StepLR": (lambda s, o: s.StepLR(o, 4, 0.5), lambda lr, e: lr * 0.5 ** (e // 4)),
-    "MultiStepLR": (
-        lambda s, o: s.MultiStepLR(o, [9, 3, 9], 0.5),
-        lambda lr, e: lr * 0.5 ** ((e >= 3) + 2 * (e >= 9)),
-    ),
+    "MultiStepLR": (lambda s, o: s.MultiStepLR(o, [9, 3, 9], 0.5), lambda lr, e: lr * 0.5 ** ((e >= 3) + 2 * (e >= 9))),
     "ExponentialLR": (lambda s, o: s.ExponentialLR(o, 0.8), lambda lr, e: lr * 0.8**e),
     "LinearLR": (
         lambda s, o: s.LinearLR(o, 0.25, 0.75, total_iters=6),
@@ -72,26 +65,28 @@ MORE: dict[str, Callable[[Any, Any, int], Any]] = {
     "CyclicLR": lambda s, o, e: s.CyclicLR(o, [0.01, 0.02], 0.5, 3, 5, last_epoch=e),
     "triangular2": lambda s, o, e: s.CyclicLR(o, 0.01, 0.5, 3, mode="triangular2", last_epoch=e),
     "exp_range": lambda s, o, e: s.CyclicLR(o, 0.01, 0.5, 3, mode="exp_range", gamma=0.9, last_epoch=e),
-    "scale_fn": lambda s, o, e: s.CyclicLR(o, 0.01, 0.5, 3, scale_fn=lambda x: 1 / (x + 5),
-                                           scale_mode="iterations", cycle_momentum=False, last_epoch=e),
+    "scale_fn": lambda s, o, e: s.CyclicLR(
+        o, 0.01, 0.5, 3, scale_fn=lambda x: 1 / (x + 5), scale_mode="iterations", cycle_momentum=False, last_epoch=e
+    ),
     "OneCycleLR": lambda s, o, e: s.OneCycleLR(o, 0.5, 20, last_epoch=e),
-    "three phases": lambda s, o, e: s.OneCycleLR(o, [0.5, 0.2], epochs=5, steps_per_epoch=4, three_phase=True,
-                                                 anneal_strategy="linear", last_epoch=e),
-}  # fmt: skip
+    "three phases": lambda s, o, e: s.OneCycleLR(
+        o, [0.5, 0.2], epochs=5, steps_per_epoch=4, three_phase=True, anneal_strategy="linear", last_epoch=e
+    ),
+}
 COMBINED: dict[str, Callable[[Any, Any], Any]] = {
-    "warmup and cosine": lambda s, o: s.SequentialLR(
-        o, [s.LinearLR(o, 0.1, 1.0, 3), s.CosineAnnealingLR(o, 5)], [3]),
-    "three": lambda s, o: s.SequentialLR(
-        o, [s.ConstantLR(o, 0.1, 2), s.ExponentialLR(o, 0.9), s.StepLR(o, 2)], [2, 6]),
+    "warmup and cosine": lambda s, o: s.SequentialLR(o, [s.LinearLR(o, 0.1, 1.0, 3), s.CosineAnnealingLR(o, 5)], [3]),
+    "three": lambda s, o: s.SequentialLR(o, [s.ConstantLR(o, 0.1, 2), s.ExponentialLR(o, 0.9), s.StepLR(o, 2)], [2, 6]),
     "restarts": lambda s, o: s.SequentialLR(
-        o, [s.LinearLR(o, 0.1, 1.0, 3), s.CosineAnnealingWarmRestarts(o, 3, 2)], [3]),
+        o, [s.LinearLR(o, 0.1, 1.0, 3), s.CosineAnnealingWarmRestarts(o, 3, 2)], [3]
+    ),
     "functions": lambda s, o: s.SequentialLR(
-        o, [s.MultiplicativeLR(o, lambda e: 0.9), s.LambdaLR(o, lambda e: 0.9**e)], [4]),
+        o, [s.MultiplicativeLR(o, lambda e: 0.9), s.LambdaLR(o, lambda e: 0.9**e)], [4]
+    ),
     "nested": lambda s, o: s.SequentialLR(
-        o, [s.SequentialLR(o, [s.LinearLR(o, 0.1, 1.0, 3), s.ExponentialLR(o, 0.9)], [2]), s.StepLR(o, 2)],
-        [6]),
+        o, [s.SequentialLR(o, [s.LinearLR(o, 0.1, 1.0, 3), s.ExponentialLR(o, 0.9)], [2]), s.StepLR(o, 2)], [6]
+    ),
     "chained": lambda s, o: s.ChainedScheduler([s.ConstantLR(o, 0.1, 4), s.ExponentialLR(o, 0.9)]),
-}  # fmt: skip
+}
 
 
 def groups(library: Any, name: str = "SGD", resumed: bool = False) -> Any:
@@ -144,8 +139,9 @@ def test_against_pytorch(name: str, optimiser: str, begin: int) -> None:
     both = [groups(library, optimiser, begin >= 0) for library in (minigrad, torch)]
     if begin >= 0 and name in ("OneCycleLR", "three phases", "CyclicLR", "triangular2", "exp_range"):
         return  # these need what the first scheduler put in the groups
-    schedules = [MORE[name](library.optim.lr_scheduler, o, begin)
-                 for library, o in zip((minigrad, torch), both, strict=True)]  # fmt: skip
+    schedules = [
+        MORE[name](library.optim.lr_scheduler, o, begin) for library, o in zip((minigrad, torch), both, strict=True)
+    ]
     assert set(schedules[0].state_dict()) == set(schedules[1].state_dict())
     for _ in range(24):
         assert options(both[0]) == pytest.approx(options(both[1]), rel=1e-11, abs=1e-14)
@@ -157,8 +153,9 @@ def test_against_pytorch(name: str, optimiser: str, begin: int) -> None:
 @pytest.mark.parametrize("name", MORE)
 def test_epochs_given_against_pytorch(name: str) -> None:
     both = [groups(library) for library in (minigrad, torch)]
-    schedules = [MORE[name](library.optim.lr_scheduler, o, -1)
-                 for library, o in zip((minigrad, torch), both, strict=True)]  # fmt: skip
+    schedules = [
+        MORE[name](library.optim.lr_scheduler, o, -1) for library, o in zip((minigrad, torch), both, strict=True)
+    ]
     for e in (7, 2, 13, 0, None, None, 5, None):
         for s in schedules:
             s.step(e)
@@ -186,8 +183,7 @@ def test_states_go_from_library_to_library(name: str) -> None:
 @pytest.mark.parametrize("name", COMBINED)
 def test_combined_schedules(name: str) -> None:
     both = [groups(library) for library in (minigrad, torch)]
-    a, b = (COMBINED[name](library.optim.lr_scheduler, o)
-            for library, o in zip((minigrad, torch), both, strict=True))  # fmt: skip
+    a, b = (COMBINED[name](library.optim.lr_scheduler, o) for library, o in zip((minigrad, torch), both, strict=True))
     saved: list[Any] = []
     for step in range(14):
         assert rates(both[0]) == pytest.approx(rates(both[1]), rel=1e-11)
@@ -208,8 +204,10 @@ def test_combined_schedules(name: str) -> None:
 
 def test_warm_restarts_in_fractions() -> None:
     both = [groups(library) for library in (minigrad, torch)]
-    schedules = [library.optim.lr_scheduler.CosineAnnealingWarmRestarts(o, 3, 2, 0.01)
-                 for library, o in zip((minigrad, torch), both, strict=True)]  # fmt: skip
+    schedules = [
+        library.optim.lr_scheduler.CosineAnnealingWarmRestarts(o, 3, 2, 0.01)
+        for library, o in zip((minigrad, torch), both, strict=True)
+    ]
     for quarter in range(40):
         for s in schedules:
             s.step(quarter / 4)
@@ -268,10 +266,7 @@ def test_schedules_of_our_own(name: str) -> None:
 
 @pytest.mark.parametrize("name", [*SCHEDULES, *OURS])
 def test_an_epoch_given_is_the_closed_form(name: str) -> None:
-    make, formula = {
-        **{n: (lambda o, m=m: m(lr_scheduler, o), f) for n, (m, f) in SCHEDULES.items()},
-        **OURS,
-    }[name]
+    make, formula = {**{n: (lambda o, m=m: m(lr_scheduler, o), f) for n, (m, f) in SCHEDULES.items()}, **OURS}[name]
     optimiser = groups(minigrad)
     schedule = make(optimiser)
     for e in (13, 2, 20):
@@ -414,8 +409,9 @@ def test_no_momentum_to_cycle() -> None:
     lr_scheduler.OneCycleLR(optimiser, 0.5, 10, cycle_momentum=False).step()
 
 
-@pytest.mark.parametrize("name", [n for n in lr_scheduler.__all__ if n not in (
-    "LRScheduler", "NoamLR", "InverseSquareRootLR")])  # fmt: skip
+@pytest.mark.parametrize(
+    "name", [n for n in lr_scheduler.__all__ if n not in ("LRScheduler", "NoamLR", "InverseSquareRootLR")]
+)
 def test_signatures_are_pytorchs(name: str) -> None:
     found = inspect.signature(getattr(lr_scheduler, name)).parameters
     expected = inspect.signature(getattr(torch.optim.lr_scheduler, name)).parameters

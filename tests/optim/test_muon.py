@@ -30,10 +30,16 @@ def matrices(dtype: Any, device: str) -> tuple[list[Any], list[Any]]:
 
 
 @pytest.mark.parity
-@pytest.mark.parametrize("how", [
-    {}, {"lr": 0.1, "weight_decay": 0.0, "nesterov": False}, {"lr": 0.1, "momentum": 0.5, "ns_steps": 3},
-    {"lr": 0.02, "adjust_lr_fn": "match_rms_adamw"}, {"lr": 0.1, "adjust_lr_fn": "original"},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "how",
+    [
+        {},
+        {"lr": 0.1, "weight_decay": 0.0, "nesterov": False},
+        {"lr": 0.1, "momentum": 0.5, "ns_steps": 3},
+        {"lr": 0.02, "adjust_lr_fn": "match_rms_adamw"},
+        {"lr": 0.1, "adjust_lr_fn": "original"},
+    ],
+)
 def test_agrees_with_pytorch_as_far_as_bfloat16_goes(how: dict[str, Any], device: str) -> None:
     mine, other = matrices(np.float32, device)
     before = [host(p).copy() for p in mine]

@@ -32,12 +32,23 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "AdamW amsgrad": ("AdamW", {"lr": 0.05, "weight_decay": 0.2, "amsgrad": True}),
     "AdamW maximize": ("AdamW", {"lr": 0.01, "maximize": True, "betas": (0.0, 0.9)}),
     "RMSprop": ("RMSprop", {}),
-    "RMSprop all": ("RMSprop", {"lr": 0.02, "alpha": 0.9, "eps": 1e-3, "weight_decay": 0.1, "momentum": 0.9,
-                                "centered": True}),
+    "RMSprop all": (
+        "RMSprop",
+        {"lr": 0.02, "alpha": 0.9, "eps": 1e-3, "weight_decay": 0.1, "momentum": 0.9, "centered": True},
+    ),
     "RMSprop maximize": ("RMSprop", {"maximize": True, "momentum": 0.5}),
     "Adagrad": ("Adagrad", {}),
-    "Adagrad all": ("Adagrad", {"lr": 0.1, "lr_decay": 0.01, "weight_decay": 0.1, "eps": 1e-3,
-                                "initial_accumulator_value": 0.3, "maximize": True}),
+    "Adagrad all": (
+        "Adagrad",
+        {
+            "lr": 0.1,
+            "lr_decay": 0.01,
+            "weight_decay": 0.1,
+            "eps": 1e-3,
+            "initial_accumulator_value": 0.3,
+            "maximize": True,
+        },
+    ),
     "Adadelta": ("Adadelta", {}),
     "Adadelta all": ("Adadelta", {"lr": 0.5, "rho": 0.8, "eps": 1e-3, "weight_decay": 0.1, "maximize": True}),
     "Adamax": ("Adamax", {}),
@@ -49,13 +60,11 @@ OPTIONS: dict[str, tuple[str, dict[str, Any]]] = {
     "RAdam all": ("RAdam", {"lr": 0.02, "betas": (0.8, 0.9), "weight_decay": 0.1, "maximize": True}),
     "RAdam decoupled": ("RAdam", {"weight_decay": 0.1, "decoupled_weight_decay": True}),
     "ASGD": ("ASGD", {}),
-    "ASGD all": ("ASGD", {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 5, "weight_decay": 0.1,
-                          "maximize": True}),
+    "ASGD all": ("ASGD", {"lr": 0.1, "lambd": 0.01, "alpha": 0.5, "t0": 5, "weight_decay": 0.1, "maximize": True}),
     "Rprop": ("Rprop", {}),
     "Rprop all": ("Rprop", {"lr": 0.1, "etas": (0.4, 1.5), "step_sizes": (0.01, 0.3), "maximize": True}),
 }
-NAMES = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD",
-         "Rprop"]  # fmt: skip
+NAMES = ["SGD", "Adam", "AdamW", "RMSprop", "Adagrad", "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD", "Rprop"]
 
 
 def start(dtype: Any, device: str, frozen: bool = True) -> tuple[list[Any], list[Any]]:
@@ -74,9 +83,7 @@ def set_gradients(mine: list[Any], other: list[Any], rng: Any, device: str) -> N
         p.grad, t.grad = ours(g, device=device), torch.from_numpy(g.copy())
 
 
-def run(
-    steps: int, optimisers: tuple[Any, Any], mine: list[Any], other: list[Any], device: str, seed: int = 1
-) -> None:
+def run(steps: int, optimisers: tuple[Any, Any], mine: list[Any], other: list[Any], device: str, seed: int = 1) -> None:
     rng = np.random.default_rng(seed)
     for _ in range(steps):
         set_gradients(mine, other, rng, device)
@@ -140,8 +147,23 @@ def test_the_first_step_of_adam_has_the_length_of_the_rate(device: str) -> None:
     np.testing.assert_allclose(host(p), [0.9, 2.1], rtol=1e-5)
 
 
-@pytest.mark.parametrize("options", ["SGD", "SGD all", "Adam amsgrad", "AdamW", "RMSprop all", "Adagrad all",
-                                     "Adadelta", "Adamax", "NAdam", "RAdam", "ASGD all", "Rprop"])
+@pytest.mark.parametrize(
+    "options",
+    [
+        "SGD",
+        "SGD all",
+        "Adam amsgrad",
+        "AdamW",
+        "RMSprop all",
+        "Adagrad all",
+        "Adadelta",
+        "Adamax",
+        "NAdam",
+        "RAdam",
+        "ASGD all",
+        "Rprop",
+    ],
+)
 def test_going_on_from_a_state_dict(options: str, device: str) -> None:
     """Ours into ours, and PyTorch's into ours."""
     name, how = OPTIONS[options]
@@ -156,9 +178,11 @@ def test_going_on_from_a_state_dict(options: str, device: str) -> None:
 
     translated = {
         "param_groups": b.state_dict()["param_groups"],
-        "state": {i: {k: ours(host(v)) if torch.is_tensor(v) else v for k, v in s.items()}
-                  for i, s in b.state_dict()["state"].items()},
-    }  # fmt: skip
+        "state": {
+            i: {k: ours(host(v)) if torch.is_tensor(v) else v for k, v in s.items()}
+            for i, s in b.state_dict()["state"].items()
+        },
+    }
     for given in (state, translated):
         again = [nn.Parameter(p.detach().clone()) for p in mine]
         others = [torch.nn.Parameter(t.detach().clone()) for t in other]
@@ -366,8 +390,9 @@ def test_an_optimiser_without_a_rule() -> None:
     assert list(inspect.signature(Loud.step).parameters) == ["self", "closure"]
 
 
-@pytest.mark.parametrize("how", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))],
-                         ids=["deepcopy", "pickle"])  # fmt: skip
+@pytest.mark.parametrize(
+    "how", [copy.deepcopy, lambda both: pickle.loads(pickle.dumps(both))], ids=["deepcopy", "pickle"]
+)
 @pytest.mark.parametrize("name", ["Adam", "NAdam", "SGD"])
 def test_copies_go_on_alike(name: str, how: Any) -> None:
     layer = nn.Linear(3, 2)
@@ -407,12 +432,20 @@ BAD: list[tuple[str, dict[str, Any]]] = [
     *[(name, {"weight_decay": -1}) for name in NAMES if name != "Rprop"],
     *[(name, {"betas": (1.0, 0.9)}) for name in ("Adam", "Adamax", "NAdam", "RAdam", "SparseAdam")],
     *[(name, {"betas": (0.9, 2)}) for name in ("AdamW", "Adamax", "NAdam", "RAdam", "SparseAdam")],
-    ("SGD", {"momentum": -1}), ("SGD", {"nesterov": True}), ("RMSprop", {"momentum": -1}),
-    ("RMSprop", {"alpha": -1}), ("Adagrad", {"lr_decay": -1}), ("Adagrad", {"initial_accumulator_value": -1}),
-    ("Adadelta", {"rho": 2}), ("NAdam", {"momentum_decay": -1}), ("Rprop", {"etas": (2, 3)}),
-    ("SparseAdam", {"eps": 0}), ("SparseAdam", {"lr": 0}),
-    ("SGD", {"fused": True, "foreach": True}), ("Adam", {"fused": True, "differentiable": True}),
-]  # fmt: skip
+    ("SGD", {"momentum": -1}),
+    ("SGD", {"nesterov": True}),
+    ("RMSprop", {"momentum": -1}),
+    ("RMSprop", {"alpha": -1}),
+    ("Adagrad", {"lr_decay": -1}),
+    ("Adagrad", {"initial_accumulator_value": -1}),
+    ("Adadelta", {"rho": 2}),
+    ("NAdam", {"momentum_decay": -1}),
+    ("Rprop", {"etas": (2, 3)}),
+    ("SparseAdam", {"eps": 0}),
+    ("SparseAdam", {"lr": 0}),
+    ("SGD", {"fused": True, "foreach": True}),
+    ("Adam", {"fused": True, "differentiable": True}),
+]
 
 
 @pytest.mark.parametrize(("name", "how"), BAD, ids=str)

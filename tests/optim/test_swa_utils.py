@@ -46,8 +46,9 @@ def test_averages(name: str, use_buffers: bool) -> None:
     assert_close(averages[0](minigrad.tensor(x)), averages[1](torch.tensor(x)), 1e-6)
 
 
-@pytest.mark.parametrize("how", [{"anneal_epochs": 5}, {"anneal_epochs": 5, "anneal_strategy": "linear"},
-                                 {"anneal_epochs": 0}], ids=str)  # fmt: skip
+@pytest.mark.parametrize(
+    "how", [{"anneal_epochs": 5}, {"anneal_epochs": 5, "anneal_strategy": "linear"}, {"anneal_epochs": 0}], ids=str
+)
 def test_the_schedule(how: dict[str, Any]) -> None:
     optimisers, schedules = [], []
     for library, utils in ((minigrad, swa_utils), (torch, torch.optim.swa_utils)):
@@ -70,8 +71,9 @@ def test_errors() -> None:
     with pytest.raises(ValueError, match="Invalid decay value 2"):
         swa_utils.get_ema_multi_avg_fn(2)
     with pytest.raises(AssertionError, match="Only one of"):
-        swa_utils.AveragedModel(nn.Linear(1, 1), avg_fn=swa_utils.get_swa_avg_fn(),
-                                multi_avg_fn=swa_utils.get_swa_multi_avg_fn())  # fmt: skip
+        swa_utils.AveragedModel(
+            nn.Linear(1, 1), avg_fn=swa_utils.get_swa_avg_fn(), multi_avg_fn=swa_utils.get_swa_multi_avg_fn()
+        )
 
 
 def test_the_model_is_a_copy() -> None:

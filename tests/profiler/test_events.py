@@ -73,10 +73,23 @@ def below(event: Any) -> list[Any]:
 def test_steps_modules_ops_and_their_backward_are_there(device: str) -> None:
     p = profiled(device)
     counts = Counter(event.name for event in p.events())
-    expected = {"step": 2, "loss": 2, "Net": 2, "Net.first": 2, "Net.block": 2, "Net.block.1": 2, "relu": 2,
-                "linear": 4, "ReluBackward0": 2, "SumBackward0": 2, "MulBackward0": 2,
-                "backward": 2, "AccumulateGrad": 8, "Optimizer.step#Adam.step": 2,
-                "Optimizer.zero_grad#Adam.zero_grad": 2}  # fmt: skip
+    expected = {
+        "step": 2,
+        "loss": 2,
+        "Net": 2,
+        "Net.first": 2,
+        "Net.block": 2,
+        "Net.block.1": 2,
+        "relu": 2,
+        "linear": 4,
+        "ReluBackward0": 2,
+        "SumBackward0": 2,
+        "MulBackward0": 2,
+        "backward": 2,
+        "AccumulateGrad": 8,
+        "Optimizer.step#Adam.step": 2,
+        "Optimizer.zero_grad#Adam.zero_grad": 2,
+    }
     assert {name: counts[name] for name in expected} == expected
     # where a device has no kernel for it, a linear layer is recorded as what it is defined by
     assert counts["LinearBackward0"] + counts["MatmulBackward0"] == 4

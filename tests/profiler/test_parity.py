@@ -16,12 +16,38 @@ from tests.support.parity import torch
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:Warning. Profiler clears events")]
 STEPS = 3
 # Ops that PyTorch's gradient rules call as well (mul, pow) are counted by their backward nodes.
-COUNTED = ("randn", "relu", "linear", "add", "mean", "layer_norm", "stack", "scaled_dot_product_attention",
-           "AddBackward0", "MulBackward0", "PowBackward0", "MeanBackward0", "ReluBackward0", "AccumulateGrad",
-           "step", "Optimizer.step#Adam.step", "Optimizer.zero_grad#Adam.zero_grad",
-           "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__")  # fmt: skip
-COLUMNS = ("Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "CPU Mem", "Self CPU Mem",
-           "# of Calls", "Total FLOPs", "Input Shapes")  # fmt: skip
+COUNTED = (
+    "randn",
+    "relu",
+    "linear",
+    "add",
+    "mean",
+    "layer_norm",
+    "stack",
+    "scaled_dot_product_attention",
+    "AddBackward0",
+    "MulBackward0",
+    "PowBackward0",
+    "MeanBackward0",
+    "ReluBackward0",
+    "AccumulateGrad",
+    "step",
+    "Optimizer.step#Adam.step",
+    "Optimizer.zero_grad#Adam.zero_grad",
+    "enumerate(DataLoader)#_SingleProcessDataLoaderIter.__next__",
+)
+COLUMNS = (
+    "Self CPU %",
+    "Self CPU",
+    "CPU total %",
+    "CPU total",
+    "CPU time avg",
+    "CPU Mem",
+    "Self CPU Mem",
+    "# of Calls",
+    "Total FLOPs",
+    "Input Shapes",
+)
 
 
 def program(lib: Any, **options: Any) -> Any:
@@ -68,11 +94,14 @@ def test_columns_are_called_as_in_pytorch() -> None:
     assert set(found) == {*expected, "Bytes"}
 
 
-@pytest.mark.parametrize("options", [
-    {"wait": 1, "warmup": 1, "active": 2},
-    {"wait": 1, "warmup": 1, "active": 1, "repeat": 2, "skip_first": 2},
-    {"wait": 2, "warmup": 1, "active": 1, "skip_first_wait": 1},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"wait": 1, "warmup": 1, "active": 2},
+        {"wait": 1, "warmup": 1, "active": 1, "repeat": 2, "skip_first": 2},
+        {"wait": 2, "warmup": 1, "active": 1, "skip_first_wait": 1},
+    ],
+)
 def test_schedules_do_the_same_in_each_step(options: dict[str, int]) -> None:
     def rounds(lib: Any) -> tuple[list[str], list[dict[str, int]]]:
         action = lib.profiler.schedule(**options)
@@ -83,8 +112,9 @@ def test_schedules_do_the_same_in_each_step(options: dict[str, int]) -> None:
             traces.append({name: found[name] for name in ("ProfilerStep*", "add")})
 
         x = lib.ones(2)
-        with lib.profiler.profile(activities=[lib.profiler.ProfilerActivity.CPU], schedule=action,
-                                  on_trace_ready=ready) as p:  # fmt: skip
+        with lib.profiler.profile(
+            activities=[lib.profiler.ProfilerActivity.CPU], schedule=action, on_trace_ready=ready
+        ) as p:
             for _ in range(10):
                 x + 1
                 p.step()
@@ -94,11 +124,14 @@ def test_schedules_do_the_same_in_each_step(options: dict[str, int]) -> None:
 
 
 def test_signatures_have_pytorchs_keywords() -> None:
-    pairs = [(ours.profile, torch.profiler.profile), (ours.schedule, torch.profiler.schedule),
-             (ours.tensorboard_trace_handler, torch.profiler.tensorboard_trace_handler),
-             (ours.profile.key_averages, torch.profiler.profile.key_averages),
-             (ours.averages.EventList.table, torch.autograd.profiler_util.EventList.table),
-             (minigrad.autograd.profiler.profile, torch.autograd.profiler.profile)]  # fmt: skip
+    pairs = [
+        (ours.profile, torch.profiler.profile),
+        (ours.schedule, torch.profiler.schedule),
+        (ours.tensorboard_trace_handler, torch.profiler.tensorboard_trace_handler),
+        (ours.profile.key_averages, torch.profiler.profile.key_averages),
+        (ours.averages.EventList.table, torch.autograd.profiler_util.EventList.table),
+        (minigrad.autograd.profiler.profile, torch.autograd.profiler.profile),
+    ]
     for mine, theirs in pairs:
         missing = set(inspect.signature(theirs).parameters) - set(inspect.signature(mine).parameters)
         assert not missing, f"{theirs.__qualname__} takes {missing}"

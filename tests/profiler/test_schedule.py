@@ -25,12 +25,15 @@ from minigrad.profiler import (
 NONE, WARMUP, RECORD, SAVE = ProfilerAction
 
 
-@pytest.mark.parametrize(("options", "expected"), [
-    ({"wait": 1, "warmup": 1, "active": 2}, "NWRS" * 3),
-    ({"wait": 1, "warmup": 1, "active": 1, "repeat": 2}, "NWS" * 2 + "N" * 6),
-    ({"wait": 0, "warmup": 1, "active": 1, "skip_first": 3}, "NNN" + "WS" * 4),
-    ({"wait": 2, "warmup": 1, "active": 1, "skip_first_wait": 1}, "WS" + "NNWS" * 2),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({"wait": 1, "warmup": 1, "active": 2}, "NWRS" * 3),
+        ({"wait": 1, "warmup": 1, "active": 1, "repeat": 2}, "NWS" * 2 + "N" * 6),
+        ({"wait": 0, "warmup": 1, "active": 1, "skip_first": 3}, "NNN" + "WS" * 4),
+        ({"wait": 2, "warmup": 1, "active": 1, "skip_first_wait": 1}, "WS" + "NNWS" * 2),
+    ],
+)
 def test_a_schedule_tells_what_to_do_in_each_step(options: dict[str, int], expected: str) -> None:
     letters = {NONE: "N", WARMUP: "W", RECORD: "R", SAVE: "S"}
     action = schedule(**options)
@@ -87,8 +90,12 @@ def test_a_round_that_the_program_leaves_early_is_told_as_well() -> None:
 
 def test_rounds_follow_each_other_without_a_gap() -> None:
     _, traces = run(3, schedule=lambda step: SAVE)
-    assert traces == [["ProfilerStep#0"], ["ProfilerStep#1", "add"], ["ProfilerStep#2", "add", "add"],
-                      ["ProfilerStep#3"]]  # fmt: skip
+    assert traces == [
+        ["ProfilerStep#0"],
+        ["ProfilerStep#1", "add"],
+        ["ProfilerStep#2", "add", "add"],
+        ["ProfilerStep#3"],
+    ]
 
 
 def test_earlier_rounds_are_kept_if_wanted() -> None:
@@ -214,8 +221,9 @@ def test_traces_for_tensorboard(tmp_path: Path, zipped: bool) -> None:
 
 def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(RuntimeError, match=r"Can't create directory: .*file"), profile(
-        on_trace_ready=tensorboard_trace_handler(str(tmp_path / "file" / "below"))
+    with (
+        pytest.raises(RuntimeError, match=r"Can't create directory: .*file"),
+        profile(on_trace_ready=tensorboard_trace_handler(str(tmp_path / "file" / "below"))),
     ):
         pass
 

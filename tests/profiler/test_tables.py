@@ -83,8 +83,19 @@ def test_pytorchs_names_of_times_on_a_device_sort_by_the_time(finished: profile)
 def test_columns_are_those_that_were_recorded(finished: profile) -> None:
     head = finished.key_averages().table().splitlines()[1].split("  ")
     head = [text.strip() for text in head if text.strip()]
-    assert head == ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "CPU Mem",
-                    "Self CPU Mem", "Bytes", "Total FLOPs", "# of Calls"]  # fmt: skip
+    assert head == [
+        "Name",
+        "Self CPU %",
+        "Self CPU",
+        "CPU total %",
+        "CPU total",
+        "CPU time avg",
+        "CPU Mem",
+        "Self CPU Mem",
+        "Bytes",
+        "Total FLOPs",
+        "# of Calls",
+    ]
     every = finished.key_averages(group_by_input_shape=True, group_by_stack_n=2).table().splitlines()[1]
     assert "Input Shapes" in every and "Source Location" in every
     with profile() as p:

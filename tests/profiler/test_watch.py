@@ -53,10 +53,19 @@ def before() -> dict[str, Any]:
 def test_all_is_put_back(before: dict[str, Any]) -> None:
     with profile():
         replaced = changed(before)
-        assert {"minigrad.autograd.tape.apply", "minigrad.tensor.apply", "minigrad.tensor.binary",
-                "Module.__call__", "Op.__call__", "_Walk.pass_on", "Function.apply", "minigrad.randn",
-                "Optimizer.step.__wrapped__", "Optimizer.zero_grad", "_BaseDataLoaderIter.__next__",
-                } <= set(replaced)  # fmt: skip
+        assert {
+            "minigrad.autograd.tape.apply",
+            "minigrad.tensor.apply",
+            "minigrad.tensor.binary",
+            "Module.__call__",
+            "Op.__call__",
+            "_Walk.pass_on",
+            "Function.apply",
+            "minigrad.randn",
+            "Optimizer.step.__wrapped__",
+            "Optimizer.zero_grad",
+            "_BaseDataLoaderIter.__next__",
+        } <= set(replaced)
     assert not changed(before)
     assert watch.recording() is None
 
@@ -67,9 +76,7 @@ def test_all_is_put_back_after_an_error(before: dict[str, Any]) -> None:
     assert not changed(before)
 
 
-def test_all_is_put_back_where_it_cannot_begin(
-    before: dict[str, Any], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_all_is_put_back_where_it_cannot_begin(before: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     p = profile()
     with monkeypatch.context() as patch:
         patch.delattr(walk._Walk, "pass_on")

@@ -48,9 +48,11 @@ class Config:
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_dtypes(dtype: str, kind: str, trusted: bool) -> None:
-    given = [torch.arange(-2, 4).reshape(2, 3).to(getattr(torch, dtype)), torch.zeros(0, 2,
-    dtype=getattr(torch, dtype)),
-             torch.tensor(1, dtype=getattr(torch, dtype))]  # fmt: skip
+    given = [
+        torch.arange(-2, 4).reshape(2, 3).to(getattr(torch, dtype)),
+        torch.zeros(0, 2, dtype=getattr(torch, dtype)),
+        torch.tensor(1, dtype=getattr(torch, dtype)),
+    ]
     found = load(by_torch(given, kind), weights_only=not trusted)
     for ours, theirs in zip(found, given, strict=True):
         wide = theirs.float() if dtype == "bfloat16" else theirs
@@ -64,10 +66,17 @@ def test_dtypes(dtype: str, kind: str, trusted: bool) -> None:
 def test_views_ties_and_flags(kind: str, trusted: bool) -> None:
     x = torch.arange(12.0).reshape(3, 4)
     leaf = torch.ones(2, requires_grad=True)
-    given = {"x": x, "T": x.T, "row": x[1], "step": x[:, ::2], "wide": x[0].expand(2, 4), "leaf": leaf,
-    "made": leaf * 2,
-             "p": torch.nn.Parameter(x[2]), "fixed": torch.nn.Parameter(x[2],
-             requires_grad=False)}  # fmt: skip
+    given = {
+        "x": x,
+        "T": x.T,
+        "row": x[1],
+        "step": x[:, ::2],
+        "wide": x[0].expand(2, 4),
+        "leaf": leaf,
+        "made": leaf * 2,
+        "p": torch.nn.Parameter(x[2]),
+        "fixed": torch.nn.Parameter(x[2], requires_grad=False),
+    }
     found = load(by_torch(given, kind), weights_only=not trusted)
     for name, theirs in given.items():
         ours = found[name]
@@ -99,16 +108,37 @@ def test_attributes_of_tensors(kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_values(kind: str, protocol: int) -> None:
     given = {
-        "plain": [None, True, -1, 2**70, -(2**70), 0.5, float("-inf"), "é", b"\xff", bytearray(b"x"), 1 + 2j,
-        (1,), (), {}],
+        "plain": [
+            None,
+            True,
+            -1,
+            2**70,
+            -(2**70),
+            0.5,
+            float("-inf"),
+            "é",
+            b"\xff",
+            bytearray(b"x"),
+            1 + 2j,
+            (1,),
+            (),
+            {},
+        ],
         "sets": [{1, "a"}, set(), frozenset({(1, 2)})],
         "dicts": [OrderedDict(a=1), Counter("aab"), defaultdict(list, a=[1]), {1: 2, (1, "x"): None}],
         "spaces": [argparse.Namespace(lr=0.1, n=[1]), SimpleNamespace(a=1)],
-        "numpy": [np.arange(6.0).reshape(2, 3).T, np.float32(2.5), np.int64(3), np.array(["ab", "c"]),
-        np.ones((0, 2)),
-                  np.bool_(True), np.array(4), np.arange(3, dtype=">i2")],
+        "numpy": [
+            np.arange(6.0).reshape(2, 3).T,
+            np.float32(2.5),
+            np.int64(3),
+            np.array(["ab", "c"]),
+            np.ones((0, 2)),
+            np.bool_(True),
+            np.array(4),
+            np.arange(3, dtype=">i2"),
+        ],
         "states": [random.getstate(), np.random.RandomState(3).get_state(legacy=False)],
-    }  # fmt: skip
+    }
     given["shared"] = given["plain"]
     found = load(by_torch(given, kind, protocol))
     assert found["shared"] is found["plain"]
@@ -150,8 +180,7 @@ def test_a_training_run_goes_on(kind: str) -> None:
     mine = minigrad.optim.AdamW(ours.parameters(), lr=0.5)
     mine.load_state_dict(found["optimiser"])
     for _ in range(3):
-        assert step(ours, mine, minigrad.tensor(x.numpy())) == pytest.approx(step(theirs, stepper, x),
-        rel=1e-10)
+        assert step(ours, mine, minigrad.tensor(x.numpy())) == pytest.approx(step(theirs, stepper, x), rel=1e-10)
 
 
 @pytest.mark.parity
@@ -163,8 +192,7 @@ def test_files_paths_and_maps(tmp_path: Path) -> None:
         for given in (path, str(path)):
             found = load(given, mmap=mmap)
             found["x"][0] = 9
-            assert found["x"].tolist() == [9, 1, 2, 3, 4] and found["h"].tolist() == [1, 1,
-            1] and found["b"].all()
+            assert found["x"].tolist() == [9, 1, 2, 3, 4] and found["h"].tolist() == [1, 1, 1] and found["b"].all()
     assert path.read_bytes() == before
 
 
@@ -176,8 +204,12 @@ def test_files_paths_and_maps(tmp_path: Path) -> None:
 def test_map_location(kind: str, device: str) -> None:
     w = torch.arange(6.0).reshape(2, 3)
     given = {"w": w, "tied": w.detach(), "T": w.T, "p": torch.nn.Parameter(w), "i": torch.arange(3)}
-    where: list[Any] = [device, minigrad.device(device), {"cpu": device}, lambda storage,
-    location: minigrad.device(device)]
+    where: list[Any] = [
+        device,
+        minigrad.device(device),
+        {"cpu": device},
+        lambda storage, location: minigrad.device(device),
+    ]
     for map_location in where:
         found = load(by_torch(given, kind), map_location=map_location)
         for name, theirs in given.items():
@@ -186,9 +218,15 @@ def test_map_location(kind: str, device: str) -> None:
         with minigrad.no_grad():
             found["w"][0, 0] = 5
         assert found["tied"][0, 0].item() == 5 and found["p"][0, 0].item() == 5
-    for map_location in (None, "cpu", {"cuda:0": "cpu"}, {}, lambda storage, location: storage,
-                         lambda storage, location: None, lambda storage,
-                         location: storage.cpu()):  # fmt: skip
+    for map_location in (
+        None,
+        "cpu",
+        {"cuda:0": "cpu"},
+        {},
+        lambda storage, location: storage,
+        lambda storage, location: None,
+        lambda storage, location: storage.cpu(),
+    ):
         assert load(by_torch(given, kind), map_location=map_location)["w"].device.type == "cpu"
 
 
@@ -219,11 +257,9 @@ def test_objects_of_pytorchs_and_of_programs(kind: str) -> None:
     module = by_torch(torch.nn.Linear(2, 2), kind)
     for trusted in (False, True):
         module.seek(0)
-        with pytest.raises(pickle.UnpicklingError,
-        match=r"torch\.nn\.modules\.linear\.Linear.*state_dict\(\)"):
+        with pytest.raises(pickle.UnpicklingError, match=r"torch\.nn\.modules\.linear\.Linear.*state_dict\(\)"):
             load(module, weights_only=not trusted)
-    with pytest.raises(pickle.UnpicklingError,
-    match=r"\.Config.*weights_only=False.*safe_globals\(\[Config\]\)"):
+    with pytest.raises(pickle.UnpicklingError, match=r"\.Config.*weights_only=False.*safe_globals\(\[Config\]\)"):
         load(by_torch({"c": Config()}, kind))
     assert load(by_torch({"c": Config()}, kind), weights_only=False)["c"].width == 3
     with safe_globals([Config]):
@@ -260,8 +296,12 @@ def zipfile_pickle(content: bytes) -> bytes:
 # Archives that were tampered with ---------------------------------------------------------------------------
 
 
-def archive(pickled: bytes, storages: dict[str, bytes] | None = None, extra: dict[str, bytes] | None = None,
-            compression: int = zipfile.ZIP_STORED) -> io.BytesIO:  # fmt: skip
+def archive(
+    pickled: bytes,
+    storages: dict[str, bytes] | None = None,
+    extra: dict[str, bytes] | None = None,
+    compression: int = zipfile.ZIP_STORED,
+) -> io.BytesIO:
     """A checkpoint made by hand."""
     buffer = io.BytesIO()
     with zipfile.ZipFile(buffer, "w", compression) as made:
@@ -284,19 +324,39 @@ def number(value: int) -> bytes:
     return b"\x8a" + bytes([len(raw)]) + raw
 
 
-def tensor_pickle(offset: int = 0, size: tuple[int, ...] = (2,), stride: tuple[int, ...] = (1,),
-count: int = 2,
-                  key: bytes | None = None, form: bytes = b"ctorch\nFloatStorage\n", tag: bytes | None = None,
-                  grad: bytes = b"\x89") -> bytes:  # fmt: skip
+def tensor_pickle(
+    offset: int = 0,
+    size: tuple[int, ...] = (2,),
+    stride: tuple[int, ...] = (1,),
+    count: int = 2,
+    key: bytes | None = None,
+    form: bytes = b"ctorch\nFloatStorage\n",
+    tag: bytes | None = None,
+    grad: bytes = b"\x89",
+) -> bytes:
     """The pickle of one tensor, as PyTorch writes it."""
 
     def tuple_of(numbers: tuple[int, ...]) -> bytes:
         return b"(" + b"".join(map(number, numbers)) + b"t"
 
-    storage = (b"(" + (text("storage") if tag is None else tag) + form + (text("0") if key is None else key)
-               + text("cpu") + number(count) + b"tQ")  # fmt: skip
-    return (b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n(" + storage + number(offset) + tuple_of(size)
-            + tuple_of(stride) + grad + b"}tR.")  # fmt: skip
+    storage = (
+        b"("
+        + (text("storage") if tag is None else tag)
+        + form
+        + (text("0") if key is None else key)
+        + text("cpu")
+        + number(count)
+        + b"tQ"
+    )
+    return (
+        b"\x80\x02ctorch._utils\n_rebuild_tensor_v2\n("
+        + storage
+        + number(offset)
+        + tuple_of(size)
+        + tuple_of(stride)
+        + grad
+        + b"}tR."
+    )
 
 
 def test_a_tensor_made_by_hand() -> None:
@@ -315,18 +375,33 @@ def test_a_tensor_made_by_hand() -> None:
 @pytest.mark.parametrize(
     "changes",
     [
-        {"offset": 1}, {"offset": -1}, {"offset": 2**70}, {"size": (3,)}, {"size": (-1,)}, {"stride": (2,)},
-        {"stride": (-1,)}, {"size": (2, 2)}, {"size": (2, 2), "stride": (1, 1)}, {"count": 3}, {"count": -1},
+        {"offset": 1},
+        {"offset": -1},
+        {"offset": 2**70},
+        {"size": (3,)},
+        {"size": (-1,)},
+        {"stride": (2,)},
+        {"stride": (-1,)},
+        {"size": (2, 2)},
+        {"size": (2, 2), "stride": (1, 1)},
+        {"count": 3},
+        {"count": -1},
         {"count": 2**40},
-        {"size": (2**62, 2**62), "stride": (0, 0)}, {"size": (0, -1), "stride": (1, 1)}, {"key": number(0)},
-        {"key": text("missing")}, {"key": text("../data.pkl")}, {"form": number(4)},
+        {"size": (2**62, 2**62), "stride": (0, 0)},
+        {"size": (0, -1), "stride": (1, 1)},
+        {"key": number(0)},
+        {"key": text("missing")},
+        {"key": text("../data.pkl")},
+        {"form": number(4)},
         {"form": b"ctorch\nTensor\n"},
-        {"tag": text("module")}, {"form": b"ctorch\nLongStorage\n"}, {"form": b"ctorch\nLongStorage\n",
-        "grad": b"\x88"},
-        {"stride": (2**70,)}, {"size": (1,) * 100, "stride": (1,) * 100},
+        {"tag": text("module")},
+        {"form": b"ctorch\nLongStorage\n"},
+        {"form": b"ctorch\nLongStorage\n", "grad": b"\x88"},
+        {"stride": (2**70,)},
+        {"size": (1,) * 100, "stride": (1,) * 100},
     ],
     ids=str,
-)  # fmt: skip
+)
 def test_tensors_that_do_not_fit_their_storage(changes: Any) -> None:
     for trusted in (False, True):
         with pytest.raises(RuntimeError, match="cannot load the BytesIO: it "):
@@ -372,9 +447,12 @@ def test_records_that_overlap_are_encrypted_or_damaged() -> None:
     flipped[good.index(bytes(8), good.index(b"data/0")) + 3] ^= 1
     elsewhere = bytearray(good)
     elsewhere[second + 42] += 1
-    for content, message in ((overlapping, "overlaps another"), (encrypted, "is encrypted"),
-                             (flipped, "the checksum of its record 'data/0' is wrong"),
-                             (elsewhere, "is not where it should be")):  # fmt: skip
+    for content, message in (
+        (overlapping, "overlaps another"),
+        (encrypted, "is encrypted"),
+        (flipped, "the checksum of its record 'data/0' is wrong"),
+        (elsewhere, "is not where it should be"),
+    ):
         with pytest.raises(RuntimeError, match=message):
             load(io.BytesIO(content))
 
@@ -396,8 +474,12 @@ def contents() -> list[bytes]:
 
 def torch_contents() -> list[bytes]:
     """PyTorch's two kinds."""
-    value = {"x": torch.arange(6.0).reshape(2, 3).T, "p": torch.nn.Parameter(torch.ones(2)), "n": np.ones(2),
-    "d": OrderedDict(a=1)}
+    value = {
+        "x": torch.arange(6.0).reshape(2, 3).T,
+        "p": torch.nn.Parameter(torch.ones(2)),
+        "n": np.ones(2),
+        "d": OrderedDict(a=1),
+    }
     return [by_torch(value, kind, protocol).getvalue() for kind in KINDS for protocol in (2, 4)]
 
 

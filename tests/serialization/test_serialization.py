@@ -44,18 +44,54 @@ def again(obj: Any, path: Path) -> Any:
 
 
 VALUES: list[Any] = [
-    None, True, 3, -(2**70), 0.1, "text with \u00e9, \U0001f600 and \"quotes\"", "", [], {}, (),
-    [1, [2, (3, None)]], {"a": {"b": [1.5, False]}}, {1: "int", "1": "str", 2.5: "float", None: 0, (1,
-    "x"): "tuple", False: "bool"}, ("a",), {"dict": 1, "tensor": "not one", "tuple": [2]}, float("inf"),
-    -float("inf"), 1e-320, 3 + 4j, complex("nan-infj"), b"bytes\xff", bytearray(b"\x00"), b"", 10**5000,
-    -(2**63), 2**63,
-    {1, "a"}, set(), frozenset({(1, 2)}), range(2, 9, 3), OrderedDict(b=1, a=[2]), Counter("aab"),
-    defaultdict(list, {(1, 2): [3]}), defaultdict(None, a=1), {b"k": 1, frozenset([1]): 2, 1 + 2j: 3},
-    argparse.Namespace(lr=0.1, path=None, nested=argparse.Namespace(x=(1,))), SimpleNamespace(a=[1]),
-    minigrad.device("cuda:1"), minigrad.float16, minigrad.Size([2, 3]), np.float32(2.5), np.int64(-1),
+    None,
+    True,
+    3,
+    -(2**70),
+    0.1,
+    'text with \u00e9, \U0001f600 and "quotes"',
+    "",
+    [],
+    {},
+    (),
+    [1, [2, (3, None)]],
+    {"a": {"b": [1.5, False]}},
+    {1: "int", "1": "str", 2.5: "float", None: 0, (1, "x"): "tuple", False: "bool"},
+    ("a",),
+    {"dict": 1, "tensor": "not one", "tuple": [2]},
+    float("inf"),
+    -float("inf"),
+    1e-320,
+    3 + 4j,
+    complex("nan-infj"),
+    b"bytes\xff",
+    bytearray(b"\x00"),
+    b"",
+    10**5000,
+    -(2**63),
+    2**63,
+    {1, "a"},
+    set(),
+    frozenset({(1, 2)}),
+    range(2, 9, 3),
+    OrderedDict(b=1, a=[2]),
+    Counter("aab"),
+    defaultdict(list, {(1, 2): [3]}),
+    defaultdict(None, a=1),
+    {b"k": 1, frozenset([1]): 2, 1 + 2j: 3},
+    argparse.Namespace(lr=0.1, path=None, nested=argparse.Namespace(x=(1,))),
+    SimpleNamespace(a=[1]),
+    minigrad.device("cuda:1"),
+    minigrad.float16,
+    minigrad.Size([2, 3]),
+    np.float32(2.5),
+    np.int64(-1),
     np.bool_(True),
-    np.str_("text"), "lone \ud800 surrogate", OrderedDict({1: 2}), {"again": 0, "OrderedDict": []},
-]  # fmt: skip
+    np.str_("text"),
+    "lone \ud800 surrogate",
+    OrderedDict({1: 2}),
+    {"again": 0, "OrderedDict": []},
+]
 
 
 @pytest.mark.parametrize("value", VALUES, ids=lambda value: type(value).__name__)
@@ -81,12 +117,20 @@ def test_nan(path: Path) -> None:
 
 @pytest.mark.parametrize(
     "array",
-    [np.arange(6.0).reshape(2, 3).T, np.array(["ab", "c"]), np.array([b"x"]), np.zeros((0, 2), "<U3"),
-    np.ones(2, ">i4"),
-     np.ones((2, 2)) * 1j, np.arange(3, dtype=np.uint32), np.array("2020-01-01", "M8[D]"), np.array(5),
-     np.zeros(70000, np.uint16)],
+    [
+        np.arange(6.0).reshape(2, 3).T,
+        np.array(["ab", "c"]),
+        np.array([b"x"]),
+        np.zeros((0, 2), "<U3"),
+        np.ones(2, ">i4"),
+        np.ones((2, 2)) * 1j,
+        np.arange(3, dtype=np.uint32),
+        np.array("2020-01-01", "M8[D]"),
+        np.array(5),
+        np.zeros(70000, np.uint16),
+    ],
     ids=lambda array: str(array.dtype),
-)  # fmt: skip
+)
 def test_numpy_arrays(array: Any, path: Path) -> None:
     found = again({"a": [array]}, path)["a"][0]
     assert type(found) is np.ndarray and found.dtype == array.dtype and found.shape == array.shape
@@ -127,8 +171,7 @@ def test_objects_of_a_programs_classes_need_its_word(value: Any, path: Path) -> 
     weight = minigrad.ones(2)
     save({"model": OrderedDict(w=weight, v=weight), "config": value}, path)
     kind = type(value)
-    with pytest.raises(pickle.UnpicklingError,
-    match=rf"{path.name}: it holds .*\.{kind.__name__}.*weights_only=False"):
+    with pytest.raises(pickle.UnpicklingError, match=rf"{path.name}: it holds .*\.{kind.__name__}.*weights_only=False"):
         load(path)
     with safe_globals([kind]):
         one = load(path)
@@ -215,9 +258,7 @@ def test_tensors_keep_what_was_noted_on_them(path: Path) -> None:
         assert found[0].tolist() == [9, 1]
 
 
-@pytest.mark.parametrize(
-    "copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"]
-)
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))], ids=["deepcopy", "pickle"])
 def test_copies_share_memory_as_their_originals_do(copied: Any, device: str) -> None:
     net = Tied().to(device)
     net.head.weight.is_tied = [True]
@@ -311,9 +352,7 @@ def test_a_model_in_several_files(tmp_path: Path) -> None:
         load(index)
 
 
-@pytest.mark.parametrize(
-    "dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"]
-)
+@pytest.mark.parametrize("dtype", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "float32", "float64"])
 @pytest.mark.parametrize("shape", [(), (3,), (2, 3), (0, 2)], ids=str)
 def test_tensors(dtype: str, shape: tuple[int, ...], path: Path, device: str) -> None:
     array = np.asarray(np.random.default_rng(0).integers(0, 2, shape)).astype(dtype)
@@ -328,14 +367,7 @@ def test_tensors(dtype: str, shape: tuple[int, ...], path: Path, device: str) ->
 
 def test_views_arrays_and_parameters(path: Path) -> None:
     x = minigrad.arange(12.0).reshape(3, 4)
-    value = [
-        x.T,
-        x[:, 1],
-        nn.Parameter(x[0]),
-        minigrad.ones(2, requires_grad=True),
-        x.numpy()[1],
-        x.sum(0) * 2,
-    ]
+    value = [x.T, x[:, 1], nn.Parameter(x[0]), minigrad.ones(2, requires_grad=True), x.numpy()[1], x.sum(0) * 2]
     found = again(value, path)
     for a, b in zip(found, value, strict=True):
         np.testing.assert_array_equal(host(a), host(b))
@@ -398,9 +430,7 @@ def test_names_that_meet(path: Path) -> None:
 
 def test_a_checkpoint_goes_on_exactly(path: Path, device: str) -> None:
     def batch(step: int) -> Any:
-        return minigrad.tensor(
-            np.random.default_rng(step).standard_normal((4, 3)).astype(np.float32), device=device
-        )
+        return minigrad.tensor(np.random.default_rng(step).standard_normal((4, 3)).astype(np.float32), device=device)
 
     def train(net: Any, optimiser: Any, schedule: Any, steps: range) -> None:
         for step in steps:
@@ -416,9 +446,13 @@ def test_a_checkpoint_goes_on_exactly(path: Path, device: str) -> None:
 
     first = made()
     train(*first, range(5))
-    state = {"net": first[0].state_dict(), "optimiser": first[1].state_dict(),
-             "schedule": first[2].state_dict(), "step": 5,
-             "random": minigrad.default_generator.get_state()}  # fmt: skip
+    state = {
+        "net": first[0].state_dict(),
+        "optimiser": first[1].state_dict(),
+        "schedule": first[2].state_dict(),
+        "step": 5,
+        "random": minigrad.default_generator.get_state(),
+    }
     save(state, path)
     train(*first, range(5, 10))
 
@@ -475,9 +509,13 @@ def test_a_full_disk_leaves_the_old_file(path: Path) -> None:
             print(error)
     """
     done = subprocess.run(
-        [sys.executable, "-c", textwrap.dedent(program)], capture_output=True, text=True, check=False,
-        cwd=Path.cwd(), env={**os.environ, "PYTHONPATH": str(Path.cwd())},
-    )  # fmt: skip
+        [sys.executable, "-c", textwrap.dedent(program)],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=Path.cwd(),
+        env={**os.environ, "PYTHONPATH": str(Path.cwd())},
+    )
     assert str(path) in done.stdout, done.stderr
     assert load(path)["x"].tolist() == [1, 1, 1]
     assert [p.name for p in path.parent.iterdir()] == [path.name]
@@ -578,8 +616,7 @@ def with_description(path: Path, description: Any) -> None:
         ({"version": 2, "tree": {"tensor": "i", "requires_grad": True}}, "makes no sense"),
         ({"version": 2, "tree": {"OrderedDict": [], "attributes": [["items", 1]]}}, "makes no sense"),
         ({"version": 2, "tree": {"ndarray": {"dtype": "|O8", "shape": [1], "data": ""}}}, "makes no sense"),
-        ({"version": 2, "tree": {"ndarray": {"dtype": "<f8", "shape": [9], "data": "AAAA"}}},
-        "makes no sense"),
+        ({"version": 2, "tree": {"ndarray": {"dtype": "<f8", "shape": [9], "data": "AAAA"}}}, "makes no sense"),
         ({"version": 2, "tree": {"defaultdict": "eval", "items": []}}, "makes no sense"),
     ],
 )
@@ -591,9 +628,7 @@ def test_descriptions_that_make_no_sense(description: Any, message: str, path: P
 
 def test_nothing_loaded_can_run_code(path: Path) -> None:
     """A description is data: whatever it holds becomes plain values."""
-    with_description(
-        path, {"version": 1, "tree": {"dict": {"__class__": "os.system", "__reduce__": ["echo", "x"]}}}
-    )
+    with_description(path, {"version": 1, "tree": {"dict": {"__class__": "os.system", "__reduce__": ["echo", "x"]}}})
     assert load(path) == {"__class__": "os.system", "__reduce__": ["echo", "x"]}
 
 
@@ -644,6 +679,4 @@ def test_arguments_of_pytorchs(path: Path) -> None:
 
 def test_safetensors_is_imported_only_when_it_is_needed() -> None:
     program = "import sys, minigrad, minigrad.serialization; assert 'safetensors' not in sys.modules"
-    subprocess.run(
-        [sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())}
-    )
+    subprocess.run([sys.executable, "-c", program], check=True, env={**os.environ, "PYTHONPATH": str(Path.cwd())})

@@ -1,6 +1,6 @@
 """Which functions CuPy has, and their keywords: writes ``cupy_names.json``, which the strict stand-in obeys.
 
-    python -m tests.support.cupy_names      (where CuPy can be imported; it needs no GPU)
+python -m tests.support.cupy_names      (where CuPy can be imported; it needs no GPU)
 """
 
 from __future__ import annotations

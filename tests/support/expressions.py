@@ -20,12 +20,20 @@ def _names(t: Any) -> dict[str, Any]:
         return t.tensor(rng.randn(*shape).astype(np.float32))
 
     return {
-        "t": t, "np": np, "x": floats(3, 4), "y": floats(3, 4), "v": floats(5), "w": floats(5),
-        "m": floats(4, 4), "z": floats(2, 3, 4), "i": t.tensor(rng.randint(0, 9, (3, 4))),
-        "j": t.tensor(rng.randint(1, 9, (3, 4))), "b": t.tensor(rng.rand(3, 4) > 0.5),
+        "t": t,
+        "np": np,
+        "x": floats(3, 4),
+        "y": floats(3, 4),
+        "v": floats(5),
+        "w": floats(5),
+        "m": floats(4, 4),
+        "z": floats(2, 3, 4),
+        "i": t.tensor(rng.randint(0, 9, (3, 4))),
+        "j": t.tensor(rng.randint(1, 9, (3, 4))),
+        "b": t.tensor(rng.rand(3, 4) > 0.5),
         "u": t.tensor(rng.rand(3, 4).astype(np.float32)),
         "n": t.tensor(np.array([1.0, np.nan, -2.0, np.inf, 3.0], np.float32)),
-    }  # fmt: skip
+    }
 
 
 def _plain(value: Any) -> Any:

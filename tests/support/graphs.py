@@ -39,14 +39,7 @@ class Builder:
         forward = Source(f"def {op}(x): ...", "minigrad/ops/made_up.py", 7)
         self.graph.ops.setdefault(op, OpInfo(op, f"{op} of x", forward, {"x": rule}))
         made = Node(
-            number,
-            "op",
-            op,
-            name or op,
-            module,
-            "train.py:3",
-            f"{name or 'y'} = {op}(x)",
-            value=of or value(8, 8),
+            number, "op", op, name or op, module, "train.py:3", f"{name or 'y'} = {op}(x)", value=of or value(8, 8)
         )
         made.forward_seconds, made.backward_seconds = 1e-5 * (1 + number % 7), 3e-5 * (1 + number % 5)
         made.saved = [Saved("x", 256, inputs[0])] if inputs else []
@@ -130,25 +123,19 @@ def transformer(layers: int = 12, backward: bool = True, listed: bool = False, k
 def _block(make: Builder, path: str, x: int, mask: int, kind: str) -> int:
     def linear(name: str, x: int) -> int:
         make.module(f"{path}.{name}", "Linear", name, "64, 64")
-        weights = [
-            make.leaf("parameter", f"{path}.{name}.{each}", f"{path}.{name}") for each in ("weight", "bias")
-        ]
+        weights = [make.leaf("parameter", f"{path}.{name}.{each}", f"{path}.{name}") for each in ("weight", "bias")]
         return make.op("linear", f"{path}.{name}", x, *weights)
 
     def norm(name: str, x: int) -> int:
         make.module(f"{path}.{name}", "LayerNorm", "norm")
-        weights = [
-            make.leaf("parameter", f"{path}.{name}.{each}", f"{path}.{name}") for each in ("weight", "bias")
-        ]
+        weights = [make.leaf("parameter", f"{path}.{name}.{each}", f"{path}.{name}") for each in ("weight", "bias")]
         return make.op("layer_norm", f"{path}.{name}", x, *weights)
 
     make.module(path, kind, "block")
     make.module(f"{path}.attention", "SelfAttention", "attention")
     inner = norm("norm1", x)
     q, k, v = (linear(f"attention.{each}", inner) for each in ("query", "key", "value"))
-    scores = make.op(
-        "matmul", f"{path}.attention", q, make.op("transpose", f"{path}.attention", k), name="scores"
-    )
+    scores = make.op("matmul", f"{path}.attention", q, make.op("transpose", f"{path}.attention", k), name="scores")
     weights = make.op(
         "softmax", f"{path}.attention", make.op("where", f"{path}.attention", scores, mask), name="weights"
     )

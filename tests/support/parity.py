@@ -71,12 +71,8 @@ def assert_same_dtype(found: Any, expected: Any, what: str = "") -> None:
     assert tuple(found.shape) == tuple(expected.shape), what
 
 
-def gradients(
-    outputs: Sequence[Any], inputs: Sequence[Any], g: Sequence[Any], create_graph: bool = False
-) -> Any:
+def gradients(outputs: Sequence[Any], inputs: Sequence[Any], g: Sequence[Any], create_graph: bool = False) -> Any:
     """The gradients of either library's tensors, zeros where an input was not used."""
     library = torch if isinstance(inputs[0], torch.Tensor) else minigrad
-    found = library.autograd.grad(
-        outputs, inputs, g, create_graph=create_graph, retain_graph=True, allow_unused=True
-    )
+    found = library.autograd.grad(outputs, inputs, g, create_graph=create_graph, retain_graph=True, allow_unused=True)
     return [library.zeros_like(x) if f is None else f for f, x in zip(found, inputs, strict=True)]

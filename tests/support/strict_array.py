@@ -26,19 +26,56 @@ Ndarray = Any  # a numpy.ndarray
 NAMES: dict[str, Any] = json.loads(cupy_names.FILE.read_text())
 _SCALARS = (bool, int, float, complex, np.generic)
 # functions that take sequences of arrays, that make arrays of anything, and that answer in plain Python
-_TAKE_SEQUENCES = frozenset({
-    "block", "broadcast_arrays", "column_stack", "concatenate", "dstack", "einsum", "hstack", "meshgrid",
-    "stack", "vstack",
-})  # fmt: skip
+_TAKE_SEQUENCES = frozenset(
+    {
+        "block",
+        "broadcast_arrays",
+        "column_stack",
+        "concatenate",
+        "dstack",
+        "einsum",
+        "hstack",
+        "meshgrid",
+        "stack",
+        "vstack",
+    }
+)
 _CONVERT = frozenset({"array", "asanyarray", "asarray", "ascontiguousarray", "asfortranarray"})
-_PLAIN = frozenset({
-    "broadcast_shapes", "can_cast", "common_type", "isscalar", "issubdtype", "may_share_memory",
-    "min_scalar_type", "ndim", "promote_types", "result_type", "shape", "shares_memory", "size",
-})  # fmt: skip
-_TAKE_SHAPES = frozenset({
-    "arange", "broadcast_shapes", "empty", "eye", "full", "identity", "indices", "linspace", "logspace",
-    "ones", "tri", "tril_indices", "triu_indices", "zeros",
-})  # fmt: skip
+_PLAIN = frozenset(
+    {
+        "broadcast_shapes",
+        "can_cast",
+        "common_type",
+        "isscalar",
+        "issubdtype",
+        "may_share_memory",
+        "min_scalar_type",
+        "ndim",
+        "promote_types",
+        "result_type",
+        "shape",
+        "shares_memory",
+        "size",
+    }
+)
+_TAKE_SHAPES = frozenset(
+    {
+        "arange",
+        "broadcast_shapes",
+        "empty",
+        "eye",
+        "full",
+        "identity",
+        "indices",
+        "linspace",
+        "logspace",
+        "ones",
+        "tri",
+        "tril_indices",
+        "triu_indices",
+        "zeros",
+    }
+)
 _owners: weakref.WeakValueDictionary[int, StrictArray] = weakref.WeakValueDictionary()
 
 
@@ -87,8 +124,10 @@ class StrictArray:
         return self._array.copy()
 
     def __array__(self, *args: Any, **kwargs: Any) -> Ndarray:
-        raise TypeError("Implicit conversion to a NumPy array is not allowed. "
-                        "Please use `.get()` to construct a NumPy array explicitly.")  # fmt: skip
+        raise TypeError(
+            "Implicit conversion to a NumPy array is not allowed. "
+            "Please use `.get()` to construct a NumPy array explicitly."
+        )
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
         if method != "__call__":
@@ -146,8 +185,9 @@ class StrictArray:
     @property
     def flags(self) -> Any:
         flags = self._array.flags
-        return SimpleNamespace(c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous,
-                               owndata=self._base is None)  # fmt: skip
+        return SimpleNamespace(
+            c_contiguous=flags.c_contiguous, f_contiguous=flags.f_contiguous, owndata=self._base is None
+        )
 
     @property
     def T(self) -> Any:
@@ -202,9 +242,7 @@ class StrictArray:
     def copy(self, order: Any = "C") -> Any:
         return wrap(self._array.copy(order))
 
-    def astype(
-        self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True
-    ) -> Any:
+    def astype(self, dtype: Any, order: Any = "K", casting: Any = None, subok: Any = None, copy: bool = True) -> Any:
         return wrap(self._array.astype(dtype, order=order, copy=copy), self)
 
     def view(self, dtype: Any = None) -> Any:
@@ -298,25 +336,64 @@ def _plain_arrays(args: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 _OPERATORS = (
-    "add", "and", "floordiv", "lshift", "matmul", "mod", "mul", "or", "pow", "rshift", "sub", "truediv",
+    "add",
+    "and",
+    "floordiv",
+    "lshift",
+    "matmul",
+    "mod",
+    "mul",
+    "or",
+    "pow",
+    "rshift",
+    "sub",
+    "truediv",
     "xor",
-)  # fmt: skip
+)
 _INPLACE = {
-    "iadd": np.add, "isub": np.subtract, "imul": np.multiply, "itruediv": np.true_divide, "ipow": np.power,
-    "ifloordiv": np.floor_divide, "imod": np.remainder, "iand": np.bitwise_and, "ior": np.bitwise_or,
+    "iadd": np.add,
+    "isub": np.subtract,
+    "imul": np.multiply,
+    "itruediv": np.true_divide,
+    "ipow": np.power,
+    "ifloordiv": np.floor_divide,
+    "imod": np.remainder,
+    "iand": np.bitwise_and,
+    "ior": np.bitwise_or,
     "ixor": np.bitwise_xor,
-}  # fmt: skip
+}
 _METHODS = {
-    "all": "axis out keepdims", "any": "axis out keepdims", "argmax": "axis dtype out keepdims",
-    "argmin": "axis dtype out keepdims", "argsort": "axis", "clip": "min max out", "conj": "",
-    "cumprod": "axis dtype out", "cumsum": "axis dtype out", "diagonal": "offset axis1 axis2",
-    "dot": "b out", "flatten": "order",
-    "max": "axis out keepdims", "mean": "axis dtype out keepdims", "min": "axis out keepdims", "nonzero": "",
-    "prod": "axis dtype out keepdims", "ravel": "order", "repeat": "repeats axis", "reshape": "order",
-    "round": "decimals out", "searchsorted": "v side sorter", "sort": "axis", "squeeze": "axis",
-    "std": "axis dtype out ddof keepdims", "sum": "axis dtype out keepdims", "swapaxes": "axis1 axis2",
-    "trace": "offset axis1 axis2 dtype out", "transpose": "", "var": "axis dtype out ddof keepdims",
-}  # fmt: skip
+    "all": "axis out keepdims",
+    "any": "axis out keepdims",
+    "argmax": "axis dtype out keepdims",
+    "argmin": "axis dtype out keepdims",
+    "argsort": "axis",
+    "clip": "min max out",
+    "conj": "",
+    "cumprod": "axis dtype out",
+    "cumsum": "axis dtype out",
+    "diagonal": "offset axis1 axis2",
+    "dot": "b out",
+    "flatten": "order",
+    "max": "axis out keepdims",
+    "mean": "axis dtype out keepdims",
+    "min": "axis out keepdims",
+    "nonzero": "",
+    "prod": "axis dtype out keepdims",
+    "ravel": "order",
+    "repeat": "repeats axis",
+    "reshape": "order",
+    "round": "decimals out",
+    "searchsorted": "v side sorter",
+    "sort": "axis",
+    "squeeze": "axis",
+    "std": "axis dtype out ddof keepdims",
+    "sum": "axis dtype out keepdims",
+    "swapaxes": "axis1 axis2",
+    "trace": "offset axis1 axis2 dtype out",
+    "transpose": "",
+    "var": "axis dtype out ddof keepdims",
+}
 
 
 def _fill_in() -> None:
@@ -349,9 +426,7 @@ class Namespace:
             if is_dtype or isinstance(value, float) or name == "newaxis":
                 setattr(self, name, value)
         transform = ["a", "n", "axis", "norm"]  # the parameters of CuPy's
-        self.fft = SimpleNamespace(
-            fft=Function("fft", transform, np.fft), ifft=Function("ifft", transform, np.fft)
-        )
+        self.fft = SimpleNamespace(fft=Function("fft", transform, np.fft), ifft=Function("ifft", transform, np.fft))
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_") or name not in NAMES["functions"] or not hasattr(np, name):

@@ -34,14 +34,26 @@ class Model(nn.Module):
 
 
 SMALL = {  # of numbers that decide what is shared among threads, wherever a module has one
-    "BLOCK_BYTES": 1 << 12, "SERIAL_BYTES": 1 << 9, "TINY_BYTES": 1 << 8, "HEAD_START": 0.0, "WIDE": 1 << 7,
-    "SMALL": 1 << 9, "LARGE": 1 << 10, "LEAST_ROWS": 16, "CHUNK_BYTES": 1 << 12, "FEWEST_CLASSES": 100,
+    "BLOCK_BYTES": 1 << 12,
+    "SERIAL_BYTES": 1 << 9,
+    "TINY_BYTES": 1 << 8,
+    "HEAD_START": 0.0,
+    "WIDE": 1 << 7,
+    "SMALL": 1 << 9,
+    "LARGE": 1 << 10,
+    "LEAST_ROWS": 16,
+    "CHUNK_BYTES": 1 << 12,
+    "FEWEST_CLASSES": 100,
     "SMALLEST": 0,
-}  # fmt: skip
+}
 MODULES = [
-    parallel, products, elementwise, deferred, importlib.import_module("minigrad.nn.functional.linear"),
+    parallel,
+    products,
+    elementwise,
+    deferred,
+    importlib.import_module("minigrad.nn.functional.linear"),
     *(importlib.import_module(f"minigrad.backend.kernels.{name}") for name in sorted(cpu._KERNELS)),
-]  # fmt: skip
+]
 
 
 def cut_small(patch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ class Attention(NamedTuple):
 
 
 class Reversing:
-    """"one two three" becomes "three two one"; tokens are pieces of at most four letters.
+    """ "one two three" becomes "three two one"; tokens are pieces of at most four letters.
 
     It never saw the word "zebra", cannot take "forbidden" and has a bug at "bug"; "nothing" becomes "".
     """

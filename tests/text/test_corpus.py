@@ -33,12 +33,7 @@ def test_folder(tmp_path: Path, ending: str) -> None:
 
 def test_folder_takes_the_ending_as_a_whole(tmp_path: Path) -> None:
     """With train.en and train.tok.en there, "en" is the first and "tok.en" the second."""
-    for ending, text in (
-        ("en", "A cat.\n"),
-        ("tok.en", "a cat .\n"),
-        ("de", "Katze.\n"),
-        ("tok.de", "katze .\n"),
-    ):
+    for ending, text in (("en", "A cat.\n"), ("tok.en", "a cat .\n"), ("de", "Katze.\n"), ("tok.de", "katze .\n")):
         write(tmp_path / f"train.{ending}", text)
         write(tmp_path / f"test_flickr.{ending}.gz", text)
     assert read_pairs([tmp_path], "en", "de")["train"].source == ["A cat."]

@@ -55,9 +55,7 @@ def folder(request: pytest.FixtureRequest, tmp_path: Path) -> Path | None:
 
 @pytest.mark.parametrize("joint", [True, False])
 @pytest.mark.parametrize("chunk", [1, 7, 4096])
-def test_pairs_as_ids(
-    folder: Path | None, chunk: int, joint: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+def test_pairs_as_ids(folder: Path | None, chunk: int, joint: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoded, "CHUNK_PAIRS", chunk)
     pair = tokenizers(joint=joint)
     found = EncodedPairs.build(PAIRS, pair, longest=100, folder=folder)
@@ -75,9 +73,7 @@ def test_pairs_as_ids(
 
 
 @pytest.mark.parametrize("chunk", [3, 4096])
-def test_pairs_that_are_too_long(
-    folder: Path | None, chunk: int, monkeypatch: pytest.MonkeyPatch
-) -> None:  # fmt: skip
+def test_pairs_that_are_too_long(folder: Path | None, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(encoded, "CHUNK_PAIRS", chunk)
     pair = tokenizers()
     found = EncodedPairs.build(PAIRS, pair, longest=6, folder=folder)
@@ -210,9 +206,7 @@ def test_a_description_that_lies(change: dict[str, Any], tmp_path: Path) -> None
     assert encodings(tmp_path) == 50
 
 
-def test_a_build_that_is_stopped_leaves_nothing_half_done(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_build_that_is_stopped_leaves_nothing_half_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     encodings(tmp_path)
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
@@ -251,9 +245,7 @@ def test_two_that_build_in_one_folder(longest: int, tmp_path: Path, monkeypatch:
     assert encodings(tmp_path, longest=9) == 0
 
 
-def test_files_of_two_writers_do_not_vouch_for_each_other(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_files_of_two_writers_do_not_vouch_for_each_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Another process writes into the very file: its bytes do not become what the checksum says."""
     write_tail = encoded._write_tail
 
@@ -339,9 +331,7 @@ def test_in_a_data_loader(folder: Path | None) -> None:
     found = EncodedPairs.build(PAIRS, pair, longest=9, folder=folder)
     batches = TokenBatches(found.lengths, 40)
     for workers in (0, 2):
-        loader: DataLoader[Any] = DataLoader(
-            found, batch_sampler=batches, collate_fn=list, num_workers=workers
-        )
+        loader: DataLoader[Any] = DataLoader(found, batch_sampler=batches, collate_fn=list, num_workers=workers)
         rows = batches.epoch(batches.number)
         assert list(loader) == [[found[i] for i in batch] for batch in rows]
     assert pickle.loads(pickle.dumps(found))[7] == found[7]
@@ -363,9 +353,7 @@ def test_a_bar_if_it_takes_long(
     assert capsys.readouterr().err == ""
 
 
-def test_without_tqdm_there_is_no_bar(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_without_tqdm_there_is_no_bar(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.setitem(sys.modules, "tqdm", None)
     monkeypatch.setattr(encoded, "QUIET_SECONDS", 0)
     assert len(EncodedPairs.build(PAIRS, tokenizers(), longest=20)) == 50

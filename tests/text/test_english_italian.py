@@ -63,9 +63,7 @@ def test_the_default_corpus_has_its_sizes_and_no_pair_twice() -> None:
 
 def test_each_english_sentence_has_one_translation_whatever_the_split_and_seed() -> None:
     known: dict[str, str] = {}
-    other_seeds = (
-        load(split, size=size, seed=9) for split, size in (("train", 8_000), ("validation", 500))
-    )
+    other_seeds = (load(split, size=size, seed=9) for split, size in (("train", 8_000), ("validation", 500)))
     for pairs in (everything(), *other_seeds, big_test_split()):
         for pair in pairs:
             assert known.setdefault(pair.source, pair.target) == pair.target
@@ -152,9 +150,7 @@ def test_no_training_sentence_joins_a_held_out_noun_and_adjective() -> None:
 def noun_adjective_pairs(pairs: list[Pair]) -> set[tuple[str, str]]:
     """Neighbours (noun, adjective) in phrases, and subjects with their predicates."""
     found: set[tuple[str, str]] = set()
-    is_ = re.compile(
-        r"(\w+)(?: because (?:it|they))? (?:is|are|was|were) (?:not )?(?:very |too |more )?(\w+)"
-    )
+    is_ = re.compile(r"(\w+)(?: because (?:it|they))? (?:is|are|was|were) (?:not )?(?:very |too |more )?(\w+)")
     for pair in pairs:
         words = pair.source[:-1].split()
         found |= {(noun, adjective) for adjective, noun in pairwise(words)}
@@ -235,9 +231,7 @@ def shown() -> list[tuple[Clause, str, str]]:
 
 
 @pytest.mark.parametrize(("clause", "english", "italian"), shown())
-def test_the_sentences_we_show_are_translated_rightly_and_held_out(
-    clause: Clause, english: str, italian: str
-) -> None:
+def test_the_sentences_we_show_are_translated_rightly_and_held_out(clause: Clause, english: str, italian: str) -> None:
     assert detokenize([*clause.english.split(), clause.end]) == english
     assert detokenize([*clause.italian.split(), clause.end]) == italian
     assert split_of(clause) == "test"
@@ -245,8 +239,7 @@ def test_the_sentences_we_show_are_translated_rightly_and_held_out(
 
 
 @pytest.mark.parametrize(
-    "pair",
-    [Pair("I love you very much.", "Ti amo molto."), Pair("I like cats.", "Mi piacciono i gatti.")],
+    "pair", [Pair("I love you very much.", "Ti amo molto."), Pair("I like cats.", "Mi piacciono i gatti.")]
 )
 def test_short_sentences_that_we_show_are_drawn(pair: Pair) -> None:
     assert pair in big_test_split()

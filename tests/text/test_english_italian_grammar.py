@@ -236,9 +236,7 @@ def english_errors(text: str) -> list[str]:
 
 @cache
 def sample() -> list[Pair]:
-    return english_italian.load("train", size=20_000, seed=7) + english_italian.load(
-        "test", size=2_000, seed=7
-    )
+    return english_italian.load("train", size=20_000, seed=7) + english_italian.load("test", size=2_000, seed=7)
 
 
 @pytest.mark.parametrize(
@@ -340,8 +338,7 @@ def test_the_checker_knows_the_nouns_of_the_corpus() -> None:
 
 
 @pytest.mark.parametrize(
-    ("english", "endings"),
-    [("She", "a"), ("He", "o"), ("I", "o"), ("You", "o"), ("We", "i"), ("They", "i")],
+    ("english", "endings"), [("She", "a"), ("He", "o"), ("I", "o"), ("You", "o"), ("We", "i"), ("They", "i")]
 )
 def test_participles_agree_with_unsaid_subjects(english: str, endings: str) -> None:
     pattern = re.compile(rf"^{english} (?:went|arrived|returned)\b")
@@ -353,8 +350,7 @@ def test_participles_agree_with_unsaid_subjects(english: str, endings: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("source", "clitic"),
-    [("and ate them", "l[ie] "), ("and ate it", "l'"), ("but he does not find", "l[oaie] ")],
+    ("source", "clitic"), [("and ate them", "l[ie] "), ("and ate it", "l'"), ("but he does not find", "l[oaie] ")]
 )
 def test_pronouns_take_up_their_noun(source: str, clitic: str) -> None:
     pairs = [pair for pair in sample() if source in pair.source]

@@ -67,9 +67,7 @@ def log_p(decoder: Random, seed: int, sentence: list[int]) -> float:
     return total
 
 
-def score(
-    decoder: Random, seed: int, sentence: list[int], lp: Callable[[int], float], coverage: float
-) -> float:
+def score(decoder: Random, seed: int, sentence: list[int], lp: Callable[[int], float], coverage: float) -> float:
     """Equation 14 of Wu et al., as it stands."""
     seen = sum(decoder.weights(seed, [BOS, *sentence[:i]]) for i in range(len(sentence)))
     cp = coverage * sum(math.log(min(a, 1.0)) for a in np.atleast_1d(seen)[decoder.mask(seed)])
@@ -109,9 +107,7 @@ def by_hand(decoder: Random, seed: int, width: int, limit: int, alpha: float) ->
     found: list[Hypothesis] = []
     enough = limit
     for length in range(1, limit + 1):
-        more = [
-            ([*y, t], log_p(decoder, seed, [*y, t])) for y, _ in beams for t in range(V)
-        ]
+        more = [([*y, t], log_p(decoder, seed, [*y, t])) for y, _ in beams for t in range(V)]
         more.sort(key=lambda b: -b[1])
         norm = ((5 + length) / 6) ** alpha
         found += [Hypothesis(y, p / norm, p) for y, p in more[:width] if y[-1] == EOS]
@@ -155,8 +151,7 @@ def test_a_batch_finds_what_each_sentence_finds_alone(device: str, coverage: flo
     seeds, limits = list(range(8)), [3, 9, 1, 7, 9, 9, 2, 9]
     together = beam_search(Random(seeds, device, 0.5), 3, limits, 0.6, coverage, early)
     alone = [
-        beam_search(Random([s], device, 0.5), 3, n, 0.6, coverage, early)[0]
-        for s, n in zip(seeds, limits, strict=True)
+        beam_search(Random([s], device, 0.5), 3, n, 0.6, coverage, early)[0] for s, n in zip(seeds, limits, strict=True)
     ]
     assert together == alone
     assert all(len(h.tokens) <= n for hs, n in zip(together, limits, strict=True) for h in hs)

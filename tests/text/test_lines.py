@@ -108,9 +108,7 @@ def test_the_digest_is_of_what_the_file_says(tmp_path: Path) -> None:
     ],
 )
 @pytest.mark.parametrize("block", [2, module.BLOCK])
-def test_not_utf8(
-    data: bytes, told: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_not_utf8(data: bytes, told: str, block: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "BLOCK", block)
     with pytest.raises(ValueError, match=told):
         Lines(write(tmp_path / "x", data))

@@ -19,8 +19,10 @@ pytestmark = pytest.mark.skipif(not DATA.is_dir(), reason="no Multi30k: set MINI
 def test_sentences_are_found() -> None:
     found = read_pairs([DATA], "lc.norm.tok.en", "lc.norm.tok.de")
     assert {split: len(pairs.source) for split, pairs in found.items()} == {
-        "train": 29_000, "validation": 1014, "test": 1000,
-    }  # fmt: skip
+        "train": 29_000,
+        "validation": 1014,
+        "test": 1000,
+    }
     raw = read_pairs([DATA], "en", "de")
     assert raw["train"].source[0] == "Two young, White males are outside near many bushes."
 

@@ -45,8 +45,7 @@ def text(sentences: int, seed: int) -> tuple[list[str], list[str]]:
     draw = random.Random(seed)
     words = [chr(97 + i) * (1 + i % 3) for i in range(26)]
     references = [[draw.choice(words) for _ in range(draw.randint(4, 15))] for _ in range(sentences)]
-    found = [[w if draw.random() < 0.8 else draw.choice(words) for w in r if draw.random() < 0.95]
-             for r in references]  # fmt: skip
+    found = [[w if draw.random() < 0.8 else draw.choice(words) for w in r if draw.random() < 0.95] for r in references]
     return [" ".join(f) for f in found], [" ".join(r) for r in references]
 
 

@@ -58,11 +58,16 @@ print([sampler.encode("several young women", draw) for draw in range(50)])
 def test_another_process_draws_the_same() -> None:
     found = [
         subprocess.run(
-            [sys.executable, "-c", SAMPLE], env={**os.environ, "PYTHONHASHSEED": seed}, check=True,
-            cwd=Path(__file__).parents[2], capture_output=True, text=True, timeout=300,
+            [sys.executable, "-c", SAMPLE],
+            env={**os.environ, "PYTHONHASHSEED": seed},
+            check=True,
+            cwd=Path(__file__).parents[2],
+            capture_output=True,
+            text=True,
+            timeout=300,
         ).stdout
         for seed in ("1", "2")
-    ]  # fmt: skip
+    ]
     assert found[0] == found[1] and len(found[0]) > 500
 
 
@@ -82,8 +87,11 @@ def test_limits(tokenizer: SubwordTokenizer) -> None:
         wanted = tokenizer.encode(text)
         assert SubwordSampler(tokenizer, 0.0).encode(text, 1) == wanted
         assert SubwordSampler(tokenizer, 1e-12).encode(text, 1) == wanted  # our merging, none left out
-        characters = [tokenizer.tokens.index(c) if c in tokenizer.tokens else UNKNOWN
-                      for word in tokenizer.words(text) for c in word]  # fmt: skip
+        characters = [
+            tokenizer.tokens.index(c) if c in tokenizer.tokens else UNKNOWN
+            for word in tokenizer.words(text)
+            for c in word
+        ]
         assert SubwordSampler(tokenizer, 1.0).encode(text, 1) == characters
 
 

@@ -43,8 +43,12 @@ HARD = [
     "  two   spaces\tand\u00a0a tab \u2003",
     "_▁_ ▁ ▁▁x",
     "Ärger, ÉCOLE, Straße ﬁn Ⅷ ½",
-    ".", "-", "'", "a", "",
-]  # fmt: skip
+    ".",
+    "-",
+    "'",
+    "a",
+    "",
+]
 
 
 def train(texts: Any, *args: Any, **options: Any) -> SubwordTokenizer:
@@ -140,9 +144,14 @@ for model in ("bpe", "unigram"):
 
 def learn(vocabulary: int, **environment: str) -> str:
     ran = subprocess.run(
-        [sys.executable, "-c", LEARN, str(vocabulary)], cwd=ROOT, env={**os.environ, **environment},
-        capture_output=True, text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [sys.executable, "-c", LEARN, str(vocabulary)],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert ran.returncode == 0 and ran.stderr == "", ran.stderr
     return ran.stdout
 
@@ -173,9 +182,14 @@ print(os.waitpid(child, 0)[1])
 def test_forks_are_silent_and_can_encode() -> None:
     environment = {key: value for key, value in os.environ.items() if key != "TOKENIZERS_PARALLELISM"}
     ran = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", FORK], cwd=ROOT, env=environment, capture_output=True,
-        text=True, timeout=300, check=False,
-    )  # fmt: skip
+        [sys.executable, "-W", "ignore", "-c", FORK],
+        cwd=ROOT,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
     assert (ran.stdout, ran.stderr) == ("0\n", "")
 
 

@@ -14,6 +14,7 @@ from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN
 
 TEXTS = ["two young men are outside .", "several men in hard hats", "a little girl climbs , slowly ."] * 5
 
+
 def test_words() -> None:
     t = WordTokenizer(["a", "cat", "sat"])
     assert len(t) == 7

@@ -11,9 +11,15 @@ import pytest
 import safetensors.numpy
 
 OPERATIONS = {  # what touches the disk, and in which module it is called by that name
-    "replace": os, "fsync": os, "unlink": os, "ftruncate": os, "write": os, "mkdir": os, "chmod": os,
+    "replace": os,
+    "fsync": os,
+    "unlink": os,
+    "ftruncate": os,
+    "write": os,
+    "mkdir": os,
+    "chmod": os,
     "save_file": safetensors.numpy,
-}  # fmt: skip
+}
 
 
 class Disk:
@@ -25,9 +31,15 @@ class Disk:
         names: of the operations that count.
     """
 
-    def __init__(self, patch: pytest.MonkeyPatch, fail: Callable[[str, Any], Any], first: float = 1e9,
-                 length: float = 1e9, halfway: bool = False, names: Collection[str] = OPERATIONS
-                 ) -> None:  # fmt: skip
+    def __init__(
+        self,
+        patch: pytest.MonkeyPatch,
+        fail: Callable[[str, Any], Any],
+        first: float = 1e9,
+        length: float = 1e9,
+        halfway: bool = False,
+        names: Collection[str] = OPERATIONS,
+    ) -> None:
         self.count, self.first, self.length, self.fail, self.halfway = 0, first, length, fail, halfway
         self.told: list[str] = []
         for name, module in OPERATIONS.items():

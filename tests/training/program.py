@@ -14,14 +14,7 @@ import minigrad
 from minigrad import Tensor, nn
 from minigrad.nn import functional as F
 from minigrad.optim.lr_scheduler import LambdaLR
-from minigrad.training import (
-    LoaderBatches,
-    Settings,
-    Trainer,
-    cosine,
-    read_checkpoint,
-    read_log,
-)
+from minigrad.training import LoaderBatches, Settings, Trainer, cosine, read_checkpoint, read_log
 from minigrad.training.checkpoints import RunFolder
 
 WORDS = 23
@@ -88,24 +81,46 @@ def evaluate(model: Model) -> dict[str, float]:
 def settings(**changed: Any) -> Settings:
     """Short intervals of many lengths."""
     usual: dict[str, Any] = {
-        "steps": 30, "accumulate": 3, "clip": 0.5, "evaluate_every": 6, "save_every": 5, "save_seconds": None,
-        "keep_snapshots": 3, "snapshot_every": 4, "ema_decay": 0.9, "log_every": 2, "seed": 3,
-        "progress": False, "retry_seconds": 0.0,
-    }  # fmt: skip
+        "steps": 30,
+        "accumulate": 3,
+        "clip": 0.5,
+        "evaluate_every": 6,
+        "save_every": 5,
+        "save_seconds": None,
+        "keep_snapshots": 3,
+        "snapshot_every": 4,
+        "ema_decay": 0.9,
+        "log_every": 2,
+        "seed": 3,
+        "progress": False,
+        "retry_seconds": 0.0,
+    }
     return Settings(**{**usual, **changed})
 
 
-def trainer(folder: str | Path, device: str = "cpu", loss: Any = loss, evaluate: Any = evaluate,
-            config: Any = None, **changed: Any) -> Trainer:  # fmt: skip
+def trainer(
+    folder: str | Path,
+    device: str = "cpu",
+    loss: Any = loss,
+    evaluate: Any = evaluate,
+    config: Any = None,
+    **changed: Any,
+) -> Trainer:
     """The training, from the beginning of a program."""
     minigrad.manual_seed(1)
     model = Model().to(device)
     optimizer = minigrad.optim.AdamW(model.parameters(), lr=0.02)
     return Trainer(
-        model, optimizer, LoaderBatches(Data(), 4, collate, seed=7), loss, folder=folder,
-        settings=settings(**changed), schedule=LambdaLR(optimizer, cosine(5, 1000)), evaluate=evaluate,
+        model,
+        optimizer,
+        LoaderBatches(Data(), 4, collate, seed=7),
+        loss,
+        folder=folder,
+        settings=settings(**changed),
+        schedule=LambdaLR(optimizer, cosine(5, 1000)),
+        evaluate=evaluate,
         extra={"config": config or {"width": 8}},
-    )  # fmt: skip
+    )
 
 
 def plain(value: Any) -> Any:
@@ -130,8 +145,11 @@ def differences(found: dict[str, Any], expected: dict[str, Any], name: str = "")
     """Where two runs differ, in a few words."""
     if not isinstance(found, dict) or not isinstance(expected, dict):
         return [] if found == expected else [name]
-    return [told for key in {**found, **expected}
-            for told in differences(found.get(key), expected.get(key), f"{name}/{key}")]  # fmt: skip
+    return [
+        told
+        for key in {**found, **expected}
+        for told in differences(found.get(key), expected.get(key), f"{name}/{key}")
+    ]
 
 
 if __name__ == "__main__":

@@ -51,9 +51,7 @@ WRITING = ("save_file", "write", "replace", "mkdir")
 
 
 @pytest.mark.parametrize("halfway", [False, True])
-def test_a_disk_that_is_full_for_a_while(
-    tmp_path: Path, capfd: pytest.CaptureFixture[str], halfway: bool
-) -> None:
+def test_a_disk_that_is_full_for_a_while(tmp_path: Path, capfd: pytest.CaptureFixture[str], halfway: bool) -> None:
     """Training goes on with a warning, and the files are in the end what they would have been."""
     trainer(tmp_path / "whole", steps=13).fit()
     whole, moments = contents(tmp_path / "whole"), random.Random(1)
@@ -154,8 +152,9 @@ trainer(sys.argv[1], evaluate=limited).fit()
 @pytest.mark.skipif(os.name != "posix", reason="no limit of the sizes of files")
 def test_a_limit_of_the_system(tmp_path: Path, whole: dict[str, Any]) -> None:
     """A real failure of a real write, in the middle of a file."""
-    ran = subprocess.run([sys.executable, "-c", LIMITED, str(tmp_path)], cwd=ROOT, check=False,
-                         capture_output=True, text=True)  # fmt: skip
+    ran = subprocess.run(
+        [sys.executable, "-c", LIMITED, str(tmp_path)], cwd=ROOT, check=False, capture_output=True, text=True
+    )
     assert ran.returncode == 1
     assert "warning: " in ran.stderr and "Training goes on" in ran.stderr
     assert "cannot save" in ran.stderr and "File too large" in ran.stderr.splitlines()[-1]
@@ -212,8 +211,16 @@ def test_a_damaged_checkpoint_is_told_and_left(tmp_path: Path) -> None:
     last = tmp_path / "last.safetensors"
     good = last.read_bytes()
     header = int.from_bytes(good[:8], "little")
-    for bad in (b"", good[:5], good[: header // 2], good[:-1], good + b"x", b"\0" * len(good),
-                good[:20] + b"#" + good[21:], good.replace(b'"training', b'"draining', 1)):  # fmt: skip
+    for bad in (
+        b"",
+        good[:5],
+        good[: header // 2],
+        good[:-1],
+        good + b"x",
+        b"\0" * len(good),
+        good[:20] + b"#" + good[21:],
+        good.replace(b'"training', b'"draining', 1),
+    ):
         last.write_bytes(bad)
         before = everything(tmp_path)
         with pytest.raises(RuntimeError, match=r"last\.safetensors"):
@@ -267,9 +274,11 @@ def test_another_configuration_is_refused(tmp_path: Path) -> None:
     trainer(tmp_path, steps=5, config=config).fit()
     before = everything(tmp_path)
     changed = {"width": 9, "data": {"seed": 1, "files": ("a", "c")}, "new": None}
-    told = (r"another configuration: accumulate \(3 there, 4 now\), "
-            r"config\.data\.files \(\['a', 'b'\] there, \['a', 'c'\] now\), "
-            r"config\.new \(missing there, None now\), config\.width \(8 there, 9 now\)")  # fmt: skip
+    told = (
+        r"another configuration: accumulate \(3 there, 4 now\), "
+        r"config\.data\.files \(\['a', 'b'\] there, \['a', 'c'\] now\), "
+        r"config\.new \(missing there, None now\), config\.width \(8 there, 9 now\)"
+    )
     with pytest.raises(ValueError, match=told):
         trainer(tmp_path, config=changed, accumulate=4).fit()
     assert everything(tmp_path) == before

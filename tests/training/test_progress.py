@@ -32,8 +32,10 @@ def test_lines_every_ten_seconds(now: list[float], capsys: pytest.CaptureFixture
         shown.evaluated("bleu", 31.234)
         assert shown.text(125.0) == "step 100/200, loss 2.000, 120 tokens/s, 0:50 left, bleu 31.23"
     lines = capsys.readouterr().err.splitlines()
-    assert lines == ["step 70/200, loss 2.000, 120 tokens/s, 1:05 left",
-                     "step 90/200, loss 2.000, 120 tokens/s, 0:55 left"]  # fmt: skip
+    assert lines == [
+        "step 70/200, loss 2.000, 120 tokens/s, 1:05 left",
+        "step 90/200, loss 2.000, 120 tokens/s, 0:55 left",
+    ]
 
 
 def test_the_time_may_be_over_first(now: list[float]) -> None:
@@ -94,9 +96,7 @@ class Gone(io.StringIO):
 
 
 @pytest.mark.parametrize("terminal", [False, True])
-def test_a_training_outlives_its_terminal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool
-) -> None:
+def test_a_training_outlives_its_terminal(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, terminal: bool) -> None:
     gone = Gone(terminal)
     monkeypatch.setattr(sys, "stderr", gone)
     monkeypatch.setattr(progress, "QUIET_SECONDS", 0.0)

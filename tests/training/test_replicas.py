@@ -57,17 +57,27 @@ class Batches:
 
 
 def trainer(
-    folder: Path, processes: int, dropout: float = 0.0, steps: int = 10, dtype: Any = minigrad.float64,
-    batches: Any = None, **more: Any,
-) -> Trainer:  # fmt: skip
+    folder: Path,
+    processes: int,
+    dropout: float = 0.0,
+    steps: int = 10,
+    dtype: Any = minigrad.float64,
+    batches: Any = None,
+    **more: Any,
+) -> Trainer:
     minigrad.manual_seed(0)
     model = Model(dropout, dtype)
     settings = Settings(steps=steps, accumulate=4, processes=processes, progress=False, log_every=1, **more)
     optimizer = minigrad.optim.Adam(model.parameters(), lr=0.01)
     return Trainer(
-        model, optimizer, batches or Batches(), loss, folder=folder, settings=settings,
+        model,
+        optimizer,
+        batches or Batches(),
+        loss,
+        folder=folder,
+        settings=settings,
         evaluate=lambda model: {"loss": float(loss(model, minigrad.tensor(rows))[0])},
-    )  # fmt: skip
+    )
 
 
 def weights(folder: Path) -> dict[str, Any]:

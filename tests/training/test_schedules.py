@@ -14,17 +14,17 @@ from minigrad.training import cosine, inverse_sqrt, inverse_sqrt_with_decay, lin
 Schedule = Callable[[int], float]
 VALUES: list[tuple[str, Schedule, dict[int, float]]] = [
     ("inverse_sqrt", inverse_sqrt(4), {0: 0.25, 1: 0.5, 3: 1.0, 15: 0.5, 63: 0.25, 399: 0.1}),
-    ("cosine", cosine(4, 24),
-     {0: 0.25, 3: 1.0, 4: 1.0, 9: (1 + math.sqrt(0.5)) / 2, 14: 0.5, 24: 0.0, 99: 0.0}),
-    ("linear", linear(4, 24),
-     {0: 0.25, 3: 1.0, 4: 1.0, 9: 0.75, 14: 0.5, 23: 0.05, 24: 0.0, 99: 0.0}),
-    ("with decay", inverse_sqrt_with_decay(4, 80, 0.2),
-     {0: 0.25, 3: 1.0, 15: 0.5, 63: 0.25, 64: math.sqrt(4 / 65), 72: math.sqrt(1 / 65), 80: 0.0, 99: 0.0}),
-    ("long decay", inverse_sqrt_with_decay(4, 8, 0.5),
-     {3: 1.0, 4: math.sqrt(0.8), 6: math.sqrt(0.8) / 2, 8: 0.0}),
+    ("cosine", cosine(4, 24), {0: 0.25, 3: 1.0, 4: 1.0, 9: (1 + math.sqrt(0.5)) / 2, 14: 0.5, 24: 0.0, 99: 0.0}),
+    ("linear", linear(4, 24), {0: 0.25, 3: 1.0, 4: 1.0, 9: 0.75, 14: 0.5, 23: 0.05, 24: 0.0, 99: 0.0}),
+    (
+        "with decay",
+        inverse_sqrt_with_decay(4, 80, 0.2),
+        {0: 0.25, 3: 1.0, 15: 0.5, 63: 0.25, 64: math.sqrt(4 / 65), 72: math.sqrt(1 / 65), 80: 0.0, 99: 0.0},
+    ),
+    ("long decay", inverse_sqrt_with_decay(4, 8, 0.5), {3: 1.0, 4: math.sqrt(0.8), 6: math.sqrt(0.8) / 2, 8: 0.0}),
     ("no decay", inverse_sqrt_with_decay(4, 64, 0.0), {3: 1.0, 15: 0.5, 63: 0.25}),
     ("no warmup", linear(0, 4), {0: 1.0, 2: 0.5, 4: 0.0}),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("name", "schedule", "values"), VALUES)
@@ -46,11 +46,17 @@ def test_it_is_what_the_class_does() -> None:
     assert rates[0] == pytest.approx(rates[1])
 
 
-@pytest.mark.parametrize("make", [
-    lambda: inverse_sqrt(0), lambda: cosine(5, 5), lambda: linear(-1, 5),
-    lambda: inverse_sqrt_with_decay(0, 5), lambda: inverse_sqrt_with_decay(6, 9, 0.5),
-    lambda: inverse_sqrt_with_decay(1, 9, 1.5),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda: inverse_sqrt(0),
+        lambda: cosine(5, 5),
+        lambda: linear(-1, 5),
+        lambda: inverse_sqrt_with_decay(0, 5),
+        lambda: inverse_sqrt_with_decay(6, 9, 0.5),
+        lambda: inverse_sqrt_with_decay(1, 9, 1.5),
+    ],
+)
 def test_what_makes_no_sense(make: Callable[[], Schedule]) -> None:
     with pytest.raises(ValueError, match=r"warmup|decay_fraction"):
         make()

@@ -150,8 +150,9 @@ def test_save_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         saved.append(read_checkpoint(tmp_path / "last.safetensors")["step"])
         return program.loss(model, batch)
 
-    trainer(tmp_path, loss=loss, accumulate=1, save_every=None, save_seconds=30, steps=10, evaluate=None,
-            keep_snapshots=0).fit()  # fmt: skip
+    trainer(
+        tmp_path, loss=loss, accumulate=1, save_every=None, save_seconds=30, steps=10, evaluate=None, keep_snapshots=0
+    ).fit()
     assert saved == [0, 0, 0, 3, 3, 3, 6, 6, 6, 9]
 
 
@@ -354,11 +355,25 @@ def test_a_schedule_is_an_lr_scheduler(tmp_path: Path) -> None:
     model = minigrad.nn.Linear(2, 2)
     optimizer = minigrad.optim.SGD(model.parameters(), lr=0.1)
     with pytest.raises(TypeError, match=r"LambdaLR\(optimizer, function\)"):
-        Trainer(model, optimizer, None, None, folder=tmp_path, settings=Settings(1),  # type: ignore[arg-type]
-                schedule=lambda e: 1.0)  # type: ignore[arg-type]  # fmt: skip
+        Trainer(
+            model,
+            optimizer,
+            None,
+            None,
+            folder=tmp_path,
+            settings=Settings(1),  # type: ignore[arg-type]
+            schedule=lambda e: 1.0,
+        )  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="ReduceLROnPlateau cannot be the schedule: it steps with a metric"):
-        Trainer(model, optimizer, None, None, folder=tmp_path, settings=Settings(1),  # type: ignore[arg-type]
-                schedule=ReduceLROnPlateau(optimizer))  # fmt: skip
+        Trainer(
+            model,
+            optimizer,
+            None,
+            None,
+            folder=tmp_path,
+            settings=Settings(1),  # type: ignore[arg-type]
+            schedule=ReduceLROnPlateau(optimizer),
+        )
 
 
 def test_tensorboard(tmp_path: Path) -> None:
@@ -382,12 +397,27 @@ def test_tensorboard(tmp_path: Path) -> None:
     assert [event.value for event in read.Scalars("training/loss")] == pytest.approx(found, rel=1e-6)
 
 
-@pytest.mark.parametrize("wrong", [
-    {"steps": 0}, {"steps": 1.5}, {"accumulate": 0}, {"clip": 0.0}, {"minutes": -1}, {"patience": 0},
-    {"ema_decay": 1.0}, {"mode": "least"}, {"keep_snapshots": -1}, {"save_seconds": 0}, {"snapshot_every": 0},
-    {"patience": True}, {"log_every": True}, {"keep_snapshots": True}, {"keep_snapshots": 1.5},
-    {"processes": 4},
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"steps": 0},
+        {"steps": 1.5},
+        {"accumulate": 0},
+        {"clip": 0.0},
+        {"minutes": -1},
+        {"patience": 0},
+        {"ema_decay": 1.0},
+        {"mode": "least"},
+        {"keep_snapshots": -1},
+        {"save_seconds": 0},
+        {"snapshot_every": 0},
+        {"patience": True},
+        {"log_every": True},
+        {"keep_snapshots": True},
+        {"keep_snapshots": 1.5},
+        {"processes": 4},
+    ],
+)
 def test_settings_that_make_no_sense(wrong: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match=next(iter(wrong))):
         program.settings(**wrong)

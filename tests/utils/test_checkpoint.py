@@ -185,8 +185,11 @@ def test_a_function_that_asks_for_gradients_itself() -> None:
         return checkpoint(penalty, x * 2) + x.sum()
 
     found = []
-    for function in (lambda x: penalty(x * 2) + x.sum(), lambda x: checkpoint(penalty, x * 2) + x.sum(),
-                     lambda x: checkpoint(outer, x)):  # fmt: skip
+    for function in (
+        lambda x: penalty(x * 2) + x.sum(),
+        lambda x: checkpoint(penalty, x * 2) + x.sum(),
+        lambda x: checkpoint(outer, x),
+    ):
         minigrad.manual_seed(0)
         x = minigrad.arange(1.0, 9.0, requires_grad=True)
         function(x).backward()

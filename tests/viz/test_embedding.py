@@ -70,12 +70,18 @@ def test_what_weights_may_be(source: str) -> None:
     np.testing.assert_array_equal(view.weights, np.eye(5) if source == "integers" else matrix)
 
 
-@pytest.mark.parametrize(("weights", "tokens", "message"), [
-    (np.zeros(3), None, r"shape \(3,\)"), (np.zeros((0, 3)), [], r"shape \(0, 3\)"),
-    (np.full((2, 2), np.nan), None, r"finite: .* that of word 0 \('0'\) has such; 2 do"),
-    ([[1.0, 2.0], [0.0, 1e300]], ["a", "b"], r"word 1 \('b'\)"), (np.full((2, 2), 1j), None, "real"),
-    (np.ones((2, 2)), ["a"], "1 tokens for 2 vectors"), (np.ones((2, 2)), "ab", "not one text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("weights", "tokens", "message"),
+    [
+        (np.zeros(3), None, r"shape \(3,\)"),
+        (np.zeros((0, 3)), [], r"shape \(0, 3\)"),
+        (np.full((2, 2), np.nan), None, r"finite: .* that of word 0 \('0'\) has such; 2 do"),
+        ([[1.0, 2.0], [0.0, 1e300]], ["a", "b"], r"word 1 \('b'\)"),
+        (np.full((2, 2), 1j), None, "real"),
+        (np.ones((2, 2)), ["a"], "1 tokens for 2 vectors"),
+        (np.ones((2, 2)), "ab", "not one text"),
+    ],
+)
 def test_bad_arguments(weights: Any, tokens: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         embedding(weights, tokens)

@@ -152,22 +152,28 @@ def test_large_values_are_told_by_statistics() -> None:
     assert lines(explain(y, of=(y * 2).sum(), run=True))[1] == "(5, 5) with min 2, max 2, norm 10"
 
 
-@pytest.mark.parametrize("array, expected", [
-    (np.float32(2.0), "() = 4"),
-    (np.ones((2, 1, 2)), "(2, 1, 2) = [[[2, 2]], [[2, 2]]]"),
-    (np.zeros((2, 0)), "(2, 0) = [[], []]"),
-    (np.zeros((0, 2)), "(0, 2) = []"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "array, expected",
+    [
+        (np.float32(2.0), "() = 4"),
+        (np.ones((2, 1, 2)), "(2, 1, 2) = [[[2, 2]], [[2, 2]]]"),
+        (np.zeros((2, 0)), "(2, 0) = [[], []]"),
+        (np.zeros((0, 2)), "(0, 2) = []"),
+    ],
+)
 def test_numbers_stand_in_the_brackets_of_their_shape(array: Any, expected: str) -> None:
     x = minigrad.tensor(array).requires_grad_()
     assert lines(explain(x, of=(x * x).sum(), run=True))[1] == expected
 
 
-@pytest.mark.parametrize("slope, expected", [
-    (np.full(20, np.nan), "(20,) with 20 not finite"),
-    (np.array([np.inf, np.nan, 3, *[0] * 17]), "(20,) with min 0, max 3, norm 3, 2 not finite"),
-    (np.array([3e200, 4e200] + [0] * 98), "(100,) with min 0, max 4e+200, norm 5e+200"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "slope, expected",
+    [
+        (np.full(20, np.nan), "(20,) with 20 not finite"),
+        (np.array([np.inf, np.nan, 3, *[0] * 17]), "(20,) with min 0, max 3, norm 3, 2 not finite"),
+        (np.array([3e200, 4e200] + [0] * 98), "(100,) with min 0, max 4e+200, norm 5e+200"),
+    ],
+)
 def test_what_is_not_finite_is_counted(slope: Any, expected: str) -> None:
     x = minigrad.ones(len(slope), dtype=minigrad.float64).requires_grad_()
     assert lines(explain(x, of=(x * minigrad.tensor(slope)).sum(), run=True))[1] == expected

@@ -11,13 +11,18 @@ import pytest
 from minigrad.viz.fonts import installed, tell_missing
 
 LETTERS = {
-    "DejaVu Sans": "abcשל", "DejaVu Sans bold": "abc", "Noto Sans CJK SC": "abc猫", "Arimo": "abcש",
-    "Zilla": "नम", "Last Resort High-Efficiency": "abcשל猫नम🙂",
-}  # fmt: skip
+    "DejaVu Sans": "abcשל",
+    "DejaVu Sans bold": "abc",
+    "Noto Sans CJK SC": "abc猫",
+    "Arimo": "abcש",
+    "Zilla": "नम",
+    "Last Resort High-Efficiency": "abcשל猫नम🙂",
+}
 
 
 def library(*names: str) -> Any:
     """As much of matplotlib as is asked for; a font's file is named like it."""
+
     def font(file: str) -> Any:
         if file not in LETTERS:
             raise RuntimeError("In FT2Font: can not load face")
@@ -32,16 +37,29 @@ def library(*names: str) -> Any:
     return SimpleNamespace(font_manager=SimpleNamespace(fontManager=manager, get_font=font))
 
 
-ALL = ("Zilla", "DejaVu Sans", "DejaVu Sans bold", "Damaged", "Noto Sans CJK SC", "Arimo",
-       "Last Resort High-Efficiency")  # fmt: skip
+ALL = (
+    "Zilla",
+    "DejaVu Sans",
+    "DejaVu Sans bold",
+    "Damaged",
+    "Noto Sans CJK SC",
+    "Arimo",
+    "Last Resort High-Efficiency",
+)
 
 
-@pytest.mark.parametrize(("letters", "found"), [
-    ("abc", ["DejaVu Sans"]), ("", ["DejaVu Sans"]), ("a\u200d \x00\n", ["DejaVu Sans"]),
-    ("של", ["DejaVu Sans"]),  # which the bold face lacks
-    ("猫a", ["DejaVu Sans", "Noto Sans CJK SC"]), ("न猫", ["DejaVu Sans", "Noto Sans CJK SC", "Zilla"]),
-    ("🙂", ["DejaVu Sans"]),  # the last resort has only boxes: a warning says more
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("letters", "found"),
+    [
+        ("abc", ["DejaVu Sans"]),
+        ("", ["DejaVu Sans"]),
+        ("a\u200d \x00\n", ["DejaVu Sans"]),
+        ("של", ["DejaVu Sans"]),  # which the bold face lacks
+        ("猫a", ["DejaVu Sans", "Noto Sans CJK SC"]),
+        ("न猫", ["DejaVu Sans", "Noto Sans CJK SC", "Zilla"]),
+        ("🙂", ["DejaVu Sans"]),  # the last resort has only boxes: a warning says more
+    ],
+)
 def test_fonts_are_added_for_letters_that_are_missing(letters: str, found: list[str]) -> None:
     assert installed(library(*ALL), letters) == found
 

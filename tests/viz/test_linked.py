@@ -143,9 +143,7 @@ def test_light_and_dark_are_chosen_once(opened: Callable[..., Any]) -> None:
     wait_for(frames(page)[2], "document.documentElement.dataset.theme === 'dark'")
 
 
-def test_pages_that_stand_alone_have_no_links(
-    view: Linked, open_file: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_pages_that_stand_alone_have_no_links(view: Linked, open_file: Callable[..., Any], tmp_path: Path) -> None:
     page = open_file(view.attention.save(tmp_path / "a.html"))
     page.wait_for_selector("#path")
     assert page.locator("#find").count() == 0 and page.is_visible("#theme") and page.is_visible("#top h1")

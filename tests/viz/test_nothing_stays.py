@@ -142,8 +142,7 @@ def test_nothing_stays_where_the_program_fails(where: str, draw: Callable[..., A
 
 
 @pytest.mark.parametrize("draw", [viz.graph, viz.playback])
-def test_nothing_stays_where_the_drawing_fails(draw: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
-                                               ) -> None:  # fmt: skip
+def test_nothing_stays_where_the_drawing_fails(draw: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
     seen = []
 
     def fails(array: Any) -> Any:
@@ -180,8 +179,11 @@ def test_what_is_left_is_found() -> None:
     before, living = parts(model), alive()
     with profile():
         found = changed(before, parts(model))
-        assert {"minigrad.autograd.tape.apply", "minigrad.ops.op.Op.__call__",
-                "minigrad.autograd.walk._Walk.pass_on"} <= set(found)  # fmt: skip
+        assert {
+            "minigrad.autograd.tape.apply",
+            "minigrad.ops.op.Op.__call__",
+            "minigrad.autograd.walk._Walk.pass_on",
+        } <= set(found)
     for hooked in (hooks.register_module_forward_hook, model.encoder[0].register_forward_hook):
         handle = hooked(print)
         assert len(changed(before, parts(model))) == 1

@@ -22,10 +22,16 @@ from minigrad.viz.vector import label
 from tests.support.browser import contrast, texts, wait_for
 
 EVIL = [
-    "</script><script>alert(1)</script>", "<!--<script>", "]]>", '"quoted" & \'single\'',
-    "a\u2028b\u2029c\nd\0e", "👩‍👩‍👧 naïve \u202e",
-    "half \ud83d of a pair", "x" * 10_000, "<img src=x onerror=alert(2)>",
-]  # fmt: skip
+    "</script><script>alert(1)</script>",
+    "<!--<script>",
+    "]]>",
+    "\"quoted\" & 'single'",
+    "a\u2028b\u2029c\nd\0e",
+    "👩‍👩‍👧 naïve \u202e",
+    "half \ud83d of a pair",
+    "x" * 10_000,
+    "<img src=x onerror=alert(2)>",
+]
 ASSETS = Path(page_module.__file__).parent / "assets"
 SHOW = "async () => JSON.stringify(await viz.data())"
 LETTERS = "async () => (await viz.data()).names.map((text) => [...text].map((c) => c.codePointAt(0)))"
@@ -67,9 +73,7 @@ def test_text_stays_text(text: str) -> None:
 def test_numbers_that_json_lacks() -> None:
     data = {"a": [math.nan, math.inf, -math.inf, 1.5], "b": (np.float64("nan"), 2), 3: None, "c": True}
     (found,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', Page("t", data).html())
-    assert json.loads(found) == {
-        "a": ["NaN", "Infinity", "-Infinity", 1.5], "b": ["NaN", 2], "3": None, "c": True,
-    }  # fmt: skip
+    assert json.loads(found) == {"a": ["NaN", "Infinity", "-Infinity", 1.5], "b": ["NaN", 2], "3": None, "c": True}
     with pytest.raises(TypeError, match="not JSON serializable"):
         Page("t", {"a": object()}).html()
 
@@ -216,8 +220,20 @@ ATTEMPTS = """async () => {
         made("link", { rel: "stylesheet", href: away }), made("link", { rel: "manifest", href: away }));
     for (const name of ["b", "a", "button"]) box.querySelector(name).click();
 }"""
-FORBIDDEN = ["connect-src", "img-src", "font-src", "media-src", "object-src", "frame-src", "style-src-elem",
-             "script-src-elem", "script-src-attr", "base-uri", "form-action", "worker-src"]  # fmt: skip
+FORBIDDEN = [
+    "connect-src",
+    "img-src",
+    "font-src",
+    "media-src",
+    "object-src",
+    "frame-src",
+    "style-src-elem",
+    "script-src-elem",
+    "script-src-attr",
+    "base-uri",
+    "form-action",
+    "worker-src",
+]
 # In what playwright evaluates eval is allowed; in the page's own time it must not be.
 LATER = """addEventListener("load", () => setTimeout(() => {
     try { eval("window.ran = 6"); } catch {}
@@ -238,11 +254,17 @@ def test_nothing_is_fetched_and_no_other_script_runs(open_file: Callable[..., An
     wrong.clear()
 
 
-@pytest.mark.parametrize(("damaged", "first", "message"), [
-    (True, "", "This page is damaged: what it shows cannot be read."),
-    (False, "delete globalThis.DecompressionStream",
-     "This browser is too old to unpack what the page shows: a newer one can."),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("damaged", "first", "message"),
+    [
+        (True, "", "This page is damaged: what it shows cannot be read."),
+        (
+            False,
+            "delete globalThis.DecompressionStream",
+            "This browser is too old to unpack what the page shows: a newer one can.",
+        ),
+    ],
+)
 def test_a_page_that_cannot_be_read_says_so(
     open_file: Callable[..., Any], tmp_path: Path, damaged: bool, first: str, message: str
 ) -> None:

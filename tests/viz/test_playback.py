@@ -72,9 +72,7 @@ def test_the_order_is_the_engine_s_and_so_are_the_numbers(net: Net) -> None:
     for path, parameter in net.named_parameters():
         last = totals[path]
         assert last.count == last.of
-        np.testing.assert_array_equal(
-            table(last.total).reshape(parameter.shape), parameter.grad.numpy(), path
-        )
+        np.testing.assert_array_equal(table(last.total).reshape(parameter.shape), parameter.grad.numpy(), path)
     assert totals["outer.weight"].of == 2 and totals["inner.bias"].of == 1
 
 
@@ -126,12 +124,15 @@ def test_a_graph_that_is_gone() -> None:
     assert x.grad.item() == 4.0
 
 
-@pytest.mark.parametrize(("arguments", "error", "message"), [
-    ((torch.ones(2),), RuntimeError, "no recorded op made this tensor"),
-    ((torch.ones(2), torch.ones(2)), TypeError, "a tensor alone, or a module or function and its inputs"),
-    ((3,), TypeError, "a tensor, a module or a function, not int"),
-    ((lambda x: x, torch.ones(2)), RuntimeError, "nothing in what <lambda> returned wants a gradient"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("arguments", "error", "message"),
+    [
+        ((torch.ones(2),), RuntimeError, "no recorded op made this tensor"),
+        ((torch.ones(2), torch.ones(2)), TypeError, "a tensor alone, or a module or function and its inputs"),
+        ((3,), TypeError, "a tensor, a module or a function, not int"),
+        ((lambda x: x, torch.ones(2)), RuntimeError, "nothing in what <lambda> returned wants a gradient"),
+    ],
+)
 def test_what_cannot_be_played(arguments: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         playback(*arguments)
@@ -347,9 +348,7 @@ def test_results_hooks_and_what_is_not_finite(open_file: Callable[..., Any], tmp
     assert hooked in page.inner_text("#leaves")
 
 
-def test_arguments_that_are_no_tensors_and_rules_of_many_inputs(
-    open_file: Callable[..., Any], tmp_path: Path
-) -> None:
+def test_arguments_that_are_no_tensors_and_rules_of_many_inputs(open_file: Callable[..., Any], tmp_path: Path) -> None:
     parts = [torch.tensor([1.0, 2.0], requires_grad=True) for _ in range(4)]
     played = playback((torch.cat(parts) * 7.5).sum(0))
     page = open_file(played.save(tmp_path / "a.html"), viewport=WIDE)
@@ -359,8 +358,10 @@ def test_arguments_that_are_no_tensors_and_rules_of_many_inputs(
         page.keyboard.press("ArrowRight")
         shown.append((name(played, step.node), texts(page, "#rule > p code"), texts(page, "#rule > .rule p")))
     assert [(op, code) for op, code, _ in shown] == [
-        ("sum", ["dim = 0"]), ("mul", ["b = 7.5"]), ("concatenate", ["dim = 0"])
-    ]  # fmt: skip
+        ("sum", ["dim = 0"]),
+        ("mul", ["b = 7.5"]),
+        ("concatenate", ["dim = 0"]),
+    ]
     ((told,), count) = shown[-1][2], page.locator(".out").count()
     assert told.split("\n")[0] == "∂ / ∂ xs" and count == 4  # the rule once, what it gave for each
 
@@ -414,15 +415,11 @@ def test_names_are_text(open_file: Callable[..., Any], tmp_path: Path) -> None:
             return (self.__getattr__(EVIL) * x).sum()
 
     Holder.__name__ = EVIL
-    page = open_file(
-        playback(Holder(), torch.tensor([1.0, math.nan])).save(tmp_path / "a.html"), viewport=WIDE
-    )
+    page = open_file(playback(Holder(), torch.tensor([1.0, math.nan])).save(tmp_path / "a.html"), viewport=WIDE)
     page.wait_for_selector("[data-ready]")
     for key in ("ArrowRight", "ArrowRight", "End"):
         page.keyboard.press(key)
-        assert (
-            page.locator("script").count() == 2 and page.locator("article b b, article script").count() == 0
-        )
+        assert page.locator("script").count() == 2 and page.locator("article b b, article script").count() == 0
     assert texts(page, "#leaves .name") == [EVIL]
     assert not page.evaluate("document.documentElement.scrollWidth > document.documentElement.clientWidth")
 

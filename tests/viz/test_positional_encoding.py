@@ -46,10 +46,16 @@ def test_a_wave_repeats_after_its_length() -> None:
         view.wavelength(8)
 
 
-@pytest.mark.parametrize(("length", "width", "tokens", "message"), [
-    (0, 8, None, "length=0"), (4, 0, None, "d_model=0"), (4, 8, ["a"], "1 tokens for a length of 4"),
-    (10_000, 512, None, "too many"), (1, 2, "a", "not one text"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("length", "width", "tokens", "message"),
+    [
+        (0, 8, None, "length=0"),
+        (4, 0, None, "d_model=0"),
+        (4, 8, ["a"], "1 tokens for a length of 4"),
+        (10_000, 512, None, "too many"),
+        (1, 2, "a", "not one text"),
+    ],
+)
 def test_bad_arguments(length: int, width: int, tokens: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         positional_encoding(length, width, tokens)
@@ -174,12 +180,25 @@ def test_the_table_of_a_sentence(open_file: Callable[..., Any], tmp_path: Path) 
     page = open_file(positional_encoding(4, 4, WORDS).save(tmp_path / "a.html"))
     page.wait_for_selector(".positional td")
     assert texts(page, "thead th") == ["", "sin 0", "cos 1", "sin 2", "cos 3"]
-    assert [" ".join(name.split()) for name in texts(page, "tbody th")] == [
-        "0 My", "1 friends", "2 like", "3 tomatoes"]  # fmt: skip
+    assert [" ".join(name.split()) for name in texts(page, "tbody th")] == ["0 My", "1 friends", "2 like", "3 tomatoes"]
     assert texts(page, "td") == [  # sin t, cos t, sin t/100, cos t/100
-        "0.0000", "1.0000", "0.0000", "1.0000", "0.8415", "0.5403", "0.0100", "0.9999",
-        "0.9093", "−0.4161", "0.0200", "0.9998", "0.1411", "−0.9900", "0.0300", "0.9996",
-    ]  # fmt: skip
+        "0.0000",
+        "1.0000",
+        "0.0000",
+        "1.0000",
+        "0.8415",
+        "0.5403",
+        "0.0100",
+        "0.9999",
+        "0.9093",
+        "−0.4161",
+        "0.0200",
+        "0.9998",
+        "0.1411",
+        "−0.9900",
+        "0.0300",
+        "0.9996",
+    ]
     assert "The first" not in page.inner_text("#positional")  # it is whole
 
 

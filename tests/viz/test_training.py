@@ -27,17 +27,37 @@ EVIL = '"><script>alert(1)</script><b>&amp;\u0000😀'
 
 
 def entry(step: int, **more: Any) -> dict[str, Any]:
-    return {"step": step, "epoch": step // 4, "loss": 5 / step, "lr": 1e-3 * step, "grad_norm": 1.0 + step,
-            "tokens": 100 * step, "seconds": 2.0 * step, **more}  # fmt: skip
+    return {
+        "step": step,
+        "epoch": step // 4,
+        "loss": 5 / step,
+        "lr": 1e-3 * step,
+        "grad_norm": 1.0 + step,
+        "tokens": 100 * step,
+        "seconds": 2.0 * step,
+        **more,
+    }
 
 
 def evaluation(step: int, best: bool, **metrics: float) -> dict[str, Any]:
-    return {"step": step, "epoch": 0, "evaluation": metrics, "best": best, "tokens": 100 * step,
-            "seconds": 2.0 * step + 1}  # fmt: skip
+    return {
+        "step": step,
+        "epoch": 0,
+        "evaluation": metrics,
+        "best": best,
+        "tokens": 100 * step,
+        "seconds": 2.0 * step + 1,
+    }
 
 
-LOG = [entry(1), entry(2), evaluation(2, True, bleu=10.5, loss=3.0), entry(3),
-       evaluation(3, False, bleu=9.0, loss=3.5), entry(4)]  # fmt: skip
+LOG = [
+    entry(1),
+    entry(2),
+    evaluation(2, True, bleu=10.5, loss=3.0),
+    entry(3),
+    evaluation(3, False, bleu=9.0, loss=3.5),
+    entry(4),
+]
 
 
 def write(folder: Path, entries: list[Any], end: str = "\n") -> Path:
@@ -58,17 +78,24 @@ def test_a_run_of_the_library(tmp_path: Path) -> None:
     (run,) = read_runs([write(tmp_path / "toy", LOG)])
     assert run.name == "toy" and run.folder == tmp_path / "toy"
     told_of = [(s.name, s.evaluated) for s in run.series]
-    assert told_of == [("loss", False), ("loss", True), ("bleu", True), ("learning rate", False),
-                       ("gradient norm", False), ("tokens per second", False)]  # fmt: skip
+    assert told_of == [
+        ("loss", False),
+        ("loss", True),
+        ("bleu", True),
+        ("learning rate", False),
+        ("gradient norm", False),
+        ("tokens per second", False),
+    ]
     loss = series(run, "loss")
     assert loss.values.tolist() == [5.0, 2.5, 5 / 3, 1.25]
     assert {name: places.tolist() for name, places in loss.places.items()} == {
-        "step": [1, 2, 3, 4], "epoch": [0, 0, 0, 1], "seconds": [2, 4, 6, 8], "tokens": [100, 200, 300, 400],
-    }  # fmt: skip
+        "step": [1, 2, 3, 4],
+        "epoch": [0, 0, 0, 1],
+        "seconds": [2, 4, 6, 8],
+        "tokens": [100, 200, 300, 400],
+    }
     bleu = series(run, "bleu", True)
-    assert (
-        bleu.values.tolist() == [10.5, 9.0] and bleu.best == (0,) and bleu.places["step"].tolist() == [2, 3]
-    )
+    assert bleu.values.tolist() == [10.5, 9.0] and bleu.best == (0,) and bleu.places["step"].tolist() == [2, 3]
 
 
 def test_the_time_of_an_evaluation_is_not_the_training_s(tmp_path: Path) -> None:
@@ -87,14 +114,18 @@ def test_a_run_that_is_being_written_and_a_log_file(tmp_path: Path) -> None:
 
 
 def test_other_loggers_entries() -> None:
-    (run,) = read_runs([[{"acc": 0.5, "split": {"a": 1, "b": 10**400}, "note": "text", "on": True},
-                         {"acc": float("nan"), "split": {"a": None}, "list": [1]}]])  # fmt: skip
+    (run,) = read_runs(
+        [
+            [
+                {"acc": 0.5, "split": {"a": 1, "b": 10**400}, "note": "text", "on": True},
+                {"acc": float("nan"), "split": {"a": None}, "list": [1]},
+            ]
+        ]
+    )
     assert run.name == "run 1" and [s.name for s in run.series] == ["acc", "split.a", "split.b"]
     acc = series(run, "acc")
     assert acc.places["step"].tolist() == [1, 2] and acc.values[0] == 0.5 and math.isnan(acc.values[1])
-    assert series(run, "split.b").values.tolist() == [math.inf] and math.isnan(
-        series(run, "split.a").values[1]
-    )
+    assert series(run, "split.b").values.tolist() == [math.inf] and math.isnan(series(run, "split.a").values[1])
 
 
 def test_steps_out_of_order_are_sorted_and_the_best_stays_the_best() -> None:
@@ -103,11 +134,14 @@ def test_steps_out_of_order_are_sorted_and_the_best_stays_the_best() -> None:
     assert bleu.values.tolist() == [1.0, 2.0] and bleu.best == (1, 0)
 
 
-@pytest.mark.parametrize(("entries", "error", "message"), [
-    ([{"step": 1, "loss": 1}, [3]], ValueError, r"run 1, line 2, is no entry of a log: \[3\]"),
-    ([{"step": 1, "loss": 1}, {"loss": 2}], ValueError, "line 2, has no step, and others have"),
-    (7, TypeError, "a run is a folder, a log file or a list of entries, not a int"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("entries", "error", "message"),
+    [
+        ([{"step": 1, "loss": 1}, [3]], ValueError, r"run 1, line 2, is no entry of a log: \[3\]"),
+        ([{"step": 1, "loss": 1}, {"loss": 2}], ValueError, "line 2, has no step, and others have"),
+        (7, TypeError, "a run is a folder, a log file or a list of entries, not a int"),
+    ],
+)
 def test_what_is_no_run(entries: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         training(entries)
@@ -179,7 +213,14 @@ def test_axes() -> None:
     assert log_ticks(1e-4, 1e2)[0] == 1e-4
     assert log_ticks(3, 4) == [3, 3.2, 3.4, 3.6, 3.8, 4]
     assert [told(v) for v in (0, 5e-4, 2000, 12_500, 1.5e6, 1e-5, -3e9)] == [
-        "0", "0.0005", "2,000", "12.5k", "1.5M", "1e-5", "-3e9"]  # fmt: skip
+        "0",
+        "0.0005",
+        "2,000",
+        "12.5k",
+        "1.5M",
+        "1e-5",
+        "-3e9",
+    ]
     assert bounds([np.array([1.0, 9.0, np.nan])], False) == pytest.approx((0, 9.32))
     low, high = bounds([np.array([-1.0, 10.0, 1000.0])], True)
     assert 8 < low < 10 and high > 1000
@@ -209,9 +250,7 @@ def test_the_picture_s_points_are_the_values() -> None:
     np.testing.assert_allclose(values, [5, 2.5, 5 / 3, 1.25], atol=0.02)
     gaps = np.diff([x for x, _ in points])
     np.testing.assert_allclose(gaps, gaps[0], atol=0.02)  # steps are even
-    assert (
-        len([c for c in root.iter("circle") if c.get("r") == "3.20" or c.get("r") == "3.2"]) == 1
-    )  # the best
+    assert len([c for c in root.iter("circle") if c.get("r") == "3.20" or c.get("r") == "3.2"]) == 1  # the best
 
 
 def test_a_gap_and_a_cross_where_a_value_is_none() -> None:
@@ -254,10 +293,7 @@ def test_one_chart_by_its_name() -> None:
 
 def test_saved_files(tmp_path: Path) -> None:
     view = training(LOG, names=[EVIL])
-    picture, page = (
-        view.save(tmp_path / "a.SVG", over="seconds", log=True),
-        view.save(str(tmp_path / "a.html")),
-    )
+    picture, page = (view.save(tmp_path / "a.SVG", over="seconds", log=True), view.save(str(tmp_path / "a.html")))
     assert drawn(picture.read_text()).tag == "svg"
     assert "<script>alert" not in page.read_text() and page.read_text() == view.html()
     assert "<iframe" in view._repr_html_()
@@ -266,8 +302,7 @@ def test_saved_files(tmp_path: Path) -> None:
 def test_long_logs_become_small_pictures() -> None:
     steps = np.arange(1, 30_001)
     log = [
-        {"step": int(s), "loss": float(v)}
-        for s, v in zip(steps, np.random.default_rng(2).random(30_000), strict=True)
+        {"step": int(s), "loss": float(v)} for s, v in zip(steps, np.random.default_rng(2).random(30_000), strict=True)
     ]
     view = training(log)
     assert len(view.svg()) < 60_000
@@ -278,8 +313,10 @@ def test_long_logs_become_small_pictures() -> None:
 def test_of_very_long_logs_each_curve_keeps_its_own_points(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules["minigrad.viz.training.view"], "MOST_POINTS", 400)
     rng = np.random.default_rng(3)
-    log = [{"step": s, "loss": float(a), "lr": float(b), "grad_norm": float(c)}
-           for s, (a, b, c) in enumerate(rng.random((2000, 3)), 1)]  # fmt: skip
+    log = [
+        {"step": s, "loss": float(a), "lr": float(b), "grad_norm": float(c)}
+        for s, (a, b, c) in enumerate(rng.random((2000, 3)), 1)
+    ]
     data = training(log).page().data
     assert len(data["tables"]) == 3
     for one, key in zip(data["runs"][0]["series"], ("loss", "lr", "grad_norm"), strict=True):
@@ -304,22 +341,23 @@ def test_weights_over_the_snapshots(tmp_path: Path) -> None:
     rng = np.random.default_rng(3)
     first, second = rng.normal(size=(60, 50)).astype(np.float32), rng.normal(size=(60, 50)).astype(np.float32)
     states = {
-        step: {
-            "w": torch.tensor(w),
-            "b": torch.tensor(w[0]),
-            "seen": torch.tensor(step),
-            f"only{step}": torch.ones(2),
-        }
+        step: {"w": torch.tensor(w), "b": torch.tensor(w[0]), "seen": torch.tensor(step), f"only{step}": torch.ones(2)}
         for step, w in ((2, first), (4, second))
     }
     steps, parameters = read_weights(trained(tmp_path, states))
     assert steps == [2, 4] and [p.name for p in parameters] == ["w", "b"] and parameters[0].shape == (60, 50)
     told_of = {name: values[1] for name, values in parameters[0].statistics.items()}
     exact = second.astype(np.float64)
-    assert told_of == pytest.approx({
-        "norm": np.linalg.norm(exact), "mean": exact.mean(), "std": exact.std(), "min": exact.min(),
-        "max": exact.max(), "change": np.linalg.norm(exact - first) / np.linalg.norm(first),
-    })  # fmt: skip
+    assert told_of == pytest.approx(
+        {
+            "norm": np.linalg.norm(exact),
+            "mean": exact.mean(),
+            "std": exact.std(),
+            "min": exact.min(),
+            "max": exact.max(),
+            "change": np.linalg.norm(exact - first) / np.linalg.norm(first),
+        }
+    )
     assert math.isnan(parameters[0].statistics["change"][0])
     heat = parameters[0].heat
     assert heat.shape == (2, 24, 24) and heat[1, 0, 0] == pytest.approx(exact[:2, :2].mean())
@@ -379,9 +417,7 @@ def test_pictures_arrays_and_numbers_by_step() -> None:
     np.testing.assert_array_equal(np.frombuffer(base64.b64decode(second["values"]), "<f4"), array[1].ravel())
     assert numbers.table is not None and norms.table is not None
     assert numbers.table[0]["statistics"] == {"value": [1.0, 3.0]}
-    assert numbers.table[1]["statistics"]["value"][0] == 2.5 and math.isnan(
-        numbers.table[1]["statistics"]["value"][1]
-    )
+    assert numbers.table[1]["statistics"]["value"][0] == 2.5 and math.isnan(numbers.table[1]["statistics"]["value"][1])
     assert norms.table[0]["statistics"] == {"norm": [1.5]}
 
 
@@ -405,16 +441,19 @@ def test_a_function_of_checkpoints(tmp_path: Path) -> None:
         training(LOG, snapshots=lambda step, state: state)
 
 
-@pytest.mark.parametrize(("snapshots", "error", "message"), [
-    ([1], TypeError, "a mapping from steps to pictures, or a function"),
-    ({1.5: "<svg/>"}, TypeError, "a step is an integer, not 1.5"),
-    ({1: "<script>"}, ValueError, "snapshots, step 1: a text must be an SVG"),
-    ({1: 3}, TypeError, "snapshots, step 1: a picture is the text of an SVG"),
-    ({1: np.ones(3)}, ValueError, r"two axes or more, and numbers; not \(3,\)"),
-    ({1: np.ones((9, 9, 2, 2))}, ValueError, "81 heat maps of .* are too many"),
-    ({"a": 3}, TypeError, "a is a mapping from steps to pictures, or a function"),
-    ({1: "<svg/>", 2: {"norm": 1}}, TypeError, "snapshots: step 1 has a picture, and step 2 numbers"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("snapshots", "error", "message"),
+    [
+        ([1], TypeError, "a mapping from steps to pictures, or a function"),
+        ({1.5: "<svg/>"}, TypeError, "a step is an integer, not 1.5"),
+        ({1: "<script>"}, ValueError, "snapshots, step 1: a text must be an SVG"),
+        ({1: 3}, TypeError, "snapshots, step 1: a picture is the text of an SVG"),
+        ({1: np.ones(3)}, ValueError, r"two axes or more, and numbers; not \(3,\)"),
+        ({1: np.ones((9, 9, 2, 2))}, ValueError, "81 heat maps of .* are too many"),
+        ({"a": 3}, TypeError, "a is a mapping from steps to pictures, or a function"),
+        ({1: "<svg/>", 2: {"norm": 1}}, TypeError, "snapshots: step 1 has a picture, and step 2 numbers"),
+    ],
+)
 def test_what_is_no_picture(snapshots: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
         training(LOG, snapshots=snapshots)

@@ -35,10 +35,12 @@ def saved(tmp_path: Path) -> Path:
     """Two runs, one with weights at steps 1 and 3."""
     rng = np.random.default_rng(0)
     states = {
-        step: {"layer.weight": torch.tensor(rng.normal(size=(8, 6)).astype(np.float32) * step),
-               f"{EVIL}.bias": torch.ones(5) * step}
+        step: {
+            "layer.weight": torch.tensor(rng.normal(size=(8, 6)).astype(np.float32) * step),
+            f"{EVIL}.bias": torch.ones(5) * step,
+        }
         for step in (1, 3)
-    }  # fmt: skip
+    }
     other = [entry(i, loss=6.0 / i) for i in range(1, 4)]
     view = training(trained(tmp_path / "run", states), other, names=["one", EVIL])
     return view.save(tmp_path / "page.html")
@@ -82,8 +84,9 @@ def test_axis_smoothing_and_logarithm(open_file: Callable[..., Any], tmp_path: P
     width = float(re.sub(r"[^\d.]", "", page.inner_text("#smoothing + output")))
     assert page.get_attribute('[data-chart="loss"] .raw', "d") is not None
     assert page.locator('[data-chart="learning rate"] .raw').count() == 0
-    found = page.evaluate("([x, y, w]) => curves.smooth(x, y, w)", [
-        [e["step"] for e in log], [e["loss"] for e in log], width])  # fmt: skip
+    found = page.evaluate(
+        "([x, y, w]) => curves.smooth(x, y, w)", [[e["step"] for e in log], [e["loss"] for e in log], width]
+    )
     steps, losses = (np.array([e[name] for e in log], np.float64) for name in ("step", "loss"))
     np.testing.assert_allclose(found, smooth(steps, losses, width), rtol=1e-10)
     page.fill("#smoothing", "0")
@@ -264,9 +267,7 @@ def test_the_graph_of_a_training_follows_the_step(open_file: Callable[..., Any],
 
 
 def test_many_runs_are_told_in_a_list(open_file: Callable[..., Any], tmp_path: Path) -> None:
-    runs = {
-        f"run <{n}>": [entry(1, loss=float(n)), entry(2, loss=None if n == 3 else n + 0.5)] for n in range(10)
-    }
+    runs = {f"run <{n}>": [entry(1, loss=float(n)), entry(2, loss=None if n == 3 else n + 0.5)] for n in range(10)}
     page = open_file(training(runs).save(tmp_path / "a.html"), viewport=WIDE)
     page.wait_for_selector("[data-ready]")
     assert values(page, "loss") == [] and page.locator(".tip:visible").count() == 0

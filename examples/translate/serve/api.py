@@ -91,9 +91,12 @@ def about(translator: Translator) -> dict[str, Any]:
     source, target = (name.rpartition(".")[2] for name in translator.languages)
     parameters = sum(parameter.numel() for parameter in translator.model.parameters())
     return {
-        "source": source, "target": target, "parameters": parameters, "beam": _beam(translator),
+        "source": source,
+        "target": target,
+        "parameters": parameters,
+        "beam": _beam(translator),
         "mbr": bool(translator.settings.decoding.mbr),
-    }  # fmt: skip
+    }
 
 
 def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
@@ -177,9 +180,7 @@ def _text(request: dict[str, Any], name: str) -> str:
     if not isinstance(text, str):
         raise Refused(400, f'"{name}" must be there, and be a text.')
     if len(text) > LONGEST_TEXT:
-        raise Refused(
-            422, f"The text has {len(text):,} characters; at most {LONGEST_TEXT:,} are translated at once."
-        )
+        raise Refused(422, f"The text has {len(text):,} characters; at most {LONGEST_TEXT:,} are translated at once.")
     try:
         text.encode("utf-8")
     except UnicodeEncodeError:

@@ -68,9 +68,7 @@ def _reason(error: OSError, port: int, host: str) -> str:
     return f"cannot listen on {host}, port {port}: {error.strerror or error}"
 
 
-def serve(
-    translator: Translator, port: int = 8000, host: str = "127.0.0.1", open_browser: bool = False
-) -> int:
+def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1", open_browser: bool = False) -> int:
     """Serve the page until Ctrl-C, and print its address. Arguments and errors are ``Server``'s.
 
     Args:

@@ -29,9 +29,23 @@ def step(
     p, m, v, v_max = dense
     bias1, sqrt_bias2 = 1 - beta1**step, math.sqrt(1 - beta2**step)
     sign = -1.0 if maximize else 1.0
-    args = (p, contiguous(grad, param.dtype), m, v, address(v_max), float(lr), float(beta1), float(beta2),
-            float(eps), float(weight_decay), int(decoupled), float(bias1), sqrt_bias2, sign,
-            param.size)  # fmt: skip
+    args = (
+        p,
+        contiguous(grad, param.dtype),
+        m,
+        v,
+        address(v_max),
+        float(lr),
+        float(beta1),
+        float(beta2),
+        float(eps),
+        float(weight_decay),
+        int(decoupled),
+        float(bias1),
+        sqrt_bias2,
+        sign,
+        param.size,
+    )
     launch(param, "adam", "adam", *each_element(param.size), args)
     for state, copy in zip(states, dense, strict=True):
         if state is not None and copy is not state:  # it was not contiguous

@@ -10,9 +10,13 @@ from .rows import row_max, row_sum
 
 
 def forward(
-    needs: tuple[bool, ...], logits: Array, target: Array, weight: Array | None, ignore_index: int,
+    needs: tuple[bool, ...],
+    logits: Array,
+    target: Array,
+    weight: Array | None,
+    ignore_index: int,
     label_smoothing: float,
-) -> tuple[Array, Array]:  # fmt: skip
+) -> tuple[Array, Array]:
     rows = np.ascontiguousarray(logits)
     loss, log_total = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
     index, factor = targets(target, weight, ignore_index, rows.dtype)
@@ -32,9 +36,7 @@ def forward(
     return loss, log_total
 
 
-def targets(
-    target: Array, weight: Array | None, ignore_index: int, dtype: np.dtype[np.float64]
-) -> tuple[Array, Array]:
+def targets(target: Array, weight: Array | None, ignore_index: int, dtype: np.dtype[np.float64]) -> tuple[Array, Array]:
     """Each row's class (0 for an ignored one) and its weight (0 for an ignored one)."""
     ignored = target == ignore_index
     index = np.where(ignored, 0, target)
@@ -51,9 +53,15 @@ def _spread(block: Array, log_total: Array, weight: Array | None) -> Array:
 
 
 def backward(
-    needs: tuple[bool, ...], saved: Array, g: Array, logits: Array, target: Array, weight: Array | None,
-    ignore_index: int, label_smoothing: float,
-) -> tuple[Array | None, ...]:  # fmt: skip
+    needs: tuple[bool, ...],
+    saved: Array,
+    g: Array,
+    logits: Array,
+    target: Array,
+    weight: Array | None,
+    ignore_index: int,
+    label_smoothing: float,
+) -> tuple[Array | None, ...]:
     rows = np.ascontiguousarray(logits)
     out, classes = np.empty_like(rows), rows.shape[1]
     index, factor = targets(target, weight, ignore_index, rows.dtype)

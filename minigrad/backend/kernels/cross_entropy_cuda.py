@@ -21,8 +21,18 @@ def forward(
     rows, n = x.shape
     loss = xp(x).empty(rows, x.dtype)
     lse, total = xp(x).empty((2, rows), wide(x))
-    args = (x, contiguous(target, xp(x).int64), address(weight, x.dtype), loss, lse, total, int(ignore_index),
-            float(label_smoothing), rows, n)  # fmt: skip
+    args = (
+        x,
+        contiguous(target, xp(x).int64),
+        address(weight, x.dtype),
+        loss,
+        lse,
+        total,
+        int(ignore_index),
+        float(label_smoothing),
+        rows,
+        n,
+    )
     launch(x, "cross_entropy", "cross_entropy", *each_row(rows, n), args)
     return loss, (lse, total)
 
@@ -42,7 +52,17 @@ def backward(
     x = contiguous(logits)
     rows, n = x.shape
     dx = xp(x).empty_like(x)
-    args = (contiguous(g, x.dtype), x, contiguous(target, xp(x).int64), address(weight, x.dtype), *saved, dx,
-            int(ignore_index), float(label_smoothing), rows, n)  # fmt: skip
+    args = (
+        contiguous(g, x.dtype),
+        x,
+        contiguous(target, xp(x).int64),
+        address(weight, x.dtype),
+        *saved,
+        dx,
+        int(ignore_index),
+        float(label_smoothing),
+        rows,
+        n,
+    )
     launch(x, "cross_entropy", "cross_entropy_gradient", *each_row(rows, n), args)
     return dx, None, None, None, None

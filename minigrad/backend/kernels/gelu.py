@@ -25,14 +25,13 @@ def forward(needs: tuple[bool, ...], x: Array, approximate: str) -> tuple[Array,
     flat = np.ascontiguousarray(x).reshape(-1)
     out, slope = np.empty_like(flat), np.empty_like(flat) if needs[0] else None
     run = _tanh if approximate == "tanh" else _exact
-    over_rows(lambda a, b: run(flat[a:b], out[a:b], None if slope is None else slope[a:b]),
-              flat.size, 5 * flat.itemsize)  # fmt: skip
+    over_rows(
+        lambda a, b: run(flat[a:b], out[a:b], None if slope is None else slope[a:b]), flat.size, 5 * flat.itemsize
+    )
     return out.reshape(x.shape), slope
 
 
-def backward(
-    needs: tuple[bool, ...], saved: Array, g: Array, x: Array, approximate: str
-) -> tuple[Array | None, ...]:
+def backward(needs: tuple[bool, ...], saved: Array, g: Array, x: Array, approximate: str) -> tuple[Array | None, ...]:
     flat = np.ascontiguousarray(g).reshape(-1)
     out = np.empty_like(flat)
     over_rows(lambda a, b: np.multiply(saved[a:b], flat[a:b], out=out[a:b]), flat.size, 3 * flat.itemsize)

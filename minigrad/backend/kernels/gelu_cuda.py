@@ -16,9 +16,7 @@ def forward(needs: tuple[bool, ...], x: Array, approximate: str) -> tuple[Array,
     return out, None
 
 
-def backward(
-    needs: tuple[bool, ...], saved: None, g: Array, x: Array, approximate: str
-) -> tuple[Array | None, None]:
+def backward(needs: tuple[bool, ...], saved: None, g: Array, x: Array, approximate: str) -> tuple[Array | None, None]:
     x = contiguous(x)
     dx = xp(x).empty_like(x)
     args = (contiguous(g), x, dx, x.size)

@@ -10,9 +10,14 @@ from .steps import columns, halves, steps
 
 
 def forward(
-    needs: tuple[bool, ...], x: Array, weight: Array, bias: Array | None, h: Array, sizes: tuple[int, ...],
+    needs: tuple[bool, ...],
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    h: Array,
+    sizes: tuple[int, ...],
     reverse: bool,
-) -> tuple[tuple[Array, Array], Any]:  # fmt: skip
+) -> tuple[tuple[Array, Array], Any]:
     m, keep, width = xp(x), any(needs), h.shape[1]
     half = halves(m, "sst", width, x.dtype)
     acts, last, turned = x * half, m.array(h, order="C"), (weight * half[:, None]).T
@@ -41,9 +46,16 @@ def forward(
 
 
 def backward(
-    needs: tuple[bool, ...], saved: Any, g: tuple[Array, Array], x: Array, weight: Array, bias: Array | None,
-    h: Array, sizes: tuple[int, ...], reverse: bool,
-) -> tuple[Array | None, ...]:  # fmt: skip
+    needs: tuple[bool, ...],
+    saved: Any,
+    g: tuple[Array, Array],
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    h: Array,
+    sizes: tuple[int, ...],
+    reverse: bool,
+) -> tuple[Array | None, ...]:
     m, width = xp(x), h.shape[1]
     acts, before, shares = saved
     slope, dnew = m.empty_like(acts), m.empty_like(before)  # of W h + b, and n's own

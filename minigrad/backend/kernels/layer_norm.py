@@ -28,9 +28,7 @@ def forward(
     return out.reshape(x.shape), (mean, scale)
 
 
-def _normalise(
-    rows: Array, out: Array, weight: Array | None, bias: Array | None, eps: float
-) -> tuple[Array, Array]:
+def _normalise(rows: Array, out: Array, weight: Array | None, bias: Array | None, eps: float) -> tuple[Array, Array]:
     """Write the result for these rows to ``out``; return the mean of each, and 1 / √(variance + eps)."""
     width, dtype = rows.shape[1], rows.dtype
     mean = rows @ _shares(width, dtype) if dtype.char in "fd" else rows.mean(axis=1)
@@ -55,9 +53,14 @@ def _shares(width: int, dtype: np.dtype[np.float64]) -> Array:
 
 
 def backward(
-    needs: tuple[bool, ...], saved: tuple[Array, Array], g: Array, x: Array, weight: Array | None,
-    bias: Array | None, eps: float,
-) -> tuple[Array | None, ...]:  # fmt: skip
+    needs: tuple[bool, ...],
+    saved: tuple[Array, Array],
+    g: Array,
+    x: Array,
+    weight: Array | None,
+    bias: Array | None,
+    eps: float,
+) -> tuple[Array | None, ...]:
     mean, scale = saved
     rows, g_rows = as_rows(x, -1), as_rows(g, -1)
     out, width = np.empty_like(rows), rows.shape[1]

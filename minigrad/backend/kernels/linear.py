@@ -27,9 +27,7 @@ def check(x: Array, weight: Array) -> None:
         )
 
 
-def forward(
-    needs: tuple[bool, ...], x: Array, weight: Array, bias: Array | None
-) -> tuple[Array, None]:
+def forward(needs: tuple[bool, ...], x: Array, weight: Array, bias: Array | None) -> tuple[Array, None]:
     check(x, weight)
     out = matmul(_rows(x), weight.T, bias)
     return out.reshape(*x.shape[:-1], weight.shape[0]), None
@@ -75,5 +73,10 @@ def _cuts(needs: tuple[bool, ...], rows: int, weight: tuple[int, ...]) -> Blocks
     threads = get_num_threads()
     parts = (threads + 1) // 2 if needs[0] and needs[1] else threads
     plan = ((rows, parts), (max(weight), parts), (weight[0], threads))
-    return [(which, i, min(length, i + step)) for which, (length, count) in enumerate(plan) if needs[which]
-            for step in [max(1, -(-length // count))] for i in range(0, max(1, length), step)]  # fmt: skip
+    return [
+        (which, i, min(length, i + step))
+        for which, (length, count) in enumerate(plan)
+        if needs[which]
+        for step in [max(1, -(-length // count))]
+        for i in range(0, max(1, length), step)
+    ]

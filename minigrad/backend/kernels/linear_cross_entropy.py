@@ -51,19 +51,31 @@ class _Loss:
 
 
 def forward(
-    needs: tuple[bool, ...], x: Array, weight: Array, bias: Array | None, target: Array, ignore_index: int,
-    label_smoothing: float, reduction: str,
-) -> tuple[Array, Any]:  # fmt: skip
+    needs: tuple[bool, ...],
+    x: Array,
+    weight: Array,
+    bias: Array | None,
+    target: Array,
+    ignore_index: int,
+    label_smoothing: float,
+    reduction: str,
+) -> tuple[Array, Any]:
     counted = np.flatnonzero(target != ignore_index)
     whole = len(counted) == len(target)
     rows, classes = (x, target) if whole else (x[counted], target[counted])
     share = 1.0 if reduction == "sum" else 1 / len(counted) if len(counted) else float("nan")
     loss = _Loss(
-        rows, weight, bias, classes, label_smoothing, share, np.zeros(len(rows), x.dtype),
+        rows,
+        weight,
+        bias,
+        classes,
+        label_smoothing,
+        share,
+        np.zeros(len(rows), x.dtype),
         np.empty_like(rows, order="C") if needs[0] else None,
         np.zeros_like(weight, order="C") if needs[1] else None,
         np.zeros_like(bias) if needs[2] and bias is not None else None,
-    )  # fmt: skip
+    )
     if len(rows):
         _all_chunks(loss)
         _take_targets_off(loss)

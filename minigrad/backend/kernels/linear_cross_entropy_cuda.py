@@ -41,8 +41,7 @@ def forward(
         logits = x[part] @ weight.T
         if bias is not None:
             logits += bias
-        args = (logits, target[part], losses[part], scale, int(ignore_index), float(label_smoothing),
-                *logits.shape)  # fmt: skip
+        args = (logits, target[part], losses[part], scale, int(ignore_index), float(label_smoothing), *logits.shape)
         launch(x, "cross_entropy", "cross_entropy_in_place", *each_row(*logits.shape), args)
         if dx is not None:
             dx[part] = logits @ weight

@@ -8,9 +8,7 @@ from ..dtype import Array
 from .linear import check
 
 
-def forward(
-    needs: tuple[bool, ...], x: Array, weight: Array, bias: Array | None
-) -> tuple[Array, None]:
+def forward(needs: tuple[bool, ...], x: Array, weight: Array, bias: Array | None) -> tuple[Array, None]:
     check(x, weight)
     out = x.reshape(prod(x.shape[:-1]), x.shape[-1]) @ weight.T
     if bias is not None:

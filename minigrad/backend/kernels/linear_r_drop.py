@@ -57,10 +57,15 @@ def forward(
         return np.asarray(np.nan, x.dtype), tuple(np.zeros_like(t) if need else None for t, need in wanted)
     parts = shares(n, 12 * n * classes * width / PRODUCTS_A_SECOND)
     loss = _Loss(
-        np.ascontiguousarray(x).reshape(2, n, width), weight, target, alpha / 4, label_smoothing,
-        np.empty(n, x.dtype), np.empty((2, n, width), x.dtype) if needs[0] else None,
+        np.ascontiguousarray(x).reshape(2, n, width),
+        weight,
+        target,
+        alpha / 4,
+        label_smoothing,
+        np.empty(n, x.dtype),
+        np.empty((2, n, width), x.dtype) if needs[0] else None,
         np.zeros((len(parts), classes, width), x.dtype) if needs[1] else None,
-    )  # fmt: skip
+    )
     each(lambda part, i, j: _rows(loss, part, i, j), [(part, i, j) for part, (i, j) in enumerate(parts)])
     dweight = None if loss.dweights is None else loss.dweights.sum(axis=0)
     _take_targets_off(loss, dweight)

@@ -10,9 +10,15 @@ from .steps import columns, halves, steps
 
 
 def forward(
-    needs: tuple[bool, ...], x: Array, weight: Array, project: Array | None, h: Array, c: Array,
-    sizes: tuple[int, ...], reverse: bool,
-) -> tuple[tuple[Array, Array, Array], Any]:  # fmt: skip
+    needs: tuple[bool, ...],
+    x: Array,
+    weight: Array,
+    project: Array | None,
+    h: Array,
+    c: Array,
+    sizes: tuple[int, ...],
+    reverse: bool,
+) -> tuple[tuple[Array, Array, Array], Any]:
     m, keep, width = xp(x), any(needs), c.shape[1]
     half = halves(m, "ssts", width, x.dtype)
     turned, rest = (weight * half[:, None]).T, 1 - half  # σ = ½ tanh + ½, and g = 1 tanh + 0
@@ -43,9 +49,17 @@ def forward(
 
 
 def backward(
-    needs: tuple[bool, ...], saved: Any, g: tuple[Array, Array, Array], x: Array, weight: Array,
-    project: Array | None, h: Array, c: Array, sizes: tuple[int, ...], reverse: bool,
-) -> tuple[Array | None, ...]:  # fmt: skip
+    needs: tuple[bool, ...],
+    saved: Any,
+    g: tuple[Array, Array, Array],
+    x: Array,
+    weight: Array,
+    project: Array | None,
+    h: Array,
+    c: Array,
+    sizes: tuple[int, ...],
+    reverse: bool,
+) -> tuple[Array | None, ...]:
     m = xp(x)
     acts, before, cells, tops = saved
     slope, dh, dc = m.empty_like(acts), m.array(g[1], order="C"), m.array(g[2], order="C")

@@ -10,9 +10,8 @@ from .steps import steps
 
 
 def forward(
-    needs: tuple[bool, ...], x: Array, weight: Array, h: Array, sizes: tuple[int, ...], reverse: bool,
-    rectify: bool,
-) -> tuple[tuple[Array, Array], Any]:  # fmt: skip
+    needs: tuple[bool, ...], x: Array, weight: Array, h: Array, sizes: tuple[int, ...], reverse: bool, rectify: bool
+) -> tuple[tuple[Array, Array], Any]:
     m, keep = xp(x), any(needs)
     out, last, turned = m.array(x, order="C"), m.array(h, order="C"), weight.T
     before = m.empty((len(out), h.shape[1]), x.dtype) if keep else None
@@ -30,9 +29,16 @@ def forward(
 
 
 def backward(
-    needs: tuple[bool, ...], saved: Any, g: tuple[Array, Array], x: Array, weight: Array, h: Array,
-    sizes: tuple[int, ...], reverse: bool, rectify: bool,
-) -> tuple[Array | None, ...]:  # fmt: skip
+    needs: tuple[bool, ...],
+    saved: Any,
+    g: tuple[Array, Array],
+    x: Array,
+    weight: Array,
+    h: Array,
+    sizes: tuple[int, ...],
+    reverse: bool,
+    rectify: bool,
+) -> tuple[Array | None, ...]:
     m = xp(x)
     before, outs = saved
     slope, dh = m.array(g[0], order="C"), m.array(g[1], order="C")

@@ -60,9 +60,16 @@ def _factor(dropout_p: float, dtype: Any) -> Any:
 
 
 def forward(
-    needs: tuple[bool, ...], query: Array, key: Array, value: Array, mask: Array | None, keep: Array | None,
-    is_causal: bool, scale: float, dropout_p: float,
-) -> tuple[Array, Any]:  # fmt: skip
+    needs: tuple[bool, ...],
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None,
+    keep: Array | None,
+    is_causal: bool,
+    scale: float,
+    dropout_p: float,
+) -> tuple[Array, Any]:
     batch, heads, length, _ = query.shape
     keys, width, dtype = key.shape[2], value.shape[3], query.dtype
     few = 0 < batch * heads * length * keys <= few_scores.MOST
@@ -105,9 +112,18 @@ def forward(
 
 
 def backward(
-    needs: tuple[bool, ...], saved: Any, g: Array, query: Array, key: Array, value: Array,
-    mask: Array | None, keep: Array | None, is_causal: bool, scale: float, dropout_p: float,
-) -> tuple[Array | None, ...]:  # fmt: skip
+    needs: tuple[bool, ...],
+    saved: Any,
+    g: Array,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array | None,
+    keep: Array | None,
+    is_causal: bool,
+    scale: float,
+    dropout_p: float,
+) -> tuple[Array | None, ...]:
     stores, share, out = saved
     batch, heads, length, _ = query.shape
     keys, dtype = key.shape[2], query.dtype
@@ -141,8 +157,16 @@ def backward(
         each(work, _blocks(batch, heads, length * keys * query.itemsize))
     else:
         dquery[...], dkey[...], dvalue[...] = 0, 0, 0
-    return (dquery if needs[0] else None, dkey if needs[1] else None, dvalue if needs[2] else None,
-            _sum_to(dscores, mask), None, None, None, None)  # fmt: skip
+    return (
+        dquery if needs[0] else None,
+        dkey if needs[1] else None,
+        dvalue if needs[2] else None,
+        _sum_to(dscores, mask),
+        None,
+        None,
+        None,
+        None,
+    )
 
 
 def _product(a: Array, b: Array, out: Array, first: bool) -> None:

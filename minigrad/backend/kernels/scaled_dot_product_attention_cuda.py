@@ -94,8 +94,20 @@ def _attention_args(
         else:
             added = contiguous(mask, q.dtype)
     keep_scale = 1 / (1 - dropout_p) if dropout_p < 1 else 0.0
-    return (allowed, added, *strides, address(keep, bool), heads, queries, keys, width, value_width,
-            int(is_causal), float(scale), float(keep_scale))  # fmt: skip
+    return (
+        allowed,
+        added,
+        *strides,
+        address(keep, bool),
+        heads,
+        queries,
+        keys,
+        width,
+        value_width,
+        int(is_causal),
+        float(scale),
+        float(keep_scale),
+    )
 
 
 def forward(
@@ -140,14 +152,30 @@ def backward(
     if needs[1] or needs[2]:
         dk, dv = xp(k).empty_like(k), xp(v).empty_like(v)
         grid = (heads * -(-k.shape[2] // cut.tile),)
-        launch(q, _SOURCE, "attention_key_gradients", grid, block, (*given, dk, dv, *tail),
-               cut.shared_bytes(4, 2), cut.macros)  # fmt: skip
+        launch(
+            q,
+            _SOURCE,
+            "attention_key_gradients",
+            grid,
+            block,
+            (*given, dk, dv, *tail),
+            cut.shared_bytes(4, 2),
+            cut.macros,
+        )
     if needs[0] or needs[3]:
         dq = xp(q).empty_like(q)
         dscores = xp(q).zeros((*q.shape[:3], k.shape[2]), q.dtype) if needs[3] else None
         grid = (heads * -(-q.shape[2] // cut.tile),)
-        launch(q, _SOURCE, "attention_query_gradients", grid, block, (*given, dq, address(dscores), *tail),
-               cut.shared_bytes(4, 1), cut.macros)  # fmt: skip
+        launch(
+            q,
+            _SOURCE,
+            "attention_query_gradients",
+            grid,
+            block,
+            (*given, dq, address(dscores), *tail),
+            cut.shared_bytes(4, 1),
+            cut.macros,
+        )
         dmask = None if dscores is None else _like_mask(dscores, mask)
     wanted = (dq, dk, dv, dmask)
     return (*(d if need else None for d, need in zip(wanted, needs, strict=False)), None, None, None, None)

@@ -156,8 +156,9 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     return apply(a.prelu, (input, weight.reshape(count, *(1,) * (ndim - 2))))  # (C) -> (C, 1, ...)
 
 
-def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
-          inplace: bool = False) -> Tensor:  # fmt: skip
+def rrelu(
+    input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
+) -> Tensor:
     """x for x > 0, else r · x, elementwise; r is uniform in [lower, upper) for each element in training, and
     else their middle (Xu et al. 2015).
 
@@ -222,8 +223,7 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
     if dim is not None:
         return dim
     warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X.",
-        stacklevel=3,
+        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X.", stacklevel=3
     )
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -243,9 +243,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return pointwise.log_softmax(input, _softmax_axis("log_softmax", input.array.ndim, dim), dtype)
 
 
-def gumbel_softmax(
-    logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1
-) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """A sample from the categorical distribution of ``logits`` that gradients flow through (Jang et al.
     2016).
 

@@ -15,9 +15,15 @@ from .dropout import keep_mask
 
 
 def scaled_dot_product_attention(
-    query: Tensor, key: Tensor, value: Tensor, attn_mask: Tensor | None = None, dropout_p: float = 0.0,
-    is_causal: bool = False, scale: float | None = None, enable_gqa: bool = False,
-) -> Tensor:  # fmt: skip
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attn_mask: Tensor | None = None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+    enable_gqa: bool = False,
+) -> Tensor:
     """softmax(scale · q kᵀ + mask) v (Vaswani et al. 2017, equation 1).
 
     Args:
@@ -36,9 +42,7 @@ def scaled_dot_product_attention(
         RuntimeError: shapes or dtypes that do not fit, or a mask given together with ``is_causal``.
     """
     if is_causal and attn_mask is not None:
-        raise RuntimeError(
-            "scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True"
-        )
+        raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
     _check_attention(query, key, value, attn_mask)
     probability("dropout", dropout_p)
     if enable_gqa and key.ndim >= 3 and key.shape[-3] != query.shape[-3]:
@@ -50,8 +54,15 @@ def scaled_dot_product_attention(
     return out if len(lead) == 2 else out.reshape(*lead, *out.shape[-2:])  # (B, H, T, Dv) -> (..., T, Dv)
 
 
-def attend(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float = 0.0,
-           is_causal: bool = False, scale: float | None = None) -> Tensor:  # fmt: skip
+def attend(
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    mask: Tensor | None,
+    dropout_p: float = 0.0,
+    is_causal: bool = False,
+    scale: float | None = None,
+) -> Tensor:
     """The fused op on (B, H, T, Dh), (B, H, S, Dh), (B, H, S, Dv) -> (B, H, T, Dv); a mask may join in."""
     keep = None
     if dropout_p:

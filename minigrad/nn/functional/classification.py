@@ -19,9 +19,16 @@ from .deferred import Deferred
 from .linear import linear
 
 
-def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                  size_average: bool | None = None, ignore_index: int = -100, reduce: bool | None = None,
-                  reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:  # fmt: skip
+def cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+    label_smoothing: float = 0.0,
+) -> Tensor:
     """-ln softmax(input) at the target class.
 
     Args:
@@ -71,8 +78,7 @@ def _without_logits(
     loss: Tensor = apply(ops.linear_cross_entropy, (*factors, flat, ignore_index, smoothing, reduction))
 
     def ordinary(logits: Tensor) -> Tensor:
-        return cross_entropy(logits, target, ignore_index=ignore_index, reduction=reduction,
-                             label_smoothing=smoothing)  # fmt: skip
+        return cross_entropy(logits, target, ignore_index=ignore_index, reduction=reduction, label_smoothing=smoothing)
 
     input.bypassed_by(loss, ordinary)
     return loss
@@ -100,9 +106,15 @@ def _soft_cross_entropy(
     return losses.sum() / max(losses.numel(), 1) if reduction == "mean" else reduced(losses, reduction)
 
 
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: bool | None = None,
-             ignore_index: int = -100, reduce: bool | None = None, reduction: str = "mean"
-             ) -> Tensor:  # fmt: skip
+def nll_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: bool | None = None,
+    ignore_index: int = -100,
+    reduce: bool | None = None,
+    reduction: str = "mean",
+) -> Tensor:
     """-input at the target class, input being log-probabilities. See ``cross_entropy`` for the arguments."""
     reduction = reduction_of(size_average, reduce, reduction)
     rows, flat = _rows("nll_loss", input, target, weight)
@@ -145,9 +157,7 @@ def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tu
 
 def _check_integers(name: str, target: Tensor) -> None:
     if target.array.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"{name}: expected a target of an integer dtype, but got {target.dtype}: use .long()"
-        )
+        raise RuntimeError(f"{name}: expected a target of an integer dtype, but got {target.dtype}: use .long()")
 
 
 def _counted(name: str, flat: Tensor, ignore_index: int, classes: int) -> Tensor:
@@ -158,9 +168,7 @@ def _counted(name: str, flat: Tensor, ignore_index: int, classes: int) -> Tensor
     return wrap(counted)
 
 
-def _divisor(
-    losses: Tensor, flat: Tensor, counted: Tensor, weight: Tensor | None, ignore_index: int
-) -> Tensor:
+def _divisor(losses: Tensor, flat: Tensor, counted: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
     """How many targets count, by weight; NaN for none. It stays on the device: nothing waits for a GPU."""
     counts = flat.array != ignore_index
     total = (counts if weight is None else weight.array[counted.array] * counts).sum()
@@ -168,10 +176,18 @@ def _divisor(
     return divisor
 
 
-def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *,
-                         linear_bias: Tensor | None = None, weight: Tensor | None = None,
-                         reduction: str = "mean", ignore_index: int | None = None,
-                         label_smoothing: float = 0.0, options: Any = None) -> Tensor:  # fmt: skip
+def linear_cross_entropy(
+    input: Tensor,
+    linear_weight: Tensor,
+    target: Tensor,
+    *,
+    linear_bias: Tensor | None = None,
+    weight: Tensor | None = None,
+    reduction: str = "mean",
+    ignore_index: int | None = None,
+    label_smoothing: float = 0.0,
+    options: Any = None,
+) -> Tensor:
     """``cross_entropy(linear(input, linear_weight, linear_bias), target)``; without class weights and with
     classes as target, its mean and sum are found without the logits ever being whole in memory.
 
@@ -207,12 +223,20 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
     flat_bias = linear_bias if linear_bias is None else linear_bias.reshape(-1)
     logits = linear(input, linear_weight.reshape(-1, widths[-1]), flat_bias)
     logits = logits.reshape(*shape[:-1], *widths[:-1])  # (N, C d1 ...) -> (N, C, d1, ...)
-    return cross_entropy(logits, target, weight, ignore_index=ignored, reduction=reduction,
-                         label_smoothing=label_smoothing)  # fmt: skip
+    return cross_entropy(
+        logits, target, weight, ignore_index=ignored, reduction=reduction, label_smoothing=label_smoothing
+    )
 
 
-def _fused(input: Tensor, weight: Tensor, target: Tensor, bias: Tensor | None, ignore_index: int,
-           label_smoothing: float, reduction: str) -> Tensor:  # fmt: skip
+def _fused(
+    input: Tensor,
+    weight: Tensor,
+    target: Tensor,
+    bias: Tensor | None,
+    ignore_index: int,
+    label_smoothing: float,
+    reduction: str,
+) -> Tensor:
     """``linear_cross_entropy`` by its kernel: input (..., D), weight (C, D), target (...), bias (C)."""
     shape, (classes, width) = tuple(input.array.shape), weight.array.shape
     _check_smoothing(label_smoothing)
@@ -222,9 +246,7 @@ def _fused(input: Tensor, weight: Tensor, target: Tensor, bias: Tensor | None, i
             f"{tuple(target.array.shape)}"
         )
     if bias is not None and bias.array.shape != (classes,):
-        raise RuntimeError(
-            f"linear_cross_entropy: linear_bias must have shape ({classes},), not {tuple(bias.shape)}"
-        )
+        raise RuntimeError(f"linear_cross_entropy: linear_bias must have shape ({classes},), not {tuple(bias.shape)}")
     _check_integers("linear_cross_entropy", target)
     rows = input.reshape(-1, width)  # (..., D) -> (N, D)
     flat = target.reshape(-1)  # (...) -> (N)

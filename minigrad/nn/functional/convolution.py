@@ -16,8 +16,15 @@ from .padding import pad
 Ints = tuple[int, ...]
 
 
-def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Each = 1,
-           padding: Each | str = 0, dilation: Each = 1, groups: int = 1) -> Tensor:  # fmt: skip
+def conv1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Each = 1,
+    padding: Each | str = 0,
+    dilation: Each = 1,
+    groups: int = 1,
+) -> Tensor:
     """Cross-correlation over one axis: input (N, C, L) or (C, L) -> (N, O, P) or (O, P).
 
     Args:
@@ -32,20 +39,43 @@ def conv1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Ea
     return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
 
 
-def conv2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Each = 1,
-           padding: Each | str = 0, dilation: Each = 1, groups: int = 1) -> Tensor:  # fmt: skip
+def conv2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Each = 1,
+    padding: Each | str = 0,
+    dilation: Each = 1,
+    groups: int = 1,
+) -> Tensor:
     """Cross-correlation over two axes, (N, C, H, W) -> (N, O, *P). Arguments as in ``conv1d``."""
     return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
 
 
-def conv3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Each = 1,
-           padding: Each | str = 0, dilation: Each = 1, groups: int = 1) -> Tensor:  # fmt: skip
+def conv3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Each = 1,
+    padding: Each | str = 0,
+    dilation: Each = 1,
+    groups: int = 1,
+) -> Tensor:
     """Cross-correlation over three axes, (N, C, D, H, W) -> (N, O, *P). Arguments as in ``conv1d``."""
     return _conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
 
 
-def _conv(name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Each,
-          padding: Each | str, dilation: Each, groups: int) -> Tensor:  # fmt: skip
+def _conv(
+    name: str,
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Each,
+    padding: Each | str,
+    dilation: Each,
+    groups: int,
+) -> Tensor:
     def run(x: Tensor) -> Any:
         window = _window(name, n, weight.array.shape, stride, padding, dilation)
         _check(name, x, weight, bias, groups, transposed=False)
@@ -56,9 +86,16 @@ def _conv(name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None,
     return out
 
 
-def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Each = 1,
-                     padding: Each = 0, output_padding: Each = 0, groups: int = 1, dilation: Each = 1
-                     ) -> Tensor:  # fmt: skip
+def conv_transpose1d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Each = 1,
+    padding: Each = 0,
+    output_padding: Each = 0,
+    groups: int = 1,
+    dilation: Each = 1,
+) -> Tensor:
     """The gradient of ``conv1d`` by its input: input (N, C, L) or (C, L) -> (N, O, P) or (O, P).
 
     P = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1.
@@ -71,28 +108,49 @@ def conv_transpose1d(input: Tensor, weight: Tensor, bias: Tensor | None = None, 
     Raises:
         RuntimeError: shapes or dtypes that do not go together, too much ``output_padding``.
     """
-    return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups,
-                       dilation)  # fmt: skip
+    return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-def conv_transpose2d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Each = 1,
-                     padding: Each = 0, output_padding: Each = 0, groups: int = 1, dilation: Each = 1
-                     ) -> Tensor:  # fmt: skip
+def conv_transpose2d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Each = 1,
+    padding: Each = 0,
+    output_padding: Each = 0,
+    groups: int = 1,
+    dilation: Each = 1,
+) -> Tensor:
     """The gradient of ``conv2d`` by its input. Arguments as in ``conv_transpose1d``."""
-    return _transposed("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups,
-                       dilation)  # fmt: skip
+    return _transposed("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-def conv_transpose3d(input: Tensor, weight: Tensor, bias: Tensor | None = None, stride: Each = 1,
-                     padding: Each = 0, output_padding: Each = 0, groups: int = 1, dilation: Each = 1
-                     ) -> Tensor:  # fmt: skip
+def conv_transpose3d(
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None = None,
+    stride: Each = 1,
+    padding: Each = 0,
+    output_padding: Each = 0,
+    groups: int = 1,
+    dilation: Each = 1,
+) -> Tensor:
     """The gradient of ``conv3d`` by its input. Arguments as in ``conv_transpose1d``."""
-    return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups,
-                       dilation)  # fmt: skip
+    return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
 
 
-def _transposed(name: str, n: int, input: Tensor, weight: Tensor, bias: Tensor | None, stride: Each,
-                padding: Each, output_padding: Each, groups: int, dilation: Each) -> Tensor:  # fmt: skip
+def _transposed(
+    name: str,
+    n: int,
+    input: Tensor,
+    weight: Tensor,
+    bias: Tensor | None,
+    stride: Each,
+    padding: Each,
+    output_padding: Each,
+    groups: int,
+    dilation: Each,
+) -> Tensor:
     def run(x: Tensor) -> Any:
         window = _window(name, n, weight.array.shape, stride, padding, dilation)
         extra = each(name, "output_padding", output_padding, n)
@@ -192,8 +250,7 @@ def _told(numbers: Ints) -> str:
 # Blocks ----------------------------------------------------------------------------------------------------
 
 
-def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
-           ) -> Tensor:  # fmt: skip
+def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1) -> Tensor:
     """The blocks of a sliding window: (N, C, H, W) -> (N, C · kernel, places); also without N."""
     window = _block("unfold", kernel_size, dilation, padding, stride)
 
@@ -208,8 +265,9 @@ def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each =
     return out
 
 
-def fold(input: Tensor, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0,
-         stride: Each = 1) -> Tensor:  # fmt: skip
+def fold(
+    input: Tensor, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
+) -> Tensor:
     """Blocks laid over each other and added: (N, C · kernel, places) -> (N, C, *output_size); also without N.
 
     Raises:

@@ -20,8 +20,15 @@ from ._reduction import reduced, reduction_of
 from .padding import pad
 
 
-def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
-             reduction: str = "mean", zero_infinity: bool = False) -> Tensor:  # fmt: skip
+def ctc_loss(
+    log_probs: Tensor,
+    targets: Tensor,
+    input_lengths: Any,
+    target_lengths: Any,
+    blank: int = 0,
+    reduction: str = "mean",
+    zero_infinity: bool = False,
+) -> Tensor:
     """-ln of the probability that the frames spell the target.
 
     Args:
@@ -125,6 +132,7 @@ def _log_likelihood(frames: Tensor, labels: Any, used: Any, lengths: Any, blank:
         moved = shaping.stack([alpha, before[:, 1:-1], skipped]).logsumexp(0) + score
         alpha = pointwise.where(wrap(used[:, None] > t), moved, alpha)
     ends = m.stack([2 * lengths, (2 * lengths - 1).clip(0)], 1)  # the last blank, the last label
-    last = pointwise.where(wrap((ends < width) & (m.arange(2) <= lengths[:, None])),
-                           alpha.gather(1, wrap(ends)), float("-inf"))  # fmt: skip
+    last = pointwise.where(
+        wrap((ends < width) & (m.arange(2) <= lengths[:, None])), alpha.gather(1, wrap(ends)), float("-inf")
+    )
     return last.logsumexp(1)

@@ -192,8 +192,7 @@ class Deferred(Tensor):
         """Whether what is made of it can be deferred as well: it is recorded, and by no one who counts."""
         return "_recipe" in vars(self) and state.grad and self._needs and not _is_observed()
 
-    def _viewed(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-                ) -> Tensor | None:  # fmt: skip
+    def _viewed(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Tensor | None:
         """The outline of what ``function`` makes of this tensor, with its node; None if it is to be computed
         instead: it is no view, or has no elements."""
         if not self._leads_on() or not self._recipe.in_rows() or any(isinstance(a, DType) for a in args):
@@ -202,8 +201,9 @@ class Deferred(Tensor):
         made: Tensor = function(outline, *args, **kwargs)
         return made if made._base is outline and made.array.size else None
 
-    def _in_other_rows(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
-                       may_copy: bool = True) -> Tensor | None:  # fmt: skip
+    def _in_other_rows(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], may_copy: bool = True
+    ) -> Tensor | None:
         """A reshape that leaves the classes alone; None if it does not."""
         made = self._viewed(function, args, kwargs)
         if made is None or made.array.shape[-1] != self._recipe.outline.array.shape[-1]:
@@ -219,8 +219,9 @@ class Deferred(Tensor):
         x = recipe.x.reshape(*rows, recipe.x.array.shape[-1])
         return self._below(made, Step(recipe.pending, op, given, copies), x, len(rows), layout)
 
-    def _in_other_order(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
-                        ) -> Tensor | None:  # fmt: skip
+    def _in_other_order(
+        self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Tensor | None:
         """Axes exchanged."""
         made = self._viewed(function, args, kwargs)
         if made is None:
@@ -233,8 +234,7 @@ class Deferred(Tensor):
         layout = recipe.layout.transpose(order)
         return self._below(made, Step(recipe.pending, op, given, False), x, order.index(last), layout)
 
-    def _below(self, outline: Tensor, step: Step, x: Tensor, class_axis: int, layout: np.ndarray[Any, Any]
-               ) -> Deferred:  # fmt: skip
+    def _below(self, outline: Tensor, step: Step, x: Tensor, class_axis: int, layout: np.ndarray[Any, Any]) -> Deferred:
         """The deferred tensor that is a view (or copy) of this one."""
         recipe = self._recipe
         if outline._base is not None:
@@ -307,8 +307,22 @@ def _view(name: str, defer: Callable[..., Tensor | None]) -> Any:
     return method
 
 
-for _name in ("shape", "dtype", "ndim", "itemsize", "nbytes", "size", "dim", "ndimension", "numel",
-              "nelement", "element_size", "is_floating_point", "is_complex", "__len__"):  # fmt: skip
+for _name in (
+    "shape",
+    "dtype",
+    "ndim",
+    "itemsize",
+    "nbytes",
+    "size",
+    "dim",
+    "ndimension",
+    "numel",
+    "nelement",
+    "element_size",
+    "is_floating_point",
+    "is_complex",
+    "__len__",
+):
     setattr(Deferred, _name, _known(_name))
 Deferred.view = _view("view", partial(Deferred._in_other_rows, may_copy=False))
 for _name in ("reshape", "flatten", "unflatten", "squeeze", "unsqueeze"):
@@ -333,8 +347,7 @@ class Bypass:
         numbers: ages that are kept free for nodes between the logits' node and the loss's.
     """
 
-    def __init__(self, node: Node, recipe: Recipe, version: list[Any], ordinary: Callable[[Tensor], Tensor]
-                 ) -> None:  # fmt: skip
+    def __init__(self, node: Node, recipe: Recipe, version: list[Any], ordinary: Callable[[Tensor], Tensor]) -> None:
         self.node, self.pending, self.source, self.ordinary = node, recipe.pending, recipe.nodes[0], ordinary
         self.numbers = [next(tape._order) for _ in range(_NODES)]
         node.order = next(tape._order)

@@ -16,8 +16,6 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     return out
 
 
-def pairwise_distance(
-    x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False
-) -> Tensor:
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
     """‖x₁ - x₂ + eps‖ₚ along the last axis: (..., D), (..., D) -> (...); the operands broadcast."""
     return reduction.norm(x1 - x2 + eps, p, -1, keepdim)

@@ -103,8 +103,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return _alpha(input, keep_mask(input, input.array.shape, p, input.array.strides), p, inplace)
 
 
-def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False
-                          ) -> Tensor:  # fmt: skip
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """``alpha_dropout`` of whole channels: input (N, C, ...)."""
     probability("dropout", p)
     if not training or p == 0.0 or not input.array.size:

@@ -13,11 +13,18 @@ from .linear import embedding
 
 
 def embedding_bag(
-    input: Tensor, weight: Tensor, offsets: Tensor | None = None, max_norm: float | None = None,
-    norm_type: float = 2, scale_grad_by_freq: bool = False, mode: str = "mean", sparse: bool = False,
-    per_sample_weights: Tensor | None = None, include_last_offset: bool = False,
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
     padding_idx: int | None = None,
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The sum, mean or maximum of the rows of ``weight`` (V, D) in each bag of indices, (B, D).
 
     Args:

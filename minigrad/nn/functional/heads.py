@@ -45,9 +45,8 @@ def laid_out(x: Tensor, batch_first: bool) -> Tensor:
 
 
 def project_in(
-    query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None,
-    heads: int,
-) -> tuple[Tensor, ...]:  # fmt: skip
+    query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None, heads: int
+) -> tuple[Tensor, ...]:
     """x Wᵀ + b for query, key and value, as (., ., H, Dh): one product where they are one tensor, two where
     key is value.
 
@@ -67,8 +66,7 @@ def project_in(
     each = joint.chunk(3) if joint is not None else [w for w in weights[1:] if w is not None]
     each_bias = (None, None, None) if bias is None else bias.chunk(3)
     return tuple(
-        _several(linear(x, w, b), 1, heads)[0]
-        for x, w, b in zip((query, key, value), each, each_bias, strict=True)
+        _several(linear(x, w, b), 1, heads)[0] for x, w, b in zip((query, key, value), each, each_bias, strict=True)
     )
 
 
@@ -83,9 +81,7 @@ def causal_mask(target: int, source: int, like: Tensor) -> Tensor:
     return ones(target, source, dtype="bool", device=like.device).triu(1)
 
 
-def joint_mask(
-    attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int, like: Tensor
-) -> Tensor | None:
+def joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int, like: Tensor) -> Tensor | None:
     """PyTorch's two masks (True is masked out) as one for ``attend`` (True may attend), or None.
 
     Args:
@@ -113,8 +109,9 @@ def _additive(mask: Tensor, like: Tensor) -> Tensor:
     return mask.to(dtype=like.dtype)
 
 
-def attend_with_weights(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float,
-                        is_causal: bool) -> tuple[Tensor, Tensor]:  # fmt: skip
+def attend_with_weights(
+    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool
+) -> tuple[Tensor, Tensor]:
     """``attend`` that also returns the attention weights (B, H, T, S), after their dropout as in PyTorch."""
     weights = ops.attention_weights(query, key, mask, is_causal, 1 / math.sqrt(query.array.shape[-1]))
     weights = dropout(weights, dropout_p)

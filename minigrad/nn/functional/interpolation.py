@@ -20,9 +20,15 @@ _MEANS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d
 Taps = list[tuple[Any, Any]]  # (indices, weights or None) of what each new element is the sum of
 
 
-def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-                align_corners: bool | None = None, recompute_scale_factor: bool | None = None,
-                antialias: bool = False) -> Tensor:  # fmt: skip
+def interpolate(
+    input: Tensor,
+    size: Any = None,
+    scale_factor: Any = None,
+    mode: str = "nearest",
+    align_corners: bool | None = None,
+    recompute_scale_factor: bool | None = None,
+    antialias: bool = False,
+) -> Tensor:
     """Spatial axes at another length: (N, C, *lengths) -> (N, C, *size).
 
     Args:
@@ -40,8 +46,7 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
         raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic "
-            "| trilinear"
+            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
         )
     sizes, factors = _sizes(input.array.shape[2:], size, scale_factor)
     if recompute_scale_factor:
@@ -146,12 +151,11 @@ def _cubic_taps(at: Any, length: int) -> Taps:
     return taps
 
 
-def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
-             align_corners: bool | None = None) -> Tensor:  # fmt: skip
+def upsample(
+    input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
+) -> Tensor:
     """``interpolate``, by its old name."""
-    warnings.warn(
-        "`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2
-    )
+    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
@@ -186,8 +190,7 @@ def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
 def _plane(name: str, input: Tensor) -> tuple[int, int, int]:
     if input.array.ndim < 3:
         raise RuntimeError(
-            f"{name} expects input to have at least 3 dimensions, but got input with {input.array.ndim} "
-            "dimension(s)"
+            f"{name} expects input to have at least 3 dimensions, but got input with {input.array.ndim} dimension(s)"
         )
     c, h, w = input.array.shape[-3:]
     return c, h, w
@@ -197,8 +200,6 @@ def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """Channels of ``groups`` groups, one of each in turn: (N, C, ...) -> the same (Zhang et al. 2018)."""
     n, c, *lengths = input.array.shape
     if c % groups:
-        raise RuntimeError(
-            f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups."
-        )
+        raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
     out: Tensor = input.reshape(n, groups, c // groups, *lengths).transpose(1, 2)
     return out.reshape(n, c, *lengths)

@@ -50,9 +50,15 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     return out if bias is None else out + bias
 
 
-def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
-              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False
-              ) -> Tensor:  # fmt: skip
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
     """Rows of ``weight`` (V, D) by index: input (...) of integers -> (..., D).
 
     Args:
@@ -69,9 +75,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
     if not isinstance(input, Tensor):
         raise TypeError(f"embedding(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input.array.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"embedding: expected indices of an integer dtype, but got {input.dtype}: use .long()"
-        )
+        raise RuntimeError(f"embedding: expected indices of an integer dtype, but got {input.dtype}: use .long()")
     rows = weight.array.shape[0]
     if padding_idx is not None:
         if not -rows <= padding_idx < rows:
@@ -101,9 +105,7 @@ def _renormed(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     """Integers (...) as vectors of 0 and one 1, (..., num_classes) int64; -1 takes the largest plus 1."""
     if tensor.array.dtype.kind not in "iu":
-        raise RuntimeError(
-            f"one_hot is only applicable to index tensors of type long, not {tensor.dtype}: use .long()"
-        )
+        raise RuntimeError(f"one_hot is only applicable to index tensors of type long, not {tensor.dtype}: use .long()")
     if num_classes < 0:
         if tensor.numel() == 0:
             raise RuntimeError("Can not infer total number of classes from empty tensor: pass num_classes")

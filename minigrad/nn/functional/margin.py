@@ -19,9 +19,15 @@ Flag = bool | None
 Distance = Callable[[Tensor, Tensor], Tensor]
 
 
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
-                        size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
-                        ) -> Tensor:  # fmt: skip
+def margin_ranking_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should.
 
     Raises:
@@ -36,17 +42,29 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Flag = None,
-                         reduce: Flag = None, reduction: str = "mean") -> Tensor:  # fmt: skip
+def hinge_embedding_loss(
+    input: Tensor,
+    target: Tensor,
+    margin: float = 1.0,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """x where the target is 1, max(0, margin - x) where it is -1; x is usually a distance."""
     reduction = reduction_of(size_average, reduce, reduction)
     apart = pointwise.where(target != 1, (margin - input).clamp_min(0), 0.0)
     return reduced(apart + pointwise.where(target != -1, input, 0.0), reduction)
 
 
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
-                          size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
-                          ) -> Tensor:  # fmt: skip
+def cosine_embedding_loss(
+    input1: Tensor,
+    input2: Tensor,
+    target: Tensor,
+    margin: float = 0,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """1 - cos(x₁, x₂) where the target is 1, max(0, cos(x₁, x₂) - margin) where it is -1.
 
     Args:
@@ -58,9 +76,7 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     reduction = reduction_of(size_average, reduce, reduction)
     axes = target.array.ndim
     if axes > 1:
-        raise RuntimeError(
-            "cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported"
-        )
+        raise RuntimeError("cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported")
     if input1.array.ndim != axes + 1 or input2.array.ndim != axes + 1:
         raise RuntimeError(
             f"cosine_embedding_loss: {axes}D target tensor expects {axes + 1}D input tensors, but found "
@@ -73,16 +89,24 @@ def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin
     return reduced(near + far, reduction)
 
 
-def soft_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
-                     reduction: str = "mean") -> Tensor:  # fmt: skip
+def soft_margin_loss(
+    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+) -> Tensor:
     """ln(1 + exp(-t x)), where t is 1 or -1; it does not overflow, as PyTorch's does from t x = -89 on."""
     reduction = reduction_of(size_average, reduce, reduction)
     return reduced(-logsigmoid(input * target), reduction)
 
 
-def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0,
-                      weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None,
-                      reduction: str = "mean") -> Tensor:  # fmt: skip
+def multi_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    p: int = 1,
+    margin: float = 1.0,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C over the classes i other than the target t.
 
     Args:
@@ -121,8 +145,7 @@ def _class_weights(input: Tensor, weight: Tensor) -> Tensor:
         raise ValueError("multi_margin_loss: weight must be one-dimensional")
     if weight.array.shape[0] != input.array.shape[-1]:
         raise RuntimeError(
-            f"multi_margin_loss: inconsistent weight size, expected {input.shape[-1]} but got "
-            f"{list(weight.shape)}"
+            f"multi_margin_loss: inconsistent weight size, expected {input.shape[-1]} but got {list(weight.shape)}"
         )
     return weight
 
@@ -136,8 +159,9 @@ def _check_classes(name: str, target: Any, counted: Any, classes: int) -> None:
         raise RuntimeError(str(error)) from None
 
 
-def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
-                           reduction: str = "mean") -> Tensor:  # fmt: skip
+def multilabel_margin_loss(
+    input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
+) -> Tensor:
     """Σₜ Σᵢ max(0, 1 - xₜ + xᵢ) / C over the targets t of a sample and the classes i that are none.
 
     Args:
@@ -166,9 +190,14 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Flag = N
     return reduced(losses.reshape(shape[:-1]), reduction)
 
 
-def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                                size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
-                                ) -> Tensor:  # fmt: skip
+def multilabel_soft_margin_loss(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """-(t ln σ(x) + (1 - t) ln σ(-x)), times a class's weight, its mean over the last axis (the classes)."""
     reduction = reduction_of(size_average, reduce, reduction)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -177,9 +206,18 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     return reduced(losses.sum(-1) / input.array.shape[-1], reduction)
 
 
-def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
-                        eps: float = 1e-6, swap: bool = False, size_average: Flag = None, reduce: Flag = None,
-                        reduction: str = "mean") -> Tensor:  # fmt: skip
+def triplet_margin_loss(
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    margin: float = 1.0,
+    p: float = 2,
+    eps: float = 1e-6,
+    swap: bool = False,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """max(0, ‖a - p‖ - ‖a - n‖ + margin) along the last axis (Schroff et al. 2015).
 
     Args:
@@ -190,15 +228,19 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
         ValueError: a margin that is not positive. RuntimeError: numbers of axes that differ.
     """
     reduction = reduction_of(size_average, reduce, reduction)
-    return _triplet(
-        anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction
-    )
+    return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
 
 
 def triplet_margin_with_distance_loss(
-    anchor: Tensor, positive: Tensor, negative: Tensor, *, distance_function: Distance | None = None,
-    margin: float = 1.0, swap: bool = False, reduction: str = "mean",
-) -> Tensor:  # fmt: skip
+    anchor: Tensor,
+    positive: Tensor,
+    negative: Tensor,
+    *,
+    distance_function: Distance | None = None,
+    margin: float = 1.0,
+    swap: bool = False,
+    reduction: str = "mean",
+) -> Tensor:
     """``triplet_margin_loss`` with any distance of two tensors, by default ``pairwise_distance``.
 
     Raises:
@@ -209,8 +251,9 @@ def triplet_margin_with_distance_loss(
     return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
 
 
-def _triplet(anchor: Tensor, positive: Tensor, negative: Tensor, distance: Distance, margin: float,
-             swap: bool, reduction: str) -> Tensor:  # fmt: skip
+def _triplet(
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Distance, margin: float, swap: bool, reduction: str
+) -> Tensor:
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
     a, p, n = (x.array.ndim for x in (anchor, positive, negative))

@@ -26,15 +26,34 @@ Mask = Tensor | None
 
 
 def multi_head_attention_forward(
-    query: Tensor, key: Tensor, value: Tensor, embed_dim_to_check: int, num_heads: int,
-    in_proj_weight: Tensor | None, in_proj_bias: Tensor | None, bias_k: Tensor | None, bias_v: Tensor | None,
-    add_zero_attn: bool, dropout_p: float, out_proj_weight: Tensor, out_proj_bias: Tensor | None,
-    training: bool = True, key_padding_mask: Mask = None, need_weights: bool = True, attn_mask: Mask = None,
-    use_separate_proj_weight: bool = False, q_proj_weight: Tensor | None = None,
-    k_proj_weight: Tensor | None = None, v_proj_weight: Tensor | None = None, static_k: Tensor | None = None,
-    static_v: Tensor | None = None, average_attn_weights: bool = True, is_causal: bool = False, *,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    embed_dim_to_check: int,
+    num_heads: int,
+    in_proj_weight: Tensor | None,
+    in_proj_bias: Tensor | None,
+    bias_k: Tensor | None,
+    bias_v: Tensor | None,
+    add_zero_attn: bool,
+    dropout_p: float,
+    out_proj_weight: Tensor,
+    out_proj_bias: Tensor | None,
+    training: bool = True,
+    key_padding_mask: Mask = None,
+    need_weights: bool = True,
+    attn_mask: Mask = None,
+    use_separate_proj_weight: bool = False,
+    q_proj_weight: Tensor | None = None,
+    k_proj_weight: Tensor | None = None,
+    v_proj_weight: Tensor | None = None,
+    static_k: Tensor | None = None,
+    static_v: Tensor | None = None,
+    average_attn_weights: bool = True,
+    is_causal: bool = False,
+    *,
     batch_first: bool = False,
-) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+) -> tuple[Tensor, Tensor | None]:
     """What ``nn.MultiheadAttention`` computes; see there for inputs, masks and results.
 
     Args:
@@ -84,8 +103,9 @@ def multi_head_attention_forward(
     return laid_out(out, batch_first), attention
 
 
-def _unbatched(query: Tensor, key: Tensor, value: Tensor, given: dict[str, Tensor | None]
-               ) -> tuple[Tensor, Tensor | None]:  # fmt: skip
+def _unbatched(
+    query: Tensor, key: Tensor, value: Tensor, given: dict[str, Tensor | None]
+) -> tuple[Tensor, Tensor | None]:
     """Inputs without a batch, (T, D), as a batch of one; what is one tensor stays one."""
     at = 0 if given["batch_first"] else 1
     lifted = {id(t): t.unsqueeze(at) for t in (query, key, value)}  # (T, D) -> (1, T, D) or (T, 1, D)
@@ -97,17 +117,16 @@ def _unbatched(query: Tensor, key: Tensor, value: Tensor, given: dict[str, Tenso
     return out.squeeze(at), None if weights is None else weights.squeeze(0)
 
 
-def _check(query: Tensor, key: Tensor, value: Tensor, width: int, weights: tuple[Tensor | None, ...],
-           batch_first: bool) -> None:  # fmt: skip
+def _check(
+    query: Tensor, key: Tensor, value: Tensor, width: int, weights: tuple[Tensor | None, ...], batch_first: bool
+) -> None:
     """Refuse inputs that do not fit, in terms of this layer."""
     shapes = tuple(tuple(t.array.shape) for t in (query, key, value))
     widths = (width, *(width if w is None else w.array.shape[1] for w in weights[2:]))
     b, t = (0, 1) if batch_first else (1, 0)  # the axes of batch and length
     layout = "(B, T, D)" if batch_first else "(T, B, D) (batch_first is False)"
     if any(len(s) != 3 for s in shapes):
-        raise AssertionError(
-            f"MultiheadAttention: inputs must be {layout}, or (T, D) without a batch; got {shapes}"
-        )
+        raise AssertionError(f"MultiheadAttention: inputs must be {layout}, or (T, D) without a batch; got {shapes}")
     if tuple(s[2] for s in shapes) != widths:
         raise AssertionError(
             f"MultiheadAttention: query, key and value must be {widths} wide, but have shapes {shapes}"
@@ -132,13 +151,12 @@ def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
             )
         if given is not None and tuple(given.array.shape) not in fitting:
             told = " or ".join(map(str, fitting))
-            raise RuntimeError(
-                f"MultiheadAttention: {name} must have shape {told}, not {tuple(given.array.shape)}"
-            )
+            raise RuntimeError(f"MultiheadAttention: {name} must have shape {told}, not {tuple(given.array.shape)}")
 
 
-def _more_keys(bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, q: Tensor
-               ) -> list[tuple[Tensor, Tensor]]:  # fmt: skip
+def _more_keys(
+    bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, q: Tensor
+) -> list[tuple[Tensor, Tensor]]:
     """The keys and values (1, H, 1, Dh) that stand after those given."""
     _, heads, _, width = q.array.shape
     more: list[tuple[Tensor, Tensor]] = []

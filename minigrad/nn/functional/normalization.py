@@ -17,9 +17,7 @@ from .pooling import avg_pool1d
 _EPSILON = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}  # from 1 to the next number, by bytes
 
 
-def _flat(
-    name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None
-) -> tuple[Tensor | None, ...]:
+def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None) -> tuple[Tensor | None, ...]:
     """The input and its weights with the normalised axes as one, after a check that they fit."""
     wanted, given = tuple(shape), input.array.shape
     n = len(wanted)
@@ -30,9 +28,7 @@ def _flat(
         )
     for told, tensor in zip(("weight", "bias"), affine, strict=False):
         if tensor is not None and tensor.array.shape != wanted:
-            raise RuntimeError(
-                f"{name}: expected {told} of shape {list(wanted)}, but got {list(tensor.array.shape)}"
-            )
+            raise RuntimeError(f"{name}: expected {told} of shape {list(wanted)}, but got {list(tensor.array.shape)}")
     for told, tensor in zip(("weight", "bias"), affine, strict=False):
         if tensor is not None and tensor.array.dtype is not input.array.dtype:
             same_dtype(name, input, **{told: tensor})
@@ -43,8 +39,13 @@ def _flat(
     return (flat, *(None if t is None else t.reshape(width) for t in affine))
 
 
-def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
-               bias: Tensor | None = None, eps: float = 1e-5) -> Tensor:  # fmt: skip
+def layer_norm(
+    input: Tensor,
+    normalized_shape: Sequence[int],
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    eps: float = 1e-5,
+) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
 
     Args:
@@ -53,14 +54,13 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | 
     Raises:
         RuntimeError: the last axes are not ``normalized_shape``, or dtypes differ.
     """
-    out: Tensor = apply(
-        ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps))
-    )
+    out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
 
 
-def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None,
-             eps: float | None = None) -> Tensor:  # fmt: skip
+def rms_norm(
+    input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
+) -> Tensor:
     """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019).
 
     Args:
@@ -72,9 +72,15 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Tensor | No
 
 
 def batch_norm(
-    input: Tensor, running_mean: Tensor | None, running_var: Tensor | None, weight: Tensor | None = None,
-    bias: Tensor | None = None, training: bool = False, momentum: float = 0.1, eps: float = 1e-5,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    running_mean: Tensor | None,
+    running_var: Tensor | None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    training: bool = False,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias for each channel (Ioffe and Szegedy 2015).
 
     Args:
@@ -89,8 +95,9 @@ def batch_norm(
     shape = input.array.shape
     if len(shape) < 2:
         raise RuntimeError(f"batch_norm: expected an input (N, C, ...), but got one of size {list(shape)}")
-    _check_channels("batch_norm", shape[1], running_mean=running_mean, running_var=running_var,
-                    weight=weight, bias=bias)  # fmt: skip
+    _check_channels(
+        "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
+    )
     same_dtype("batch_norm", input, weight=weight, bias=bias)
     dims = (0, *range(2, len(shape)))
     if not training:
@@ -138,13 +145,12 @@ def _check_channels(name: str, channels: int, **others: Tensor | None) -> None:
 
 def _check_several(values: int, input: Tensor) -> None:
     if values == 1:
-        raise ValueError(
-            f"Expected more than 1 value per channel when training, got input size {input.shape}"
-        )
+        raise ValueError(f"Expected more than 1 value per channel when training, got input size {input.shape}")
 
 
-def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None,
-               eps: float = 1e-5) -> Tensor:  # fmt: skip
+def group_norm(
+    input: Tensor, num_groups: int, weight: Tensor | None = None, bias: Tensor | None = None, eps: float = 1e-5
+) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias, over each group of channels (Wu and He 2018).
 
     Args:
@@ -171,10 +177,15 @@ def group_norm(input: Tensor, num_groups: int, weight: Tensor | None = None, bia
 
 
 def instance_norm(
-    input: Tensor, running_mean: Tensor | None = None, running_var: Tensor | None = None,
-    weight: Tensor | None = None, bias: Tensor | None = None, use_input_stats: bool = True,
-    momentum: float = 0.1, eps: float = 1e-5,
-) -> Tensor:  # fmt: skip
+    input: Tensor,
+    running_mean: Tensor | None = None,
+    running_var: Tensor | None = None,
+    weight: Tensor | None = None,
+    bias: Tensor | None = None,
+    use_input_stats: bool = True,
+    momentum: float = 0.1,
+    eps: float = 1e-5,
+) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016).
 
     Args: as in ``batch_norm``; running statistics take the mean over the samples.
@@ -184,9 +195,7 @@ def instance_norm(
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
     shape = input.array.shape
     if math.prod(shape[2:]) == 1:
-        raise ValueError(
-            f"Expected more than 1 spatial element when training, got input size {input.shape}"
-        )
+        raise ValueError(f"Expected more than 1 spatial element when training, got input size {input.shape}")
     _check_channels("instance_norm", shape[1], running_mean=running_mean, running_var=running_var)
     if running_mean is not None or running_var is not None:
         flat = input.detach().reshape(*shape[:2], -1)
@@ -195,14 +204,10 @@ def instance_norm(
     return group_norm(input, shape[1], weight, bias, eps)
 
 
-def local_response_norm(
-    input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0
-) -> Tensor:
+def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> Tensor:
     """x / (k + alpha · mean of x² over ``size`` neighbouring channels)ᵝ (Krizhevsky et al. 2012)."""
     if input.array.ndim < 3:
-        raise ValueError(
-            f"Expected 3D or higher dimensionality input (got {input.array.ndim} dimensions)"
-        )
+        raise ValueError(f"Expected 3D or higher dimensionality input (got {input.array.ndim} dimensions)")
     n, c = input.array.shape[:2]
     flat = input.square().reshape(n, c, -1).transpose(1, 2)  # (N, P, C)
     means = avg_pool1d(pad(flat, (size // 2, (size - 1) // 2)), size, 1)

@@ -31,8 +31,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     ndim = input.array.ndim
     if len(pad) % 2 or len(pad) // 2 > ndim:
         raise RuntimeError(
-            f"pad: expected a (before, after) pair for at most {ndim} axes, but got {len(pad)} numbers: "
-            f"{list(pad)}"
+            f"pad: expected a (before, after) pair for at most {ndim} axes, but got {len(pad)} numbers: {list(pad)}"
         )
     pairs = [(0, 0)] * (ndim - len(pad) // 2)
     pairs += [(int(pad[i]), int(pad[i + 1])) for i in range(len(pad) - 2, -1, -2)]

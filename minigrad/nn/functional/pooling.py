@@ -20,8 +20,15 @@ Step = Each | None
 Ints = tuple[int, ...]
 
 
-def max_pool1d(input: Tensor, kernel_size: Each, stride: Step = None, padding: Each = 0, dilation: Each = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+def max_pool1d(
+    input: Tensor,
+    kernel_size: Each,
+    stride: Step = None,
+    padding: Each = 0,
+    dilation: Each = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The largest element of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
 
     Args:
@@ -36,20 +43,42 @@ def max_pool1d(input: Tensor, kernel_size: Each, stride: Step = None, padding: E
     return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def max_pool2d(input: Tensor, kernel_size: Each, stride: Step = None, padding: Each = 0, dilation: Each = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+def max_pool2d(
+    input: Tensor,
+    kernel_size: Each,
+    stride: Step = None,
+    padding: Each = 0,
+    dilation: Each = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The largest element of each window of two axes. Arguments as in ``max_pool1d``."""
     return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def max_pool3d(input: Tensor, kernel_size: Each, stride: Step = None, padding: Each = 0, dilation: Each = 1,
-               ceil_mode: bool = False, return_indices: bool = False) -> Any:  # fmt: skip
+def max_pool3d(
+    input: Tensor,
+    kernel_size: Each,
+    stride: Step = None,
+    padding: Each = 0,
+    dilation: Each = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
+) -> Any:
     """The largest element of each window of three axes. Arguments as in ``max_pool1d``."""
     return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
-def _max_pool(n: int, input: Tensor, kernel_size: Each, stride: Step, padding: Each, dilation: Each,
-              ceil_mode: bool, return_indices: bool) -> Any:  # fmt: skip
+def _max_pool(
+    n: int,
+    input: Tensor,
+    kernel_size: Each,
+    stride: Step,
+    padding: Each,
+    dilation: Each,
+    ceil_mode: bool,
+    return_indices: bool,
+) -> Any:
     name = f"max_pool{n}d"
 
     def run(x: Tensor) -> Any:
@@ -76,8 +105,14 @@ def _picked(x: Tensor, cells: Tensor, return_indices: bool) -> Any:
     return (values, cells) if return_indices else values
 
 
-def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Each, stride: Step = None, padding: Each = 0,
-                 output_size: Sequence[int] | None = None) -> Tensor:  # fmt: skip
+def max_unpool1d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Each,
+    stride: Step = None,
+    padding: Each = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
     """Zeros with each element where ``max_pool1d`` found it: (N, C, P) or (C, P) -> (N, C, L) or (C, L).
 
     Args:
@@ -86,14 +121,28 @@ def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Each, stride: Step
     return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
 
 
-def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Each, stride: Step = None, padding: Each = 0,
-                 output_size: Sequence[int] | None = None) -> Tensor:  # fmt: skip
+def max_unpool2d(
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Each,
+    stride: Step = None,
+    padding: Each = 0,
+    output_size: Sequence[int] | None = None,
+) -> Tensor:
     """Zeros with each element where ``max_pool2d`` found it. Arguments as in ``max_unpool1d``."""
     return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
 
 
-def _unpool(name: str, n: int, input: Tensor, indices: Tensor, kernel_size: Each, stride: Step,
-            padding: Each, output_size: Sequence[int] | None) -> Tensor:  # fmt: skip
+def _unpool(
+    name: str,
+    n: int,
+    input: Tensor,
+    indices: Tensor,
+    kernel_size: Each,
+    stride: Step,
+    padding: Each,
+    output_size: Sequence[int] | None,
+) -> Tensor:
     kernel = each(name, "kernel_size", kernel_size, n)
     steps = kernel if stride is None else each(name, "stride", stride, n)
     pads = each(name, "padding", padding, n)
@@ -118,8 +167,14 @@ def _unpool(name: str, n: int, input: Tensor, indices: Tensor, kernel_size: Each
     return out
 
 
-def avg_pool1d(input: Tensor, kernel_size: Each, stride: Step = None, padding: Each = 0,
-               ceil_mode: bool = False, count_include_pad: bool = True) -> Tensor:  # fmt: skip
+def avg_pool1d(
+    input: Tensor,
+    kernel_size: Each,
+    stride: Step = None,
+    padding: Each = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+) -> Tensor:
     """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
 
     Args:
@@ -134,9 +189,15 @@ def avg_pool1d(input: Tensor, kernel_size: Each, stride: Step = None, padding: E
     return _avg_pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
 
 
-def avg_pool2d(input: Tensor, kernel_size: Each, stride: Step = None, padding: Each = 0,
-               ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None
-               ) -> Tensor:  # fmt: skip
+def avg_pool2d(
+    input: Tensor,
+    kernel_size: Each,
+    stride: Step = None,
+    padding: Each = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
     """The mean of each window of two axes. Arguments as in ``avg_pool1d``.
 
     Args:
@@ -147,17 +208,32 @@ def avg_pool2d(input: Tensor, kernel_size: Each, stride: Step = None, padding: E
     )
 
 
-def avg_pool3d(input: Tensor, kernel_size: Each, stride: Step = None, padding: Each = 0,
-               ceil_mode: bool = False, count_include_pad: bool = True, divisor_override: int | None = None
-               ) -> Tensor:  # fmt: skip
+def avg_pool3d(
+    input: Tensor,
+    kernel_size: Each,
+    stride: Step = None,
+    padding: Each = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
     """The mean of each window of three axes. Arguments as in ``avg_pool2d``."""
     return _avg_pool(
         "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
     )
 
 
-def _avg_pool(name: str, n: int, input: Tensor, kernel_size: Each, stride: Step, padding: Each,
-              ceil_mode: bool, count_include_pad: bool, divisor: int | None) -> Tensor:  # fmt: skip
+def _avg_pool(
+    name: str,
+    n: int,
+    input: Tensor,
+    kernel_size: Each,
+    stride: Step,
+    padding: Each,
+    ceil_mode: bool,
+    count_include_pad: bool,
+    divisor: int | None,
+) -> Tensor:
     if divisor == 0:
         raise RuntimeError(f"{name}: divisor must be not zero")
 
@@ -181,9 +257,7 @@ def _counts(window: Window, lengths: Ints, pads: Ints, include: bool) -> Any:
     """How many elements each mean is of, (*places)."""
     counts: Any = np.ones((), np.int64)
     places = window.places(lengths)
-    for count, step, kernel, n, p in zip(
-        places, window.stride, window.kernel, lengths, pads, strict=True
-    ):
+    for count, step, kernel, n, p in zip(places, window.stride, window.kernel, lengths, pads, strict=True):
         start = np.arange(count) * step - p
         more = p if include else 0
         along = np.minimum(start + kernel, n + more) - np.maximum(start, -more)
@@ -191,8 +265,9 @@ def _counts(window: Window, lengths: Ints, pads: Ints, include: bool) -> Any:
     return counts
 
 
-def _window(name: str, n: int, lengths: Ints, kernel_size: Each, stride: Step, padding: Each, dilation: Each,
-            ceil_mode: bool) -> Window:  # fmt: skip
+def _window(
+    name: str, n: int, lengths: Ints, kernel_size: Each, stride: Step, padding: Each, dilation: Each, ceil_mode: bool
+) -> Window:
     """The window of a pool; where its last place hangs over the end there is more padding after."""
     kernel, apart = each(name, "kernel_size", kernel_size, n), each(name, "dilation", dilation, n)
     steps = each(name, "stride", stride, n) if stride is not None and stride != [] else kernel
@@ -203,8 +278,7 @@ def _window(name: str, n: int, lengths: Ints, kernel_size: Each, stride: Step, p
     window = Window(kernel, steps, tuple((p, p) for p in pads), apart)
     if any(not 0 <= 2 * p <= k for p, k in zip(pads, kernel, strict=True)):
         raise RuntimeError(
-            f"{name}: padding should be at most half of kernel size, but got padding={pads} and "
-            f"kernel_size={kernel}"
+            f"{name}: padding should be at most half of kernel size, but got padding={pads} and kernel_size={kernel}"
         )
     if ceil_mode:
         window = window._replace(padding=_overhanging(window, lengths))
@@ -310,20 +384,21 @@ def _sizes(name: str, n: int, output_size: Any, lengths: Ints) -> Ints:
     return sizes
 
 
-def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None,
-              ceil_mode: bool = False) -> Tensor:  # fmt: skip
+def lp_pool1d(
+    input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None, ceil_mode: bool = False
+) -> Tensor:
     """(Σ xᵖ)^(1/p) of each window, p being ``norm_type``. Other arguments as in ``avg_pool1d``."""
     return _lp_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None,
-              ceil_mode: bool = False) -> Tensor:  # fmt: skip
+def lp_pool2d(
+    input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None, ceil_mode: bool = False
+) -> Tensor:
     """(Σ xᵖ)^(1/p) of each window of two axes, p being ``norm_type``."""
     return _lp_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
 
 
-def _lp_pool(name: str, n: int, input: Tensor, p: float, kernel_size: Each, stride: Step,
-             ceil_mode: bool) -> Tensor:  # fmt: skip
+def _lp_pool(name: str, n: int, input: Tensor, p: float, kernel_size: Each, stride: Step, ceil_mode: bool) -> Tensor:
     kernel = prod(each(name, "kernel_size", kernel_size, n))
     means = _avg_pool(name, n, input.pow(p), kernel_size, stride, 0, ceil_mode, True, None)
     out: Tensor = (means * kernel).pow(1.0 / p)

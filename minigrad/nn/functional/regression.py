@@ -44,22 +44,40 @@ def _weighted_mean(losses: Tensor, weight: Tensor | None, reduction: str) -> Ten
     return out
 
 
-def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
-             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:  # fmt: skip
+def mse_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """(input - target)²; with weights, the mean is by their sum."""
     reduction = reduction_of(size_average, reduce, reduction)
     return _weighted_mean(_difference("mse_loss", input, target).square(), weight, reduction)
 
 
-def l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
-            reduction: str = "mean", weight: Tensor | None = None) -> Tensor:  # fmt: skip
+def l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    weight: Tensor | None = None,
+) -> Tensor:
     """|input - target|; with weights, the mean is by their sum."""
     reduction = reduction_of(size_average, reduce, reduction)
     return _weighted_mean(_difference("l1_loss", input, target).abs(), weight, reduction)
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
-                   reduction: str = "mean", beta: float = 1.0) -> Tensor:  # fmt: skip
+def smooth_l1_loss(
+    input: Tensor,
+    target: Tensor,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    beta: float = 1.0,
+) -> Tensor:
     """d² / 2β where d = |input - target| < β, else d - β / 2 (Girshick 2015)."""
     reduction = reduction_of(size_average, reduce, reduction)
     if beta < 0:
@@ -70,8 +88,9 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, red
     return reduced(pointwise.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
-               weight: Tensor | None = None) -> Tensor:  # fmt: skip
+def huber_loss(
+    input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
+) -> Tensor:
     """d² / 2 where d = |input - target| < δ, else δ (d - δ / 2) (Huber 1964)."""
     reduction = reduction_of(None, None, reduction)
     if delta <= 0:
@@ -80,9 +99,14 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     return _weighted(pointwise.where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction)
 
 
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                         size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
-                         ) -> Tensor:  # fmt: skip
+def binary_cross_entropy(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100. The input is probabilities.
 
     Raises:
@@ -98,9 +122,15 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     return _weighted(apply(ops.binary_cross_entropy, (input, target)), weight, reduction)
 
 
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                                     size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-                                     pos_weight: Tensor | None = None) -> Tensor:  # fmt: skip
+def binary_cross_entropy_with_logits(
+    input: Tensor,
+    target: Tensor,
+    weight: Tensor | None = None,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    pos_weight: Tensor | None = None,
+) -> Tensor:
     """``binary_cross_entropy(sigmoid(input), target)`` in a form that loses nothing.
 
     Args:
@@ -124,13 +154,18 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
     if input.array.shape != target.array.shape:
         raise ValueError(
-            f"{name}: target size ({tuple(target.shape)}) must be the same as input size "
-            f"({tuple(input.shape)})"
+            f"{name}: target size ({tuple(target.shape)}) must be the same as input size ({tuple(input.shape)})"
         )
 
 
-def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
-           reduction: str = "mean", log_target: bool = False) -> Tensor:  # fmt: skip
+def kl_div(
+    input: Tensor,
+    target: Tensor,
+    size_average: Flag = None,
+    reduce: Flag = None,
+    reduction: str = "mean",
+    log_target: bool = False,
+) -> Tensor:
     """t (ln t - input): the divergence of distributions, ``input`` being log-probabilities.
 
     Args:
@@ -147,9 +182,16 @@ def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Fla
     return total / input.array.shape[0] if batchmean and input.array.ndim else total
 
 
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
-                     size_average: Flag = None, eps: float = 1e-8, reduce: Flag = None,
-                     reduction: str = "mean") -> Tensor:  # fmt: skip
+def poisson_nll_loss(
+    input: Tensor,
+    target: Tensor,
+    log_input: bool = True,
+    full: bool = False,
+    size_average: Flag = None,
+    eps: float = 1e-8,
+    reduce: Flag = None,
+    reduction: str = "mean",
+) -> Tensor:
     """The negative log-likelihood of counts: λ - t ln λ, where ln λ is the input.
 
     Args:
@@ -164,8 +206,9 @@ def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full
     return reduced(losses, reduction)
 
 
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False,
-                      eps: float = 1e-6, reduction: str = "mean") -> Tensor:  # fmt: skip
+def gaussian_nll_loss(
+    input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
+) -> Tensor:
     """The negative log-likelihood of normal numbers: (ln v + (input - target)² / v) / 2.
 
     Args:

@@ -31,7 +31,7 @@ def _gradients(parameters: Parameters) -> list[Tensor]:
 @no_grad()
 def get_total_norm(
     tensors: Parameters, norm_type: float = 2.0, error_if_nonfinite: bool = False, foreach: bool | None = None
-) -> Tensor:  # fmt: skip
+) -> Tensor:
     """The norm of all tensors together, as if they were one vector: a tensor without axes.
 
     Raises:
@@ -64,8 +64,13 @@ def clip_grads_with_norm_(
 
 
 @no_grad()
-def clip_grad_norm_(parameters: Parameters, max_norm: float, norm_type: float = 2.0,
-                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
+def clip_grad_norm_(
+    parameters: Parameters,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """Scale all gradients together, in place, so that their joint norm is at most ``max_norm`` (Pascanu et
     al. 2013).
 
@@ -86,13 +91,19 @@ def clip_grad_norm_(parameters: Parameters, max_norm: float, norm_type: float = 
     return total
 
 
-def clip_grad_norm(parameters: Parameters, max_norm: float, norm_type: float = 2.0,
-                   error_if_nonfinite: bool = False, foreach: bool | None = None) -> Tensor:  # fmt: skip
+def clip_grad_norm(
+    parameters: Parameters,
+    max_norm: float,
+    norm_type: float = 2.0,
+    error_if_nonfinite: bool = False,
+    foreach: bool | None = None,
+) -> Tensor:
     """``clip_grad_norm_`` by its old name."""
     warnings.warn(
         "torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.",
-        FutureWarning, stacklevel=2,
-    )  # fmt: skip
+        FutureWarning,
+        stacklevel=2,
+    )
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
 
 

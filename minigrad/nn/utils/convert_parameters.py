@@ -35,8 +35,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     count = sum(p.numel() for p in listed)
     if tuple(vec.shape) != (count,):
         raise RuntimeError(
-            f"vector_to_parameters: the parameters hold {count} numbers, the vector has shape "
-            f"{tuple(vec.shape)}"
+            f"vector_to_parameters: the parameters hold {count} numbers, the vector has shape {tuple(vec.shape)}"
         )
     start = 0
     for parameter in listed:

@@ -55,8 +55,7 @@ class _SpectralNorm(Module):
         super().__init__()
         if not -weight.ndim <= dim < weight.ndim:
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [-{weight.ndim}, {weight.ndim - 1}] but "
-                f"got {dim})"
+                f"Dimension out of range (expected to be in range of [-{weight.ndim}, {weight.ndim - 1}] but got {dim})"
             )
         if n_power_iterations <= 0:
             raise ValueError(
@@ -83,8 +82,9 @@ class _SpectralNorm(Module):
         return value
 
 
-def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
-                  dim: int | None = None) -> M:  # fmt: skip
+def spectral_norm(
+    module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> M:
     """A parameter over its largest singular value (Miyato et al. 2018), estimated anew in training.
 
     Args:

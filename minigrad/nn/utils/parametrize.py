@@ -121,8 +121,7 @@ def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     return tensor_name is None or tensor_name in held
 
 
-def register_parametrization(module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False
-                             ) -> M:  # fmt: skip
+def register_parametrization(module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> M:
     """Compute a parameter or buffer by ``parametrization`` from now on.
 
     Args:

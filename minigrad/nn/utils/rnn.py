@@ -42,8 +42,13 @@ class PackedSequence(PackedSequence_):
 
     __slots__ = ()
 
-    def __new__(cls, data: Any, batch_sizes: Tensor | None = None, sorted_indices: Tensor | None = None,
-                unsorted_indices: Tensor | None = None) -> PackedSequence:  # fmt: skip
+    def __new__(
+        cls,
+        data: Any,
+        batch_sizes: Tensor | None = None,
+        sorted_indices: Tensor | None = None,
+        unsorted_indices: Tensor | None = None,
+    ) -> PackedSequence:
         if batch_sizes is None:
             if not (isinstance(data, (list, tuple)) and len(data) == 2):
                 raise AssertionError("PackedSequence takes data and batch_sizes, or a pair of both")
@@ -127,8 +132,9 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
     return None if permutation is None else permutation.argsort()
 
 
-def pack_padded_sequence(input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
-                         ) -> PackedSequence:  # fmt: skip
+def pack_padded_sequence(
+    input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
+) -> PackedSequence:
     """Leave the padding out: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...).
 
     Args:
@@ -202,8 +208,9 @@ def _spread(data: Tensor, index: Any, rows: int, value: Any) -> Tensor:
     return out
 
 
-def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,
-                        total_length: int | None = None) -> tuple[Tensor, Tensor]:  # fmt: skip
+def pad_packed_sequence(
+    sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
+) -> tuple[Tensor, Tensor]:
     """The inverse of ``pack_padded_sequence``, the batch in its order before.
 
     Args:
@@ -234,8 +241,9 @@ def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, pad
     return rows.reshape(*lead, *rows.shape[1:]), tensor(lengths)
 
 
-def pad_sequence(sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0,
-                 padding_side: str = "right") -> Tensor:  # fmt: skip
+def pad_sequence(
+    sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
+) -> Tensor:
     """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the longest.
 
     Raises:

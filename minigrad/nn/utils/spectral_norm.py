@@ -73,8 +73,9 @@ def _found(module: Module, name: str) -> int | None:
     return None
 
 
-def spectral_norm(module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
-                  dim: int | None = None) -> M:  # fmt: skip
+def spectral_norm(
+    module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
+) -> M:
     """Divide a parameter by its largest singular value, estimated anew at each forward in training.
 
     Args:

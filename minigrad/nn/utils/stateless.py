@@ -11,10 +11,14 @@ from ..module import Module
 
 
 def functional_call(
-    module: Module, parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
-    args: Any = None, kwargs: Mapping[str, Any] | None = None, *, tie_weights: bool = True,
+    module: Module,
+    parameter_and_buffer_dicts: Mapping[str, Tensor] | Sequence[Mapping[str, Tensor]],
+    args: Any = None,
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    tie_weights: bool = True,
     strict: bool = False,
-) -> Any:  # fmt: skip
+) -> Any:
     """``module(*args, **kwargs)`` with the given tensors as its parameters and buffers, by full name.
 
     Args:

@@ -59,10 +59,10 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
         RuntimeError: it has been done before.
     """
     warnings.warn(
-        "`torch.nn.utils.weight_norm` is deprecated in favor of "
-        "`torch.nn.utils.parametrizations.weight_norm`.",
-        FutureWarning, stacklevel=2,
-    )  # fmt: skip
+        "`torch.nn.utils.weight_norm` is deprecated in favor of `torch.nn.utils.parametrizations.weight_norm`.",
+        FutureWarning,
+        stacklevel=2,
+    )
     if _found(module, name) is not None:
         raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
     hook = WeightNorm(name, dim)

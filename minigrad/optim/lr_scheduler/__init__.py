@@ -21,10 +21,25 @@ from .warmup import InverseSquareRootLR, NoamLR
 _LRScheduler = LRScheduler  # its name in older programs
 
 __all__ = [
-    "ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR",
-    "ExponentialLR", "InverseSquareRootLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR",
-    "MultiplicativeLR", "NoamLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR", "StepLR",
-]  # fmt: skip
+    "ChainedScheduler",
+    "ConstantLR",
+    "CosineAnnealingLR",
+    "CosineAnnealingWarmRestarts",
+    "CyclicLR",
+    "ExponentialLR",
+    "InverseSquareRootLR",
+    "LRScheduler",
+    "LambdaLR",
+    "LinearLR",
+    "MultiStepLR",
+    "MultiplicativeLR",
+    "NoamLR",
+    "OneCycleLR",
+    "PolynomialLR",
+    "ReduceLROnPlateau",
+    "SequentialLR",
+    "StepLR",
+]
 
 if not TYPE_CHECKING:  # checkers complain of a missing name themselves
     __getattr__ = names_of(__name__)

@@ -16,8 +16,7 @@ class _Combined(LRScheduler):
 
     _schedulers: list[Any]
 
-    def _take(self, kind: str, optimizer: Optimizer | None, schedulers: Sequence[Any], no_plateau: bool
-              ) -> Optimizer:  # fmt: skip
+    def _take(self, kind: str, optimizer: Optimizer | None, schedulers: Sequence[Any], no_plateau: bool) -> Optimizer:
         """Keep the schedules; all are to be of one optimiser, which is returned."""
         if not schedulers:
             raise ValueError(f"{kind} expects at least one scheduler to be chained, but got no scheduler.")
@@ -26,12 +25,16 @@ class _Combined(LRScheduler):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(f"{kind} at index {i} should have `optimizer` as its attribute.")
             if no_plateau and isinstance(scheduler, ReduceLROnPlateau):
-                raise ValueError(f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires "
-                                 f"additional kwargs to be specified when calling `step`, but got one at "
-                                 f"index {i} in the given schedulers sequence.")  # fmt: skip
+                raise ValueError(
+                    f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires "
+                    f"additional kwargs to be specified when calling `step`, but got one at "
+                    f"index {i} in the given schedulers sequence."
+                )
             if scheduler.optimizer is not optimizer:
-                raise ValueError(f"{kind} expects all schedulers to belong to the same optimizer, but "
-                                 f"{type(scheduler).__name__} at index {i} has another one")  # fmt: skip
+                raise ValueError(
+                    f"{kind} expects all schedulers to belong to the same optimizer, but "
+                    f"{type(scheduler).__name__} at index {i} has another one"
+                )
         self._schedulers, self.optimizer = list(schedulers), optimizer
         return optimizer
 
@@ -60,8 +63,9 @@ class SequentialLR(_Combined):
             milestones.
     """
 
-    def __init__(self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int],
-                 last_epoch: int = -1) -> None:  # fmt: skip
+    def __init__(
+        self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1
+    ) -> None:
         self._take("SequentialLR", optimizer, schedulers, no_plateau=True)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(

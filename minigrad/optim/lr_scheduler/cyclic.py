@@ -32,11 +32,21 @@ class CyclicLR(GroupScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, base_lr: Any, max_lr: Any, step_size_up: int = 2000,
-        step_size_down: int | None = None, mode: str = "triangular", gamma: float = 1.0,
-        scale_fn: Scale | None = None, scale_mode: str = "cycle", cycle_momentum: bool = True,
-        base_momentum: Any = 0.8, max_momentum: Any = 0.9, last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: Optimizer,
+        base_lr: Any,
+        max_lr: Any,
+        step_size_up: int = 2000,
+        step_size_down: int | None = None,
+        mode: str = "triangular",
+        gamma: float = 1.0,
+        scale_fn: Scale | None = None,
+        scale_mode: str = "cycle",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.8,
+        max_momentum: Any = 0.9,
+        last_epoch: int = -1,
+    ) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
@@ -61,8 +71,7 @@ class CyclicLR(GroupScheduler):
         self.base_momentums = for_each_group("base_momentum", optimizer, base)
         self.max_momentums = for_each_group("max_momentum", optimizer, most)
         if last_epoch == -1:
-            for low, high, group in zip(self.base_momentums, self.max_momentums, optimizer.param_groups,
-                                        strict=True):  # fmt: skip
+            for low, high, group in zip(self.base_momentums, self.max_momentums, optimizer.param_groups, strict=True):
                 put_momentum(group, high)
                 group["max_momentum"], group["base_momentum"] = high, low
 

@@ -14,8 +14,7 @@ Function = Callable[[int], float]
 class _ByFunction(GroupScheduler):
     """A schedule with a function for each group, which its state_dict does not hold."""
 
-    def __init__(self, optimizer: Optimizer, lr_lambda: Function | Sequence[Function], last_epoch: int = -1
-                 ) -> None:  # fmt: skip
+    def __init__(self, optimizer: Optimizer, lr_lambda: Function | Sequence[Function], last_epoch: int = -1) -> None:
         count = len(optimizer.param_groups)
         several = isinstance(lr_lambda, (list, tuple))
         self.lr_lambdas: list[Any] = [*lr_lambda] if several else [lr_lambda] * count  # type: ignore[misc]

@@ -40,29 +40,39 @@ class OneCycleLR(GroupScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, max_lr: Any, total_steps: int | None = None, epochs: int | None = None,
-        steps_per_epoch: int | None = None, pct_start: float = 0.3, anneal_strategy: str = "cos",
-        cycle_momentum: bool = True, base_momentum: Any = 0.85, max_momentum: Any = 0.95,
-        div_factor: float = 25.0, final_div_factor: float = 1e4, three_phase: bool = False,
+        self,
+        optimizer: Optimizer,
+        max_lr: Any,
+        total_steps: int | None = None,
+        epochs: int | None = None,
+        steps_per_epoch: int | None = None,
+        pct_start: float = 0.3,
+        anneal_strategy: str = "cos",
+        cycle_momentum: bool = True,
+        base_momentum: Any = 0.85,
+        max_momentum: Any = 0.95,
+        div_factor: float = 25.0,
+        final_div_factor: float = 1e4,
+        three_phase: bool = False,
         last_epoch: int = -1,
-    ) -> None:  # fmt: skip
+    ) -> None:
         if not isinstance(optimizer, Optimizer):
             raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
         if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(
-                f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}"
-            )
+            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
         self._anneal_func_type = anneal_strategy
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self.use_beta1 = check_momentum(optimizer)
         highest = for_each_group("max_lr", optimizer, max_lr)
-        bounds = (for_each_group("max_momentum", optimizer, max_momentum),
-                  for_each_group("base_momentum", optimizer, base_momentum))  # fmt: skip
+        bounds = (
+            for_each_group("max_momentum", optimizer, max_momentum),
+            for_each_group("base_momentum", optimizer, base_momentum),
+        )
         for high, most, least, group in zip(highest, *bounds, optimizer.param_groups, strict=True):
             if last_epoch == -1:
                 first = high / div_factor
@@ -76,9 +86,7 @@ class OneCycleLR(GroupScheduler):
     def _rate(self, i: int, lr: float) -> float:
         e = self.last_epoch
         if e > self.total_steps:
-            raise ValueError(
-                f"Tried to step {e} times. The specified number of total steps is {self.total_steps}"
-            )
+            raise ValueError(f"Tried to step {e} times. The specified number of total steps is {self.total_steps}")
         group = self.optimizer.param_groups[i]
         begin, phases = 0.0, list(self._schedule_phases)
         while e > phases[0]["end_step"] and len(phases) > 1:
@@ -97,8 +105,11 @@ def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | N
     """How many calls there will be."""
     if total_steps is None and (epochs is None or steps_per_epoch is None):
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    given = (("total_steps", total_steps),) if total_steps is not None else (
-        ("epochs", epochs), ("steps_per_epoch", steps_per_epoch))  # fmt: skip
+    given = (
+        (("total_steps", total_steps),)
+        if total_steps is not None
+        else (("epochs", epochs), ("steps_per_epoch", steps_per_epoch))
+    )
     product = 1
     for name, value in given:
         if not isinstance(value, int) or value <= 0:

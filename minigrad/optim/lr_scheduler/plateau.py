@@ -29,10 +29,18 @@ class ReduceLROnPlateau(LRScheduler):
     """
 
     def __init__(
-        self, optimizer: Optimizer, mode: str = "min", factor: float = 0.1, patience: int = 10,
-        threshold: float = 1e-4, threshold_mode: str = "rel", cooldown: int = 0,
-        min_lr: float | Sequence[float] = 0, eps: float = 1e-8, verbose: Any = None,
-    ) -> None:  # fmt: skip
+        self,
+        optimizer: Optimizer,
+        mode: str = "min",
+        factor: float = 0.1,
+        patience: int = 10,
+        threshold: float = 1e-4,
+        threshold_mode: str = "rel",
+        cooldown: int = 0,
+        min_lr: float | Sequence[float] = 0,
+        eps: float = 1e-8,
+        verbose: Any = None,
+    ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
         if not isinstance(optimizer, Optimizer):
@@ -88,8 +96,9 @@ class ReduceLROnPlateau(LRScheduler):
     def _reduce_lr(self, epoch: int) -> None:
         missing = len(self.optimizer.param_groups) - len(self.min_lrs)
         if missing and self.default_min_lr is None:
-            raise RuntimeError(f"ReduceLROnPlateau: {missing} groups were added, without floors: give one "
-                               f"min_lr for all")  # fmt: skip
+            raise RuntimeError(
+                f"ReduceLROnPlateau: {missing} groups were added, without floors: give one min_lr for all"
+            )
         self.min_lrs += [self.default_min_lr] * missing
         for group, floor in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
             lower = max(float(group["lr"]) * self.factor, floor)

@@ -170,9 +170,7 @@ def check_momentum(optimizer: Optimizer) -> bool:
         ValueError: the optimiser has neither.
     """
     if not {"momentum", "betas"} & set(optimizer.defaults):
-        raise ValueError(
-            "optimizer must support momentum or beta1 with `cycle_momentum` option enabled"
-        )
+        raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     return "betas" in optimizer.defaults
 
 

@@ -13,9 +13,7 @@ from .scheduler import GroupScheduler
 class StepLR(GroupScheduler):
     """lr₀ · gamma^⌊e / step_size⌋."""
 
-    def __init__(
-        self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, step_size: int, gamma: float = 0.1, last_epoch: int = -1) -> None:
         self.step_size, self.gamma = step_size, gamma
         super().__init__(optimizer, last_epoch)
 
@@ -73,22 +71,23 @@ class LinearLR(GroupScheduler):
         ValueError: start_factor outside (0, 1], end_factor outside [0, 1].
     """
 
-    def __init__(self, optimizer: Optimizer, start_factor: float = 1.0 / 3, end_factor: float = 1.0,
-                 total_iters: int = 5, last_epoch: int = -1) -> None:  # fmt: skip
+    def __init__(
+        self,
+        optimizer: Optimizer,
+        start_factor: float = 1.0 / 3,
+        end_factor: float = 1.0,
+        total_iters: int = 5,
+        last_epoch: int = -1,
+    ) -> None:
         if not 0 < start_factor <= 1:
-            raise ValueError(
-                "Starting multiplicative factor expected to be greater than 0 and less or equal to 1."
-            )
+            raise ValueError("Starting multiplicative factor expected to be greater than 0 and less or equal to 1.")
         if not 0 <= end_factor <= 1:
             raise ValueError("Ending multiplicative factor expected to be between 0 and 1.")
         self.start_factor, self.end_factor, self.total_iters = start_factor, end_factor, total_iters
         super().__init__(optimizer, last_epoch)
 
     def _factor(self, e: int) -> float:
-        return (
-            self.start_factor
-            + (self.end_factor - self.start_factor) * min(e, self.total_iters) / self.total_iters
-        )
+        return self.start_factor + (self.end_factor - self.start_factor) * min(e, self.total_iters) / self.total_iters
 
     def _rate(self, i: int, lr: float) -> float:
         e = self.last_epoch
@@ -117,9 +116,7 @@ class ExponentialLR(GroupScheduler):
 class PolynomialLR(GroupScheduler):
     """lr₀ · (1 - min(e, total_iters) / total_iters)^power."""
 
-    def __init__(
-        self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, total_iters: int = 5, power: float = 1.0, last_epoch: int = -1) -> None:
         self.total_iters, self.power = total_iters, power
         super().__init__(optimizer, last_epoch)
 

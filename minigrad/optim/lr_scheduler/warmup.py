@@ -15,13 +15,9 @@ class NoamLR(GroupScheduler):
     summit is (d_model · warmup_steps)^-½.
     """
 
-    def __init__(
-        self, optimizer: Optimizer, d_model: int, warmup_steps: int = 4000, last_epoch: int = -1
-    ) -> None:
+    def __init__(self, optimizer: Optimizer, d_model: int, warmup_steps: int = 4000, last_epoch: int = -1) -> None:
         if d_model <= 0 or warmup_steps <= 0:
-            raise ValueError(
-                f"NoamLR: d_model and warmup_steps must be positive, not {d_model} and {warmup_steps}"
-            )
+            raise ValueError(f"NoamLR: d_model and warmup_steps must be positive, not {d_model} and {warmup_steps}")
         self.d_model, self.warmup_steps = d_model, warmup_steps
         super().__init__(optimizer, last_epoch)
 

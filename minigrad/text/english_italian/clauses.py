@@ -15,13 +15,7 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from minigrad.text.english_italian.lexicon import (
-    CONDITIONAL_OF_VOLERE,
-    IMPERFECT_OF_ESSERE,
-    VERBS,
-    Adjective,
-    Verb,
-)
+from minigrad.text.english_italian.lexicon import CONDITIONAL_OF_VOLERE, IMPERFECT_OF_ESSERE, VERBS, Adjective, Verb
 from minigrad.text.english_italian.phrases import Clitic, Link, Phrase
 
 Mood = Literal["present", "past", "future", "can", "must", "want", "wish"]
@@ -74,9 +68,7 @@ def agree(participle: str, gender: str, plural: bool) -> str:
     return participle[:-1] + _ENDINGS["f" if gender == "f" else "m", plural]
 
 
-def english_verb(
-    subject: Phrase, verb: Verb, mood: Mood, negative: bool, question: bool, adverb: str = ""
-) -> str:
+def english_verb(subject: Phrase, verb: Verb, mood: Mood, negative: bool, question: bool, adverb: str = "") -> str:
     """Subject and verb: "he eats", "does he eat", "he will not eat", "he never eats"."""
     if mood == "want":
         tail = f" to {verb.base}"
@@ -102,12 +94,7 @@ def english_verb(
 
 
 def italian_verb(
-    subject: Phrase,
-    verb: Verb,
-    mood: Mood,
-    negative: bool,
-    clitic: Clitic | None = None,
-    adverb: str = "",
+    subject: Phrase, verb: Verb, mood: Mood, negative: bool, clitic: Clitic | None = None, adverb: str = ""
 ) -> str:
     """The verb with non and clitic: "non lo mangia", "le ha mangiate", "è andata"."""
     person = subject.person

@@ -376,9 +376,7 @@ def _adjective(fields: list[str]) -> Adjective:
     english, italian, valence, kinds = fields
     singular, _, plural = italian.partition("/")
     absolute = valence.endswith("!")
-    return Adjective(
-        english, inflect(singular, plural), valence.rstrip("!"), absolute, _kinds(kinds)
-    )
+    return Adjective(english, inflect(singular, plural), valence.rstrip("!"), absolute, _kinds(kinds))
 
 
 def _verb(fields: list[str]) -> Verb:
@@ -423,9 +421,7 @@ def adjectives(noun: Noun, valence: str = "") -> tuple[Adjective, ...]:
 def _place(fields: list[str]) -> Place:
     name, italian, letter, style = fields
     article = definite("f" if letter == "f" else "m", False, italian)
-    to, at, inside, origin = (
-        with_preposition(preposition, article, italian) for preposition in ("a", "a", "in", "da")
-    )
+    to, at, inside, origin = (with_preposition(preposition, article, italian) for preposition in ("a", "a", "in", "da"))
     the = f"the {name}"
     if style in ("school", "home"):
         to = f"a {italian}"

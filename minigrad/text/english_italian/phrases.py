@@ -14,14 +14,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from minigrad.text.english_italian.lexicon import (
-    ADJECTIVES,
-    NOUNS,
-    NUMBERS,
-    WOMEN,
-    Adjective,
-    Noun,
-)
+from minigrad.text.english_italian.lexicon import ADJECTIVES, NOUNS, NUMBERS, WOMEN, Adjective, Noun
 from minigrad.text.english_italian.morphology import (
     Gender,
     a_or_an,
@@ -128,9 +121,7 @@ def two_names(one: str, other: str) -> Phrase:
 
 
 @cache
-def noun_phrase(
-    determiner: str, noun: Noun, plural: bool = False, adjective: Adjective | None = None
-) -> Phrase:
+def noun_phrase(determiner: str, noun: Noun, plural: bool = False, adjective: Adjective | None = None) -> Phrase:
     """A noun phrase from its parts.
 
     Args:
@@ -200,6 +191,4 @@ def measured(vessel: str, plural: bool, drink: str) -> Phrase:
     content = NOUNS[drink].italian
     of = "d'" if content[0] == "a" else "di"
     rest = f"{outer.rest} {join(of, content)}"
-    return outer._replace(
-        english=f"{outer.english} of {drink}", rest=rest, links=((vessel, drink),), head=drink
-    )
+    return outer._replace(english=f"{outer.english} of {drink}", rest=rest, links=((vessel, drink),), head=drink)

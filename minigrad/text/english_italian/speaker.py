@@ -22,15 +22,7 @@ from minigrad.text.english_italian.lexicon import (
     adjectives,
     nouns,
 )
-from minigrad.text.english_italian.phrases import (
-    POSSESSIVES,
-    PRONOUNS,
-    Phrase,
-    measured,
-    name,
-    noun_phrase,
-    two_names,
-)
+from minigrad.text.english_italian.phrases import POSSESSIVES, PRONOUNS, Phrase, measured, name, noun_phrase, two_names
 
 T = TypeVar("T")
 Tail = tuple[str, str]
@@ -181,9 +173,7 @@ class Speaker(random.Random):
         chosen = self.pick(options)
         return None if chosen is ADJECTIVES["good"] else chosen
 
-    def realise(
-        self, determiner: str, noun: Noun, plural: bool, adjective: Adjective | None
-    ) -> Phrase:
+    def realise(self, determiner: str, noun: Noun, plural: bool, adjective: Adjective | None) -> Phrase:
         """The noun phrase, with "own", "genitive" and "number" made particular."""
         if determiner == "own":
             determiner = self.pick(tuple(POSSESSIVES))
@@ -194,11 +184,7 @@ class Speaker(random.Random):
         return noun_phrase(determiner, noun, plural, adjective)
 
     def thing(
-        self,
-        options: Sequence[Noun],
-        determiners: Sequence[str],
-        adjective: float = 0.25,
-        plain: bool = False,
+        self, options: Sequence[Noun], determiners: Sequence[str], adjective: float = 0.25, plain: bool = False
     ) -> Phrase:
         """A noun phrase of one of `options`, with a determiner that fits its number.
 

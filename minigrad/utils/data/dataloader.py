@@ -84,15 +84,26 @@ class DataLoader(Generic[T_co]):
     _initialized = False
 
     def __init__(
-        self, dataset: Any, batch_size: int | None = 1, shuffle: bool | None = None,
+        self,
+        dataset: Any,
+        batch_size: int | None = 1,
+        shuffle: bool | None = None,
         sampler: Sampler[Any] | Iterable[Any] | None = None,
-        batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None, num_workers: int = 0,
-        collate_fn: Callable[[list[Any]], Any] | None = None, pin_memory: bool = False,
-        drop_last: bool = False, timeout: float = 0, worker_init_fn: Callable[[int], Any] | None = None,
-        multiprocessing_context: Any = None, generator: Generator | None = None, *,
-        prefetch_factor: int | None = None, persistent_workers: bool = False, pin_memory_device: str = "",
+        batch_sampler: Sampler[list[Any]] | Iterable[list[Any]] | None = None,
+        num_workers: int = 0,
+        collate_fn: Callable[[list[Any]], Any] | None = None,
+        pin_memory: bool = False,
+        drop_last: bool = False,
+        timeout: float = 0,
+        worker_init_fn: Callable[[int], Any] | None = None,
+        multiprocessing_context: Any = None,
+        generator: Generator | None = None,
+        *,
+        prefetch_factor: int | None = None,
+        persistent_workers: bool = False,
+        pin_memory_device: str = "",
         in_order: bool = True,
-    ) -> None:  # fmt: skip
+    ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
         self.dataset = dataset
         self.num_workers = num_workers
@@ -114,12 +125,12 @@ class DataLoader(Generic[T_co]):
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
             if batch_size != 1 or shuffle or sampler is not None or drop_last:
-                raise ValueError("batch_sampler option is mutually exclusive with batch_size, shuffle, "
-                                 "sampler, and drop_last")  # fmt: skip
+                raise ValueError(
+                    "batch_sampler option is mutually exclusive with batch_size, shuffle, sampler, and drop_last"
+                )
             batch_size, drop_last = None, False
         elif batch_size is None and drop_last:
-            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with "
-                             "drop_last")  # fmt: skip
+            raise ValueError("batch_size=None option disables auto-batching and is mutually exclusive with drop_last")
         if sampler is None:
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None:
@@ -140,17 +151,23 @@ class DataLoader(Generic[T_co]):
     @multiprocessing_context.setter
     def multiprocessing_context(self, given: Any) -> None:
         if given is not None and not self.num_workers:
-            raise ValueError("multiprocessing_context can only be used with multi-process loading "
-                             f"(num_workers > 0), but got num_workers={self.num_workers}")  # fmt: skip
+            raise ValueError(
+                "multiprocessing_context can only be used with multi-process loading "
+                f"(num_workers > 0), but got num_workers={self.num_workers}"
+            )
         if isinstance(given, str):
             methods = multiprocessing.get_all_start_methods()
             if given not in methods:
-                raise ValueError("multiprocessing_context option should specify a valid start method in "
-                                 f"{methods}, but got multiprocessing_context={given!r}")  # fmt: skip
+                raise ValueError(
+                    "multiprocessing_context option should specify a valid start method in "
+                    f"{methods}, but got multiprocessing_context={given!r}"
+                )
             given = multiprocessing.get_context(given)
         elif given is not None and not isinstance(given, multiprocessing.context.BaseContext):
-            raise TypeError("multiprocessing_context option should be a valid context object or a string "
-                            f"specifying the start method, but got {given}")  # fmt: skip
+            raise TypeError(
+                "multiprocessing_context option should be a valid context object or a string "
+                f"specifying the start method, but got {given}"
+            )
         self._context = given
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -189,12 +206,9 @@ class DataLoader(Generic[T_co]):
         return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
 
 
-def _check_workers(
-    num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool
-) -> None:
+def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
     if num_workers < 0:
-        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable "
-                         "multiprocessing.")  # fmt: skip
+        raise ValueError("num_workers option should be non-negative; use num_workers=0 to disable multiprocessing.")
     if timeout < 0:
         raise ValueError("timeout option should be non-negative")
     if prefetch_factor is not None and not num_workers:
@@ -209,8 +223,9 @@ def _check_iterable(**options: Any) -> None:
     """An IterableDataset's order is its own."""
     for name, value in options.items():
         if value is not None and not (name == "shuffle" and value is False):
-            raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, but got "
-                             f"{name}={value}")  # fmt: skip
+            raise ValueError(
+                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
+            )
 
 
 class _BaseDataLoaderIter:
@@ -234,8 +249,9 @@ class _BaseDataLoaderIter:
     def _make_fetcher(self) -> Callable[[Any], Fetcher]:
         loader = self._loader
         kind = MapFetcher if loader._dataset_kind == _DatasetKind.Map else IterableFetcher
-        return partial(kind, auto_collation=loader._auto_collation, collate_fn=loader.collate_fn,
-                       drop_last=loader.drop_last)  # fmt: skip
+        return partial(
+            kind, auto_collation=loader._auto_collation, collate_fn=loader.collate_fn, drop_last=loader.drop_last
+        )
 
     def __iter__(self) -> _BaseDataLoaderIter:
         return self

@@ -13,8 +13,16 @@ from typing import Any, Generic, TypeVar
 from ...backend.random import Generator, default_generator
 from ...tensor import Tensor
 
-__all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset",
-           "TensorDataset", "random_split"]  # fmt: skip
+__all__ = [
+    "ChainDataset",
+    "ConcatDataset",
+    "Dataset",
+    "IterableDataset",
+    "StackDataset",
+    "Subset",
+    "TensorDataset",
+    "random_split",
+]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -79,8 +87,7 @@ class StackDataset(Dataset[Any]):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if args and kwargs:
-            raise ValueError("StackDataset takes datasets by position (for tuples) or by name (for dicts), "
-                             "not both")  # fmt: skip
+            raise ValueError("StackDataset takes datasets by position (for tuples) or by name (for dicts), not both")
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets = kwargs or args
@@ -233,6 +240,5 @@ def _counts(fractions: Sequence[float], size: int) -> list[int]:
         counts[i % len(counts)] += 1
     for i, count in enumerate(counts):
         if count == 0:
-            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.",
-                          stacklevel=3)  # fmt: skip
+            warnings.warn(f"Length of split at index {i} is 0. This might result in an empty dataset.", stacklevel=3)
     return counts

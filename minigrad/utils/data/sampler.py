@@ -11,8 +11,14 @@ from ...backend.random import Generator, default_generator
 from ...functions.creation import as_tensor
 from ...functions.random import multinomial
 
-__all__ = ["BatchSampler", "RandomSampler", "Sampler", "SequentialSampler", "SubsetRandomSampler",
-           "WeightedRandomSampler"]  # fmt: skip
+__all__ = [
+    "BatchSampler",
+    "RandomSampler",
+    "Sampler",
+    "SequentialSampler",
+    "SubsetRandomSampler",
+    "WeightedRandomSampler",
+]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -61,8 +67,13 @@ class RandomSampler(Sampler[int]):
         TypeError: ``replacement`` is no bool. ValueError: ``num_samples`` is not a positive int.
     """
 
-    def __init__(self, data_source: Sized, replacement: bool = False, num_samples: int | None = None,
-                 generator: Generator | None = None) -> None:  # fmt: skip
+    def __init__(
+        self,
+        data_source: Sized,
+        replacement: bool = False,
+        num_samples: int | None = None,
+        generator: Generator | None = None,
+    ) -> None:
         self.data_source = data_source
         self.replacement = replacement
         self._num_samples = num_samples
@@ -121,15 +132,17 @@ class WeightedRandomSampler(Sampler[int]):
             bool. RuntimeError, when drawn from: more samples than weights, without replacement.
     """
 
-    def __init__(self, weights: Sequence[float], num_samples: int, replacement: bool = True,
-                 generator: Generator | None = None) -> None:  # fmt: skip
+    def __init__(
+        self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None
+    ) -> None:
         _check_positive("num_samples", num_samples)
         if not isinstance(replacement, bool):
             raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
         self.weights = as_tensor(weights, dtype=dt.float64)
         if self.weights.ndim != 1:
-            raise ValueError("weights should be a 1d sequence but given weights have shape "
-                             f"{tuple(self.weights.shape)}")  # fmt: skip
+            raise ValueError(
+                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
+            )
         self.num_samples = num_samples
         self.replacement = replacement
         self.generator = generator

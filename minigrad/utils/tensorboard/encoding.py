@@ -33,10 +33,18 @@ def protocol() -> SimpleNamespace:
             f"SummaryWriter needs the package tensorboard: pip install minigrad[tensorboard] ({error})"
         ) from error
     return SimpleNamespace(
-        Event=Event, SessionLog=SessionLog, Summary=Summary, HistogramProto=HistogramProto,
-        TensorProto=TensorProto, EventFileWriter=EventFileWriter, hparams=hparams, api=api_pb2,
-        plugin=plugin_data_pb2, scalars=scalars, texts=texts,
-    )  # fmt: skip
+        Event=Event,
+        SessionLog=SessionLog,
+        Summary=Summary,
+        HistogramProto=HistogramProto,
+        TensorProto=TensorProto,
+        EventFileWriter=EventFileWriter,
+        hparams=hparams,
+        api=api_pb2,
+        plugin=plugin_data_pb2,
+        scalars=scalars,
+        texts=texts,
+    )
 
 
 def host(value: Any) -> Ndarray:
@@ -52,10 +60,8 @@ def scalar(tag: str, value: Any, new_style: bool = False, double: bool = False) 
     number = float(array.reshape(()))
     if not new_style:
         return p.Summary.Value(tag=tag, simple_value=number)
-    held = {"dtype": "DT_DOUBLE", "double_val": [number]} if double else {
-        "dtype": "DT_FLOAT", "float_val": [number]}  # fmt: skip
-    return p.Summary.Value(tag=tag, tensor=p.TensorProto(**held),
-                           metadata=p.scalars.create_summary_metadata("", ""))  # fmt: skip
+    held = {"dtype": "DT_DOUBLE", "double_val": [number]} if double else {"dtype": "DT_FLOAT", "float_val": [number]}
+    return p.Summary.Value(tag=tag, tensor=p.TensorProto(**held), metadata=p.scalars.create_summary_metadata("", ""))
 
 
 @cache
@@ -83,10 +89,14 @@ def histogram(values: Ndarray, bins: Any, max_bins: int | None) -> Any:
         raise ValueError("no number lies within the bins of the histogram")
     first, last = filled[0], filled[-1]
     return protocol().HistogramProto(
-        min=values.min(), max=values.max(), num=len(values), sum=values.sum(), sum_squares=values.dot(values),
+        min=values.min(),
+        max=values.max(),
+        num=len(values),
+        sum=values.sum(),
+        sum_squares=values.dot(values),
         bucket=[0, *counts[first : last + 1].tolist()],  # an empty one ahead: a limit is a bin's right edge
         bucket_limit=edges[first : last + 2].tolist(),
-    )  # fmt: skip
+    )
 
 
 def as_hwc(array: Ndarray, axes: str) -> Ndarray:
@@ -130,6 +140,7 @@ def drawn(figure: Any, close: bool) -> Ndarray:
 
 def png(pixels: Ndarray) -> bytes:
     """A PNG file: its head, the rows (each after a 0: not filtered) compressed, its end."""
+
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
 
@@ -137,8 +148,12 @@ def png(pixels: Ndarray) -> bytes:
     head = struct.pack(">IIBBBBB", width, height, 8, {3: 2, 4: 6}[channels], 0, 0, 0)
     rows = np.zeros((height, 1 + width * channels), np.uint8)
     rows[:, 1:] = pixels.reshape(height, -1)
-    return (b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows.tobytes()))
-            + chunk(b"IEND", b""))  # fmt: skip
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", head)
+        + chunk(b"IDAT", zlib.compress(rows.tobytes()))
+        + chunk(b"IEND", b"")
+    )
 
 
 def wav(sound: Ndarray, rate: int) -> bytes:
@@ -161,8 +176,13 @@ def hparams(given: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mappi
             continue
         kind, plain = _hparam(name, value)
         field = session.hparams[name]
-        setattr(field, {"DATA_TYPE_FLOAT64": "number_value", "DATA_TYPE_BOOL": "bool_value",
-                        "DATA_TYPE_STRING": "string_value"}[kind], plain)  # fmt: skip
+        setattr(
+            field,
+            {"DATA_TYPE_FLOAT64": "number_value", "DATA_TYPE_BOOL": "bool_value", "DATA_TYPE_STRING": "string_value"}[
+                kind
+            ],
+            plain,
+        )
         info = p.api.HParamInfo(name=name, type=p.api.DataType.Value(kind))
         if name in domains:
             info.domain_discrete.extend(domains[name])
@@ -171,14 +191,10 @@ def hparams(given: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mappi
     contents = {
         p.hparams.EXPERIMENT_TAG: {"experiment": p.api.Experiment(hparam_infos=infos, metric_infos=shown)},
         p.hparams.SESSION_START_INFO_TAG: {"session_start_info": session},
-        p.hparams.SESSION_END_INFO_TAG: {
-            "session_end_info": p.plugin.SessionEndInfo(status=p.api.STATUS_SUCCESS)},
-    }  # fmt: skip
+        p.hparams.SESSION_END_INFO_TAG: {"session_end_info": p.plugin.SessionEndInfo(status=p.api.STATUS_SUCCESS)},
+    }
     told = {tag: p.plugin.HParamsPluginData(**data) for tag, data in contents.items()}
-    return [
-        p.Summary.Value(tag=tag, metadata=p.hparams.create_summary_metadata(data))
-        for tag, data in told.items()
-    ]
+    return [p.Summary.Value(tag=tag, metadata=p.hparams.create_summary_metadata(data)) for tag, data in told.items()]
 
 
 def _hparam(name: str, value: Any) -> tuple[str, Any]:

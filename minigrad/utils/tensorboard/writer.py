@@ -17,17 +17,16 @@ from .encoding import Ndarray, as_hwc, drawn, grid, histogram, host, hparams, pn
 
 _REFUSED = {
     "add_graph": "minigrad runs a model without making a graph of it first; "
-                 "add_text('model', str(model)) shows its layers",
+    "add_text('model', str(model)) shows its layers",
     "add_onnx_graph": "minigrad does not read ONNX; add_text('model', str(model)) shows a model's layers",
     "add_tensor": "save it with minigrad.save, or show its numbers with add_histogram",
-    "add_embedding": "write the vectors to a TSV file for projector.tensorflow.org, "
-                     "or a scatter plot with add_figure",
+    "add_embedding": "write the vectors to a TSV file for projector.tensorflow.org, or a scatter plot with add_figure",
     "add_mesh": "draw it with matplotlib, and use add_figure",
     "add_video": "write frames with add_image, one a step",
     "add_image_with_boxes": "draw the boxes with matplotlib, and use add_figure",
     "add_pr_curve": "draw it with matplotlib, and use add_figure",
     "add_custom_scalars": "give the tags of one chart a common beginning, or use add_scalars",
-}  # fmt: skip
+}
 
 
 class FileWriter:
@@ -40,8 +39,7 @@ class FileWriter:
         filename_suffix: appended to the file's name.
     """
 
-    def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120,
-                 filename_suffix: str = "") -> None:  # fmt: skip
+    def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "") -> None:
         self._log_dir = os.fspath(log_dir)
         self._given = (self._log_dir, max_queue, flush_secs, filename_suffix)
         self.event_writer = protocol().EventFileWriter(*self._given)
@@ -85,9 +83,14 @@ class SummaryWriter:
     """
 
     def __init__(
-        self, log_dir: Any = None, comment: str = "", purge_step: int | None = None, max_queue: int = 10,
-        flush_secs: float = 120, filename_suffix: str = "",
-    ) -> None:  # fmt: skip
+        self,
+        log_dir: Any = None,
+        comment: str = "",
+        purge_step: int | None = None,
+        max_queue: int = 10,
+        flush_secs: float = 120,
+        filename_suffix: str = "",
+    ) -> None:
         protocol()
         if not log_dir:
             begun = time.strftime("%b%d_%H-%M-%S")
@@ -119,8 +122,15 @@ class SummaryWriter:
     def _add(self, value: Any, step: Any, walltime: float | None) -> None:
         self._get_file_writer().add_summary(protocol().Summary(value=[value]), step, walltime)
 
-    def add_scalar(self, tag: str, scalar_value: Any, global_step: Any = None, walltime: float | None = None,
-                   new_style: bool = False, double_precision: bool = False) -> None:  # fmt: skip
+    def add_scalar(
+        self,
+        tag: str,
+        scalar_value: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        new_style: bool = False,
+        double_precision: bool = False,
+    ) -> None:
         """A number: a float, or a tensor or array of one element.
 
         Args:
@@ -132,8 +142,9 @@ class SummaryWriter:
         """
         self._add(scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
 
-    def add_scalars(self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None,
-                    walltime: float | None = None) -> None:  # fmt: skip
+    def add_scalars(
+        self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: float | None = None
+    ) -> None:
         """Numbers by name in one chart. Each name has a folder of its own under this run's."""
         self._get_file_writer()
         writers = self.all_writers or {}
@@ -144,8 +155,15 @@ class SummaryWriter:
             summary = protocol().Summary(value=[scalar(main_tag, value)])
             writers[folder].add_summary(summary, global_step, walltime)
 
-    def add_histogram(self, tag: str, values: Any, global_step: Any = None, bins: Any = "tensorflow",
-                      walltime: float | None = None, max_bins: int | None = None) -> None:  # fmt: skip
+    def add_histogram(
+        self,
+        tag: str,
+        values: Any,
+        global_step: Any = None,
+        bins: Any = "tensorflow",
+        walltime: float | None = None,
+        max_bins: int | None = None,
+    ) -> None:
         """How the numbers of a tensor are distributed.
 
         Args:
@@ -158,55 +176,81 @@ class SummaryWriter:
         histo = histogram(host(values).reshape(-1).astype(np.float64), bins, max_bins)
         self._add(protocol().Summary.Value(tag=tag, histo=histo), global_step, walltime)
 
-    def add_image(self, tag: str, img_tensor: Any, global_step: Any = None, walltime: float | None = None,
-                  dataformats: str = "CHW") -> None:  # fmt: skip
+    def add_image(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        dataformats: str = "CHW",
+    ) -> None:
         """A picture: uint8, or floats from 0 to 1; ``dataformats`` names its axes ("CHW", "HWC", "HW")."""
         self._add_picture(tag, as_hwc(host(img_tensor), dataformats), global_step, walltime)
 
-    def add_images(self, tag: str, img_tensor: Any, global_step: Any = None, walltime: float | None = None,
-                   dataformats: str = "NCHW") -> None:  # fmt: skip
+    def add_images(
+        self,
+        tag: str,
+        img_tensor: Any,
+        global_step: Any = None,
+        walltime: float | None = None,
+        dataformats: str = "NCHW",
+    ) -> None:
         """Pictures of one size side by side, eight in a row; N among the axes counts them."""
         array, axes = host(img_tensor), dataformats.upper()
         each = [as_hwc(part, axes.replace("N", "")) for part in np.moveaxis(array, axes.index("N"), 0)]
         self._add_picture(tag, grid(each), global_step, walltime)
 
-    def add_figure(self, tag: str, figure: Any, global_step: Any = None, close: bool = True,
-                   walltime: float | None = None) -> None:  # fmt: skip
+    def add_figure(
+        self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
+    ) -> None:
         """A matplotlib figure, or several; ``close`` frees them."""
         figures = figure if isinstance(figure, Sequence) else [figure]
         self._add_picture(tag, grid([drawn(each, close) for each in figures]), global_step, walltime)
 
     def _add_picture(self, tag: str, pixels: Ndarray, step: Any, walltime: float | None) -> None:
         p, (height, width, channels) = protocol(), pixels.shape
-        image = p.Summary.Image(height=height, width=width, colorspace=channels,
-                                encoded_image_string=png(pixels))  # fmt: skip
+        image = p.Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=png(pixels))
         self._add(p.Summary.Value(tag=tag, image=image), step, walltime)
 
-    def add_audio(self, tag: str, snd_tensor: Any, global_step: Any = None, sample_rate: int = 44100,
-                  walltime: float | None = None) -> None:  # fmt: skip
+    def add_audio(
+        self,
+        tag: str,
+        snd_tensor: Any,
+        global_step: Any = None,
+        sample_rate: int = 44100,
+        walltime: float | None = None,
+    ) -> None:
         """A sound of one channel: floats from -1 to 1, (samples,) or (1, samples)."""
         p, sound = protocol(), host(snd_tensor).reshape(-1)
-        audio = p.Summary.Audio(sample_rate=sample_rate, num_channels=1, length_frames=len(sound),
-                                encoded_audio_string=wav(sound, sample_rate), content_type="audio/wav",
-                                )  # fmt: skip
+        audio = p.Summary.Audio(
+            sample_rate=sample_rate,
+            num_channels=1,
+            length_frames=len(sound),
+            encoded_audio_string=wav(sound, sample_rate),
+            content_type="audio/wav",
+        )
         self._add(p.Summary.Value(tag=tag, audio=audio), global_step, walltime)
 
-    def add_text(self, tag: str, text_string: str, global_step: Any = None,
-                 walltime: float | None = None) -> None:  # fmt: skip
+    def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
         """A text, shown as Markdown."""
         p = protocol()
         value = p.Summary.Value(
-            tag=f"{tag}/text_summary", metadata=p.texts.create_summary_metadata("", ""),
-            tensor=p.TensorProto(dtype="DT_STRING", string_val=[text_string.encode()],
-                                 tensor_shape={"dim": [{"size": 1}]}),
-        )  # fmt: skip
+            tag=f"{tag}/text_summary",
+            metadata=p.texts.create_summary_metadata("", ""),
+            tensor=p.TensorProto(
+                dtype="DT_STRING", string_val=[text_string.encode()], tensor_shape={"dim": [{"size": 1}]}
+            ),
+        )
         self._add(value, global_step, walltime)
 
     def add_hparams(
-        self, hparam_dict: Mapping[str, Any], metric_dict: Mapping[str, Any],
-        hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None, run_name: str | None = None,
+        self,
+        hparam_dict: Mapping[str, Any],
+        metric_dict: Mapping[str, Any],
+        hparam_domain_discrete: Mapping[str, Sequence[Any]] | None = None,
+        run_name: str | None = None,
         global_step: Any = None,
-    ) -> None:  # fmt: skip
+    ) -> None:
         """One row of TensorBoard's table of hyperparameters, in a folder of its own under this run's.
 
         Args:

@@ -16,9 +16,8 @@ __all__ = ["Attention", "AttentionView", "Candidate", "Kind", "Layer", "attentio
 
 
 def attention(
-    subject: Any, *inputs: Any, tokens: Tokens = None, sentence: int = 0, title: str = "Attention",
-    **named: Any,
-) -> AttentionView:  # fmt: skip
+    subject: Any, *inputs: Any, tokens: Tokens = None, sentence: int = 0, title: str = "Attention", **named: Any
+) -> AttentionView:
     """What each token looks at: every layer and head of encoder, decoder and cross-attention.
 
         viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")

@@ -15,8 +15,10 @@ Array = np.ndarray[Any, np.dtype[Any]]
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 TITLES: dict[Kind, str] = {
-    "encoder": "Encoder self-attention", "decoder": "Decoder self-attention", "cross": "Cross-attention",
-}  # fmt: skip
+    "encoder": "Encoder self-attention",
+    "decoder": "Decoder self-attention",
+    "cross": "Cross-attention",
+}
 SHORT: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
 SLACK = 1e-2  # how far a row's sum may be from 1: half precision rounds each weight by up to 1/2048
 
@@ -103,8 +105,7 @@ class Attention:
         told = f"{self.title}, layer {number}"
         if not layer.weights.size:
             raise ValueError(f"{told} is empty: its weights (H, T, S) have shape {layer.weights.shape}")
-        named = (("queries", target, self.queries), ("keys", source, self.keys),
-                 ("queries", target, self.rows))  # fmt: skip
+        named = (("queries", target, self.queries), ("keys", source, self.keys), ("queries", target, self.rows))
         for name, count, names in named:
             if count != len(names):
                 raise ValueError(

@@ -32,9 +32,7 @@ def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Attenti
         raise ValueError(f"kinds of attention are {', '.join(KINDS)}, and not {unknown[0]!r}")
     if not weights:
         raise ValueError("there are no weights: the dictionary is empty")
-    return [
-        _attention(kind, _layers(weights[kind], kind, sentence), tokens) for kind in KINDS if kind in weights
-    ]
+    return [_attention(kind, _layers(weights[kind], kind, sentence), tokens) for kind in KINDS if kind in weights]
 
 
 def _kind(layers: list[Array], tokens: Sides) -> Kind:

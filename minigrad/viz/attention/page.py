@@ -13,8 +13,14 @@ from .data import SHORT, Array, Attention, Candidate
 
 EXACT = 600_000  # numbers up to which all keep float32's digits; more are halved to float16's three
 MOST = 20_000_000  # numbers that a page can hold: some 50 MB
-SCRIPTS = ("attention.js", "attention_heads.js", "attention_matrix.js", "attention_model.js",
-           "attention_neuron.js", "attention_start.js")  # fmt: skip
+SCRIPTS = (
+    "attention.js",
+    "attention_heads.js",
+    "attention_matrix.js",
+    "attention_model.js",
+    "attention_neuron.js",
+    "attention_start.js",
+)
 
 
 def page(texts: Sequence[Candidate], title: str) -> Page:
@@ -38,8 +44,7 @@ def page(texts: Sequence[Candidate], title: str) -> Page:
         "digits": 4 if dtype is np.float32 else 3,
         "kinds": [_kind(one, dtype) for one in different],
         "texts": [
-            {"text": one.text, "score": one.score, "kinds": [places[id(a)] for a in one.attentions]}
-            for one in texts
+            {"text": one.text, "score": one.score, "kinds": [places[id(a)] for a in one.attentions]} for one in texts
         ],
     }
     return Page(title, data, SCRIPTS, ("attention.css",), _BODY, height=760)
@@ -50,25 +55,29 @@ _BODY = '<main id="attention"></main>'
 
 def _size(attention: Attention) -> int:
     return sum(
-        x.size for layer in attention.layers for x in (layer.weights, layer.query, layer.key, layer.bias)
+        x.size
+        for layer in attention.layers
+        for x in (layer.weights, layer.query, layer.key, layer.bias)
         if x is not None
-    )  # fmt: skip
+    )
 
 
 def _kind(attention: Attention, dtype: Any) -> dict[str, Any]:
     masks: list[Array] = []
     layers = []
     for layer in attention.layers:
-        layers.append({
-            "path": layer.path,
-            "heads": len(layer.weights),
-            "weights": _packed(layer.weights, dtype),
-            "mask": _number_of(layer.blocked, masks),
-            "query": _packed(layer.query, dtype),
-            "key": _packed(layer.key, dtype),
-            "scale": layer.scale,
-            "bias": _packed(layer.bias, dtype),
-        })  # fmt: skip
+        layers.append(
+            {
+                "path": layer.path,
+                "heads": len(layer.weights),
+                "weights": _packed(layer.weights, dtype),
+                "mask": _number_of(layer.blocked, masks),
+                "query": _packed(layer.query, dtype),
+                "key": _packed(layer.key, dtype),
+                "scale": layer.scale,
+                "bias": _packed(layer.bias, dtype),
+            }
+        )
     return {
         "kind": attention.kind,
         "title": attention.title,

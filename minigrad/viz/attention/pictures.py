@@ -52,8 +52,10 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: 
     right = left + GAP
     made = Drawing(
         max(right + wide[1], MARGIN + width(what.told, SMALL) if caption else 0.0) + MARGIN,
-        top + pitch * rows + MARGIN, what.told, palette.paper,
-    )  # fmt: skip
+        top + pitch * rows + MARGIN,
+        what.told,
+        palette.paper,
+    )
     if caption:
         _captions(made, attention, (left, right, top - 0.6 * SMALL), palette)
     middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
@@ -82,8 +84,9 @@ def _captions(made: Drawing, attention: Attention, at: tuple[float, float, float
     )
 
 
-def _lines(made: Drawing, what: Chosen, across: tuple[float, float], middles: list[list[float]],
-           palette: Palette) -> None:  # fmt: skip
+def _lines(
+    made: Drawing, what: Chosen, across: tuple[float, float], middles: list[list[float]], palette: Palette
+) -> None:
     """A line for each weight; those of several heads beside each other."""
     least = max(LEAST, float(np.sort(what.weights, None)[-MOST:][0]))
     pitch = middles[0][1] - middles[0][0] if len(middles[0]) > 1 else 14.0
@@ -137,9 +140,11 @@ def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption
     left = MARGIN + max(width(text, size) for text in names[0]) + 5
     at = Square(left, MARGIN + (2.2 * SMALL if caption else 0.0) + high, cell, cell)
     made = Drawing(
-        max(left + cell * columns + (beyond if few else 0.0), MARGIN + width(told, SMALL) if caption else 0.0)
-        + MARGIN, at.top + cell * rows + MARGIN, told, palette.paper,
-    )  # fmt: skip
+        max(left + cell * columns + (beyond if few else 0.0), MARGIN + width(told, SMALL) if caption else 0.0) + MARGIN,
+        at.top + cell * rows + MARGIN,
+        told,
+        palette.paper,
+    )
     if caption:
         made.add(Text(MARGIN, MARGIN + SMALL, told, SMALL, palette.quiet))
     _cells(made, weights, at, palette)
@@ -159,8 +164,12 @@ def _cells(made: Drawing, weights: Array, at: Square, palette: Palette) -> None:
     for opacity, places in _shaded(weights, FAINTEST):
         made.add(Cells([(left + w * s, top + h * t, w, h) for t, s in places], palette.accent, opacity))
     right, bottom = left + w * weights.shape[1], top + h * weights.shape[0]
-    edges = [(left, top, right, top), (left, bottom, right, bottom), (left, top, left, bottom),
-             (right, top, right, bottom)]  # fmt: skip
+    edges = [
+        (left, top, right, top),
+        (left, bottom, right, bottom),
+        (left, top, left, bottom),
+        (right, top, right, bottom),
+    ]
     made.add(Strokes(edges, palette.line, 0.5))
 
 
@@ -169,13 +178,16 @@ def _strokes(made: Drawing, blocked: Array | None, at: Square, palette: Palette)
     if blocked is None:
         return
     left, top, w, h = at
-    ends = [(left + w * (s + 0.3), top + h * (t + 0.7), left + w * (s + 0.7), top + h * (t + 0.3))
-            for t, s in np.argwhere(blocked).tolist()]  # fmt: skip
+    ends = [
+        (left + w * (s + 0.3), top + h * (t + 0.7), left + w * (s + 0.7), top + h * (t + 0.3))
+        for t, s in np.argwhere(blocked).tolist()
+    ]
     made.add(Strokes(ends, palette.quiet, max(0.3, w / 24), 0.45))
 
 
-def _names(made: Drawing, names: list[list[str]], size: float, turn: float, at: Square, palette: Palette,
-           padding: set[int]) -> None:  # fmt: skip
+def _names(
+    made: Drawing, names: list[list[str]], size: float, turn: float, at: Square, palette: Palette, padding: set[int]
+) -> None:
     """Tokens of the rows at the left, of the columns above."""
     for i, text in enumerate(names[0]):
         y = at.top + at.height * (i + 0.5) + 0.35 * size
@@ -243,5 +255,8 @@ def _shaded(weights: Array, least: float) -> list[tuple[float, Sequence[tuple[in
     """Places (row, column) of weights from ``least`` on, by their opacity, the faintest first."""
     steps = np.clip(np.rint(opacity_of(weights) * _SHADES), 1, _SHADES).astype(int)
     steps[weights < least] = 0
-    return [(step / _SHADES, [(t, s) for t, s in np.argwhere(steps == step).tolist()])
-            for step in np.unique(steps).tolist() if step]  # fmt: skip
+    return [
+        (step / _SHADES, [(t, s) for t, s in np.argwhere(steps == step).tolist()])
+        for step in np.unique(steps).tolist()
+        if step
+    ]

@@ -36,24 +36,37 @@ def rendered(drawing: Drawing, ending: Literal["pdf", "png"]) -> bytes:
         warnings.simplefilter("always")
         with library.rc_context({"pdf.fonttype": 42}):  # text stays text, in a font that journals take
             # Fonts that are wider than the drawing's make the picture larger, and are not cut off.
-            figure.savefig(file, format=ending, metadata=dates, facecolor=drawing.paper, bbox_inches="tight",
-                           pad_inches=0)  # fmt: skip
+            figure.savefig(
+                file, format=ending, metadata=dates, facecolor=drawing.paper, bbox_inches="tight", pad_inches=0
+            )
     tell_missing(caught)
     return file.getvalue()
 
 
 def _text(axes: Any, t: Text, order: int, fonts: list[str], _: Any) -> None:
     axes.text(
-        t.x, t.y, t.text, fontsize=t.size, color=t.colour, ha=_ANCHORS[t.anchor], va="baseline",
-        rotation=t.turn, rotation_mode="anchor", fontfamily=fonts, zorder=order, parse_math=False,
-    )  # fmt: skip
+        t.x,
+        t.y,
+        t.text,
+        fontsize=t.size,
+        color=t.colour,
+        ha=_ANCHORS[t.anchor],
+        va="baseline",
+        rotation=t.turn,
+        rotation_mode="anchor",
+        fontfamily=fonts,
+        zorder=order,
+        parse_math=False,
+    )
 
 
 def _cells(axes: Any, c: Cells, order: int, _: list[str], library: Any) -> None:
     corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in c.boxes]
-    axes.add_collection(library.collections.PolyCollection(
-        corners, facecolors=c.colour, alpha=c.opacity, edgecolors="none", linewidths=0, zorder=order,
-    ))  # fmt: skip
+    axes.add_collection(
+        library.collections.PolyCollection(
+            corners, facecolors=c.colour, alpha=c.opacity, edgecolors="none", linewidths=0, zorder=order
+        )
+    )
 
 
 def _strokes(axes: Any, s: Strokes, order: int, _: list[str], library: Any) -> None:
@@ -62,9 +75,11 @@ def _strokes(axes: Any, s: Strokes, order: int, _: list[str], library: Any) -> N
     for a, b, c, d in s.ends:
         points += [(a, b), ((a + c) / 2, b), ((a + c) / 2, d), (c, d)] if s.curved else [(a, b), (c, d)]
     codes = [path.MOVETO, *([path.CURVE4] * 3 if s.curved else [path.LINETO])] * len(s.ends)
-    axes.add_patch(library.patches.PathPatch(
-        path(points, codes), fill=False, edgecolor=s.colour, linewidth=s.width, alpha=s.opacity, zorder=order,
-    ))  # fmt: skip
+    axes.add_patch(
+        library.patches.PathPatch(
+            path(points, codes), fill=False, edgecolor=s.colour, linewidth=s.width, alpha=s.opacity, zorder=order
+        )
+    )
 
 
 _DRAWN: dict[type, Callable[..., None]] = {Text: _text, Cells: _cells, Strokes: _strokes}

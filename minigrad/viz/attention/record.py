@@ -46,9 +46,12 @@ class Ids(NamedTuple):
 
 
 def from_call(
-    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], tokens: Sides,
+    model: Callable[..., Any],
+    inputs: tuple[Any, ...],
+    named_inputs: Mapping[str, Any],
+    tokens: Sides,
     sentence: int = 0,
-) -> list[Attention]:  # fmt: skip
+) -> list[Attention]:
     """The attentions of ``model(*inputs, **named_inputs)``.
 
     Args:
@@ -69,8 +72,9 @@ def from_call(
     return _grouped(seen, tokens, _ids(read, sentence, all(kind == "decoder" for kind, _ in seen)))
 
 
-def recorded(model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any],
-             sentence: int = 0) -> list[Seen]:  # fmt: skip
+def recorded(
+    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int = 0
+) -> list[Seen]:
     """Every attention of one sentence, in the order in which they ran."""
     trace, frames, seen = Trace(_batch([*inputs, *named_inputs.values()])), list[Frame](), list[Seen]()
 
@@ -263,9 +267,7 @@ def _grouped(seen: list[Seen], tokens: Sides, ids: Ids) -> list[Attention]:
         queries = named(of_queries, ids.source if kind == "encoder" else ids.target, target)
         keys = named(of_keys, ids.target if kind == "decoder" else ids.source, source)
         note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
-        made.append(
-            Attention(kind, tuple(layers), queries, keys, note, tokens.written_in(kind)).checked()
-        )
+        made.append(Attention(kind, tuple(layers), queries, keys, note, tokens.written_in(kind)).checked())
     return made
 
 

@@ -47,9 +47,7 @@ def sides(tokens: Tokens) -> Sides:
     """
     if isinstance(tokens, Mapping):
         if unknown := set(tokens) - set(Sides._fields):
-            raise TypeError(
-                f"tokens are those of 'source', 'target' and 'written', not of {sorted(map(str, unknown))}"
-            )
+            raise TypeError(f"tokens are those of 'source', 'target' and 'written', not of {sorted(map(str, unknown))}")
         if callable(tokens.get("written")):
             raise TypeError("tokens that are written are a list of texts: the model is not given their ids")
         return Sides(*(_side(tokens.get(name)) for name in Sides._fields))
@@ -89,9 +87,7 @@ def clean(text: str) -> str:
     nothing but what joins letters is told by its numbers."""
     if text and all(unicodedata.category(c) == "Cf" for c in text):
         return " ".join(f"U+{ord(c):04X}" for c in text)
-    drawn = "".join(
-        "�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text
-    )  # fmt: skip
+    drawn = "".join("�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text)
     before = len(drawn) - len(drawn.lstrip(" "))
     inner = drawn.strip(" ")
     return "·" * before + inner + "·" * (len(drawn) - before - len(inner)) or "∅"

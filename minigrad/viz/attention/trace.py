@@ -19,8 +19,21 @@ from .data import SLACK, Array, Layer
 from .given import host
 
 FORBIDDEN = -1e4  # what is added to a score is a mask from here on: GPT-2 adds this, others -1e9 or -inf
-_SHAPES = {"reshape", "permute", "transpose", "unsqueeze", "squeeze", "broadcast_to", "getitem", "clone",
-           "cast", "identity", "concatenate", "repeat", "repeat_interleave"}  # fmt: skip
+_SHAPES = {
+    "reshape",
+    "permute",
+    "transpose",
+    "unsqueeze",
+    "squeeze",
+    "broadcast_to",
+    "getitem",
+    "clone",
+    "cast",
+    "identity",
+    "concatenate",
+    "repeat",
+    "repeat_interleave",
+}
 _PRODUCTS = {"matmul", "einsum_pair"}
 _DEEPEST = 12  # ops between the product and the softmax that are looked through
 
@@ -93,8 +106,13 @@ class Trace:
         if mask is not None:
             of_mask, bias = _parts(_given(added), mask.array.dtype.kind == "b")
             blocked = blocked | of_mask
-        parts = (weights, np.broadcast_to(blocked, shape), host(q), host(k),
-                 None if bias is None else np.broadcast_to(bias, shape))  # fmt: skip
+        parts = (
+            weights,
+            np.broadcast_to(blocked, shape),
+            host(q),
+            host(k),
+            None if bias is None else np.broadcast_to(bias, shape),
+        )
         if len(q) == 1 and self._folded(query):
             parts = tuple(None if p is None else self._apart(p[0]) for p in parts)  # type: ignore[assignment]
         w, b, q, k, more = parts
@@ -154,8 +172,12 @@ class Trace:
             right = np.swapaxes(right, -1, -2) if right.ndim > 1 else right
         lead = scores.shape[:-2]
         try:
-            made = [np.broadcast_to(side, (*lead, *side.shape[-2:])) if side.ndim == scores.ndim
-                    else side.reshape(*lead, *side.shape[-2:]) for side in (left, right)]  # fmt: skip
+            made = [
+                np.broadcast_to(side, (*lead, *side.shape[-2:]))
+                if side.ndim == scores.ndim
+                else side.reshape(*lead, *side.shape[-2:])
+                for side in (left, right)
+            ]
         except ValueError:
             return None
         q, k = made
@@ -254,10 +276,7 @@ def _of_letters(left: Array, right: Array, letters: tuple[str, str, str]) -> tup
     shared = "".join(c for c in a if c in b and c not in out)
     if out[-1] in a and out[-1] not in b:
         (a, b), (left, right) = (b, a), (right, left)
-    made = (
-        np.einsum(f"{a}->{out[:-2]}{out[-2]}{shared}", left),
-        np.einsum(f"{b}->{out[:-2]}{out[-1]}{shared}", right),
-    )
+    made = (np.einsum(f"{a}->{out[:-2]}{out[-2]}{shared}", left), np.einsum(f"{b}->{out[:-2]}{out[-1]}{shared}", right))
     return made
 
 

@@ -82,9 +82,16 @@ class AttentionView(Picture):
         """The interactive page, with all views."""
         return page(self.beam or (Candidate("", 0.0, self.attentions),), self.title)
 
-    def svg(self, view: Look = "head", *, kind: Kind | None = None, layer: int | None = -1,
-            head: int | Sequence[int] | None = None, dark: bool = False, caption: bool = True
-            ) -> str:  # fmt: skip
+    def svg(
+        self,
+        view: Look = "head",
+        *,
+        kind: Kind | None = None,
+        layer: int | None = -1,
+        head: int | Sequence[int] | None = None,
+        dark: bool = False,
+        caption: bool = True,
+    ) -> str:
         """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points.
 
         A weight is told by how dark it is, so in print without colours, too; heads that share a picture are
@@ -117,9 +124,16 @@ class AttentionView(Picture):
         drawing = self._drawing(*args, **look)
         return written(path, rendered(drawing, "pdf" if ending == ".pdf" else "png"))
 
-    def _drawing(self, view: Look = "head", *, kind: Kind | None = None, layer: int | None = -1,
-                 head: int | Sequence[int] | None = None, dark: bool = False, caption: bool = True
-                 ) -> Drawing:  # fmt: skip
+    def _drawing(
+        self,
+        view: Look = "head",
+        *,
+        kind: Kind | None = None,
+        layer: int | None = -1,
+        head: int | Sequence[int] | None = None,
+        dark: bool = False,
+        caption: bool = True,
+    ) -> Drawing:
         attention, palette = self._of(kind), DARK if dark else LIGHT
         if view == "model":
             return model_picture(attention, palette, caption)

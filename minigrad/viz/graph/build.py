@@ -33,8 +33,7 @@ class Builder:
         tape: the nodes. number: their numbers in the graph, by node or by a leaf's id.
     """
 
-    def __init__(self, root: Variable, modules: Modules, named: Named, seen: Observation | None = None
-                 ) -> None:  # fmt: skip
+    def __init__(self, root: Variable, modules: Modules, named: Named, seen: Observation | None = None) -> None:
         self.root, self.modules, self.seen = root, modules, seen
         self.tape = tape_of(root)
         self.number: dict[Node | int, int] = {}
@@ -73,17 +72,22 @@ class Builder:
         if gradients.ran and self.root.array.size != 1:
             output.attributes["backward"] = "begins with its sum"
         modules = self.modules.told({node.module for node in self._nodes})
-        return Graph(title, self._nodes, self._edges, modules, self._ops.infos, output.id,
-                     "done" if gradients.ran else "none")  # fmt: skip
+        return Graph(
+            title, self._nodes, self._edges, modules, self._ops.infos, output.id, "done" if gradients.ran else "none"
+        )
 
     def _add(self, node: Node) -> None:
         """A node of the tape, after the leaves that it reads."""
         seen = self.seen.seen.get(node) if self.seen else None
         module = seen.module if seen else self._modules.get(node, "")
-        reads = [(input_name(node, i), self._source(edge[0], module, input_name(node, i)), edge[1])
-                 for i, edge in zip(node.plan.inputs, node.edges, strict=True)]  # fmt: skip
-        others = [(name, self._constant(value, module, name), getattr(value, "_slot", 0))
-                  for name, value in self._others(node)]  # fmt: skip
+        reads = [
+            (input_name(node, i), self._source(edge[0], module, input_name(node, i)), edge[1])
+            for i, edge in zip(node.plan.inputs, node.edges, strict=True)
+        ]
+        others = [
+            (name, self._constant(value, module, name), getattr(value, "_slot", 0))
+            for name, value in self._others(node)
+        ]
         number = self.number[node] = len(self._nodes)
         made = data.Node(number, "op", self._ops.key(node), self._names.result(node) or node.op.name, module)
         if seen and self.seen:
@@ -92,8 +96,11 @@ class Builder:
             made.forward_seconds = self.seen.seconds(node)
         else:
             made.place, made.code = _noted(node)
-            made.attributes = {input_name(node, i): told(value) for i, value in _kept(node)
-                               if value is not None and not _is_array(value)}  # fmt: skip
+            made.attributes = {
+                input_name(node, i): told(value)
+                for i, value in _kept(node)
+                if value is not None and not _is_array(value)
+            }
             made.value = self._results.value(node)
         made.attributes |= _hooks(*(node.hooks or {}).values())
         self._nodes.append(made)
@@ -106,8 +113,9 @@ class Builder:
         """The arguments that are arrays and want no gradient: all, or where nobody watched those kept."""
         if self.seen and node in self.seen.seen:
             return self.seen.seen[node].others
-        return [(input_name(node, i), value) for i, value in _kept(node)
-                if i not in node.plan.inputs and _is_array(value)]  # fmt: skip
+        return [
+            (input_name(node, i), value) for i, value in _kept(node) if i not in node.plan.inputs and _is_array(value)
+        ]
 
     def _source(self, target: Any, module: str, name: str) -> int:
         """The number of a node, or of a leaf, which is added where it is new."""
@@ -172,8 +180,14 @@ class _Names:
         if kind == "input" and (names or isinstance(leaf, Parameter)):
             kind = "parameter"
         if names:
-            return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0],
-                             attributes={"names": ", ".join(names)} if len(names) > 1 else {})  # fmt: skip
+            return data.Node(
+                number,
+                kind,
+                "",
+                names[0],
+                names[0].rpartition(".")[0],
+                attributes={"names": ", ".join(names)} if len(names) > 1 else {},
+            )
         argument = self.arguments.get(id(leaf), "")
         name = argument or self.variables.get(id(leaf), "") or self._of_view(leaf) or read_as
         return data.Node(number, kind, "", name, "" if argument else module)

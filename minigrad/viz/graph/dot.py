@@ -180,9 +180,7 @@ def _by_group(boxes: list[Box]) -> dict[int, list[Box]]:
     return found
 
 
-def _clusters(
-    graph: Graph, tree: Tree, number: int, boxes: dict[int, list[Box]], depth: int
-) -> Iterator[str]:
+def _clusters(graph: Graph, tree: Tree, number: int, boxes: dict[int, list[Box]], depth: int) -> Iterator[str]:
     indent = "  " * depth
     for box in boxes.get(number, ()):
         said = "\\n".join(text(line) for line in box.lines if line)
@@ -195,8 +193,10 @@ def _clusters(
         if kind == "group" and child in tree.opened:
             yield f'{indent}subgraph "cluster_g{child}" {{'
             title = text(_title(graph, tree, child))
-            yield f'{indent}  graph [id="g{child}", label="{title}", tooltip="{title}", labeljust=l, ' \
-                  f'style=rounded, color="{LINE}", fontcolor="{QUIET}"];'  # fmt: skip
+            yield (
+                f'{indent}  graph [id="g{child}", label="{title}", tooltip="{title}", labeljust=l, '
+                f'style=rounded, color="{LINE}", fontcolor="{QUIET}"];'
+            )
             yield from _clusters(graph, tree, child, boxes, depth + 1)
             yield f"{indent}}}"
 

@@ -127,8 +127,13 @@ class _Watched(_Walk):
         self.watcher.done(node, (self.clock() - begin - self.aside) / 1e9)
 
 
-def watch_backward(root: Variable, watcher: Watcher, gradient: Variable | None = None, free: bool = False,
-                   clock: Callable[[], int] = perf_counter_ns) -> None:  # fmt: skip
+def watch_backward(
+    root: Variable,
+    watcher: Watcher,
+    gradient: Variable | None = None,
+    free: bool = False,
+    clock: Callable[[], int] = perf_counter_ns,
+) -> None:
     """Walk back from a tensor.
 
     Hooks that the program has registered on tensors run, as their results replace gradients; those that write

@@ -39,9 +39,7 @@ def svg(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colour 
     links = [(key_of(wire.source), key_of(wire.target)) for wire in found]
     back = [any(graph.edges[number].gradient is not None for number in wire.edges) for wire in found]
     ranks, ways = layers({box.key: _width(box) for box in boxes}, links)
-    place = {
-        id(spot): (spot.x, PAD + rank * (HEIGHT + RANK)) for rank, row in enumerate(ranks) for spot in row
-    }
+    place = {id(spot): (spot.x, PAD + rank * (HEIGHT + RANK)) for rank, row in enumerate(ranks) for spot in row}
     left = min((spot.x - spot.width / 2 for row in ranks for spot in row), default=0.0) - PAD
     right = max((spot.x + spot.width / 2 for row in ranks for spot in row), default=0.0) + PAD
     height = 2 * PAD + len(ranks) * (HEIGHT + RANK) - RANK

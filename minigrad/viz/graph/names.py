@@ -45,8 +45,10 @@ def place_of(frame: FrameType) -> tuple[str, str]:
 def readable(file: str) -> str:
     """A path as short as it can be understood: within the library, the working folder, or the user's home."""
     folders: list[tuple[str, Callable[[], Path]]] = [
-        (PACKAGE, lambda: _ROOT / PACKAGE), ("", Path.cwd), ("~", Path.home),
-    ]  # fmt: skip
+        (PACKAGE, lambda: _ROOT / PACKAGE),
+        ("", Path.cwd),
+        ("~", Path.home),
+    ]
     for told, folder in folders:
         try:
             return (told / Path(file).relative_to(folder())).as_posix()
@@ -143,8 +145,9 @@ def tensors_within(value: Any, name: str) -> Iterator[tuple[str, Variable]]:
             yield from tensors_within(inner, f"{name} {i}" if name else str(i))
 
 
-def argument_names(function: Callable[..., Any], inputs: tuple[Any, ...], named: dict[str, Any]
-                   ) -> list[tuple[str, Variable]]:  # fmt: skip
+def argument_names(
+    function: Callable[..., Any], inputs: tuple[Any, ...], named: dict[str, Any]
+) -> list[tuple[str, Variable]]:
     """The tensors among a call's arguments, with the names that the function has for them."""
     called = function.forward if isinstance(function, Module) else function
     try:

@@ -122,8 +122,9 @@ class Observation:
         attributes, others = self._arguments(node, args, frame)
         op = event if event is not None and event.kind == OP else None
         first = result[0] if isinstance(result, tuple) else result
-        self.seen[node] = Seen(self._value(node, first), self._within[-1] if self._within else "",
-                               *place_of(frame), attributes, others, op)  # fmt: skip
+        self.seen[node] = Seen(
+            self._value(node, first), self._within[-1] if self._within else "", *place_of(frame), attributes, others, op
+        )
         if op is not None:
             self._recorded.add(op)
         spent = self.clock() - begin
@@ -131,8 +132,9 @@ class Observation:
             self._aside[event] = self._aside.get(event, 0) + spent
             event = event.cpu_parent
 
-    def _arguments(self, node: Node, args: tuple[Any, ...], frame: FrameType
-                   ) -> tuple[dict[str, str], list[tuple[str, Any]]]:  # fmt: skip
+    def _arguments(
+        self, node: Node, args: tuple[Any, ...], frame: FrameType
+    ) -> tuple[dict[str, str], list[tuple[str, Any]]]:
         """The arguments that are no arrays, and those that are and want no gradient; the values of leaves."""
         attributes, others = {}, []
         for i, argument in enumerate(args):

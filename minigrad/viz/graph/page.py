@@ -12,8 +12,15 @@ from .dot import Colour, Direction, label_of
 from .fold import Tree, total
 from .values import Stored
 
-_SCRIPTS = ("graph_layout.js", "graph_panel.js", "graph_boxes.js", "graph_drawing.js", "graph_camera.js",
-            "graph_search.js", "graph.js")  # fmt: skip
+_SCRIPTS = (
+    "graph_layout.js",
+    "graph_panel.js",
+    "graph_boxes.js",
+    "graph_drawing.js",
+    "graph_camera.js",
+    "graph_search.js",
+    "graph.js",
+)
 _BODY = """<div id="graph">
 <header class="bar"></header>
 <main><svg id="drawing" role="application" aria-label="compute graph" tabindex="0"></svg></main>
@@ -38,18 +45,23 @@ def packed(graph: Graph, more: Iterable[Value | None] = ()) -> tuple[dict[str, A
     Args:
         more: values that the page shows besides; the second result tells their places.
     """
-    values = Stored([
-        *(value for node in graph.nodes for value in (node.value, node.gradient)),
-        *(edge.gradient for edge in graph.edges), *more,
-    ])  # fmt: skip
+    values = Stored(
+        [
+            *(value for node in graph.nodes for value in (node.value, node.gradient)),
+            *(edge.gradient for edge in graph.edges),
+            *more,
+        ]
+    )
     nodes = [
-        {**vars(node), "saved": [vars(saved) for saved in node.saved], "value": values.place(node.value),
-         "gradient": values.place(node.gradient)}
+        {
+            **vars(node),
+            "saved": [vars(saved) for saved in node.saved],
+            "value": values.place(node.value),
+            "gradient": values.place(node.gradient),
+        }
         for node in graph.nodes
-    ]  # fmt: skip
-    edges = [
-        [edge.source, edge.target, edge.input, edge.slot, values.place(edge.gradient)] for edge in graph.edges
     ]
+    edges = [[edge.source, edge.target, edge.input, edge.slot, values.place(edge.gradient)] for edge in graph.edges]
     data = {
         "title": graph.title,
         "backward": graph.backward,

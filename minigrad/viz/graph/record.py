@@ -37,8 +37,7 @@ def record_call(function: Callable[..., Any], *inputs: Any, **named: Any) -> Gra
     return built.graph(title, _went_back(built, True))
 
 
-def from_tensor(tensor: Variable, backward: bool = True, modules: Mapping[str, Module] | None = None
-                ) -> Graph:  # fmt: skip
+def from_tensor(tensor: Variable, backward: bool = True, modules: Mapping[str, Module] | None = None) -> Graph:
     """The graph that a tensor was computed by.
 
     Values are those that are still alive. Tensors and parameters are called as the caller's variables and
@@ -61,8 +60,7 @@ def from_tensor(tensor: Variable, backward: bool = True, modules: Mapping[str, M
 # Before anything goes back: for playback and explain, too -------------------------------------------------
 
 
-def built_by_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]
-                  ) -> tuple[Builder, str]:  # fmt: skip
+def built_by_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> tuple[Builder, str]:
     """The nodes of a call that is made now and watched, and what to call their graph.
 
     Raises:

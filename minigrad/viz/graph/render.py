@@ -48,9 +48,7 @@ def render(source: str, format: Format, seconds: float = 10.0) -> bytes:
         source = source.replace("graph [", f"graph [dpi={_DPI}, ", 1)
     command = ["dot", f"-T{format}"] if with_ == "dot" else [sys.executable, "-P", "-c", _CODE, format]
     try:
-        done = subprocess.run(
-            command, input=source.encode(), capture_output=True, timeout=seconds, check=False
-        )
+        done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired as late:
         raise TooSlowError(f"the layout took longer than {seconds:g} s") from late
     if done.returncode or not done.stdout:

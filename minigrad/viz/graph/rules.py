@@ -115,8 +115,9 @@ def _node_of(code: CodeType, text: str) -> Definition | None:
     """The definition that was compiled to some code: of several lambdas that begin in one line, the smallest
     that all of the code's expressions lie in."""
     is_lambda = code.co_name == "<lambda>"
-    begun = [node for node in _definitions(text).get(code.co_firstlineno, ())
-             if isinstance(node, ast.Lambda) == is_lambda]  # fmt: skip
+    begun = [
+        node for node in _definitions(text).get(code.co_firstlineno, ()) if isinstance(node, ast.Lambda) == is_lambda
+    ]
     if len(begun) > 1 and is_lambda:
         spans = _spans(code)
         begun = [node for node in begun if spans and _holds(node, spans)]

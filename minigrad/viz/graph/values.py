@@ -97,8 +97,7 @@ def statistics(array: Array) -> dict[str, float]:
     if (most := max(abs(low), abs(high))) > 0 and not _SMALLEST < most < _LARGEST:
         scaled = statistics(array / most)
         mean, std, norm = (most * scaled[name] for name in ("mean", "std", "norm"))
-    return {"min": low, "max": high, "mean": mean, "std": std, "norm": norm, "zeros": zeros,
-            "nan": flat.size - count}  # fmt: skip
+    return {"min": low, "max": high, "mean": mean, "std": std, "norm": norm, "zeros": zeros, "nan": flat.size - count}
 
 
 @np.errstate(all="ignore")  # of infinities of both signs the mean is NaN

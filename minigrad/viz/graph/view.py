@@ -82,9 +82,8 @@ class GraphView(Picture):
     """
 
     def __init__(
-        self, graph: Graph, direction: Direction, depth: int | None, fold: bool | int, colour: Colour,
-        seconds: float,
-    ) -> None:  # fmt: skip
+        self, graph: Graph, direction: Direction, depth: int | None, fold: bool | int, colour: Colour, seconds: float
+    ) -> None:
         self.graph, self.direction, self.colour, self.seconds = graph, direction, colour, seconds
         self._repeats, self._fit = fold is not False, depth is None and isinstance(fold, bool)
         self._budget = BUDGET if isinstance(fold, bool) else fold

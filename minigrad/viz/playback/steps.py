@@ -92,8 +92,11 @@ class Recorder(Shown):
         return tuple(self._step(node, built) for node in self.seconds)
 
     def _step(self, node: Node, built: Builder) -> Step:
-        arrived = {slot: self.results[node, slot] for slot in range(len(node.results or (None,)))
-                   if (node, slot) in self.results}  # fmt: skip
+        arrived = {
+            slot: self.results[node, slot]
+            for slot in range(len(node.results or (None,)))
+            if (node, slot) in self.results
+        }
         deliveries = tuple(
             self._delivery(node, position, input_name(node, i), built)
             for position, i in enumerate(node.plan.inputs)
@@ -104,8 +107,9 @@ class Recorder(Shown):
     def _delivery(self, node: Node, position: int, name: str, built: Builder) -> Delivery:
         target = self._targets[node, position]
         total, count = self._totals[node, position]
-        return Delivery(name, built.number[target[0]], target[1], self.edges[node, position], total, count,
-                        self._counts[target])  # fmt: skip
+        return Delivery(
+            name, built.number[target[0]], target[1], self.edges[node, position], total, count, self._counts[target]
+        )
 
 
 def _target(target: Node | Variable, slot: int) -> Target:

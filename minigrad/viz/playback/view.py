@@ -64,9 +64,7 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **n
             raise TypeError("playback takes a tensor alone, or a module or function and its inputs")
         return _recorded(*built_from_tensor(loss_or_module), free=False)
     if not callable(loss_or_module):
-        raise TypeError(
-            f"playback takes a tensor, a module or a function, not {type(loss_or_module).__name__}"
-        )
+        raise TypeError(f"playback takes a tensor, a module or a function, not {type(loss_or_module).__name__}")
     return _recorded(*built_by_call(loss_or_module, inputs, named), free=True)
 
 
@@ -88,11 +86,23 @@ def _data(played: Playback) -> dict[str, Any]:
     shown += [value for step in played.steps for d in step.deliveries for value in (d.gradient, d.total)]
     data, values = packed(played.graph, shown)
     data["steps"] = [
-        {"node": step.node, "seconds": step.seconds,
-         "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
-         "deliveries": [
-             {"input": d.input, "target": d.target, "slot": d.slot, "gradient": values.place(d.gradient),
-              "total": values.place(d.total), "count": d.count, "of": d.of} for d in step.deliveries]}
+        {
+            "node": step.node,
+            "seconds": step.seconds,
+            "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
+            "deliveries": [
+                {
+                    "input": d.input,
+                    "target": d.target,
+                    "slot": d.slot,
+                    "gradient": values.place(d.gradient),
+                    "total": values.place(d.total),
+                    "count": d.count,
+                    "of": d.of,
+                }
+                for d in step.deliveries
+            ],
+        }
         for step in played.steps
-    ]  # fmt: skip
+    ]
     return data

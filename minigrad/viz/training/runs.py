@@ -169,9 +169,8 @@ def _flat(values: Mapping[Any, Any], prefix: str = "") -> Iterable[tuple[str, fl
 
 
 def _add(
-    columns: dict[tuple[str, bool], _Column], name: str, evaluated: bool, row: int, value: float,
-    best: bool = False,
-) -> None:  # fmt: skip
+    columns: dict[tuple[str, bool], _Column], name: str, evaluated: bool, row: int, value: float, best: bool = False
+) -> None:
     column = columns.setdefault((_WORDS.get(name, name), evaluated), _Column())
     if best:
         column.best.append(len(column.rows))

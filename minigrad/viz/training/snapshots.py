@@ -37,8 +37,7 @@ class Track:
 
     def as_data(self) -> dict[str, Any]:
         """For the page."""
-        return {"name": self.name, "steps": self.steps, "frames": self.frames, "table": self.table,
-                "run": self.run}  # fmt: skip
+        return {"name": self.name, "steps": self.steps, "frames": self.frames, "table": self.table, "run": self.run}
 
 
 def weights_of(runs: tuple[Run, ...]) -> list[Track]:
@@ -120,11 +119,8 @@ def _table(frames: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     for name in names:
         here = [one.get(name) for one in frames]
         kinds = dict.fromkeys(str(k) for value in here if isinstance(value, Mapping) for k in value)
-        told = {
-            kind: [_number(v.get(kind) if isinstance(v, Mapping) else None) for v in here] for kind in kinds
-        }
-        rows.append({"name": name, "shape": None,
-                     "statistics": told or {"value": [_number(value) for value in here]}})  # fmt: skip
+        told = {kind: [_number(v.get(kind) if isinstance(v, Mapping) else None) for v in here] for kind in kinds}
+        rows.append({"name": name, "shape": None, "statistics": told or {"value": [_number(value) for value in here]}})
     return rows
 
 
@@ -171,9 +167,7 @@ def _on_host(value: Any) -> NDArray[Any]:
 
 def _panels(array: NDArray[Any], place: str) -> list[dict[str, Any]]:
     if array.ndim < 2 or array.dtype.kind not in "fiub" or not array.size:
-        raise ValueError(
-            f"{place}: an array has two axes or more, and numbers; not {array.shape} {array.dtype}"
-        )
+        raise ValueError(f"{place}: an array has two axes or more, and numbers; not {array.shape} {array.dtype}")
     before = array.shape[:-2]
     places = list(np.ndindex(before))
     if len(places) > _MOST_PANELS:
@@ -181,8 +175,12 @@ def _panels(array: NDArray[Any], place: str) -> list[dict[str, Any]]:
     panels = []
     for index in places:
         cells = heat_map(array[index], _MOST_CELLS, _MOST_CELLS)
-        panels.append({
-            "name": " · ".join(map(str, index)), "shape": array.shape[-2:], "cells": cells.shape,
-            "values": base64.b64encode(cells.astype("<f4").tobytes()).decode(),
-        })  # fmt: skip
+        panels.append(
+            {
+                "name": " · ".join(map(str, index)),
+                "shape": array.shape[-2:],
+                "cells": cells.shape,
+                "values": base64.b64encode(cells.astype("<f4").tobytes()).decode(),
+            }
+        )
     return panels

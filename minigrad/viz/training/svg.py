@@ -144,15 +144,20 @@ def _heading(drawing: Drawing, runs: Sequence[Run], title: str) -> float:
 
 
 def _chart(
-    drawing: Drawing, name: str, runs: Sequence[Run], look: Look, box: tuple[float, float, float, float],
+    drawing: Drawing,
+    name: str,
+    runs: Sequence[Run],
+    look: Look,
+    box: tuple[float, float, float, float],
     x_range: tuple[float, float],
-) -> None:  # fmt: skip
+) -> None:
     """One chart in a box (left, top, right, bottom)."""
     left, top, right, bottom = box
     log = name in look.log
     curves = _curves(name, runs, look)
-    field = _Field(left + _LEFT, right - _RIGHT, top + _TOP, bottom - _BOTTOM,
-                   x_range, bounds([c.front for c in curves], log), log)  # fmt: skip
+    field = _Field(
+        left + _LEFT, right - _RIGHT, top + _TOP, bottom - _BOTTOM, x_range, bounds([c.front for c in curves], log), log
+    )
     drawing.text(left, top + 12, shortened(name), size=11, font_family=SERIF, font_weight=600)
     if {curve.series.evaluated for curve in curves} == {True, False}:
         drawing.text(field.right, top + 12, "line: training · dots: evaluation", "end", 9, QUIET)
@@ -160,8 +165,9 @@ def _chart(
     _x_axis(drawing, field, look.over)
     clip = f"field-{left:.0f}-{top:.0f}"
     drawing.parts.append(f'<clipPath id="{clip}">')
-    drawing.add("rect", x=field.left, y=field.top - 4, width=field.right - field.left + 4,
-                height=field.bottom - field.top + 5)  # fmt: skip
+    drawing.add(
+        "rect", x=field.left, y=field.top - 4, width=field.right - field.left + 4, height=field.bottom - field.top + 5
+    )
     drawing.parts.append(f'</clipPath><g clip-path="url(#{clip})">')
     for curve in curves:
         (_dots if curve.series.evaluated else _line)(drawing, field, curve)
@@ -202,8 +208,15 @@ def _dots(drawing: Drawing, field: _Field, curve: _Curve) -> None:
         if math.isfinite(y) and i != best:
             drawing.add("circle", cx=x, cy=y, r=2.2, fill=curve.color)
     if best >= 0 and math.isfinite(y := float(field.y(curve.raw[best]))):
-        drawing.add("circle", cx=float(field.x(curve.x[best])), cy=y, r=3.2, fill=LIGHT.paper,
-                    stroke=curve.color, stroke_width=1.6)  # fmt: skip
+        drawing.add(
+            "circle",
+            cx=float(field.x(curve.x[best])),
+            cy=y,
+            r=3.2,
+            fill=LIGHT.paper,
+            stroke=curve.color,
+            stroke_width=1.6,
+        )
 
 
 def _strokes(drawing: Drawing, field: _Field, curve: _Curve, values: Floats, width: float) -> None:

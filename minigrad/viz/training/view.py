@@ -40,15 +40,17 @@ class TrainingView(Picture):
     def page(self) -> Page:
         """The interactive page."""
         places: list[Mapping[str, Floats]] = []
-        runs = [{"name": run.name, "series": [_series_data(s, places) for s in run.series]}
-                for run in self.runs]  # fmt: skip
+        runs = [{"name": run.name, "series": [_series_data(s, places) for s in run.series]} for run in self.runs]
         tables = [{name: _listed(values) for name, values in table.items()} for table in places]
-        data = {"title": self.title, "charts": self.charts, "runs": runs, "tables": tables,
-                "tracks": [track.as_data() for track in self.tracks]}  # fmt: skip
+        data = {
+            "title": self.title,
+            "charts": self.charts,
+            "runs": runs,
+            "tables": tables,
+            "tracks": [track.as_data() for track in self.tracks],
+        }
         scripts = ("training_curves.js", "training_snapshots.js", "training.js")
-        return Page(
-            self.title, data, scripts, ("training.css",), body='<main id="training"></main>', height=760
-        )
+        return Page(self.title, data, scripts, ("training.css",), body='<main id="training"></main>', height=760)
 
     def svg(
         self,
@@ -75,9 +77,7 @@ class TrainingView(Picture):
         chosen = self.charts if charts is None else _names(charts)
         logarithmic = frozenset(self.charts if log is True else _names(log or ()))
         if unknown := [name for name in (*chosen, *logarithmic) if name not in self.charts]:
-            raise ValueError(
-                f"there is no chart {unknown[0]!r}: there are {', '.join(self.charts) or 'none'}"
-            )
+            raise ValueError(f"there is no chart {unknown[0]!r}: there are {', '.join(self.charts) or 'none'}")
         return draw(self.runs, chosen, Look(over, smoothing, logarithmic, columns, width), title)
 
     def __repr__(self) -> str:
@@ -135,26 +135,28 @@ def _series_data(series: Series, tables: list[Mapping[str, Floats]]) -> dict[str
     number = next((i for i, table in enumerate(tables) if table is series.places), len(tables))
     if number == len(tables):
         tables.append(series.places)
-    return {"name": series.name, "evaluated": series.evaluated, "table": number,
-            "values": _listed(series.values), "best": series.best}  # fmt: skip
+    return {
+        "name": series.name,
+        "evaluated": series.evaluated,
+        "table": number,
+        "values": _listed(series.values),
+        "best": series.best,
+    }
 
 
 def _thinned(series: Series) -> Series:
     kept = thin(series.places["step"], series.values, MOST_POINTS // 4)
     places = {name: values[kept] for name, values in series.places.items()}
     rank = {int(old): new for new, old in enumerate(kept)}
-    return Series(series.name, series.evaluated, places, series.values[kept],
-                  tuple(rank[i] for i in series.best if i in rank))  # fmt: skip
+    return Series(
+        series.name, series.evaluated, places, series.values[kept], tuple(rank[i] for i in series.best if i in rank)
+    )
 
 
 def _listed(values: Any) -> list[float | int]:
     """Numbers for JSON: whole ones without a point, long lists with 7 digits."""
     finite = values[np.isfinite(values)]
-    if (
-        finite.size == values.size
-        and np.abs(finite).max(initial=0) < 2**53
-        and (finite == np.rint(finite)).all()
-    ):
+    if finite.size == values.size and np.abs(finite).max(initial=0) < 2**53 and (finite == np.rint(finite)).all():
         whole: list[float | int] = values.astype(np.int64).tolist()
         return whole
     if len(values) <= _EXACT_POINTS:

@@ -49,10 +49,15 @@ class Parameter:
         shades = np.nan_to_num(self.heat / (scale or 1.0) * 127, nan=-128, posinf=127, neginf=-127)
         heights = self.histogram * (255 / max(int(self.histogram.max(initial=0)), 1))
         return {
-            "name": self.name, "shape": self.shape, "statistics": self.statistics, "scale": scale,
-            "cells": self.heat.shape[1:], "heat": _packed(np.round(shades).astype(np.int8)),
-            "histogram": _packed(np.ceil(heights).astype(np.uint8)), "range": self.range,
-        }  # fmt: skip
+            "name": self.name,
+            "shape": self.shape,
+            "statistics": self.statistics,
+            "scale": scale,
+            "cells": self.heat.shape[1:],
+            "heat": _packed(np.round(shades).astype(np.int8)),
+            "histogram": _packed(np.ceil(heights).astype(np.uint8)),
+            "range": self.range,
+        }
 
 
 def checkpoints(folder: Path) -> dict[int, Path]:
@@ -62,8 +67,9 @@ def checkpoints(folder: Path) -> dict[int, Path]:
     for path in (run.best, run.last):
         if path.exists() and (content := _read(path)) is not None and isinstance(content.get("step"), int):
             found[content["step"]] = path
-    found.update((int(path.stem), path) for path in sorted((folder / "snapshots").glob("*.safetensors"))
-                 if path.stem.isdigit())  # fmt: skip
+    found.update(
+        (int(path.stem), path) for path in sorted((folder / "snapshots").glob("*.safetensors")) if path.stem.isdigit()
+    )
     steps = sorted(found)
     if len(steps) > MOST_SNAPSHOTS:
         places = np.linspace(0, len(steps) - 1, MOST_SNAPSHOTS).round().astype(int)
@@ -139,10 +145,14 @@ def _statistics(array: NDArray[Any], before: NDArray[Any] | None) -> dict[str, f
     count = max(array.size - wrong, 1)
     change = math.nan if before is None else math.sqrt(moved / was) if was > 0 else math.nan
     return {
-        "norm": math.sqrt(squares), "change": change, "mean": total / count,
+        "norm": math.sqrt(squares),
+        "change": change,
+        "mean": total / count,
         "std": math.sqrt(max(squares / count - (total / count) ** 2, 0.0)),
-        "min": float(low), "max": float(high), "not finite": wrong,
-    }  # fmt: skip
+        "min": float(low),
+        "max": float(high),
+        "not finite": wrong,
+    }
 
 
 def _parts(array: NDArray[Any]) -> Iterator[Floats]:

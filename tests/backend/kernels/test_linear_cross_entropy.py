@@ -22,13 +22,7 @@ pytestmark = pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("biased", [False, True])
 @pytest.mark.parametrize(("rows", "width", "classes"), [(1, 1, 2), (5, 3, 7), (130, 16, 33), (0, 3, 4)])
 def test_values_and_gradients(
-    rows: int,
-    width: int,
-    classes: int,
-    biased: bool,
-    smoothing: float,
-    reduction: str,
-    monkeypatch: pytest.MonkeyPatch,
+    rows: int, width: int, classes: int, biased: bool, smoothing: float, reduction: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(linear_cross_entropy, "CHUNK_BYTES", 8 * classes * 20)  # some twenty rows at a time
     target = np.random.default_rng(2).integers(0, classes, rows)

@@ -23,9 +23,8 @@ def inputs(rows: int, width: int, classes: int, alpha: float, smoothing: float) 
 @pytest.mark.parametrize(("rows", "width", "classes"), [(1, 1, 2), (5, 3, 7), (130, 16, 33)])
 @pytest.mark.parametrize("at_a_time", [1, 20, 1000])
 def test_values_and_gradients(
-    rows: int, width: int, classes: int, alpha: float, smoothing: float, at_a_time: int,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:  # fmt: skip
+    rows: int, width: int, classes: int, alpha: float, smoothing: float, at_a_time: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(linear_r_drop, "CHUNK_BYTES", 8 * classes * at_a_time)
     monkeypatch.setattr(linear_r_drop, "BLOCK_BYTES", 8 * classes * max(1, at_a_time // 3))
     check(NAME, inputs(rows, width, classes, alpha, smoothing), [0, 1])

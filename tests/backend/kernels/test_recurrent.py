@@ -24,8 +24,11 @@ def arguments(kind: str, sizes: tuple[int, ...], reverse: bool, width: int = 3) 
     state = 2 if option == "projected" else width
     x, weight = normal(n, gates), normal(gates, state, seed=1)
     h, c = normal(batch, state, seed=2), normal(batch, width, seed=3)
-    middle = {"rnn": [], "gru": [None if option else normal(gates, seed=4)],
-              "lstm": [normal(state, width, seed=5) if option else None]}[name]  # fmt: skip
+    middle = {
+        "rnn": [],
+        "gru": [None if option else normal(gates, seed=4)],
+        "lstm": [normal(state, width, seed=5) if option else None],
+    }[name]
     last: list[Any] = [option == "relu"] if name == "rnn" else []
     return [x, weight, *middle, h, *([c] if name == "lstm" else []), sizes, reverse, *last]
 
@@ -37,9 +40,7 @@ def plain(name: str, args: list[Any], g: list[Any]) -> tuple[list[Any], list[Any
     wanted = [t for t in given if isinstance(t, minigrad.Tensor)]
     found = minigrad.autograd.grad(out, wanted, [minigrad.tensor(d) for d in g], materialize_grads=True)
     slopes = iter(f.numpy() for f in found)
-    return [o.detach().numpy() for o in out], [
-        next(slopes) if isinstance(a, np.ndarray) else None for a in args
-    ]
+    return [o.detach().numpy() for o in out], [next(slopes) if isinstance(a, np.ndarray) else None for a in args]
 
 
 def arriving(name: str, args: list[Any]) -> list[Any]:
@@ -62,9 +63,7 @@ def run(name: str, args: list[Any], needs: tuple[bool, ...], g: list[Any]) -> tu
     return kept, list(found)
 
 
-def compare(
-    name: str, args: list[Any], needs: tuple[bool, ...], g: list[Any], expected: Any, dtype: Any
-) -> None:
+def compare(name: str, args: list[Any], needs: tuple[bool, ...], g: list[Any], expected: Any, dtype: Any) -> None:
     out, found = run(name, args, needs, g)
     for o, e in zip(out, expected[0], strict=True):
         close(o, e, dtype, "value")

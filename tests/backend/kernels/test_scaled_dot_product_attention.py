@@ -55,11 +55,7 @@ def test_causal(shape: tuple[int, ...], source: int, width: int) -> None:
 @pytest.mark.parametrize("kind", ["bool", "float"])
 def test_masks_that_broadcast(axes: tuple[int, ...] | None, kind: str) -> None:
     full, source = (2, 3, 6, 4), 5
-    shape = (
-        (6, source)
-        if axes is None
-        else tuple(n if a else 1 for a, n in zip(axes, (2, 3, 6, source), strict=True))
-    )
+    shape = (6, source) if axes is None else tuple(n if a else 1 for a, n in zip(axes, (2, 3, 6, source), strict=True))
     mask = normal(*shape, seed=4)
     mask = mask > -0.5 if kind == "bool" else mask
     if kind == "bool" and axes == (1, 1, 1, 1):

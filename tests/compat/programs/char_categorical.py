@@ -104,4 +104,4 @@ print("".join(ALPHABET[i] for i in greedy))
 np.savez(
     sys.argv[1], keys=list(model.state_dict()), logits=first_logits, losses=losses, rewards=rewards, greedy=greedy,
     sampled=sampled, **{f"grad/{name}": g for name, g in gradients.items()},
-)  # fmt: skip
+)

@@ -77,7 +77,7 @@ class Block(nn.Module):
             gelu=nn.GELU(approximate="tanh"),
             c_proj=nn.Linear(4 * config.n_embd, config.n_embd, bias=config.bias),
             dropout=nn.Dropout(config.dropout),
-        ))  # fmt: skip
+        ))
         self.by_hand = number % 2 == 1
 
     def forward(self, x):
@@ -96,7 +96,7 @@ class GPT(nn.Module):
             drop=nn.Dropout(config.dropout),
             h=nn.ModuleList([Block(config, i) for i in range(config.n_layer)]),
             ln_f=LayerNorm(config.n_embd, bias=config.bias),
-        ))  # fmt: skip
+        ))
         self.lm_head = nn.Linear(config.n_embd, config.vocab_size, bias=False)
         self.transformer.wte.weight = self.lm_head.weight
         self.apply(self._init_weights)
@@ -217,4 +217,4 @@ print("".join(letters[i] for i in greedy))
 np.savez(
     sys.argv[1], keys=list(raw_model.state_dict()), logits=first_logits, losses=losses, greedy=greedy, sampled=sampled,
     **{f"grad/{name}": g for name, g in gradients.items()},
-)  # fmt: skip
+)

@@ -217,4 +217,4 @@ print(greedy)
 np.savez(
     sys.argv[1], keys=list(model.state_dict()), logits=first_logits, losses=losses, greedy=greedy.numpy(),
     sampled=sampled.numpy(), **{f"grad/{name}": g for name, g in gradients.items()},
-)  # fmt: skip
+)

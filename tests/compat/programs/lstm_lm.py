@@ -131,4 +131,4 @@ print(" ".join(dictionary.idx2word[i] for i in greedy), "| ppl {:8.2f}".format(m
 np.savez(
     sys.argv[1], keys=list(model.state_dict()), logits=logits, losses=losses[:20], greedy=greedy, sampled=sampled,
     norm=norm.item(), **{f"grad/{name}": g for name, g in gradients.items()},
-)  # fmt: skip
+)

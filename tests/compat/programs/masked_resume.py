@@ -46,7 +46,7 @@ class BERT(nn.Module):
         self.head = nn.Sequential(OrderedDict([
             ("dense", nn.Linear(hidden, hidden)), ("act", nn.Tanh()), ("norm", nn.LayerNorm(hidden)),
             ("decoder", nn.Linear(hidden, VOCAB)),
-        ]))  # fmt: skip
+        ]))
         self.head.decoder.weight = self.token.weight
         self.pooler = None
 
@@ -115,7 +115,7 @@ path = os.path.join(tempfile.mkdtemp(), "checkpoint.pt")
 torch.save({
     "epoch": 1, "model": model.state_dict(), "optimizer": optimizer.state_dict(), "scheduler": scheduler.state_dict(),
     "rng": torch.get_rng_state(), "losses": losses, "note": ("tuple", None, True), "best": min(losses),
-}, path)  # fmt: skip
+}, path)
 torch.manual_seed(999)
 again, optimizer2, scheduler2 = make()
 checkpoint = torch.load(path, map_location="cpu")
@@ -149,4 +149,4 @@ print(greedy, scheduler.get_last_lr())
 np.savez(
     sys.argv[1], keys=list(model.state_dict()), logits=first["logits"], losses=losses + straight,
     greedy=greedy.numpy(), **{f"grad/{name}": g for name, g in first["grads"].items()},
-)  # fmt: skip
+)

@@ -167,4 +167,4 @@ print(greedy, accuracies)
 np.savez(
     sys.argv[1], keys=list(model.state_dict()), logits=logits, losses=losses[:20], accuracies=accuracies,
     greedy=greedy.numpy(), sampled=sampled.cpu().numpy(), **{f"grad/{name}": g for name, g in gradients.items()},
-)  # fmt: skip
+)

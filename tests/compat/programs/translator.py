@@ -254,4 +254,4 @@ print(greedy, f"{losses[-1]:.4f}")
 np.savez(
     sys.argv[1], keys=list(model.state_dict().keys()), logits=first_logits, losses=losses[:20], rates=rates[:20],
     greedy=greedy.numpy(), **{f"grad/{name}": g for name, g in gradients.items()},
-)  # fmt: skip
+)

@@ -11,19 +11,7 @@ import numpy as np
 import pytest
 
 from examples.lectures.cli import make
-from examples.lectures.lesson import (
-    Chart,
-    Choice,
-    Equation,
-    Lesson,
-    Line,
-    Mark,
-    Matrix,
-    Section,
-    Series,
-    Steps,
-    Text,
-)
+from examples.lectures.lesson import Chart, Choice, Equation, Lesson, Line, Mark, Matrix, Section, Series, Steps, Text
 from tests.support.browser import contrast, texts
 
 EVIL = ['<img src=x onerror="alert(1)">', "</script><script>alert(2)</script>", "👩‍👩‍👧", "x" * 10_000]
@@ -110,9 +98,14 @@ def test_masked_scores_and_positions(opened: Callable[..., Any]) -> None:
 
 
 def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
-    chart = Chart("Growth", "width", "variance", (
-        Series("measured", (1, 10, 100), (1, 9, 101)), Series(EVIL[0], (1, 100), (1, 100), dashed=True),
-    ), log_x=True, log_y=True)  # fmt: skip
+    chart = Chart(
+        "Growth",
+        "width",
+        "variance",
+        (Series("measured", (1, 10, 100), (1, 9, 101)), Series(EVIL[0], (1, 100), (1, 100), dashed=True)),
+        log_x=True,
+        log_y=True,
+    )
     page = opened(Lesson("chart", "Chart", "", (Section("One", (chart,)),)))
     assert page.locator(".chart .title").all_text_contents() == ["Growth"]
     assert page.locator(".chart circle").count() == 3
@@ -132,9 +125,12 @@ def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
     made = Matrix("B", square, EVIL, EVIL, told=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
     blocks = (
-        Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], made)), Line(EVIL, (0.1, 0.2, 0.9, 0.4), 1),
-        Steps(EVIL, (EVIL,), code=(1,)), Text(" ".join(EVIL)), Choice(EVIL[0], EVIL, [Text(t) for t in EVIL]),
-    )  # fmt: skip
+        Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], made)),
+        Line(EVIL, (0.1, 0.2, 0.9, 0.4), 1),
+        Steps(EVIL, (EVIL,), code=(1,)),
+        Text(" ".join(EVIL)),
+        Choice(EVIL[0], EVIL, [Text(t) for t in EVIL]),
+    )
     page = opened(Lesson("evil", EVIL[0], EVIL[1], (Section(EVIL[0], blocks),)))
     assert page.inner_text("h1") == page.title() == EVIL[0]
     page.hover('[data-key="B"] [data-cell="0 1"]')

@@ -47,12 +47,9 @@ def test_numbers_are_written_as_in_books() -> None:
 
 def test_an_equation_in_text() -> None:
     one = Matrix("A", np.array([[1.0], [-2.0]]), ("I", "cats"), ("x",), 1)
-    assert body(Equation((one, "×", Matrix("B", np.eye(2), digits=0)))) == "\n".join([
-        "A                 B",
-        "          x        [ 1  0 ]",
-        "I    [  1.0 ]  ×   [ 0  1 ]",
-        "cats [ −2.0 ]",
-    ])
+    assert body(Equation((one, "×", Matrix("B", np.eye(2), digits=0)))) == "\n".join(
+        ["A                 B", "          x        [ 1  0 ]", "I    [  1.0 ]  ×   [ 0  1 ]", "cats [ −2.0 ]"]
+    )
 
 
 def test_below_an_equation_stands_how_a_number_came_about() -> None:
@@ -78,8 +75,9 @@ def test_other_blocks_in_text() -> None:
     assert body(Text("call `f(x)`")) == "call f(x)"
     assert body(Checked("it holds", True), Checked("it fails", False)) == "[ok] it holds\n\n[WRONG] it fails"
     assert body(Line(("they", "are"), (0.5, 0.25), 0)).splitlines() == [
-        "  they  50.0 %  ████████████████████  ← looks", "  are   25.0 %  ██████████",
-    ]  # fmt: skip
+        "  they  50.0 %  ████████████████████  ← looks",
+        "  are   25.0 %  ██████████",
+    ]
     chart = Chart("T", "d", "y", (Series("one", (1, 2), (3, 4)), Series("two", (2,), (5,))), digits=1)
     assert body(chart).splitlines() == ["T", "d  one  two", "-----------", "1  3.0", "2  4.0  5.0"]
     choice = Choice("head", ("1", "2"), (Text("first"), Text("second")), printed=(1,))
@@ -141,9 +139,7 @@ def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert "layer-norm.html cannot be written" in capsys.readouterr().err
 
 
-def test_a_claim_that_fails_is_told(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_claim_that_fails_is_told(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     failed = Section("Checked", (Checked("no", False),))
     monkeypatch.setattr(layer_norm, "_checks", lambda found: failed)
     assert cli.main(["layer-norm"]) == 1

@@ -111,11 +111,19 @@ def test_shapes_and_results_of_four_heads() -> None:
     found = multi_head.attend()
     shapes = {name: tuple(getattr(found, name).shape) for name in found._fields if name != "module"}
     assert shapes == {
-        "ids": (1, 6), "words": (1, 6, 512), "x": (1, 6, 512), "query": (1, 6, 512),
-        "queries": (1, 4, 6, 128), "keys": (1, 4, 6, 128), "values": (1, 4, 6, 128),
-        "scores": (1, 4, 6, 6), "weights": (1, 4, 6, 6),
-        "heads": (1, 4, 6, 128), "joined": (1, 6, 512), "output": (1, 6, 512),
-    }  # fmt: skip
+        "ids": (1, 6),
+        "words": (1, 6, 512),
+        "x": (1, 6, 512),
+        "query": (1, 6, 512),
+        "queries": (1, 4, 6, 128),
+        "keys": (1, 4, 6, 128),
+        "values": (1, 4, 6, 128),
+        "scores": (1, 4, 6, 6),
+        "weights": (1, 4, 6, 6),
+        "heads": (1, 4, 6, 128),
+        "joined": (1, 6, 512),
+        "output": (1, 6, 512),
+    }
     assert found.ids[0, 1] == found.ids[0, 5] and len(set(found.ids[0].tolist())) == 5
     module = found.module
     theirs = nn.MultiheadAttention(512, 4, batch_first=True)
@@ -179,9 +187,15 @@ def matrices(lesson: Lesson) -> Iterator[Matrix]:
 def evaluated(text: str) -> float:
     """What the left side of a sum comes to."""
     for written, meant in (
-        ("−", "-"), ("×", "*"), ("²", "**2"), (r"√(\d+)", r"math.sqrt(\1)"), ("√", "math.sqrt"),
-        (r"\be\^(-?[\d.]+)", r"math.exp(\1)"), (r"\^", "**"), (r"\b(sin|cos)\b", r"math.\1"),
-    ):  # fmt: skip
+        ("−", "-"),
+        ("×", "*"),
+        ("²", "**2"),
+        (r"√(\d+)", r"math.sqrt(\1)"),
+        ("√", "math.sqrt"),
+        (r"\be\^(-?[\d.]+)", r"math.exp(\1)"),
+        (r"\^", "**"),
+        (r"\b(sin|cos)\b", r"math.\1"),
+    ):
         text = re.sub(written, meant, text)
     return float(eval(text, {"math": math}))
 

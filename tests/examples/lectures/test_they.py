@@ -78,7 +78,6 @@ def test_the_summary_tells_what_the_weights_are() -> None:
         "“friends”, and 2 more from “tomatoes”."
     )
 
-
     weights[:, :, 0] = 0
     words = ["My", "friends", "tomatoes", "they"]
     assert "“they” takes most from itself: 0.275" in they._summary(weights, words)

@@ -77,15 +77,14 @@ class RawKernel:
         memory = _Memory()
         values = [_value(arg, kind, memory) for arg, kind in zip(args, self.parameters, strict=True)]
         addresses = (ctypes.c_void_p * len(values))(*(ctypes.addressof(v) for v in values))
-        error = self._launch((ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block),
-                             ctypes.c_size_t(shared_mem), addresses)  # fmt: skip
+        error = self._launch(
+            (ctypes.c_uint * 3)(*grid), (ctypes.c_uint * 3)(*block), ctypes.c_size_t(shared_mem), addresses
+        )
         if error:
             raise EmulatorError(f"{self.name}: {error.decode()}")
         memory.give_back(self.name)
 
-    def _check(
-        self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...], shared_mem: int
-    ) -> None:
+    def _check(self, grid: tuple[int, ...], block: tuple[int, ...], args: tuple[Any, ...], shared_mem: int) -> None:
         threads = block[0] * block[1] * block[2]
         if not (0 < grid[0] < 2**31 and 0 < grid[1] < 65536 and 0 < grid[2] < 65536):
             raise EmulatorError(f"{self.name}: CUDA refuses a grid of {grid}")

@@ -87,7 +87,7 @@ OPTIONS: dict[str, Callable[[Any, Any], dict[str, Any]]] = {
     "weighted": lambda d, g: {"batch_size": 2, "sampler": d.WeightedRandomSampler([1, 2, 0.5], 7, True, g)},
     "batch sampler": lambda d, g: {"batch_sampler": d.BatchSampler(d.RandomSampler(range(13)), 5, False)},
     "list of batches": lambda d, g: {"batch_sampler": [[1, 2], [3], [0, 0, 12]]},
-}  # fmt: skip
+}
 
 
 # Each option with each generator in this process; in workers, of either kind, with one of the two in turns.
@@ -112,9 +112,12 @@ def test_same_seed_same_batches(name: str, own: bool, workers: str) -> None:
         generator = library.Generator().manual_seed(9) if own else None
         d = library.utils.data
         loader = d.DataLoader(
-            Examples(13, example), num_workers=int(workers[0]), persistent_workers="stay" in workers,
-            generator=generator, **OPTIONS[name](d, generator),
-        )  # fmt: skip
+            Examples(13, example),
+            num_workers=int(workers[0]),
+            persistent_workers="stay" in workers,
+            generator=generator,
+            **OPTIONS[name](d, generator),
+        )
         found: list[Any] = [len(loader)]
         for epoch in range(3):
             for i, batch in enumerate(loader):
@@ -143,9 +146,10 @@ def test_many_epochs_follow_pytorch() -> None:
 @pytest.mark.parametrize("name", ["in threes", "whole threes", "single"])
 def test_streams_are_pytorchs(workers: int, shared: bool, name: str) -> None:
     batch: dict[str, Any] = {
-        "in threes": {"batch_size": 3}, "whole threes": {"batch_size": 3, "drop_last": True},
+        "in threes": {"batch_size": 3},
+        "whole threes": {"batch_size": 3, "drop_last": True},
         "single": {"batch_size": None},
-    }[name]  # fmt: skip
+    }[name]
 
     def batches(library: Any) -> list[Any]:
         info = library.utils.data.get_worker_info
@@ -183,8 +187,7 @@ def test_attributes() -> None:
 def test_tensors_and_a_collate_fn_of_ones_own() -> None:
     x = minigrad.arange(6.0).reshape(3, 2)
     batches = list(DataLoader(TensorDataset(x, minigrad.arange(3)), batch_size=2))
-    assert [[part.tolist() for part in batch] for batch in batches] == [
-        [[[0, 1], [2, 3]], [0, 1]], [[[4, 5]], [2]]]  # fmt: skip
+    assert [[part.tolist() for part in batch] for batch in batches] == [[[[0, 1], [2, 3]], [0, 1]], [[[4, 5]], [2]]]
     assert list(DataLoader(range(5), batch_size=2, collate_fn=sum)) == [1, 5, 4]
 
 
@@ -230,13 +233,11 @@ WRONG: list[tuple[dict[str, Any], type[Exception], str]] = [
     ({"dataset": Stream(3), "shuffle": True}, ValueError, "unspecified shuffle option"),
     ({"dataset": Stream(3), "sampler": [1]}, ValueError, "unspecified sampler option"),
     ({"dataset": Stream(3), "batch_sampler": [[1]]}, ValueError, "unspecified batch_sampler option"),
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize(("options", "error", "text"), WRONG, ids=[w[2] for w in WRONG])
-def test_arguments_that_exclude_each_other(
-    options: dict[str, Any], error: type[Exception], text: str
-) -> None:
+def test_arguments_that_exclude_each_other(options: dict[str, Any], error: type[Exception], text: str) -> None:
     with pytest.raises(error, match=text):
         DataLoader(**{"dataset": range(3), **options})
 
@@ -361,8 +362,7 @@ def test_timeout() -> None:
 
 
 def test_persistent_workers_are_the_same_processes() -> None:
-    loader = DataLoader(Examples(4, lambda i: os.getpid()), num_workers=2, batch_size=None,
-                        persistent_workers=True)  # fmt: skip
+    loader = DataLoader(Examples(4, lambda i: os.getpid()), num_workers=2, batch_size=None, persistent_workers=True)
     first = list(loader)
     assert len(set(first)) == 2 and os.getpid() not in first
     next(iter(loader))  # left early
@@ -406,8 +406,14 @@ def started(tmp_path: Path, seconds: str, method: str, end: str) -> subprocess.P
     text = SCRIPT.replace("SECONDS", seconds).replace("METHOD", repr(method)).replace("END", end)
     program.write_text(textwrap.dedent(text), encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    return subprocess.Popen([sys.executable, str(program)], env=environment, stdout=subprocess.PIPE,
-                            stderr=subprocess.PIPE, text=True, start_new_session=True)  # fmt: skip
+    return subprocess.Popen(
+        [sys.executable, str(program)],
+        env=environment,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
 
 
 def gone(pid: int, within: float = 10) -> bool:

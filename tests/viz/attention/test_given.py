@@ -28,11 +28,7 @@ def weights(*shape: int, causal: bool = False, padding: int = 0, seed: int = 0) 
 
 
 def test_all_kinds_by_name() -> None:
-    given = {
-        "cross": weights(2, 3, 4, 3),
-        "encoder": weights(2, 3, 3, 3),
-        "decoder": weights(2, 3, 4, 4, causal=True),
-    }
+    given = {"cross": weights(2, 3, 4, 3), "encoder": weights(2, 3, 3, 3), "decoder": weights(2, 3, 4, 4, causal=True)}
     view = attention(given, CATS, KATZEN)
     assert view.kinds == ("encoder", "decoder", "cross")
     for a in view.attentions:
@@ -94,12 +90,12 @@ def test_a_query_that_may_look_at_nothing() -> None:
 
 def test_what_a_row_is() -> None:
     """A decoder's row bears the token that is read, or, where it is told, the one that is written."""
-    given = {"encoder": weights(1, 1, 3, 3), "decoder": weights(1, 1, 4, 4, causal=True),
-             "cross": weights(1, 1, 4, 3)}  # fmt: skip
+    given = {"encoder": weights(1, 1, 3, 3), "decoder": weights(1, 1, 4, 4, causal=True), "cross": weights(1, 1, 4, 3)}
     read = attention(given, CATS, KATZEN).attentions
     assert [a.rows for a in read] == [tuple(CATS), tuple(KATZEN), tuple(KATZEN)]
     assert [a.meaning[0] for a in read] == [
-        "a token that looks", *["the token that the decoder has just read, to write the next one"] * 2
+        "a token that looks",
+        *["the token that the decoder has just read, to write the next one"] * 2,
     ]
     assert read[2].meaning[1] == "a token of the source that it looks at"
     written = [*KATZEN[1:], "⟨end⟩ "]
@@ -114,10 +110,15 @@ def test_what_a_row_is() -> None:
         attention(given, tokens={"source": CATS, "target": KATZEN, "written": CATS})
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ((np.nan,), "not finite"), ((np.inf,), "not finite"), ((-0.5,), "negative numbers, down to -0.5"),
-    ((1.5,), "sums to "),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ((np.nan,), "not finite"),
+        ((np.inf,), "not finite"),
+        ((-0.5,), "negative numbers, down to -0.5"),
+        ((1.5,), "sums to "),
+    ],
+)
 def test_what_are_no_weights(change: tuple[float], message: str) -> None:
     w = weights(2, 2, 3, 3)
     w[1, 0, 2, 1] = change[0]
@@ -125,39 +126,53 @@ def test_what_are_no_weights(change: tuple[float], message: str) -> None:
         attention(w, CATS)
 
 
-@pytest.mark.parametrize(("given", "tokens", "message"), [
-    (weights(2, 2, 3, 3), (KATZEN,), "has 3 queries, but there are 4 tokens"),
-    (weights(2, 2, 4, 3), (CATS,), "has 4 queries, but there are 3 tokens"),
-    (weights(2, 2, 4, 3), (KATZEN, CATS), "has 4 queries, but there are 3 tokens"),
-    (weights(2, 2, 3, 3), ([],), "has 3 queries, but there are 0 tokens"),
-    (np.zeros((1, 1, 0, 0)), ([],), "is empty"), (np.zeros((0, 1, 2, 2)), (["a", "b"],), "there is no layer"),
-    (np.zeros((1, 0, 2, 2)), (["a", "b"],), "is empty"), ({}, (CATS,), "the dictionary is empty"),
-    ({"self": weights(1, 1, 3, 3)}, (CATS,), "encoder, decoder, cross, and not 'self'"),
-    (weights(1, 1, 1, 3, 3), (CATS,), "take one sentence"),
-    ([weights(2, 3, 3), weights(2, 2, 2)], (CATS,), "layers differ in their tokens"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "tokens", "message"),
+    [
+        (weights(2, 2, 3, 3), (KATZEN,), "has 3 queries, but there are 4 tokens"),
+        (weights(2, 2, 4, 3), (CATS,), "has 4 queries, but there are 3 tokens"),
+        (weights(2, 2, 4, 3), (KATZEN, CATS), "has 4 queries, but there are 3 tokens"),
+        (weights(2, 2, 3, 3), ([],), "has 3 queries, but there are 0 tokens"),
+        (np.zeros((1, 1, 0, 0)), ([],), "is empty"),
+        (np.zeros((0, 1, 2, 2)), (["a", "b"],), "there is no layer"),
+        (np.zeros((1, 0, 2, 2)), (["a", "b"],), "is empty"),
+        ({}, (CATS,), "the dictionary is empty"),
+        ({"self": weights(1, 1, 3, 3)}, (CATS,), "encoder, decoder, cross, and not 'self'"),
+        (weights(1, 1, 1, 3, 3), (CATS,), "take one sentence"),
+        ([weights(2, 3, 3), weights(2, 2, 2)], (CATS,), "layers differ in their tokens"),
+    ],
+)
 def test_what_does_not_fit(given: Any, tokens: Any, message: str) -> None:
     with pytest.raises(ValueError, match=message):
         attention(given, *tokens)
 
 
-@pytest.mark.parametrize(("given", "tokens", "message"), [
-    ("weights", (CATS,), "wants a module or weights, and cannot use a str"),
-    (None, (CATS,), "wants a module or weights"),
-    (weights(1, 1, 3, 3), ("I like cats",), "lists of texts"),
-    (weights(1, 1, 3, 3), (np.zeros(3),), "lists of texts"),
-    (weights(1, 1, 3, 3), (CATS, CATS, CATS), "3 more"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("given", "tokens", "message"),
+    [
+        ("weights", (CATS,), "wants a module or weights, and cannot use a str"),
+        (None, (CATS,), "wants a module or weights"),
+        (weights(1, 1, 3, 3), ("I like cats",), "lists of texts"),
+        (weights(1, 1, 3, 3), (np.zeros(3),), "lists of texts"),
+        (weights(1, 1, 3, 3), (CATS, CATS, CATS), "3 more"),
+    ],
+)
 def test_what_is_neither(given: Any, tokens: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         attention(given, *tokens)
 
 
-@pytest.mark.parametrize(("tokens", "message"), [
-    ("I like cats", "not one text: 'I like cats'"), ([1, 2, 3], "1 is of type int"),
-    ({"from": CATS}, re.escape("not of ['from']")), (3, "not of type int"), ([1, 2], "not of type int"),
-    ({"source": CATS, "written": str}, "written are a list of texts"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("tokens", "message"),
+    [
+        ("I like cats", "not one text: 'I like cats'"),
+        ([1, 2, 3], "1 is of type int"),
+        ({"from": CATS}, re.escape("not of ['from']")),
+        (3, "not of type int"),
+        ([1, 2], "not of type int"),
+        ({"source": CATS, "written": str}, "written are a list of texts"),
+    ],
+)
 def test_tokens_that_are_none(tokens: Any, message: str) -> None:
     with pytest.raises(TypeError, match=message):
         attention(weights(1, 1, 3, 3), tokens=tokens)

@@ -312,8 +312,10 @@ def test_on_screens_of_any_width(
     for name in ("neurons", "model", "matrix", "heads"):
         page.click(f"#view-{name}")
         assert page.evaluate("document.documentElement.scrollWidth") <= width
-        boxes = [page.locator(group).evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect())")
-                 for group in ("[id^=kind-]", "[id^=view-]", "#top button:not([hidden])")]  # fmt: skip
+        boxes = [
+            page.locator(group).evaluate_all("nodes => nodes.map(node => node.getBoundingClientRect())")
+            for group in ("[id^=kind-]", "[id^=view-]", "#top button:not([hidden])")
+        ]
         for row in boxes:
             assert len({round(box["top"]) for box in row}) == 1
             assert max(box["right"] for box in row) <= width
@@ -394,9 +396,7 @@ def test_many_numbers_travel_in_half_precision(
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_light_and_dark(
-    view: AttentionView, open_file: Callable[..., Any], tmp_path: Path, scheme: str
-) -> None:
+def test_light_and_dark(view: AttentionView, open_file: Callable[..., Any], tmp_path: Path, scheme: str) -> None:
     page = opened(view, open_file, tmp_path, color_scheme=scheme)
     page.hover(token(0, 0))
     assert contrast(page, "#told") >= 4.5 and contrast(page, ".token text", "fill") >= 4.5

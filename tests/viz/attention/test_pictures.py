@@ -23,12 +23,10 @@ from minigrad.viz.palette import DARK, LIGHT, Palette, luminance, rgb
 SVG = "{http://www.w3.org/2000/svg}"
 EVIL = "</text><script>alert(1)</script>&amp;\"'"
 READ = "the token that the decoder has just read, to write the next one"
-STRANGE = ["猫", "שלום", "مرحبا", "नमस्ते", "🙂", "$x$", "a\nb", "\x00", "\ud800", " the", "w" * 10_000, "",
-           EVIL]  # fmt: skip
+STRANGE = ["猫", "שלום", "مرحبا", "नमस्ते", "🙂", "$x$", "a\nb", "\x00", "\ud800", " the", "w" * 10_000, "", EVIL]
 
 
-def view(target: list[str], source: list[str], layers: int = 2, heads: int = 3, causal: bool = False
-         ) -> AttentionView:  # fmt: skip
+def view(target: list[str], source: list[str], layers: int = 2, heads: int = 3, causal: bool = False) -> AttentionView:
     """Random weights; of one list of tokens, self-attention."""
     scores = np.random.default_rng(0).normal(0, 2, (layers, heads, len(target), len(source)))
     if causal:
@@ -127,9 +125,11 @@ def test_a_layer_and_heads_or_their_mean() -> None:
     assert np.allclose(chosen(a, None, [1, 0]).weights, w.mean(0)[[1, 0]])
     assert chosen(a, 0, np.int64(2)).heads == (2,) and chosen(a, 0, range(2)).heads == (0, 1)
     for layer, head, message in (
-        (2, None, "no layer 2: there are 2, from 0 to 1"), (0, -4, "no head -4"), (0, [0, 3], "no head 3"),
+        (2, None, "no layer 2: there are 2, from 0 to 1"),
+        (0, -4, "no head -4"),
+        (0, [0, 3], "no head 3"),
         (0, [], "no head to draw"),
-    ):  # fmt: skip
+    ):
         with pytest.raises(ValueError, match=message):
             chosen(a, layer, head)  # type: ignore[arg-type]
     unlike = attention([np.full((1, 2, 2), 0.5), np.full((3, 2, 2), 0.5)], ["a", "b"])

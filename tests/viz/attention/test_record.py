@@ -120,9 +120,7 @@ def test_multihead_attention(need_weights: bool, batch_first: bool) -> None:
     padding = mg.tensor([[False, False, False], [False, False, True]])
     if not batch_first:
         x, memory = x.transpose(0, 1), memory.transpose(0, 1)
-    view = attention(
-        layer, x, memory, memory, key_padding_mask=padding, need_weights=need_weights, sentence=1
-    )
+    view = attention(layer, x, memory, memory, key_padding_mask=padding, need_weights=need_weights, sentence=1)
     layer.eval()
     expected = layer(x, memory, memory, padding, average_attn_weights=False)[1].detach().numpy()[1]
     (found,) = view.attentions
@@ -320,9 +318,7 @@ class Reads(nn.Module):
 
 def test_ids_are_told_from_masks_and_states() -> None:
     ids, mask = mg.tensor([[4, 5, 6], [7, 8, 9]]), mg.tensor([[1, 1, 0]])
-    for view in (
-        attention(Reads(), ids, mask, sentence=1), attention(Reads(), ids, attention_mask=mask, sentence=1),
-    ):  # fmt: skip
+    for view in (attention(Reads(), ids, mask, sentence=1), attention(Reads(), ids, attention_mask=mask, sentence=1)):
         assert view.attentions[0].queries == ("7", "8", "9")
     decoder, cross = attention(Reads(), mg.randn(2, 3, D), ids, sentence=1).attentions
     assert decoder.queries == cross.queries == ("7", "8", "9") and cross.keys == ("0", "1", "2")
@@ -345,10 +341,13 @@ def test_different_lengths_are_kept_apart() -> None:
     assert [a.title for a in view.attentions] == [f"Encoder self-attention ({n} × {n})" for n in (6, 3)]
 
 
-@pytest.mark.parametrize(("model", "inputs", "message"), [
-    (nn.Linear(D, D), (mg.randn(2, D),), "no attention ran in this Linear"),
-    (lambda x: x.softmax(-1), (mg.randn(2, D),), "no attention ran in <lambda>"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "inputs", "message"),
+    [
+        (nn.Linear(D, D), (mg.randn(2, D),), "no attention ran in this Linear"),
+        (lambda x: x.softmax(-1), (mg.randn(2, D),), "no attention ran in <lambda>"),
+    ],
+)
 def test_no_attention(model: Any, inputs: tuple[Any, ...], message: str) -> None:
     with pytest.raises(ValueError, match=message):
         attention(model, *inputs)

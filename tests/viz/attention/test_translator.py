@@ -31,9 +31,12 @@ def test_its_model(translator: Translator) -> None:
     source, target = (words.encode(" ".join(side)) for side in (ENGLISH, GERMAN))
 
     view = attention(
-        translator.model, mg.tensor([[*source, EOS]]), mg.tensor([[BOS, *target]]),
-        tokens=(words.token, words.token), title="Why they?",
-    )  # fmt: skip
+        translator.model,
+        mg.tensor([[*source, EOS]]),
+        mg.tensor([[BOS, *target]]),
+        tokens=(words.token, words.token),
+        title="Why they?",
+    )
 
     assert view.kinds == ("encoder", "decoder", "cross")
     cross = view.attentions[2]

@@ -15,11 +15,14 @@ def layers(kind: Any, count: int) -> Any:
     return kind(8, 2, 16, batch_first=True), count
 
 
-@pytest.mark.parametrize(("model", "shapes"), [
-    (nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), [(2, 3)]),
-    (nn.TransformerEncoder(*layers(nn.TransformerEncoderLayer, 3)), [(1, 3, 8)]),
-    (nn.Transformer(8, 2, 2, 2, 16, batch_first=True), [(1, 3, 8), (1, 4, 8)]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    ("model", "shapes"),
+    [
+        (nn.Sequential(nn.Linear(3, 4), nn.Tanh(), nn.Linear(4, 2)), [(2, 3)]),
+        (nn.TransformerEncoder(*layers(nn.TransformerEncoderLayer, 3)), [(1, 3, 8)]),
+        (nn.Transformer(8, 2, 2, 2, 16, batch_first=True), [(1, 3, 8), (1, 4, 8)]),
+    ],
+)
 def test_modules_are_those_of_the_call(model: nn.Module, shapes: list[tuple[int, ...]]) -> None:
     """But for two kinds: a module without parameters is not known, and `out_proj` is never called itself."""
     model.eval()
@@ -42,8 +45,13 @@ def test_what_lies_outside_belongs_to_no_module() -> None:
     root = second(first(x.exp()).relu()).square().sum()
     found = from_tensor(root, modules={"first": first, "second": second})
     assert [(node.op, node.module) for node in found.nodes if node.kind == "op"] == [
-        ("exp", ""), ("linear", "first"), ("relu", ""), ("linear", "second"), ("square", ""), ("sum", ""),
-    ]  # fmt: skip
+        ("exp", ""),
+        ("linear", "first"),
+        ("relu", ""),
+        ("linear", "second"),
+        ("square", ""),
+        ("sum", ""),
+    ]
 
 
 def test_a_parameter_of_several_modules_tells_nothing() -> None:

@@ -61,9 +61,7 @@ def test_clusters_nest_and_nodes_have_ids() -> None:
         assert len(re.findall(rf'\bid="{kind[0]}{number}"', said)) == 1
 
 
-@pytest.mark.parametrize(("direction", "forward", "backward"), [
-    ("forward", 7, 0), ("backward", 0, 6), ("both", 7, 6),
-])  # fmt: skip
+@pytest.mark.parametrize(("direction", "forward", "backward"), [("forward", 7, 0), ("backward", 0, 6), ("both", 7, 6)])
 def test_directions(direction, forward, backward) -> None:
     graph = graphs.small()
     said = source(graph, tree(graph), direction)
@@ -84,7 +82,9 @@ def test_what_is_not_finite_has_no_colour_and_changes_no_other() -> None:
     graph = graphs.small()
     before = source(graph, tree(graph), colour="gradient")
     graph.nodes[1].gradient = graphs.value(8, 8, norm=math.nan)
-    fills = [dict(re.findall(r'id="(\w+)".*fillcolor="(#\w+)"', said))
-             for said in (before, source(graph, tree(graph), colour="gradient"))]  # fmt: skip
+    fills = [
+        dict(re.findall(r'id="(\w+)".*fillcolor="(#\w+)"', said))
+        for said in (before, source(graph, tree(graph), colour="gradient"))
+    ]
     assert fills[1].pop("n1") == "#ffffff" and fills[0].pop("n1") != "#ffffff"
     assert fills[0] == fills[1]

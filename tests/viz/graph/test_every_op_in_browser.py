@@ -43,10 +43,10 @@ def together(graphs: dict[str, Graph]) -> Graph:
         def saved(each: Saved, first: int = first) -> Saved:
             return replace(each, node=None if each.node is None else each.node + first)
 
-        made.nodes += [replace(node, id=node.id + first, module=name, saved=[saved(s) for s in node.saved])
-                       for node in graph.nodes]  # fmt: skip
-        made.edges += [replace(edge, source=edge.source + first, target=edge.target + first)
-                       for edge in graph.edges]  # fmt: skip
+        made.nodes += [
+            replace(node, id=node.id + first, module=name, saved=[saved(s) for s in node.saved]) for node in graph.nodes
+        ]
+        made.edges += [replace(edge, source=edge.source + first, target=edge.target + first) for edge in graph.edges]
         made.modules[name] = ModuleInfo(name, "Case")
         made.ops.update(graph.ops)
         made.output = graph.output + first

@@ -85,8 +85,7 @@ def test_without_repeats_every_block_is_a_box() -> None:
 
 
 @pytest.mark.parametrize(
-    "graph",
-    [graphs.transformer(12), graphs.transformer(1), graphs.chain(1500), graphs.linears(300), graphs.small()],
+    "graph", [graphs.transformer(12), graphs.transformer(1), graphs.chain(1500), graphs.linears(300), graphs.small()]
 )
 def test_every_node_is_three_clicks_away_at_most(graph) -> None:
     made = tree(graph)

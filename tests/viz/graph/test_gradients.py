@@ -115,8 +115,15 @@ def deferred(device: str) -> tuple[Any, list[Any]]:
     return F.cross_entropy(F.linear(x, w), minigrad.randint(0, 20_000, (64,), device=device)), [x, w]
 
 
-CASES: list[Callable[[str], tuple[Any, list[Any]]]] = [tied, same_operand, broadcast, function, checkpointed,
-                                                       doubles, deferred]  # fmt: skip
+CASES: list[Callable[[str], tuple[Any, list[Any]]]] = [
+    tied,
+    same_operand,
+    broadcast,
+    function,
+    checkpointed,
+    doubles,
+    deferred,
+]
 
 
 def summed(found: Collected, leaf: Any) -> Any:

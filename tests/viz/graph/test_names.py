@@ -66,18 +66,21 @@ def test_the_users_frame_is_the_innermost_outside_the_library() -> None:
     assert code == "place, code = place_of(frame)"
 
 
-@pytest.mark.parametrize("value, expected", [
-    ((slice(None), slice(1, None), Ellipsis, None, 3), "[:, 1:, ..., None, 3]"),
-    (slice(0, 10, 2), "0:10:2"),
-    ((1, 2), "(1, 2)"),
-    ((1,), "(1,)"),
-    ((), "()"),
-    ("a'b", '"a\'b"'),
-    (np.dtype("float32"), "float32"),
-    ((np.zeros((2, 3), np.int64), slice(None)), "[int64 (2, 3), :]"),
-    (None, "None"),
-    ("x" * 300, "'" + "x" * 198 + "…"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "value, expected",
+    [
+        ((slice(None), slice(1, None), Ellipsis, None, 3), "[:, 1:, ..., None, 3]"),
+        (slice(0, 10, 2), "0:10:2"),
+        ((1, 2), "(1, 2)"),
+        ((1,), "(1,)"),
+        ((), "()"),
+        ("a'b", '"a\'b"'),
+        (np.dtype("float32"), "float32"),
+        ((np.zeros((2, 3), np.int64), slice(None)), "[int64 (2, 3), :]"),
+        (None, "None"),
+        ("x" * 300, "'" + "x" * 198 + "…"),
+    ],
+)
 def test_arguments_as_text(value: Any, expected: str) -> None:
     assert told(value) == expected
 

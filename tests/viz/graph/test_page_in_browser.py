@@ -37,13 +37,7 @@ def test_the_panel_tells_numbers_rule_and_gradients(show) -> None:
     page = show(graph)
     page.click(named(graph, "h"))
     said = page.inner_text("#panel")
-    for part in (
-        "matmul of x",
-        "train.py:3",
-        "h = matmul(x)",
-        "minigrad/ops/made_up.py:12",
-        "lambda g, x: g * x",
-    ):
+    for part in ("matmul of x", "train.py:3", "h = matmul(x)", "minigrad/ops/made_up.py:12", "lambda g, x: g * x"):
         assert part in said
     assert texts(page, "#panel section:has(h3:text-is('Value')) td") == ["2.5", "1"]
     parts = texts(page, "#panel section:has(h3:text-is('Gradient')) li td")

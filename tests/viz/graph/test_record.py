@@ -176,8 +176,11 @@ def test_a_functions_modules_are_called_by_their_classes_and_lists_by_their_call
     assert {n.module for n in graph.nodes if n.op == "linear"} == {"Holder.Linear", "Linear"}
     assert graph.modules[""].kind == ""
     assert {n.name for n in graph.nodes if n.kind == "parameter"} == {
-        "Holder.Linear.weight", "Holder.Linear.bias", "Linear.weight", "Linear.bias",
-    }  # fmt: skip
+        "Holder.Linear.weight",
+        "Holder.Linear.bias",
+        "Linear.weight",
+        "Linear.bias",
+    }
 
 
 def test_a_method_of_a_module_is_the_modules() -> None:
@@ -205,8 +208,10 @@ def test_arguments_that_are_no_tensors_are_told_by_name() -> None:
 
     graph = record_call(call, minigrad.ones(2, 3).requires_grad_())
     assert one(graph, op="getitem").attributes == {"index": "[:, 1:, None]"}
-    assert [n.attributes for n in graph.nodes if n.op == "sum"] == [{"dim": "1", "keepdim": "True"},
-                                                                    {"keepdim": "False"}]  # fmt: skip
+    assert [n.attributes for n in graph.nodes if n.op == "sum"] == [
+        {"dim": "1", "keepdim": "True"},
+        {"keepdim": "False"},
+    ]
     assert one(graph, op="cast").attributes == {"dtype": "float64"}
     assert one(graph, op="mul").attributes == {"b": "2"}
 
@@ -351,12 +356,15 @@ class Output(NamedTuple):
     loss: Any
 
 
-@pytest.mark.parametrize("wrap, expected", [
-    (lambda a, b: (a, b), "a"),
-    (lambda a, b: {"loss": b, "a": a}, "b"),
-    (lambda a, b: Output(a, b), "b"),
-    (lambda a, b: [3, None, (a, b)], "a"),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "wrap, expected",
+    [
+        (lambda a, b: (a, b), "a"),
+        (lambda a, b: {"loss": b, "a": a}, "b"),
+        (lambda a, b: Output(a, b), "b"),
+        (lambda a, b: [3, None, (a, b)], "a"),
+    ],
+)
 def test_backward_begins_at_the_loss_or_the_first_tensor(wrap: Any, expected: str) -> None:
     def call(x: Any) -> Any:
         a = x * 2
@@ -377,8 +385,11 @@ def test_named_arguments_containers_and_masks() -> None:
     batch = {"x": x, "mask": minigrad.tensor([1, 0])}
     graph = record_call(call, batch, other, scale=minigrad.tensor(2.0))
     assert {n.name: n.kind for n in graph.nodes if n.kind != "op"} == {
-        "batch.x": "input", "rest 0": "constant", "scale": "constant", "mask": "constant",
-    }  # fmt: skip
+        "batch.x": "input",
+        "rest 0": "constant",
+        "scale": "constant",
+        "mask": "constant",
+    }
 
 
 def test_views_are_called_after_what_they_are_views_of() -> None:
@@ -508,8 +519,9 @@ def test_text_of_the_program_stays_text() -> None:
         def backward(ctx: Any, grad: Any) -> Any:
             return grad, None
 
-    graph = record_call(lambda batch: Told.apply(batch[HOSTILE], HOSTILE * 500),
-                        {HOSTILE: minigrad.ones(2).requires_grad_()})  # fmt: skip
+    graph = record_call(
+        lambda batch: Told.apply(batch[HOSTILE], HOSTILE * 500), {HOSTILE: minigrad.ones(2).requires_grad_()}
+    )
     assert one(graph, kind="input").name == f"batch.{HOSTILE}"
     told = one(graph, op="Told").attributes["text"]
     assert len(told) == 200
@@ -555,8 +567,10 @@ def test_a_tensors_graph_has_the_callers_names() -> None:
     assert graph.title == "loss"
     assert graph.nodes[graph.output].name == "loss"
     assert {n.name: n.kind for n in graph.nodes if n.kind != "op"} == {
-        "net.weight": "parameter", "net.bias": "parameter", "x": "constant",
-    }  # fmt: skip
+        "net.weight": "parameter",
+        "net.bias": "parameter",
+        "x": "constant",
+    }
     assert one(graph, op="linear").name == "y"
     named = from_tensor(loss, modules={"": net})
     assert {n.name for n in named.nodes if n.kind == "parameter"} == {"weight", "bias"}

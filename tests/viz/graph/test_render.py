@@ -45,9 +45,7 @@ def test_names_are_text_in_svg(drawer) -> None:
     root = ElementTree.fromstring(render(source(graph, made), "svg", 60))
     assert not [e for e in root.iter() if e.tag.split("}")[-1] in ("script", "img", "image", "b")]
     said = " ".join("".join(e.itertext()) for e in root.iter() if e.tag.endswith("text")).replace("\xa0", " ")
-    assert (
-        shortened(graphs.EVIL) in said and shortened(graphs.EMOJI) in said and shortened(graphs.LONG) in said
-    )
+    assert shortened(graphs.EVIL) in said and shortened(graphs.EMOJI) in said and shortened(graphs.LONG) in said
     ids = {e.get("id") for e in root.iter()}
     assert {f"{kind[0]}{number}" for kind, number in made.boxes(made.opened)} <= ids
 

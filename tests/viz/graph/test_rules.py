@@ -29,8 +29,12 @@ def same_code(a: CodeType, b: CodeType) -> bool:
 
     inner_a = [c for c in a.co_consts if isinstance(c, CodeType)]
     inner_b = [c for c in b.co_consts if isinstance(c, CodeType)]
-    return (told(a) == told(b) and a.co_varnames == b.co_varnames and len(inner_a) == len(inner_b)
-            and all(map(same_code, inner_a, inner_b)))  # fmt: skip
+    return (
+        told(a) == told(b)
+        and a.co_varnames == b.co_varnames
+        and len(inner_a) == len(inner_b)
+        and all(map(same_code, inner_a, inner_b))
+    )
 
 
 def compiled(text: str) -> CodeType:

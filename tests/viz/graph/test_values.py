@@ -31,19 +31,22 @@ def test_a_small_array_is_a_table_of_its_numbers(device: str) -> None:
     assert value.heat is None
 
 
-@pytest.mark.parametrize("array, table", [
-    (np.array(2.5), [[2.5]]),
-    (np.array([True, False]), [[1, 0]]),
-    (np.array([[2**62, -3]]), [[2**62, -3]]),
-    (np.array([1 + 2j, 3 - 4j]), [[1.0, 2.0, 3.0, -4.0]]),
-    (np.zeros((0,)), [[]]),
-    (np.zeros((3, 0)), [[], [], []]),
-    (np.zeros((0, 3)), []),
-    (np.array([], dtype=np.complex64), [[]]),
-    (np.zeros((0, 3), dtype=np.complex64), []),
-    (np.zeros((2, 0), dtype=np.complex64), [[], []]),
-    (np.array(1 - 2j), [[1.0, -2.0]]),
-])  # fmt: skip
+@pytest.mark.parametrize(
+    "array, table",
+    [
+        (np.array(2.5), [[2.5]]),
+        (np.array([True, False]), [[1, 0]]),
+        (np.array([[2**62, -3]]), [[2**62, -3]]),
+        (np.array([1 + 2j, 3 - 4j]), [[1.0, 2.0, 3.0, -4.0]]),
+        (np.zeros((0,)), [[]]),
+        (np.zeros((3, 0)), [[], [], []]),
+        (np.zeros((0, 3)), []),
+        (np.array([], dtype=np.complex64), [[]]),
+        (np.zeros((0, 3), dtype=np.complex64), []),
+        (np.zeros((2, 0), dtype=np.complex64), [[], []]),
+        (np.array(1 - 2j), [[1.0, -2.0]]),
+    ],
+)
 def test_tables_of_all_kinds(array: Any, table: list[list[float]]) -> None:
     assert value_of(array).table == table
 
@@ -56,8 +59,15 @@ def test_statistics_are_numpys(device: str) -> None:
     found = value.statistics
     assert found is not None
     wide = array.astype(np.float64)
-    expected = {"min": wide.min(), "max": wide.max(), "mean": wide.mean(), "std": wide.std(),
-                "norm": np.linalg.norm(wide.ravel()), "zeros": 2800, "nan": 0}  # fmt: skip
+    expected = {
+        "min": wide.min(),
+        "max": wide.max(),
+        "mean": wide.mean(),
+        "std": wide.std(),
+        "norm": np.linalg.norm(wide.ravel()),
+        "zeros": 2800,
+        "nan": 0,
+    }
     assert found == pytest.approx(expected, rel=1e-10)
 
 

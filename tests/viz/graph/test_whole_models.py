@@ -108,9 +108,19 @@ def frozen_encoder(model: Transformer, source: Any, target: Any) -> Any:
 
 
 WAYS: list[Way] = [
-    usual, r_drop, logits, one_layer_for_all, encoder_without_gradients, detached_memory, views_of_weights,
-    changes_in_place, checkpoints, hooks_between, gradient_penalty, frozen_encoder,
-]  # fmt: skip
+    usual,
+    r_drop,
+    logits,
+    one_layer_for_all,
+    encoder_without_gradients,
+    detached_memory,
+    views_of_weights,
+    changes_in_place,
+    checkpoints,
+    hooks_between,
+    gradient_penalty,
+    frozen_encoder,
+]
 
 
 def drawn(step: Step, called: bool, given: tuple[Any, Any]) -> tuple[Graph, Any]:

@@ -22,34 +22,10 @@ from minigrad.text.english_italian.rules.being import (
     is_quality,
 )
 from minigrad.text.english_italian.rules.common import Rule
-from minigrad.text.english_italian.rules.liking import (
-    creatures_like,
-    like,
-    like_but_not,
-    like_doing,
-    liked,
-)
-from minigrad.text.english_italian.rules.nested import (
-    man_who,
-    says,
-    thing_that,
-)
-from minigrad.text.english_italian.rules.places import (
-    animals_do,
-    intransitive,
-    is_somewhere,
-    motion,
-    there_is,
-)
-from minigrad.text.english_italian.rules.questions import (
-    how,
-    how_many,
-    what,
-    when,
-    where,
-    who_does,
-    why,
-)
+from minigrad.text.english_italian.rules.liking import creatures_like, like, like_but_not, like_doing, liked
+from minigrad.text.english_italian.rules.nested import man_who, says, thing_that
+from minigrad.text.english_italian.rules.places import animals_do, intransitive, is_somewhere, motion, there_is
+from minigrad.text.english_italian.rules.questions import how, how_many, what, when, where, who_does, why
 from minigrad.text.english_italian.rules.reasons import (
     because_of_hunger,
     because_of_person,

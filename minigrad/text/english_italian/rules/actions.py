@@ -13,19 +13,8 @@ from minigrad.text.english_italian.clauses import (
     phrase_join,
     subject_links,
 )
-from minigrad.text.english_italian.lexicon import (
-    CONDITIONAL_OF_VOLERE,
-    NOUNS,
-    VERBS,
-)
-from minigrad.text.english_italian.phrases import (
-    DATIVES,
-    OBJECT_PRONOUNS,
-    Clitic,
-    Phrase,
-    back_reference,
-    noun_phrase,
-)
+from minigrad.text.english_italian.lexicon import CONDITIONAL_OF_VOLERE, NOUNS, VERBS
+from minigrad.text.english_italian.phrases import DATIVES, OBJECT_PRONOUNS, Clitic, Phrase, back_reference, noun_phrase
 from minigrad.text.english_italian.rules.common import (
     ACTIONS,
     ADVERBS,
@@ -60,9 +49,7 @@ def transitive(s: Speaker) -> Clause:
         tail = (f"{tail[0]} {time[0]}", f"{tail[1]} {time[1]}")
     elif often:
         adverb = s.pick(ADVERBS) if not question else ALWAYS
-    return clause(
-        subject, verb, mood, tail, links=links, negative=negative, question=question, adverb=adverb
-    )
+    return clause(subject, verb, mood, tail, links=links, negative=negative, question=question, adverb=adverb)
 
 
 def stative(s: Speaker) -> Clause:
@@ -149,16 +136,7 @@ def giving(s: Speaker) -> Clause:
             other = PLURAL_FRIENDS
         tail = (f"{thing.english} to {other.english}", f"{thing.italian} {other.after('a')}")
         dative, links = None, (*links, *other.links)
-    return clause(
-        subject,
-        verb,
-        mood,
-        tail,
-        links=links,
-        negative=x < 0.1,
-        question=x > 0.88,
-        clitic=dative,
-    )
+    return clause(subject, verb, mood, tail, links=links, negative=x < 0.1, question=x > 0.88, clitic=dative)
 
 
 PLURAL_FRIENDS = noun_phrase("my", NOUNS["friend"], True)
@@ -216,9 +194,7 @@ def imperative(s: Speaker) -> Clause:
     thing = s.object_of(verb, negative)
     links = (*thing.links, (verb.base, thing.head))
     if negative:
-        return Clause(
-            f"do not {verb.base} {thing.english}", f"non {verb.infinitive} {thing.italian}", links
-        )
+        return Clause(f"do not {verb.base} {thing.english}", f"non {verb.infinitive} {thing.italian}", links)
     # tu: mangia from -are, but apri, chiudi, leggi as in the indicative
     form = verb.present[2 if verb.infinitive.endswith("are") else 1]
     return Clause(f"{verb.base} {thing.english}", f"{form} {thing.italian}", links)

@@ -2,36 +2,11 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import (
-    Clause,
-    copula,
-    italian_verb,
-    phrase_join,
-    quality,
-)
-from minigrad.text.english_italian.lexicon import (
-    NOUNS,
-    NUMBERS,
-    VERBS,
-    Adjective,
-    adjectives,
-    nouns,
-)
+from minigrad.text.english_italian.clauses import Clause, copula, italian_verb, phrase_join, quality
+from minigrad.text.english_italian.lexicon import NOUNS, NUMBERS, VERBS, Adjective, adjectives, nouns
 from minigrad.text.english_italian.morphology import inflect
-from minigrad.text.english_italian.phrases import (
-    PRONOUNS,
-    Link,
-    Phrase,
-    noun_phrase,
-)
-from minigrad.text.english_italian.rules.common import (
-    DEGREES,
-    DESCRIBABLE,
-    OF_PEOPLE,
-    PEOPLE,
-    THINGS,
-    adjectives_named,
-)
+from minigrad.text.english_italian.phrases import PRONOUNS, Link, Phrase, noun_phrase
+from minigrad.text.english_italian.rules.common import DEGREES, DESCRIBABLE, OF_PEOPLE, PEOPLE, THINGS, adjectives_named
 from minigrad.text.english_italian.speaker import ANIMALS, PUBLIC, Speaker, Tail
 
 
@@ -87,8 +62,7 @@ _ESSENTIAL = adjectives_named(
 _GENERAL = [
     noun
     for noun in DESCRIBABLE
-    if (noun.english_plural or noun.kinds & {"food", "drink"})
-    and not set(adjectives(noun)).isdisjoint(_ESSENTIAL)
+    if (noun.english_plural or noun.kinds & {"food", "drink"}) and not set(adjectives(noun)).isdisjoint(_ESSENTIAL)
 ]
 
 
@@ -96,9 +70,7 @@ def identity(s: Speaker) -> Clause:
     """This is my sister. Those are Maria's shoes. He is a doctor."""
     x = s.random()
     if x < 0.3:
-        who = (
-            PRONOUNS[s.pick(("I", "you", "he"))] if s.chance(0.6) else s.pick((s.named, s.known))()
-        )
+        who = PRONOUNS[s.pick(("I", "you", "he"))] if s.chance(0.6) else s.pick((s.named, s.known))()
         woman = who.gender == "f"
         job = s.pick([n for n in PEOPLE if "job" in n.kinds and (n.gender == "f") == woman])
         what = noun_phrase("" if who.plural else "a", job, who.plural)
@@ -158,21 +130,13 @@ STATES = (("hungry", "fame"), ("thirsty", "sete"), ("afraid", "paura"))
 
 
 def having(
-    who: Phrase,
-    predicate: Tail,
-    links: tuple[Link, ...] = (),
-    *,
-    negative: bool = False,
-    question: bool = False,
+    who: Phrase, predicate: Tail, links: tuple[Link, ...] = (), *, negative: bool = False, question: bool = False
 ) -> Clause:
     """A clause with to be in English and avere in Italian."""
     english = copula(who, predicate, negative=negative, question=question).english
     italian = italian_verb(who, VERBS["have"], "present", negative)
     return Clause(
-        english,
-        phrase_join(who.italian, italian, predicate[1]),
-        (*who.links, *links),
-        "?" if question else ".",
+        english, phrase_join(who.italian, italian, predicate[1]), (*who.links, *links), "?" if question else "."
     )
 
 

@@ -4,23 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from minigrad.text.english_italian.clauses import (
-    ALWAYS,
-    NEVER,
-    OFTEN,
-    Clause,
-    Mood,
-)
-from minigrad.text.english_italian.lexicon import (
-    ADJECTIVES,
-    NOUNS,
-    PLACES,
-    VERBS,
-    Adjective,
-    Verb,
-    adjectives,
-    nouns,
-)
+from minigrad.text.english_italian.clauses import ALWAYS, NEVER, OFTEN, Clause, Mood
+from minigrad.text.english_italian.lexicon import ADJECTIVES, NOUNS, PLACES, VERBS, Adjective, Verb, adjectives, nouns
 from minigrad.text.english_italian.speaker import ANIMALS, Speaker
 
 Rule = Callable[[Speaker], Clause]
@@ -55,8 +40,23 @@ DEGREES = (("very", "molto"), ("too", "troppo"))
 
 HABITS = {
     "sleep": ("home", "hotel", "garden"),
-    "work": ("hospital", "museum", "restaurant", "zoo", "airport", "station", "hotel", "office",
-             "library", "school", "university", "stadium", "market", "cinema", "home"),
+    "work": (
+        "hospital",
+        "museum",
+        "restaurant",
+        "zoo",
+        "airport",
+        "station",
+        "hotel",
+        "office",
+        "library",
+        "school",
+        "university",
+        "stadium",
+        "market",
+        "cinema",
+        "home",
+    ),
     "study": ("library", "school", "university", "home", "kitchen", "office"),
     "dance": ("home", "school", "park", "kitchen", "garden", "restaurant", "hotel", "stadium"),
     "swim": ("lake", "pool"),
@@ -67,7 +67,7 @@ HABITS = {
     "wait for": ("station", "airport", "park", "cinema", "hotel", "museum"),
     "see": ("park", "zoo", "market", "station"),
     "cook": ("home", "kitchen", "restaurant"),
-}  # fmt: skip
+}
 """Where people do what."""
 INTRANSITIVE = verbs_named("sleep work study dance swim")
 MOTION = verbs_named("go arrive return")
@@ -88,9 +88,7 @@ SORTS = frozenset(("food", "drink", "animal"))
 """One prefers food to food and drink to drink."""
 
 DIETS = {
-    animal: tuple(
-        food for food in (*FOOD, *DRINKS) if food.kinds & animal.kinds or food.name == "water"
-    )
+    animal: tuple(food for food in (*FOOD, *DRINKS) if food.kinds & animal.kinds or food.name == "water")
     for animal in ANIMALS
     if animal.name != "spider"
 }

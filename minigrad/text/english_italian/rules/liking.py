@@ -2,22 +2,9 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import (
-    Clause,
-    english_verb,
-    experiencer,
-    piacere,
-    subject_links,
-)
-from minigrad.text.english_italian.lexicon import (
-    NOUNS,
-    VERBS,
-    nouns,
-)
-from minigrad.text.english_italian.phrases import (
-    Link,
-    noun_phrase,
-)
+from minigrad.text.english_italian.clauses import Clause, english_verb, experiencer, piacere, subject_links
+from minigrad.text.english_italian.lexicon import NOUNS, VERBS, nouns
+from minigrad.text.english_italian.phrases import Link, noun_phrase
 from minigrad.text.english_italian.rules.common import (
     DIETS,
     DRINKS,
@@ -59,9 +46,7 @@ def creatures_like(s: Speaker) -> Clause:
     if s.chance(0.6):
         noun = s.pick(tuple(DIETS))
         foods = FOOD if negative else DIETS[noun]
-        thing = s.thing(
-            [food for food in foods if food not in DIETS[noun] or not negative], ("",), 0
-        )
+        thing = s.thing([food for food in foods if food not in DIETS[noun] or not negative], ("",), 0)
     else:
         noun = s.pick(_CROWDS)
         thing = s.thing(LIKED, ("",), 0.1)

@@ -2,27 +2,10 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import (
-    Clause,
-    Mood,
-    clause,
-    copula,
-    quality,
-)
-from minigrad.text.english_italian.lexicon import (
-    VERBS,
-    adjectives,
-)
-from minigrad.text.english_italian.phrases import (
-    PRONOUNS,
-    Link,
-    Phrase,
-    noun_phrase,
-)
-from minigrad.text.english_italian.rules.being import (
-    degree_of,
-    is_quality,
-)
+from minigrad.text.english_italian.clauses import Clause, Mood, clause, copula, quality
+from minigrad.text.english_italian.lexicon import VERBS, adjectives
+from minigrad.text.english_italian.phrases import PRONOUNS, Link, Phrase, noun_phrase
+from minigrad.text.english_italian.rules.being import degree_of, is_quality
 from minigrad.text.english_italian.rules.common import (
     ACTIONS,
     DESCRIBABLE,
@@ -34,9 +17,7 @@ from minigrad.text.english_italian.rules.common import (
     mood_of,
     verbs_named,
 )
-from minigrad.text.english_italian.rules.places import (
-    intransitive,
-)
+from minigrad.text.english_italian.rules.places import intransitive
 from minigrad.text.english_italian.speaker import OBJECTS, Speaker
 
 
@@ -81,11 +62,7 @@ def man_who(s: Speaker) -> Clause:
         mood = "present"
     inner = clause(relative, verb, mood, tail, links=links)
     full = Phrase(
-        f"{who.english} {inner.english}",
-        who.article,
-        f"{who.rest} che {inner.italian}",
-        *who[3:8],
-        links=inner.links,
+        f"{who.english} {inner.english}", who.article, f"{who.rest} che {inner.italian}", *who[3:8], links=inner.links
     )
     x = s.random()
     if x < 0.5:
@@ -95,13 +72,7 @@ def man_who(s: Speaker) -> Clause:
     subject = PRONOUNS[s.pick(("I", "you", "we", "they"))]
     links = (("know", full.head), *full.links)
     return clause(
-        subject,
-        VERBS["know"],
-        "present",
-        (full.english, full.italian),
-        links=links,
-        negative=x < 0.6,
-        question=x > 0.8,
+        subject, VERBS["know"], "present", (full.english, full.italian), links=links, negative=x < 0.6, question=x > 0.8
     )
 
 
@@ -115,8 +86,6 @@ def thing_that(s: Speaker) -> Clause:
     maker = clause(subject, verb, mood, links=((verb.base, noun.name),))
     adjective = s.pick(adjectives(noun))
     predicate, links = quality(thing, adjective, degree_of(s, adjective))
-    full = thing._replace(
-        english=f"{thing.english} that {maker.english}", rest=f"{thing.rest} che {maker.italian}"
-    )
+    full = thing._replace(english=f"{thing.english} that {maker.english}", rest=f"{thing.rest} che {maker.italian}")
     tense = "past" if mood == "past" and s.chance(0.4) else "present"
     return copula(full, predicate, tense, links=(*maker.links, *links))

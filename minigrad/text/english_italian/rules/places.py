@@ -2,29 +2,9 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import (
-    ALWAYS,
-    NEVER,
-    OFTEN,
-    Clause,
-    Mood,
-    be,
-    clause,
-    copula,
-    phrase_join,
-)
-from minigrad.text.english_italian.lexicon import (
-    NOUNS,
-    PLACES,
-    VERBS,
-    Noun,
-    nouns,
-)
-from minigrad.text.english_italian.phrases import (
-    Link,
-    Phrase,
-    noun_phrase,
-)
+from minigrad.text.english_italian.clauses import ALWAYS, NEVER, OFTEN, Clause, Mood, be, clause, copula, phrase_join
+from minigrad.text.english_italian.lexicon import NOUNS, PLACES, VERBS, Noun, nouns
+from minigrad.text.english_italian.phrases import Link, Phrase, noun_phrase
 from minigrad.text.english_italian.rules.common import (
     ADVERBS,
     DESTINATIONS,
@@ -140,14 +120,7 @@ def motion(s: Speaker) -> Clause:
         tail = (f"{spot[0]} {time[0]}", f"{spot[1]} {time[1]}")
     adverb = s.pick((ALWAYS, OFTEN)) if mood == "present" and y > 0.7 else None
     return clause(
-        subject,
-        verb,
-        mood,
-        tail,
-        links=links,
-        negative=z < 0.12 and adverb is None,
-        question=z > 0.85,
-        adverb=adverb,
+        subject, verb, mood, tail, links=links, negative=z < 0.12 and adverb is None, question=z > 0.85, adverb=adverb
     )
 
 
@@ -171,16 +144,7 @@ def intransitive(s: Speaker) -> Clause:
     adverb = s.pick(ADVERBS) if mood == "present" and y > 0.7 and z > 0.15 else None
     if adverb is NEVER and z > 0.85:
         adverb = OFTEN
-    return clause(
-        subject,
-        verb,
-        mood,
-        tail,
-        links=links,
-        negative=z < 0.15,
-        question=z > 0.85,
-        adverb=adverb,
-    )
+    return clause(subject, verb, mood, tail, links=links, negative=z < 0.15, question=z > 0.85, adverb=adverb)
 
 
 def animals_do(s: Speaker) -> Clause:

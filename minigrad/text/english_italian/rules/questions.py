@@ -14,18 +14,10 @@ from minigrad.text.english_italian.clauses import (
     quality,
     subject_links,
 )
-from minigrad.text.english_italian.lexicon import (
-    NOUNS,
-    VERBS,
-    nouns,
-)
+from minigrad.text.english_italian.lexicon import NOUNS, VERBS, nouns
 from minigrad.text.english_italian.morphology import join
-from minigrad.text.english_italian.phrases import (
-    PRONOUNS,
-)
-from minigrad.text.english_italian.rules.being import (
-    subject_and_quality,
-)
+from minigrad.text.english_italian.phrases import PRONOUNS
+from minigrad.text.english_italian.rules.being import subject_and_quality
 from minigrad.text.english_italian.rules.common import (
     ACTIONS,
     FOOD,
@@ -37,9 +29,7 @@ from minigrad.text.english_italian.rules.common import (
     mood_of,
     verbs_named,
 )
-from minigrad.text.english_italian.rules.places import (
-    SMALL,
-)
+from minigrad.text.english_italian.rules.places import SMALL
 from minigrad.text.english_italian.speaker import OBJECTS, Speaker, Tail
 
 
@@ -51,10 +41,7 @@ def what(s: Speaker) -> Clause:
     english = english_verb(subject, verb, mood, False, True)
     italian = italian_verb(subject, verb, mood, False)
     return Clause(
-        f"what {english}",
-        phrase_join("che cosa", italian, subject.italian),
-        subject_links(subject, verb.base),
-        "?",
+        f"what {english}", phrase_join("che cosa", italian, subject.italian), subject_links(subject, verb.base), "?"
     )
 
 
@@ -64,18 +51,11 @@ def who_does(s: Speaker) -> Clause:
     who = PRONOUNS["he"]._replace(english="who")
     if x < 0.2:
         adjective = s.pick(OF_PEOPLE)
-        return Clause(
-            f"who is {adjective.english}", f"chi è {adjective.italian['m', False]}", end="?"
-        )
+        return Clause(f"who is {adjective.english}", f"chi è {adjective.italian['m', False]}", end="?")
     if x < 0.4:
         thing = s.thing(LIKED, ("",), 0)
         form = "piacciono" if thing.plural else "piace"
-        return Clause(
-            f"who likes {thing.english}",
-            f"a chi {form} {thing.italian}",
-            (("like", thing.head),),
-            "?",
-        )
+        return Clause(f"who likes {thing.english}", f"a chi {form} {thing.italian}", (("like", thing.head),), "?")
     verb = s.pick(ACTIONS)
     thing = s.object_of(verb)
     mood = mood_of(s, verb, False, False)
@@ -95,10 +75,7 @@ def where(s: Speaker) -> Clause:
         is_, essere = be("present", subject)
         dove = "dov'" if essere == "è" else "dove"
         return Clause(
-            f"where {is_} {subject.english}",
-            phrase_join(join(dove, essere), subject.italian),
-            subject.links,
-            "?",
+            f"where {is_} {subject.english}", phrase_join(join(dove, essere), subject.italian), subject.links, "?"
         )
     verb = s.pick((*INTRANSITIVE, VERBS["go"], VERBS["go"]))
     subject = s.anyone_known(True)
@@ -156,9 +133,7 @@ def how(s: Speaker) -> Clause:
         return Clause(f"how much {english}", f"quanto {costs} {thing.italian}", links, "?")
     thing = s.specific(nouns("coloured"), 0)
     is_, essere = be("present", thing)
-    return Clause(
-        f"what color {is_} {thing.english}", f"di che colore {essere} {thing.italian}", (), "?"
-    )
+    return Clause(f"what color {is_} {thing.english}", f"di che colore {essere} {thing.italian}", (), "?")
 
 
 def how_many(s: Speaker) -> Clause:
@@ -173,9 +148,7 @@ def how_many(s: Speaker) -> Clause:
     number = agree("quanto", noun.plural_gender, True)
     return Clause(
         f"how many {noun.english_plural} {english_verb(subject, verb, mood, False, True)}",
-        phrase_join(
-            number, noun.italian_plural, italian_verb(subject, verb, mood, False), subject.italian
-        ),
+        phrase_join(number, noun.italian_plural, italian_verb(subject, verb, mood, False), subject.italian),
         (*subject_links(subject, verb.base), (verb.base, noun.name)),
         "?",
     )

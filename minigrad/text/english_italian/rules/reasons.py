@@ -2,40 +2,11 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import (
-    Clause,
-    Mood,
-    clause,
-    copula,
-    piacere,
-    quality,
-)
-from minigrad.text.english_italian.lexicon import (
-    ADJECTIVES,
-    NOUNS,
-    VERBS,
-    Adjective,
-    Noun,
-    Verb,
-    adjectives,
-    nouns,
-)
-from minigrad.text.english_italian.phrases import (
-    PRONOUNS,
-    Phrase,
-)
-from minigrad.text.english_italian.rules.being import (
-    STATES,
-    degree_of,
-    having,
-)
-from minigrad.text.english_italian.rules.common import (
-    DEGREES,
-    DRINKS,
-    FOOD,
-    LIKED,
-    READING,
-)
+from minigrad.text.english_italian.clauses import Clause, Mood, clause, copula, piacere, quality
+from minigrad.text.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, Adjective, Noun, Verb, adjectives, nouns
+from minigrad.text.english_italian.phrases import PRONOUNS, Phrase
+from minigrad.text.english_italian.rules.being import STATES, degree_of, having
+from minigrad.text.english_italian.rules.common import DEGREES, DRINKS, FOOD, LIKED, READING
 from minigrad.text.english_italian.speaker import OBJECTS, Speaker, Tail
 
 
@@ -53,9 +24,7 @@ def because_of_thing(s: Speaker) -> Clause:
     elif verb.base == "buy" and not negative and s.chance(0.5):
         thing = s.thing((noun,), ("a", "some"), 0)
     else:
-        thing = s.thing(
-            (noun,), ("the", "the", "this", "that") if verb.base == "buy" else _SPECIFIC, 0
-        )
+        thing = s.thing((noun,), ("the", "the", "this", "that") if verb.base == "buy" else _SPECIFIC, 0)
     tense: Mood = "past" if past else "present"
     subject = s.someone()
     if liking:
@@ -93,24 +62,18 @@ def _praised(verb: Verb, valence: str, past: bool) -> tuple[Noun, ...]:
 
 
 _PRAISED = {
-    (verb, valence, past): _praised(verb, valence, past)
-    for verb, _, valence in _JUDGED
-    for past in (False, True)
+    (verb, valence, past): _praised(verb, valence, past) for verb, _, valence in _JUDGED for past in (False, True)
 }
 
 
-def because(
-    main: Clause, thing: Phrase, adjective: Adjective, degree: Tail, tense: str, why: str = ""
-) -> Clause:
+def because(main: Clause, thing: Phrase, adjective: Adjective, degree: Tail, tense: str, why: str = "") -> Clause:
     """`main` and the reason: `thing`, as a pronoun in English and unsaid in Italian, is so."""
     again = thing._replace(english=thing.pronoun, article="", rest="", links=())
     predicate, links = quality(again, adjective, degree)
     reason = copula(again, predicate, tense)
     and_, e = ("when", "quando") if why == "when" else ("because", "perché")
     return Clause(
-        f"{main.english} {and_} {reason.english}",
-        f"{main.italian} {e} {reason.italian}",
-        (*main.links, *links),
+        f"{main.english} {and_} {reason.english}", f"{main.italian} {e} {reason.italian}", (*main.links, *links)
     )
 
 
@@ -125,9 +88,7 @@ def because_of_person(s: Speaker) -> Clause:
         subject = PRONOUNS[s.pick(("I", "you", "we"))]
     thing = (other.english, other.italian)
     main = clause(subject, verb, "present", thing, links=(*other.links, (verb.base, other.head)))
-    return because(
-        main, other, ADJECTIVES[s.pick(qualities)], s.pick((("", ""), DEGREES[0])), "present"
-    )
+    return because(main, other, ADJECTIVES[s.pick(qualities)], s.pick((("", ""), DEGREES[0])), "present")
 
 
 _FOND = (
@@ -170,8 +131,4 @@ def because_of_hunger(s: Speaker) -> Clause:
     again = subject._replace(english=subject.pronoun, article="", rest="", links=())
     reason = having(again, state)
     and_, e = ("when", "quando") if s.chance(0.3) else ("because", "perché")
-    return Clause(
-        f"{main.english} {and_} {reason.english}",
-        f"{main.italian} {e} {reason.italian}",
-        main.links,
-    )
+    return Clause(f"{main.english} {and_} {reason.english}", f"{main.italian} {e} {reason.italian}", main.links)

@@ -80,8 +80,9 @@ def _like_sequence(given: Any, values: list[Any]) -> Any:
 
 
 def _unknown(found: Any) -> TypeError:
-    return TypeError("default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; "
-                     f"found {found}")  # fmt: skip
+    return TypeError(
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+    )
 
 
 def collate_tensor_fn(batch: Any, *, collate_fn_map: Joiners | None = None) -> Tensor:

@@ -40,10 +40,11 @@ BATCHES: dict[str, Callable[[Any], list[Any]]] = {
     "bools": lambda t: [True, False],
     "text": lambda t: ["a", "bc"],
     "bytes": lambda t: [b"a", b"bc"],
-    **{f"numpy {d}": lambda t, d=d: [np.ones(2, d), np.zeros(2, d)]
-       for d in ("float64", "float32", "int32", "bool")},
-    **{f"numpy number {d}": lambda t, d=d: [np.dtype(d).type(1), np.dtype(d).type(0)]
-       for d in ("float64", "float32", "int64", "uint8", "bool")},
+    **{f"numpy {d}": lambda t, d=d: [np.ones(2, d), np.zeros(2, d)] for d in ("float64", "float32", "int32", "bool")},
+    **{
+        f"numpy number {d}": lambda t, d=d: [np.dtype(d).type(1), np.dtype(d).type(0)]
+        for d in ("float64", "float32", "int64", "uint8", "bool")
+    },
     "dicts": lambda t: [{"x": 1, "y": "a"}, {"y": "b", "x": 2}],
     "ordered dicts": lambda t: [OrderedDict(x=1), OrderedDict(x=2)],
     "user dicts": lambda t: [UserDict(x=1), UserDict(x=2)],
@@ -55,7 +56,7 @@ BATCHES: dict[str, Callable[[Any], list[Any]]] = {
     "nested": lambda t: [{"a": [(1, {"b": t.zeros(1)})]}, {"a": [(2, {"b": t.ones(1)})]}],
     "empty tuples": lambda t: [(), ()],
     "one example": lambda t: [(t.zeros(2), 1)],
-}  # fmt: skip
+}
 
 
 def told(value: Any) -> Any:
