@@ -91,7 +91,7 @@ def test_all_tests_are_the_quick_and_the_slow(called: Recorder, codes: tuple[int
 def test_check_goes_on_after_a_failure(called: Recorder) -> None:
     called.codes = [1]
     assert tasks.check("py", []) == 1
-    assert [command[2] for command in called.commands] == ["ruff", "mypy", "pytest", "pytest"]
+    assert [command[2] for command in called.commands] == ["ruff", "ruff", "mypy", "pytest", "pytest"]
 
 
 @pytest.fixture
