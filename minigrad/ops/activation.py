@@ -11,15 +11,32 @@ from .elementwise import erf, exp, minimum, sigmoid, softplus, tanh, where
 from .op import op
 
 
-@op(promote="float", kernel="gelu")
+@op(promote="float")
 def gelu(x: Array, approximate: str = "none") -> Array:
     """x Φ(x), Φ the normal distribution function (Hendrycks and Gimpel 2016), exact or by its tanh formula"""
+    return x * _normal_cdf(x, approximate)
+
+
+def _normal_cdf(x: Array, approximate: str) -> Array:
+    """Φ(x), or (1 + tanh u) / 2 with u = √(2/π) (x + 0.044715 x³)."""
     if approximate == "tanh":
-        return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))))
-    return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
+        return 0.5 * (1 + tanh(_ROOT * (x + 0.044715 * (x * x * x))))
+    return 0.5 * (1 + erf(x * math.sqrt(0.5)))
 
 
-gelu.gradient(x=None)
+def _normal_pdf(x: Array, approximate: str) -> Array:
+    """The derivative of ``_normal_cdf``: the normal density φ(x), or that of the tanh formula."""
+    if approximate == "tanh":
+        cdf = _normal_cdf(x, approximate)
+        return 2 * _ROOT * cdf * (1 - cdf) * (1 + 3 * 0.044715 * (x * x))
+    return exp(-0.5 * (x * x)) * (0.5 * _ROOT)
+
+
+_ROOT = math.sqrt(2 / math.pi)
+gelu.gradient(
+    "dx = g (Φ(x) + x φ(x))",
+    x=lambda g, x, approximate: g * (_normal_cdf(x, approximate) + x * _normal_pdf(x, approximate)),
+)
 
 
 @op(promote="float")

@@ -3,7 +3,7 @@
 The gradient of a real loss for a complex z = a + bi is ∂L/∂a + i ∂L/∂b, PyTorch's convention. The rule of a
 product therefore conjugates. ``multiply`` and ``divide`` stand in for ``mul`` and ``div`` where operands are
 complex; ops that only arrange or add elements are right as they are. All others refuse complex operands,
-with ``Op.complex`` None.
+and are not in ``IN_PLACE_OF``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..backend import xp
 from ..backend.dtype import Array
-from . import device, elementwise, indexing, reduction, shape
+from . import device, elementwise, fourier, indexing, joining, reduction, shape
 from .op import Op, op
 
 _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
@@ -130,8 +130,8 @@ def _turned(g: Array, x: Array) -> Array:
     return complex(-g * b / square, g * a / square)
 
 
-# Which ops take complex operands: themselves, or another in their place.
-_OTHERS = (
+# What computes an op of complex operands: the op itself, or another in its place. All others refuse them.
+_THEMSELVES = (
     elementwise.add,
     elementwise.sub,
     elementwise.neg,
@@ -147,6 +147,16 @@ _OTHERS = (
     indexing.index_select,
     indexing.masked_fill,
     device.moved,
+    view_as_real,
+    real,
+    imag,
+    conj,
+    multiply,
+    divide,
+    modulus,
+    angle,
+    fourier.fft,
+    fourier.ifft,
 )
 
 
@@ -154,6 +164,8 @@ def _of(module: Any) -> list[Op]:
     return [value for value in vars(module).values() if isinstance(value, Op)]
 
 
-for _op in (*_of(shape), *_OTHERS, view_as_real, real, imag, conj, multiply, divide, modulus, angle):
-    _op.complex = _op
-elementwise.mul.complex, elementwise.div.complex, elementwise.abs.complex = multiply, divide, modulus
+IN_PLACE_OF: dict[Op, Op] = {op: op for op in (*_of(shape), *_of(joining), *_THEMSELVES)} | {
+    elementwise.mul: multiply,
+    elementwise.div: divide,
+    elementwise.abs: modulus,
+}

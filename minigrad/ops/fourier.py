@@ -23,4 +23,3 @@ def ifft(x: Array, dim: int, norm: str = "backward") -> Array:
 
 fft.gradient(x=lambda g, dim, norm: ifft(g, dim, _ADJOINT[norm]))
 ifft.gradient(x=lambda g, dim, norm: fft(g, dim, _ADJOINT[norm]))
-fft.complex, ifft.complex = fft, ifft

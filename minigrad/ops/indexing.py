@@ -10,9 +10,8 @@ import numpy as np
 from ..backend import in_order, of, xp
 from ..backend.dtype import Array
 from .elementwise import where
-from .op import Op, op
-
-Shape = tuple[int, ...]
+from .op import Op, bare, op
+from .shape import Shape, reshape
 
 
 def _is_basic(index: tuple[Any, ...]) -> bool:
@@ -54,7 +53,7 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
 put_back.gradient(x=lambda g, index: getitem(g, index))
 
 
-@op(kernel="scatter_add_rows")
+@op
 def scatter_add_rows(x: Array, indices: Array, rows: int) -> Array:
     """out[indices[i]] += x[i], from zeros (rows, D): an embedding's gradient"""
     return index_add((rows, x.shape[1]), 0, indices, x)
@@ -111,7 +110,7 @@ def _along(ndim: int, dim: int, index: Array) -> tuple[Array, ...]:
 
 
 def _zeros_for(g: Any, shape: Shape) -> Array:
-    array = getattr(g, "array", g)
+    array = bare(g)
     return xp(array).zeros(shape, array.dtype)
 
 
@@ -125,8 +124,13 @@ def scatter(x: Array, dim: int, index: Array, src: Array) -> Array:
 
 scatter.gradient(
     x=lambda g, dim, index: scatter(g, dim, index, 0.0),
-    src=lambda g, shape, dim, index: _padded_to(gather(g, dim, index), shape),
+    src=lambda g, shape, dim, index: _in_corner(gather(g, dim, index), shape),
 )
+
+
+def _in_corner(x: Array, shape: Shape) -> Array:
+    """x, then zeros up to a shape (for the part of ``src`` that no index named)."""
+    return x if x.shape == shape else put_back(x, shape, tuple(slice(0, n) for n in x.shape))
 
 
 @op
@@ -138,14 +142,7 @@ def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
     return out
 
 
-scatter_add.gradient(x=lambda g: g, src=lambda g, shape, dim, index: _padded_to(gather(g, dim, index), shape))
-
-
-def _padded_to(x: Array, shape: Shape) -> Array:
-    """Zeros after x's elements up to a shape (the part of ``src`` that no index named)."""
-    from .shape import pad
-
-    return x if x.shape == shape else pad(x, tuple((0, n - m) for n, m in zip(shape, x.shape, strict=True)))
+scatter_add.gradient(x=lambda g: g, src=lambda g, shape, dim, index: _in_corner(gather(g, dim, index), shape))
 
 
 @op
@@ -189,8 +186,6 @@ embedding.gradient(weight=lambda g, shape, indices, padding_idx: _row_gradient(g
 
 def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | None) -> Array:
     """The sum of g's rows by index, that of ``padding_idx`` left out."""
-    from .shape import reshape
-
     flat = indices.reshape(-1)
     rows = scatter_add_rows(reshape(g, (prod(flat.shape), shape[1])), flat, shape[0])
     if padding_idx is None:
@@ -226,11 +221,11 @@ topk.gradient(x=lambda g, shape, x, k, dim, largest: _unsorted(g[0], shape, _top
 
 
 def _order_of(x: Any, dim: int, descending: bool) -> Array:
-    return _stable_order(getattr(x, "array", x), dim, descending)
+    return _stable_order(bare(x), dim, descending)
 
 
 def _top_order_of(x: Any, k: int, dim: int, largest: bool) -> Array:
-    return _top_order(getattr(x, "array", x), k, dim, largest)
+    return _top_order(bare(x), k, dim, largest)
 
 
 def _stable_order(x: Array, dim: int, descending: bool) -> Array:

@@ -58,14 +58,19 @@ def _right(g: Array, a: Array, b: Array) -> Array:
     return matmul(transpose(a, -1, -2), g)
 
 
-@op(promote="same", kernel="linear")
+@op(promote="same")
 def linear(x: Array, weight: Array, bias: Array = None) -> Array:
     """x Wᵀ + b: x (..., in), W (out, in), b (out)"""
     out = matmul(x, transpose(weight, 0, 1))
     return out if bias is None else out + bias
 
 
-linear.gradient(x=None, weight=None, bias=None)
+linear.gradient(
+    "dx = g W; dW = gᵀ x; db = Σ g",
+    x=lambda g, weight: matmul(g, weight),
+    weight=lambda g, x: matmul(transpose(_rows(g), 0, 1), _rows(x)),
+    bias=lambda g: g,
+)
 
 
 def _rows(x: Array) -> Array:
