@@ -47,7 +47,8 @@ def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Arra
 
 
 scaled_elu.gradient(
-    x=lambda g, x, alpha, scale, input_scale: g * _elu_slope(x, alpha * input_scale, input_scale) * scale
+    "dx = g · scale where x > 0, else g · scale · α · input_scale · exp(input_scale · x)",
+    x=lambda g, x, alpha, scale, input_scale: g * _elu_slope(x, alpha * input_scale, input_scale) * scale,
 )
 
 
@@ -62,7 +63,10 @@ def mish(x: Array) -> Array:
     return x * tanh(softplus(x, 1.0, math.inf))
 
 
-mish.gradient(x=lambda g, x: g * _mish_slope(x, tanh(softplus(x, 1.0, math.inf))))
+mish.gradient(
+    "dx = g (t + x σ(x) (1 − t²)), t = tanh ln(1 + eˣ)",
+    x=lambda g, x: g * _mish_slope(x, tanh(softplus(x, 1.0, math.inf))),
+)
 
 
 def _mish_slope(x: Array, t: Array) -> Array:
@@ -76,7 +80,9 @@ def hardtanh(x: Array, low: float = -1.0, high: float = 1.0) -> Array:
     return m.minimum(m.maximum(x, low), high)
 
 
-hardtanh.gradient(x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g))
+hardtanh.gradient(
+    "dx = g where low < x < high, else 0", x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g)
+)
 
 
 @op(promote="float")
@@ -86,7 +92,7 @@ def hardsigmoid(x: Array) -> Array:
     return m.minimum(m.maximum(x + 3, 0), 6) / 6
 
 
-hardsigmoid.gradient(x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0.0))
+hardsigmoid.gradient("dx = g / 6 where −3 < x < 3, else 0", x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0.0))
 
 
 @op(promote="float")
@@ -96,7 +102,10 @@ def hardswish(x: Array) -> Array:
     return x * m.minimum(m.maximum(x + 3, 0), 6) / 6
 
 
-hardswish.gradient(x=lambda g, x: where(x <= -3, 0.0, where(x < 3, g * (x / 3 + 0.5), g)))
+hardswish.gradient(
+    "dx = g (x / 3 + ½) where −3 < x < 3, g above, 0 below",
+    x=lambda g, x: where(x <= -3, 0.0, where(x < 3, g * (x / 3 + 0.5), g)),
+)
 
 
 @op
@@ -113,8 +122,8 @@ def softshrink(x: Array, lambd: float = 0.5) -> Array:
     return m.where(m.absolute(x) <= lambd, x.dtype.type(0), x - lambd * m.sign(x))
 
 
-hardshrink.gradient(x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
-softshrink.gradient(x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
+hardshrink.gradient("dx = g where |x| > λ, else 0", x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
+softshrink.gradient("dx = g where |x| > λ, else 0", x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
 
 
 @op
@@ -123,7 +132,7 @@ def threshold(x: Array, threshold: float, value: float) -> Array:
     return xp(x).where(x <= threshold, x.dtype.type(value), x)
 
 
-threshold.gradient(x=lambda g, x, threshold: where(x <= threshold, 0.0, g))
+threshold.gradient("dx = g where x > threshold, else 0", x=lambda g, x, threshold: where(x <= threshold, 0.0, g))
 
 
 @op
@@ -132,4 +141,8 @@ def prelu(x: Array, weight: Array) -> Array:
     return xp(x).where(x > 0, x, weight * x)
 
 
-prelu.gradient(x=lambda g, x, weight: where(x > 0, g, g * weight), weight=lambda g, x: where(x > 0, 0.0, g * x))
+prelu.gradient(
+    "dx = g where x > 0, else g w; dw = Σ g x where x ≤ 0",
+    x=lambda g, x, weight: where(x > 0, g, g * weight),
+    weight=lambda g, x: where(x > 0, 0.0, g * x),
+)

@@ -27,7 +27,7 @@ def view_as_complex(x: Array) -> Array:
     return x.view(_COMPLEX[x.dtype.name]).squeeze(-1)
 
 
-view_as_complex.gradient(x=lambda g: view_as_real(g))
+view_as_complex.gradient("dx = (Re g, Im g)", x=lambda g: view_as_real(g))
 
 
 @op(view=True)
@@ -36,7 +36,7 @@ def view_as_real(x: Array) -> Array:
     return x[..., None].view(x.real.dtype)
 
 
-view_as_real.gradient(x=lambda g: as_complex(g))
+view_as_real.gradient("dx = g₀ + i g₁", x=lambda g: as_complex(g))
 
 
 def as_complex(g: Array) -> Array:
@@ -50,7 +50,7 @@ def complex(real: Array, imag: Array) -> Array:
     return real + imag * _COMPLEX[real.dtype.name](1j)
 
 
-complex.gradient(real=lambda g: real(g), imag=lambda g: imag(g))
+complex.gradient("da = Re g; db = Im g", real=lambda g: real(g), imag=lambda g: imag(g))
 
 
 @op(view=True)
@@ -59,7 +59,7 @@ def real(x: Array) -> Array:
     return x.real
 
 
-real.gradient(x=lambda g: complex(g, g * 0))
+real.gradient("dx = g + 0i", x=lambda g: complex(g, g * 0))
 
 
 @op(view=True)
@@ -68,7 +68,7 @@ def imag(x: Array) -> Array:
     return x.imag
 
 
-imag.gradient(x=lambda g: complex(g * 0, g))
+imag.gradient("dx = 0 + i g", x=lambda g: complex(g * 0, g))
 
 
 @op
@@ -77,7 +77,7 @@ def conj(x: Array) -> Array:
     return xp(x).conjugate(x)
 
 
-conj.gradient(x=lambda g: conj(g))
+conj.gradient("dx = conj(g)", x=lambda g: conj(g))
 
 
 @op(promote="same")
@@ -86,7 +86,11 @@ def multiply(a: Array, b: Array) -> Array:
     return a * b
 
 
-multiply.gradient(a=lambda g, b: multiply(g, _conjugate(b)), b=lambda g, a: multiply(g, _conjugate(a)))
+multiply.gradient(
+    "da = g conj(b); db = g conj(a)",
+    a=lambda g, b: multiply(g, _conjugate(b)),
+    b=lambda g, a: multiply(g, _conjugate(a)),
+)
 
 
 @op(promote="same")
@@ -96,7 +100,9 @@ def divide(a: Array, b: Array) -> Array:
 
 
 divide.gradient(
-    a=lambda g, b: divide(g, _conjugate(b)), b=lambda g, b, out: -divide(multiply(g, _conjugate(out)), _conjugate(b))
+    "da = g / conj(b); db = −g conj(y) / conj(b)",
+    a=lambda g, b: divide(g, _conjugate(b)),
+    b=lambda g, b, out: -divide(multiply(g, _conjugate(out)), _conjugate(b)),
 )
 
 
@@ -110,7 +116,7 @@ def modulus(x: Array) -> Array:
     return xp(x).absolute(x)
 
 
-modulus.gradient(x=lambda g, x, out: g * divide(x, out + (out == 0)))
+modulus.gradient("dx = g x / |x|, 0 at 0", x=lambda g, x, out: g * divide(x, out + (out == 0)))
 
 
 @op
@@ -119,7 +125,7 @@ def angle(x: Array) -> Array:
     return xp(x).angle(x)
 
 
-angle.gradient(x=lambda g, x: _turned(g, x))
+angle.gradient("dx = g (−b + ai) / (a² + b²) for x = a + bi", x=lambda g, x: _turned(g, x))
 
 
 def _turned(g: Array, x: Array) -> Array:

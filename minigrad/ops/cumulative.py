@@ -27,7 +27,7 @@ def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     return x.prod(axis=dim, keepdims=keepdim, dtype=_wide(x))
 
 
-prod.gradient(x=lambda g, x, shape, dim: spread(g, shape, dim) * _others(x, dim))
+prod.gradient("dxᵢ = g Π xⱼ over j ≠ i", x=lambda g, x, shape, dim: spread(g, shape, dim) * _others(x, dim))
 
 
 def _others(x: Array, dim: int | None) -> Array:
@@ -56,7 +56,7 @@ def cumsum(x: Array, dim: int) -> Array:
     return in_order(xp(x).cumsum(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
 
 
-cumsum.gradient(x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
+cumsum.gradient("dxᵢ = Σ gₖ over k ≥ i", x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
 
 
 @op
@@ -65,7 +65,7 @@ def cumprod(x: Array, dim: int) -> Array:
     return in_order(xp(x).cumprod(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
 
 
-cumprod.gradient(x=lambda g, x, dim: _cumprod_slope(g, x, dim))
+cumprod.gradient("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_slope(g, x, dim))
 
 
 def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
@@ -90,7 +90,7 @@ def logcumsumexp(x: Array, dim: int) -> Array:
     return xp(x).logaddexp.accumulate(x, axis=dim) if type(x) is np.ndarray else _running(x, dim)
 
 
-logcumsumexp.gradient(x=lambda g, x, out, dim: _logcumsumexp_slope(g, x, out, dim))
+logcumsumexp.gradient("dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)", x=lambda g, x, out, dim: _logcumsumexp_slope(g, x, out, dim))
 
 
 def _running(x: Array, dim: int) -> Array:

@@ -21,7 +21,7 @@ def repeat(x: Array, repeats: Shape) -> Array:
     return xp(x).tile(x, repeats)
 
 
-repeat.gradient(x=lambda g, shape, repeats: _sum_tiles(g, shape, repeats))
+repeat.gradient("dx = Σ g over the copies", x=lambda g, shape, repeats: _sum_tiles(g, shape, repeats))
 
 
 def _sum_tiles(g: Array, shape: Shape, repeats: Shape) -> Array:
@@ -38,7 +38,10 @@ def concatenate(dim: int, *xs: Array) -> Array:
     return in_order(xp(xs[0]).concatenate(xs, axis=dim))
 
 
-concatenate.gradient(xs=lambda g, dim, which, shapes: _part(g, dim, [shape[dim] for shape in shapes], which))
+concatenate.gradient(
+    "dxᵢ = the part of g that xᵢ became",
+    xs=lambda g, dim, which, shapes: _part(g, dim, [shape[dim] for shape in shapes], which),
+)
 
 
 def _part(g: Array, dim: int, lengths: list[int], index: int) -> Array:
@@ -55,7 +58,7 @@ def pad(x: Array, widths: tuple[tuple[int, int], ...], value: float = 0.0) -> Ar
     return in_order(xp(x).pad(x, widths, mode="constant", constant_values=value))
 
 
-pad.gradient(x=lambda g, widths: _inner(g, widths))
+pad.gradient("dx = g without its margins", x=lambda g, widths: _inner(g, widths))
 
 
 def _inner(g: Array, widths: tuple[tuple[int, int], ...]) -> Array:
@@ -73,7 +76,7 @@ def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
     return tuple(pieces)
 
 
-split.gradient(x=lambda g, dim: _rejoined(g, dim, False))
+split.gradient("dx = the gᵢ one after another", x=lambda g, dim: _rejoined(g, dim, False))
 
 
 @op(view=True)
@@ -83,7 +86,7 @@ def unbind(x: Array, dim: int) -> tuple[Array, ...]:
     return tuple(x[(*lead, i, ...)] for i in range(x.shape[dim]))
 
 
-unbind.gradient(x=lambda g, dim: _rejoined(g, dim, True))
+unbind.gradient("dx = the gᵢ side by side", x=lambda g, dim: _rejoined(g, dim, True))
 
 
 def _rejoined(pieces: tuple[Array, ...], dim: int, new_axis: bool) -> Array:
@@ -127,7 +130,7 @@ def stack(dim: int, *xs: Array) -> Array:
     return in_order(xp(xs[0]).stack(xs, axis=dim))
 
 
-stack.gradient(xs=lambda g, dim, which: _slice_at(g, dim, which))
+stack.gradient("dxᵢ = slice i of g", xs=lambda g, dim, which: _slice_at(g, dim, which))
 
 
 def _slice_at(g: Array, dim: int, index: int) -> Array:
@@ -141,7 +144,9 @@ def repeat_interleave(x: Array, repeats: Any, dim: int) -> Array:
     return xp(x).repeat(x, repeats, axis=dim)
 
 
-repeat_interleave.gradient(x=lambda g, shape, repeats, dim: _sum_runs(g, shape, repeats, dim))
+repeat_interleave.gradient(
+    "dx = Σ g over the copies of each element", x=lambda g, shape, repeats, dim: _sum_runs(g, shape, repeats, dim)
+)
 
 
 def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
@@ -158,7 +163,10 @@ def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
     return x.reshape(-1)[_strided_places(xp(x), size, stride, offset)]
 
 
-as_strided.gradient(x=lambda g, shape, size, stride, offset: _strided_back(g, shape, size, stride, offset))
+as_strided.gradient(
+    "dx = Σ g over the elements that show a place in memory",
+    x=lambda g, shape, size, stride, offset: _strided_back(g, shape, size, stride, offset),
+)
 
 
 def _strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
@@ -187,7 +195,10 @@ def unfold(x: Array, dim: int, size: int, step: int) -> Array:
     return m.moveaxis(taken.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)
 
 
-unfold.gradient(x=lambda g, shape, dim, size, step: _refold(g, shape, dim, size, step))
+unfold.gradient(
+    "dx = Σ g over the windows that hold an element",
+    x=lambda g, shape, dim, size, step: _refold(g, shape, dim, size, step),
+)
 
 
 def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:

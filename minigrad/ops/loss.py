@@ -126,6 +126,7 @@ def binary_cross_entropy(x: Array, target: Array) -> Array:
 
 
 binary_cross_entropy.gradient(
+    "dx = g (x − t) / (x (1 − x)); dt = g (ln(1 − x) − ln x)",
     x=lambda g, x, target: g * (x - target) / maximum(x * (1 - x), 1e-12),
     target=lambda g, x: g * (maximum(log(1 - x), -100.0) - maximum(log(x), -100.0)),
 )

@@ -44,7 +44,7 @@ def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     return in_order(x.sum(axis=dim, keepdims=keepdim))
 
 
-sum.gradient(x=lambda g, shape, dim: spread(g, shape, dim))
+sum.gradient("dx = g repeated along dim", x=lambda g, shape, dim: spread(g, shape, dim))
 
 
 def _leading(x: Array, dim: Axes) -> int:
@@ -80,7 +80,7 @@ def mean(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     return in_order(x.mean(axis=dim, keepdims=keepdim))
 
 
-mean.gradient(x=lambda g, shape, dim: spread(g / _count(shape, dim), shape, dim))
+mean.gradient("dx = g / n repeated along dim", x=lambda g, shape, dim: spread(g / _count(shape, dim), shape, dim))
 
 
 def _count(shape: tuple[int, ...], dim: Axes) -> int:
@@ -96,9 +96,10 @@ def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 
 var.gradient(
+    "dx = g · 2 (x − mean) / (n − correction)",
     x=lambda g, x, shape, dim, correction: (
         spread(g * 2, shape, dim) * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
-    )
+    ),
 )
 
 
@@ -120,10 +121,11 @@ def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 
 std.gradient(
+    "dx = g (x − mean) / (y (n − correction)), 0 where y = 0",
     x=lambda g, x, out, shape, dim, correction: (
         spread(where(out == 0, 0.0, g / where(out == 0, 1.0, out)), shape, dim)
         * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
-    )
+    ),
 )
 
 
@@ -139,8 +141,12 @@ def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     return in_order(x.min(axis=dim, keepdims=keepdim))
 
 
-amax.gradient(x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
-amin.gradient(x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
+amax.gradient(
+    "dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim)
+)
+amin.gradient(
+    "dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim)
+)
 
 
 def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
@@ -160,7 +166,10 @@ def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
     return in_order(total if keepdim else m.squeeze(total, axis=dim))
 
 
-logsumexp.gradient(x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - finite(_restore(out, shape, dim))))
+logsumexp.gradient(
+    "dx = g exp(x − y)",
+    x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - finite(_restore(out, shape, dim))),
+)
 
 
 def finite(x: Array) -> Array:

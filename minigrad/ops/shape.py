@@ -17,7 +17,7 @@ def reshape(x: Array, size: Shape) -> Array:
     return x.reshape(size)
 
 
-reshape.gradient(x=lambda g, shape: reshape(g, shape))
+reshape.gradient("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape))
 
 
 @op(view=True)
@@ -26,7 +26,7 @@ def permute(x: Array, dims: Shape) -> Array:
     return x.transpose(dims)
 
 
-permute.gradient(x=lambda g, dims: permute(g, _inverse(dims)))
+permute.gradient("dx = g with its axes put back", x=lambda g, dims: permute(g, _inverse(dims)))
 
 
 def _inverse(dims: Shape) -> Shape:
@@ -41,7 +41,7 @@ def transpose(x: Array, dim0: int, dim1: int) -> Array:
     return x.swapaxes(dim0, dim1)
 
 
-transpose.gradient(x=lambda g, dim0, dim1: transpose(g, dim0, dim1))
+transpose.gradient("dx = gᵀ", x=lambda g, dim0, dim1: transpose(g, dim0, dim1))
 
 
 @op(view=True)
@@ -50,7 +50,7 @@ def unsqueeze(x: Array, dim: int) -> Array:
     return xp(x).expand_dims(x, dim)
 
 
-unsqueeze.gradient(x=lambda g, shape: reshape(g, shape))
+unsqueeze.gradient("dx = g without the new axis", x=lambda g, shape: reshape(g, shape))
 
 
 @op(view=True)
@@ -60,7 +60,7 @@ def squeeze(x: Array, dim: int | Shape | None = None) -> Array:
     return x.reshape(tuple(n for i, n in enumerate(x.shape) if n != 1 or i not in axes))
 
 
-squeeze.gradient(x=lambda g, shape: reshape(g, shape))
+squeeze.gradient("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape))
 
 
 @op(view=True)
@@ -72,7 +72,7 @@ def broadcast_to(x: Array, size: Shape) -> Array:
     return out
 
 
-broadcast_to.gradient(x=lambda g: g)  # the walk sums over the broadcast axes
+broadcast_to.gradient("dx = Σ g over the broadcast axes", x=lambda g: g)  # the walk sums over the broadcast axes
 
 
 @op(view=True)
@@ -84,7 +84,10 @@ def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     return found
 
 
-diagonal.gradient(x=lambda g, shape, offset, dim1, dim2: diagonal_scatter(g, shape, offset, dim1, dim2))
+diagonal.gradient(
+    "dx = zeros with g on the diagonal",
+    x=lambda g, shape, offset, dim1, dim2: diagonal_scatter(g, shape, offset, dim1, dim2),
+)
 
 
 @op
@@ -98,7 +101,7 @@ def diagonal_scatter(x: Array, size: Shape, offset: int, dim1: int, dim2: int) -
     return out
 
 
-diagonal_scatter.gradient(x=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+diagonal_scatter.gradient("dx = the diagonal of g", x=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
 
 
 @op
@@ -107,7 +110,7 @@ def flip(x: Array, dims: Shape) -> Array:
     return xp(x).flip(x, dims).copy()
 
 
-flip.gradient(x=lambda g, dims: flip(g, dims))
+flip.gradient("dx = g flipped along dims", x=lambda g, dims: flip(g, dims))
 
 
 @op
@@ -116,7 +119,7 @@ def roll(x: Array, shifts: int | Shape, dims: int | Shape | None = None) -> Arra
     return in_order(xp(x).roll(x, shifts, dims))
 
 
-roll.gradient(x=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
+roll.gradient("dx = g rolled back", x=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
 
 
 def _negated(shifts: int | Shape) -> int | Shape:
@@ -135,5 +138,5 @@ def triu(x: Array, diagonal: int = 0) -> Array:
     return in_order(xp(x).triu(x, diagonal))
 
 
-tril.gradient(x=lambda g, diagonal: tril(g, diagonal))
-triu.gradient(x=lambda g, diagonal: triu(g, diagonal))
+tril.gradient("dx = the lower triangle of g", x=lambda g, diagonal: tril(g, diagonal))
+triu.gradient("dx = the upper triangle of g", x=lambda g, diagonal: triu(g, diagonal))
