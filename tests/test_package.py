@@ -9,6 +9,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -20,6 +21,7 @@ import minigrad
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(path for top in ("minigrad", "models", "examples") for path in (ROOT / top).rglob("*.py"))
 LIBRARY = [path for path in SOURCES if path.is_relative_to(ROOT / "minigrad")]
+MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in SOURCES}
 MOST_BYTES = 256 * 1024
 MOST_LINES = 1200  # of a Python file; one idea seldom takes as many
 
@@ -134,7 +136,8 @@ def module_name(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The modules of this repository that a file imports anywhere, but for ``if TYPE_CHECKING``."""
+    """The modules of this repository that a file imports anywhere, also by a name made at run time, but for
+    ``if TYPE_CHECKING``."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     unseen = {id(node) for block in ast.walk(tree) if is_for_checkers(block) for node in ast.walk(block)}
     package = path.relative_to(ROOT).parent.parts
@@ -149,6 +152,55 @@ def imports(path: Path) -> Iterator[str]:
             for alias in node.names:
                 if is_ours(source):
                     yield f"{source}.{alias.name}" if is_module(f"{source}.{alias.name}") else source
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            wanted = pattern(node.args[0], path)
+            if wanted != "*":  # a library that is an extra
+                yield from (name for name in MODULES if fnmatchcase(name, wanted))
+
+
+def pattern(name: ast.expr, path: Path) -> str:
+    """The name that ``import_module`` is called with, * standing for what is known at run time alone."""
+    known = {"__name__": module_name(path), "__package__": ".".join(path.relative_to(ROOT).parent.parts)}
+    known["_PACKAGE"] = known["__name__"].partition(".")[0]
+    if isinstance(name, ast.Constant):
+        return str(name.value)
+    if isinstance(name, ast.JoinedStr):
+        parts = (part.value if isinstance(part, ast.FormattedValue) else part for part in name.values)
+        return "".join(pattern(part, path) for part in parts)
+    return known.get(ast.unparse(name), "*")
+
+
+def test_no_two_files_import_each_other() -> None:
+    """Neither directly nor through others, nor by a name that is made at run time."""
+    graph = {module_name(path): {m for m in imports(path) if m in MODULES} for path in LIBRARY}
+    circles = [sorted(part) for part in strongly_connected(graph) if len(part) > 1]
+    circles += [[name] for name, targets in graph.items() if name in targets]
+    assert not circles, f"these import each other: {circles}"
+
+
+def strongly_connected(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of nodes of which each leads to all others of its set."""
+    behind = {name: reachable(graph, name) for name in graph}
+    seen: set[str] = set()
+    parts = []
+    for name in graph:
+        if name not in seen:
+            part = {name} | {other for other in behind[name] if name in behind.get(other, ())}
+            seen |= part
+            parts.append(part)
+    return parts
+
+
+def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    """All nodes that a path leads to from ``start``."""
+    found: set[str] = set()
+    stack = [start]
+    while stack:
+        for target in graph.get(stack.pop(), ()):
+            if target not in found:
+                found.add(target)
+                stack.append(target)
+    return found
 
 
 def is_for_checkers(node: ast.AST) -> bool:

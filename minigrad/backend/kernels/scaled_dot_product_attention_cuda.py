@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .. import xp
 from ..dtype import Array
+from ..registry import xp
 from ._launch import NULL, address, contiguous, each_row, launch, row_count, wide
 
 _SOURCE = "scaled_dot_product_attention"
