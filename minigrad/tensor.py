@@ -7,6 +7,7 @@ gradient rule); how it is recorded, in ``autograd``. Here the names are brought 
 from __future__ import annotations
 
 import copy
+import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from inspect import unwrap
@@ -966,7 +967,7 @@ class Tensor(InPlace):
 
 def _attributes(tensor: Tensor) -> dict[str, Any]:
     """What a program has noted on a tensor: all its attributes but the engine's own."""
-    own = {name for cls in Tensor.__mro__ for name in cls.__dict__.get("__annotations__", ())}
+    own = {name for cls in Tensor.__mro__ for name in inspect.get_annotations(cls)}
     return {name: value for name, value in vars(tensor).items() if name not in own}
 
 

@@ -98,11 +98,12 @@ def grad(
     return tuple(results)
 
 
-def _starts(roots: tuple[Variable, ...], given: Any) -> list[Any]:
-    """The gradient at each root: what was given, or 1 for a scalar."""
-    if len(roots) == 1 and (given is None or isinstance(given, Variable)):
-        return [_start(roots[0], given)]
-    gradients = (given,) * len(roots) if given is None else (given,) if isinstance(given, Variable) else tuple(given)
+def _starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
+    """The gradient at each root: what the caller passed, or 1 for a scalar."""
+    if gradients is None:
+        gradients = (None,) * len(roots)
+    elif isinstance(gradients, Variable):
+        gradients = (gradients,)
     if len(gradients) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
     return [_start(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
@@ -416,14 +417,14 @@ def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:
         registered = hooks.get(slot, {})
         for key in sorted(registered, key=lambda k: k == RETAINED):  # retain_grad's comes last
             hook, held[1] = registered[key], False  # it may keep the gradient
-            given = held[0] if isinstance(held[0], Variable) else wrap(held[0])
-            changed = hook(given)
+            gradient = held[0] if isinstance(held[0], Variable) else wrap(held[0])
+            changed = hook(gradient)
             if changed is not None:
                 if not isinstance(changed, Variable):
                     raise TypeError(f"a hook must return a Tensor or None, not {type(changed).__name__}")
-                if changed.array.shape != given.array.shape:
+                if changed.array.shape != gradient.array.shape:
                     raise RuntimeError(
                         f"a hook returned a gradient of shape {tuple(changed.array.shape)} for one of shape "
-                        f"{tuple(given.array.shape)}"
+                        f"{tuple(gradient.array.shape)}"
                     )
                 held[0] = changed if isinstance(held[0], Variable) else changed.array
