@@ -77,11 +77,6 @@ def _categorical(p: Categorical, q: Categorical) -> Tensor:
     return _except(terms, (p.probs == 0).expand_as(terms), 0.0).sum(-1)
 
 
-@register_kl(OneHotCategorical, OneHotCategorical)
-def _one_hot(p: OneHotCategorical, q: OneHotCategorical) -> Tensor:
-    return _categorical(p._categorical, q._categorical)
-
-
 @register_kl(Bernoulli, Bernoulli)
 def _bernoulli(p: Bernoulli, q: Bernoulli) -> Tensor:
     ones = p.probs * (softplus(-q.logits) - softplus(-p.logits))
@@ -110,16 +105,6 @@ def _exponential(p: Exponential, q: Exponential) -> Tensor:
     return -ratio.log() + ratio - 1
 
 
-@register_kl(LogNormal, LogNormal)
-def _log_normal(p: LogNormal, q: LogNormal) -> Tensor:
-    return _normal(p.base_dist, q.base_dist)
-
-
-@register_kl(HalfNormal, HalfNormal)
-def _half_normal(p: HalfNormal, q: HalfNormal) -> Tensor:
-    return _normal(p.base_dist, q.base_dist)
-
-
 @register_kl(Poisson, Poisson)
 def _poisson(p: Poisson, q: Poisson) -> Tensor:
     return p.rate * (p.rate.log() - q.rate.log()) - (p.rate - q.rate)
@@ -143,11 +128,6 @@ def _dirichlet(p: Dirichlet, q: Dirichlet) -> Tensor:
     total = a.sum(-1, keepdim=True)
     constants = total.squeeze(-1).lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
     return constants + ((a - b) * (a.digamma() - total.digamma())).sum(-1)
-
-
-@register_kl(Beta, Beta)
-def _beta(p: Beta, q: Beta) -> Tensor:
-    return _dirichlet(p._dirichlet, q._dirichlet)
 
 
 @register_kl(Gumbel, Gumbel)
@@ -186,4 +166,17 @@ def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
 def _independent(p: Independent, q: Independent) -> Tensor:
     if p.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
         raise NotImplementedError("Independent distributions of different numbers of axes")
-    return p._added(kl_divergence(p.base_dist, q.base_dist))
+    return p._sum(kl_divergence(p.base_dist, q.base_dist))
+
+
+def _by_part(part: str) -> Rule:
+    return lambda p, q: kl_divergence(getattr(p, part), getattr(q, part))
+
+
+for _kind, _part in (
+    (OneHotCategorical, "_choices"),
+    (LogNormal, "base_dist"),
+    (HalfNormal, "base_dist"),
+    (Beta, "_dirichlet"),
+):
+    register_kl(_kind, _kind)(_by_part(_part))  # the divergence of what they are made from
