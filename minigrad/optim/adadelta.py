@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..backend import xp
 from ..backend.dtype import Array
-from .optimizer import ZEROS, Optimizer, Options, Params, Rate, check, checked
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked
 
 
 class Adadelta(Optimizer):
@@ -33,10 +33,9 @@ class Adadelta(Optimizer):
         check(0 <= rho <= 1, "rho value", rho)
         super().__init__(params, checked(locals(), "lr rho eps weight_decay maximize capturable"))
 
-    def _update(
-        self, param: Array, grad: Array, options: Options, step: int, square_avg: Array, acc_delta: Array
-    ) -> None:
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         sqrt, rho, eps = xp(param).sqrt, options.rho, options.eps
+        square_avg, acc_delta = state.square_avg, state.acc_delta
         square_avg *= rho
         square_avg += (1 - rho) * grad * grad
         change = sqrt(acc_delta + eps) / sqrt(square_avg + eps) * grad

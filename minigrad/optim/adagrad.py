@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..backend import xp
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import ZEROS, Optimizer, Options, Params, Rate, State, checked
+from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, checked, plain_options
 
 
 class Adagrad(Optimizer):
@@ -35,9 +35,9 @@ class Adagrad(Optimizer):
         super().__init__(params, checked(locals(), "lr lr_decay eps"))
         for group in self.param_groups:  # as in PyTorch, the state is there from the beginning
             for p in group["params"]:
-                self.state[p] = self._start(p, Options(group))
+                self.state[p] = self._start(p, plain_options(group))
 
-    def _start(self, p: Tensor, options: Options) -> State:
+    def _start(self, p: Tensor, options: Values) -> State:
         state = super()._start(p, options)
         state["sum"].array[...] = options.initial_accumulator_value
         return state
@@ -45,7 +45,7 @@ class Adagrad(Optimizer):
     def share_memory(self) -> None:
         """PyTorch moves the state to shared memory; there is one process here."""
 
-    def _update(self, param: Array, grad: Array, options: Options, step: int, sum: Array) -> None:
-        sum += grad * grad
-        rate = options.lr / (1 + (step - 1) * options.lr_decay)
-        param -= rate * grad / (xp(grad).sqrt(sum) + options.eps)
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        state.sum += grad * grad
+        rate = options.lr / (1 + (state.step - 1) * options.lr_decay)
+        param -= rate * grad / (xp(grad).sqrt(state.sum) + options.eps)

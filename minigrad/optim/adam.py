@@ -8,7 +8,7 @@ from typing import Any
 from ..backend import of, xp
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import ZEROS, Optimizer, Options, Params, Rate, arguments, checked
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, arguments, checked
 
 
 def plain_step(
@@ -84,24 +84,15 @@ class Adam(Optimizer):
             raise ValueError("lr as a Tensor is not supported for capturable=False and foreach=True")
         super().__init__(params, defaults)
 
-    def _gradient(self, p: Tensor, options: Options) -> Array:
+    def _gradient(self, p: Tensor, options: Values) -> Array:
         return p._grad.array  # the kernels apply ``maximize`` and ``weight_decay`` themselves
 
-    def _update(
-        self,
-        param: Array,
-        grad: Array,
-        options: Options,
-        step: int,
-        exp_avg: Array,
-        exp_avg_sq: Array,
-        max_exp_avg_sq: Array | None = None,
-    ) -> None:
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         kernel = of(param).kernel("adam")
         run: Any = plain_step if kernel is None else kernel.step  # type: ignore[attr-defined]
-        means, rates = (exp_avg, exp_avg_sq, max_exp_avg_sq), (options.lr, *options.betas, options.eps)
+        means = state.exp_avg, state.exp_avg_sq, state.max_exp_avg_sq if options.amsgrad else None
         decay = options.weight_decay, options.decoupled_weight_decay
-        run(param, grad, *means, *rates, *decay, step, options.maximize)
+        run(param, grad, *means, options.lr, *options.betas, options.eps, *decay, state.step, options.maximize)
 
 
 class AdamW(Adam):

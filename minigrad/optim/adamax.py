@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..backend import xp
 from ..backend.dtype import Array
-from .optimizer import ZEROS, Optimizer, Options, Params, Rate, checked
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, checked
 
 
 class Adamax(Optimizer):
@@ -30,9 +30,9 @@ class Adamax(Optimizer):
     ) -> None:
         super().__init__(params, checked(locals()))
 
-    def _update(self, param: Array, grad: Array, options: Options, step: int, exp_avg: Array, exp_inf: Array) -> None:
-        beta1, beta2 = options.betas
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        (beta1, beta2), exp_avg, exp_inf = options.betas, state.exp_avg, state.exp_inf
         exp_avg += (1 - beta1) * (grad - exp_avg)
         exp_inf *= beta2
         xp(grad).maximum(exp_inf, abs(grad) + options.eps, out=exp_inf)
-        param -= options.lr / (1 - beta1**step) * exp_avg / exp_inf
+        param -= options.lr / (1 - beta1**state.step) * exp_avg / exp_inf

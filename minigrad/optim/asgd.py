@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..backend.dtype import Array
-from .optimizer import ZEROS, Optimizer, Options, Params, Rate, checked, scalar
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, checked, scalar
 
 
 class ASGD(Optimizer):
@@ -31,13 +31,13 @@ class ASGD(Optimizer):
     ) -> None:
         super().__init__(params, checked(locals()))
 
-    def _update(self, param: Array, grad: Array, options: Options, step: int, eta: Array, mu: Array, ax: Array) -> None:
-        lr, lambd = options.lr, options.lambd
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        lr, lambd, step = options.lr, options.lambd, state.step
         if step == 1:
-            eta.fill(lr)
-        rate = float(eta)
-        param *= 1 - lambd * rate
-        param -= rate * grad
-        ax += float(mu) * (param - ax)
-        eta[...] = scalar(lr / (1 + lambd * lr * step) ** options.alpha).item()
-        mu[...] = scalar(1 / max(1, step - options.t0)).item()
+            state.eta.fill(lr)
+        eta = float(state.eta)
+        param *= 1 - lambd * eta
+        param -= eta * grad
+        state.ax += float(state.mu) * (param - state.ax)
+        state.eta.fill(scalar(lr / (1 + lambd * lr * step) ** options.alpha).item())
+        state.mu.fill(scalar(1 / max(1, step - options.t0)).item())

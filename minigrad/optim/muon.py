@@ -12,7 +12,7 @@ from ..backend.parallel import each, get_num_threads
 from ..ops.linear import matmul
 from ..tensor import Tensor
 from .adam import AdamW
-from .optimizer import Group, Optimizer, Options, Params, Rate, State, arguments, zeros_like
+from .optimizer import Group, Optimizer, Params, Rate, State, Values, arguments, plain_options, zeros_like
 
 Coefficients = tuple[float, float, float]
 JORDAN: Coefficients = (3.4445, -4.775, 2.0315)
@@ -52,7 +52,7 @@ def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
 
 def muon_steps(params: list[Tensor], states: Mapping[Tensor, State], group: Group) -> None:
     """An update of several matrices, in place; on the CPU each of them by one core, if there are enough."""
-    options = Options(group)
+    options = plain_options(group)
     for p in params:
         if not states[p]:
             states[p]["momentum_buffer"] = zeros_like(p)
@@ -64,7 +64,7 @@ def muon_steps(params: list[Tensor], states: Mapping[Tensor, State], group: Grou
     each(lambda i: muon_step(order[i], states[order[i]], options), [(i,) for i in range(len(order))])
 
 
-def muon_step(p: Tensor, state: State, options: Options) -> None:
+def muon_step(p: Tensor, state: State, options: Values) -> None:
     """One update of a matrix, in place."""
     array, g, mean, lr = p.array, p._grad.array, state["momentum_buffer"].array, options.lr
     mean += (1 - options.momentum) * (g - mean)

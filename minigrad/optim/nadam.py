@@ -5,7 +5,7 @@ from __future__ import annotations
 from ..backend import xp
 from ..backend.dtype import Array
 from .adam import update_means
-from .optimizer import ZEROS, Optimizer, Options, Params, Rate, checked
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, checked
 
 
 class NAdam(Optimizer):
@@ -40,21 +40,12 @@ class NAdam(Optimizer):
             params, checked(locals(), "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize")
         )
 
-    def _update(
-        self,
-        param: Array,
-        grad: Array,
-        options: Options,
-        step: int,
-        mu_product: Array,
-        exp_avg: Array,
-        exp_avg_sq: Array,
-    ) -> None:
-        beta1, beta2 = options.betas
-        update_means(exp_avg, exp_avg_sq, grad, options.betas)
-        root = xp(grad).sqrt(exp_avg_sq / (1 - beta2**step)) + options.eps
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        (beta1, beta2), step = options.betas, state.step
+        update_means(state.exp_avg, state.exp_avg_sq, grad, options.betas)
+        root = xp(grad).sqrt(state.exp_avg_sq / (1 - beta2**step)) + options.eps
         now, then = (beta1 * (1 - 0.5 * 0.96 ** (t * options.momentum_decay)) for t in (step, step + 1))
-        mu_product *= now
-        product = float(mu_product)
+        state.mu_product *= now
+        product = float(state.mu_product)
         param -= options.lr * (1 - now) / (1 - product) * grad / root
-        param -= options.lr * then / (1 - product * then) * exp_avg / root
+        param -= options.lr * then / (1 - product * then) * state.exp_avg / root

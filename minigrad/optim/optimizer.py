@@ -27,6 +27,7 @@ Group = dict[str, Any]
 State = dict[str, Any]
 Closure = Callable[[], Any]
 Step = TypeVar("Step", bound=Callable[..., Any])
+Values = SimpleNamespace
 ZEROS = ""  # in ``Optimizer._state``: zeros, whatever the options are
 
 
@@ -40,11 +41,9 @@ class _Required:
 required = _Required()
 
 
-class Options(SimpleNamespace):
+def plain_options(group: Group) -> Values:
     """A group's options as attributes, with Python's numbers: NumPy's would change the dtype of an array."""
-
-    def __init__(self, group: Group) -> None:
-        self.__dict__.update({k: _plain(v) for k, v in group.items() if k not in ("params", "param_names")})
+    return Values(**{k: _plain(v) for k, v in group.items() if k not in ("params", "param_names")})
 
 
 def _plain(value: Any) -> Any:
@@ -82,9 +81,9 @@ def _with_hooks(step: Step) -> Step:
 class Optimizer:
     """The base class of optimisers.
 
-    A subclass names in ``_state`` what it keeps for each parameter, and writes its rule on arrays, which changes
-    the parameter and the state in place: ``_update(param, grad, options, *, <a name of _state>, ...)``. Its
-    ``__init__`` passes on ``checked(locals())``. Or a subclass writes ``step(closure)`` whole.
+    A subclass names in ``_state`` what it keeps for each parameter, and writes its rule, ``_update(param, grad,
+    options, state)``, which changes arrays in place. Its ``__init__`` passes on ``checked(locals())``. Or it
+    writes ``step(closure)`` whole.
 
     Options that mean the same in every optimiser:
         lr: the learning rate, a number or a tensor of one element.
@@ -214,16 +213,15 @@ class Optimizer:
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         """Change parameters of a group. A rule that spreads them over the cores takes them together."""
-        options = Options(group)
+        options = plain_options(group)
         for p in params:
-            self._update(p.array, self._gradient(p, options), options, **self._kept(p, options))
+            self._update(p.array, self._gradient(p, options), options, self._kept(p, options))
 
-    def _no_rule(self, *args: Any, **state: Any) -> None:
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        """The rule: change the parameter and the arrays of its state in place."""
         raise NotImplementedError(f"{type(self).__name__} has no rule: write step(closure), or _update(...)")
 
-    _update: Callable[..., None] = _no_rule
-
-    def _gradient(self, p: Tensor, options: Options) -> Array:
+    def _gradient(self, p: Tensor, options: Values) -> Array:
         """The gradient for the rule, with ``maximize`` and ``weight_decay`` applied."""
         grad: Array = -p._grad.array if getattr(options, "maximize", False) else p._grad.array
         decay = getattr(options, "weight_decay", 0)
@@ -234,20 +232,22 @@ class Optimizer:
             array *= 1 - options.lr * decay
         return grad
 
-    def _kept(self, p: Tensor, options: Options) -> dict[str, Any]:
-        """The state of a parameter, as arguments of the rule: arrays, and ``step``, a number from 1."""
+    def _kept(self, p: Tensor, options: Values) -> Values:
+        """The state of a parameter for the rule: arrays, and ``step``, a number from 1."""
         state = self.state[p]
         if not state:
             state.update(self._start(p, options))
-        kept = {name: state[name].array for name in self._names(options) if name != "step"}
-        return {"step": advance(state), **kept} if "step" in state else kept
+        kept = Values(**{name: state[name].array for name in self._names(options) if name != "step"})
+        if "step" in state:
+            kept.step = advance(state)
+        return kept
 
-    def _start(self, p: Tensor, options: Options) -> State:
+    def _start(self, p: Tensor, options: Values) -> State:
         """The state of a parameter before its first step."""
         starts = {name: self._state[name] for name in self._names(options)}
         return {name: zeros_like(p) if isinstance(start, str) else scalar(start) for name, start in starts.items()}
 
-    def _names(self, options: Options) -> list[str]:
+    def _names(self, options: Values) -> list[str]:
         """What the state of a parameter holds with these options."""
         return [
             name

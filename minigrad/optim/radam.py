@@ -7,7 +7,7 @@ import math
 from ..backend import xp
 from ..backend.dtype import Array
 from .adam import update_means
-from .optimizer import ZEROS, Optimizer, Options, Params, Rate, checked
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, checked
 
 
 class RAdam(Optimizer):
@@ -36,15 +36,13 @@ class RAdam(Optimizer):
     ) -> None:
         super().__init__(params, checked(locals(), "lr betas eps weight_decay maximize foreach capturable"))
 
-    def _update(
-        self, param: Array, grad: Array, options: Options, step: int, exp_avg: Array, exp_avg_sq: Array
-    ) -> None:
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         beta1, beta2 = options.betas
-        update_means(exp_avg, exp_avg_sq, grad, options.betas)
-        change = exp_avg / (1 - beta1**step)
-        factor = _rectified(beta2, step)
+        update_means(state.exp_avg, state.exp_avg_sq, grad, options.betas)
+        change = state.exp_avg / (1 - beta1**state.step)
+        factor = _rectified(beta2, state.step)
         if factor:
-            change = change * factor / (xp(grad).sqrt(exp_avg_sq) + options.eps)
+            change = change * factor / (xp(grad).sqrt(state.exp_avg_sq) + options.eps)
         param -= options.lr * change
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..backend import xp
 from ..backend.dtype import Array
-from .optimizer import ZEROS, Optimizer, Options, Params, Rate, check, checked
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked
 
 
 class RMSprop(Optimizer):
@@ -37,25 +37,16 @@ class RMSprop(Optimizer):
         check(alpha >= 0, "alpha value", alpha)
         super().__init__(params, defaults)
 
-    def _update(
-        self,
-        param: Array,
-        grad: Array,
-        options: Options,
-        step: int,
-        square_avg: Array,
-        momentum_buffer: Array | None = None,
-        grad_avg: Array | None = None,
-    ) -> None:
-        alpha = options.alpha
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        alpha, square_avg = options.alpha, state.square_avg
         square_avg *= alpha
         square_avg += (1 - alpha) * grad * grad
-        if grad_avg is not None:
-            grad_avg += (1 - alpha) * (grad - grad_avg)
-            square_avg = square_avg - grad_avg * grad_avg
+        if options.centered:
+            state.grad_avg += (1 - alpha) * (grad - state.grad_avg)
+            square_avg = square_avg - state.grad_avg * state.grad_avg
         change = grad / (xp(grad).sqrt(square_avg) + options.eps)
-        if momentum_buffer is not None:
-            momentum_buffer *= options.momentum
-            momentum_buffer += change
-            change = momentum_buffer
+        if options.momentum:
+            state.momentum_buffer *= options.momentum
+            state.momentum_buffer += change
+            change = state.momentum_buffer
         param -= options.lr * change

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ..backend import xp
 from ..backend.dtype import Array
-from .optimizer import ZEROS, Optimizer, Options, Params, Rate, check, checked
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked
 
 
 class Rprop(Optimizer):
@@ -35,13 +35,13 @@ class Rprop(Optimizer):
         check(0 < etas[0] < 1 < etas[1], "eta values", f"{etas[0]}, {etas[1]}")
         super().__init__(params, checked(locals(), "lr etas step_sizes foreach maximize differentiable"))
 
-    def _update(self, param: Array, grad: Array, options: Options, step: int, prev: Array, step_size: Array) -> None:
-        lib, (shrink, grow) = xp(param), options.etas
-        if step == 1:
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        lib, (shrink, grow), step_size = xp(param), options.etas, state.step_size
+        if state.step == 1:
             step_size[...] = options.lr
-        agree = grad * prev
+        agree = grad * state.prev
         step_size *= lib.where(agree > 0, grow, lib.where(agree < 0, shrink, 1.0)).astype(step_size.dtype)
         lib.clip(step_size, *options.step_sizes, out=step_size)
         grad = lib.where(agree < 0, 0 * grad, grad)
         param -= lib.sign(grad) * step_size
-        prev[...] = grad
+        state.prev[...] = grad

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..autograd.tape import wrap
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import Optimizer, Options, Params, Rate, State, checked
+from .optimizer import Optimizer, Params, Rate, Values, checked
 
 
 class SGD(Optimizer):
@@ -39,14 +37,14 @@ class SGD(Optimizer):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)
 
-    def _kept(self, p: Tensor, options: Options) -> dict[str, Any]:
-        return {"state": self.state[p]} if options.momentum else {}
+    def _kept(self, p: Tensor, options: Values) -> Values:
+        return Values(saved=self.state[p]) if options.momentum else Values()
 
-    def _update(self, param: Array, grad: Array, options: Options, state: State | None = None) -> None:
-        if state is not None:
-            buffer = state.get("momentum_buffer")
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        if options.momentum:
+            buffer = state.saved.get("momentum_buffer")
             if buffer is None:
-                state["momentum_buffer"] = buffer = wrap(grad.copy())
+                state.saved["momentum_buffer"] = buffer = wrap(grad.copy())
             else:
                 buffer.array *= options.momentum
                 buffer.array += (1 - options.dampening) * grad

@@ -7,7 +7,7 @@ import math
 from ..backend import xp
 from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import ZEROS, Optimizer, Options, Params, Rate, State, check, checked
+from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, check, checked
 
 
 class SparseAdam(Optimizer):
@@ -32,15 +32,15 @@ class SparseAdam(Optimizer):
         check(eps > 0, "epsilon value", eps)
         super().__init__(params, defaults)
 
-    def _start(self, p: Tensor, options: Options) -> State:
+    def _start(self, p: Tensor, options: Values) -> State:
         return {"step": 0, **super()._start(p, options)}  # a plain number, as in PyTorch
 
-    def _update(self, param: Array, grad: Array, options: Options, step: int, **means: Array) -> None:
-        arrays = (param, grad, means["exp_avg"], means["exp_avg_sq"])
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        arrays = (param, grad, state.exp_avg, state.exp_avg_sq)
         table, grad, exp_avg, exp_avg_sq = (a if a.ndim else a[None] for a in arrays)
         used = (grad != 0).reshape(len(grad), -1).any(1)
         g, (beta1, beta2) = grad[used], options.betas
         exp_avg[used] += (1 - beta1) * (g - exp_avg[used])
         exp_avg_sq[used] += (1 - beta2) * (g * g - exp_avg_sq[used])
-        rate = options.lr * math.sqrt(1 - beta2**step) / (1 - beta1**step)
+        rate = options.lr * math.sqrt(1 - beta2**state.step) / (1 - beta1**state.step)
         table[used] -= rate * exp_avg[used] / (xp(g).sqrt(exp_avg_sq[used]) + options.eps)
