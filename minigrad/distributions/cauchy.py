@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..functions.creation import empty, full_like
+from ..functions.creation import full_like
 from ..functions.pointwise import atan, log1p, tan
 from ..functions.random import cauchy_
 from ..tensor import Tensor
@@ -22,8 +22,7 @@ class Cauchy(LocationScale):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + scale · ε, ε from the Cauchy distribution of loc 0 and scale 1."""
-        drawn = empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + cauchy_(drawn) * self.scale
+        return self.loc + cauchy_(self._empty(sample_shape, self.loc)) * self.scale
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = (value - self.loc) / self.scale

@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 
 from ..autograd import no_grad
+from ..functions.creation import empty
 from ..functions.pointwise import exp
 from ..tensor import Size, Tensor
 from .constraints import Constraint
@@ -78,6 +79,10 @@ class Distribution:
 
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size((*size_of(sample_shape), *self._batch_shape, *self._event_shape))
+
+    def _empty(self, sample_shape: Any, like: Tensor) -> Tensor:
+        """A tensor to fill with draws, of the dtype and on the device of a parameter."""
+        return empty(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         """The same distribution with its parameters repeated to a larger ``batch_shape``."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..functions.creation import empty, zeros_like
+from ..functions.creation import zeros_like
 from ..functions.pointwise import exp, log1p
 from ..functions.random import exponential_
 from ..tensor import Tensor
@@ -30,8 +30,7 @@ class Exponential(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """x / rate, x from the distribution of rate 1."""
-        shape = self._extended_shape(sample_shape)
-        return exponential_(empty(shape, dtype=self.rate.dtype, device=self.rate.device)) / self.rate
+        return exponential_(self._empty(sample_shape, self.rate)) / self.rate
 
     def _log_prob(self, value: Tensor) -> Tensor:
         return self.rate.log() - self.rate * value

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..backend import dtype as dt
-from ..functions.creation import empty, zeros_like
+from ..functions.creation import zeros_like
 from ..functions.pointwise import log1p, where
 from ..functions.random import uniform_
 from ..nn.functional import binary_cross_entropy_with_logits
@@ -35,9 +35,8 @@ class Geometric(ProbsOrLogits):
 
     def _sample(self, sample_shape: Size) -> Tensor:
         """log u / log(1 - p), rounded down, u even in (0, 1)."""
-        shape, probs = self._extended_shape(sample_shape), self.probs
-        drawn = uniform_(empty(shape, dtype=probs.dtype, device=probs.device), dt.finfo(probs.dtype).tiny, 1)
-        return (drawn.log() / log1p(-probs)).floor()
+        drawn = uniform_(self._empty(sample_shape, self.probs), dt.finfo(self.probs.dtype).tiny, 1)
+        return (drawn.log() / log1p(-self.probs)).floor()
 
     def _log_prob(self, value: Tensor) -> Tensor:
         value, probs = broadcast_all(value, self.probs)

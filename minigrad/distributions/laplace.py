@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from ..backend import dtype as dt
-from ..functions.creation import empty
 from ..functions.pointwise import expm1, log1p
 from ..functions.random import uniform_
 from ..tensor import Tensor
@@ -22,8 +21,7 @@ class Laplace(LocationScale):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc - scale · sign(u) · log(1 - |u|), u even in (-1, 1)."""
-        info, shape = dt.finfo(self.loc.dtype), self._extended_shape(sample_shape)
-        drawn = uniform_(empty(shape, dtype=self.loc.dtype, device=self.loc.device), info.eps - 1, 1)
+        drawn = uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * drawn.sign() * log1p(-drawn.abs())
 
     def _log_prob(self, value: Tensor) -> Tensor:

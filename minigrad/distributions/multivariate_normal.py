@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from .. import linalg
-from ..functions.creation import empty
 from ..functions.random import normal_
 from ..tensor import Tensor
 from . import constraints
@@ -89,8 +88,8 @@ class MultivariateNormal(Distribution):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + L ε, ε from the standard normal distribution."""
-        drawn = empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + (self.scale_tril @ normal_(drawn).unsqueeze(-1)).squeeze(-1)
+        drawn = normal_(self._empty(sample_shape, self.loc))
+        return self.loc + (self.scale_tril @ drawn.unsqueeze(-1)).squeeze(-1)
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = self._whitening() @ (value - self.loc).unsqueeze(-1)

@@ -6,7 +6,6 @@ import math
 from typing import Any
 
 from ..functions import random
-from ..functions.creation import empty
 from ..functions.pointwise import erf, erfinv
 from ..tensor import Size, Tensor
 from .location_scale import LocationScale
@@ -26,8 +25,7 @@ class Normal(LocationScale):
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + scale · ε, ε from the standard normal distribution."""
-        drawn = empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + random.normal_(drawn) * self.scale
+        return self.loc + random.normal_(self._empty(sample_shape, self.loc)) * self.scale
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = (value - self.loc) ** 2 / (2 * self.scale**2)

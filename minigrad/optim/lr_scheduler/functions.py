@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..optimizer import Optimizer
-from .scheduler import GroupScheduler
+from .scheduler import GroupScheduler, for_each_group
 
 Function = Callable[[int], float]
 
@@ -15,11 +14,8 @@ class _ByFunction(GroupScheduler):
     _functions = ("lr_lambdas",)
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Function | Sequence[Function], last_epoch: int = -1) -> None:
-        count = len(optimizer.param_groups)
-        several = isinstance(lr_lambda, (list, tuple))
-        self.lr_lambdas: list[Any] = [*lr_lambda] if several else [lr_lambda] * count  # type: ignore[misc]
-        if len(self.lr_lambdas) != count:
-            raise ValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
+        refusal = "Expected {count} {name}, but got {length}"
+        self.lr_lambdas = for_each_group("lr_lambdas", optimizer, lr_lambda, refusal)
         super().__init__(optimizer, last_epoch)
 
 

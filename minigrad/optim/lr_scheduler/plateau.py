@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..optimizer import Optimizer
-from .scheduler import LRScheduler, check_optimizer, put
+from .scheduler import LRScheduler, check_optimizer, for_each_group, put
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -45,12 +45,8 @@ class ReduceLROnPlateau(LRScheduler):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        count = len(optimizer.param_groups)
-        several = isinstance(min_lr, (list, tuple))
-        self.default_min_lr: Any = None if several else min_lr
-        self.min_lrs: list[Any] = list(min_lr) if several else [min_lr] * count  # type: ignore[arg-type]
-        if len(self.min_lrs) != count:
-            raise ValueError(f"expected {count} min_lrs, got {len(self.min_lrs)}")
+        self.default_min_lr: Any = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = for_each_group("min_lrs", optimizer, min_lr, "expected {count} {name}, got {length}")
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode = threshold, threshold_mode
         self.cooldown, self.eps = cooldown, eps

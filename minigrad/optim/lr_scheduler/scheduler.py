@@ -9,6 +9,10 @@ from typing import Any, ClassVar
 from ...tensor import Tensor
 from ..optimizer import Group, Optimizer
 
+_OTHER_LENGTH = (
+    "{name} must have the same length as optimizer.param_groups. {name} has {length} values, param_groups has {count}."
+)
+
 
 class LRScheduler:
     """Changes the groups' "lr" at each ``step()``. A subclass writes ``get_lr()``, a list for the groups.
@@ -150,21 +154,13 @@ def put(group: Group, name: str, value: Any) -> None:
         group[name] = value
 
 
-def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """A value for each group, from a list or from one for all.
-
-    Raises:
-        ValueError: a list of another length.
-    """
+def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _OTHER_LENGTH) -> list[Any]:
+    """A value for each group, from one for all or from a list; one of another length is refused."""
     count = len(optimizer.param_groups)
-    if not isinstance(value, (list, tuple)):
-        return [value] * count
-    if len(value) != count:
-        raise ValueError(
-            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
-            f"param_groups has {count}."
-        )
-    return list(value)
+    values = list(value) if isinstance(value, (list, tuple)) else [value] * count
+    if len(values) != count:
+        raise ValueError(refusal.format(name=name, count=count, length=len(values)))
+    return values
 
 
 def put_momentum(group: Group, value: float) -> None:
