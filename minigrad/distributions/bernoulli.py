@@ -7,11 +7,11 @@ import math
 from ..functions import random
 from ..functions.creation import arange, full_like
 from ..functions.pointwise import where
-from ..nn.functional import binary_cross_entropy_with_logits
+from ..nn.functional import binary_cross_entropy_with_logits, softplus
 from ..tensor import Size, Tensor
 from . import constraints
 from .probs_or_logits import ProbsOrLogits
-from .utils import broadcast_all, formula
+from .utils import broadcast_all, except_where, formula
 
 
 def _likelier(probs: Tensor) -> Tensor:
@@ -46,3 +46,11 @@ class Bernoulli(ProbsOrLogits):
 
     def _all_values(self) -> Tensor:
         return arange(2, dtype=self._param.dtype, device=self._param.device)
+
+    def _kl(self, q: Bernoulli) -> Tensor:
+        ones = self.probs * (softplus(-q.logits) - softplus(-self.logits))
+        ones = except_where((q.probs == 0).expand_as(ones), math.inf, ones)
+        ones = except_where((self.probs == 0).expand_as(ones), 0.0, ones)
+        nulls = (1 - self.probs) * (softplus(q.logits) - softplus(self.logits))
+        nulls = except_where((q.probs == 1).expand_as(nulls), math.inf, nulls)
+        return ones + except_where((self.probs == 1).expand_as(nulls), 0.0, nulls)

@@ -41,3 +41,6 @@ class Beta(FromGamma):
 
     def entropy(self) -> Tensor:
         return self._dirichlet.entropy()
+
+    def _kl(self, q: Beta) -> Tensor:
+        return self._dirichlet._kl(q._dirichlet)

@@ -13,7 +13,7 @@ from ..functions.random import multinomial
 from ..tensor import Size, Tensor
 from . import constraints
 from .probs_or_logits import ProbsOrLogits
-from .utils import formula
+from .utils import except_where, formula
 
 
 class Categorical(ProbsOrLogits):
@@ -78,3 +78,8 @@ class Categorical(ProbsOrLogits):
 
     def _all_values(self) -> Tensor:
         return arange(self._num_events, device=self._param.device)
+
+    def _kl(self, q: Categorical) -> Tensor:
+        terms = self.probs * (self.logits - q.logits)
+        terms = except_where((q.probs == 0).expand_as(terms), math.inf, terms)
+        return except_where((self.probs == 0).expand_as(terms), 0.0, terms).sum(-1)

@@ -59,3 +59,9 @@ class Dirichlet(FromGamma):
         total = alpha.sum(-1)
         constant = alpha.lgamma().sum(-1) - total.lgamma()
         return constant - (k - total) * total.digamma() - ((alpha - 1) * alpha.digamma()).sum(-1)
+
+    def _kl(self, q: Dirichlet) -> Tensor:
+        a, b = self.concentration, q.concentration
+        total = a.sum(-1, keepdim=True)
+        constants = total.squeeze(-1).lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
+        return constants + ((a - b) * (a.digamma() - total.digamma())).sum(-1)

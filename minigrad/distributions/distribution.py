@@ -24,7 +24,8 @@ class Distribution:
 
     Parameters are tensors whose shapes broadcast, many of them also numbers. A subclass keeps them as attributes,
     names their constraints in ``arg_constraints``, and the one of draws in ``support``. It writes ``rsample`` or
-    ``_sample``, and ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``).
+    ``_sample``, ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from
+    another one of its class.
 
     Args:
         batch_shape: the shape of the parameters.

@@ -44,3 +44,7 @@ class Exponential(Distribution):
     def entropy(self) -> Tensor:
         """1 - log rate."""
         return 1 - self.rate.log()
+
+    def _kl(self, q: Exponential) -> Tensor:
+        ratio = q.rate / self.rate
+        return -ratio.log() + ratio - 1

@@ -70,3 +70,8 @@ class Gamma(FromGamma):
         """α - log rate + log Γ(α) + (1 - α) ψ(α)."""
         alpha = self.concentration
         return alpha - self.rate.log() + alpha.lgamma() + (1 - alpha) * alpha.digamma()
+
+    def _kl(self, q: Gamma) -> Tensor:
+        a, b = self.concentration, q.concentration
+        constants = b * (self.rate / q.rate).log() + b.lgamma() - a.lgamma()
+        return constants + (a - b) * a.digamma() + (q.rate - self.rate) * (a / self.rate)

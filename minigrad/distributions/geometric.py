@@ -46,3 +46,6 @@ class Geometric(ProbsOrLogits):
     def entropy(self) -> Tensor:
         """That of a trial / p."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+
+    def _kl(self, q: Geometric) -> Tensor:
+        return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits

@@ -43,3 +43,8 @@ class Gumbel(LocationScale):
     def entropy(self) -> Tensor:
         """log scale + 1 + γ, γ Euler's constant."""
         return self.scale.log() + (1 + EULER)
+
+    def _kl(self, q: Gumbel) -> Tensor:
+        ratio, distance = self.scale / q.scale, (q.loc - self.loc) / q.scale
+        power = (distance + (ratio + 1).lgamma()).exp()
+        return -ratio.log() - distance + ratio * EULER + power - (1 + EULER)

@@ -52,3 +52,6 @@ class HalfNormal(Distribution):
     def entropy(self) -> Tensor:
         """That of the normal distribution - log 2."""
         return self.base_dist.entropy() - math.log(2)
+
+    def _kl(self, q: HalfNormal) -> Tensor:
+        return self.base_dist._kl(q.base_dist)

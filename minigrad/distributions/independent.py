@@ -7,6 +7,7 @@ from typing import Any, Self
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
+from .kl import kl_divergence
 from .utils import formula
 from .utils import size as size_of
 
@@ -68,6 +69,11 @@ class Independent(Distribution):
     def entropy(self) -> Tensor:
         """The base's, added up over the axes."""
         return self._sum(self.base_dist.entropy())
+
+    def _kl(self, q: Independent) -> Tensor:
+        if self.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+            raise NotImplementedError("Independent distributions of different numbers of axes")
+        return self._sum(kl_divergence(self.base_dist, q.base_dist))
 
     def _sum(self, value: Tensor) -> Tensor:
         dims = tuple(range(-self.reinterpreted_batch_ndims, 0))

@@ -38,3 +38,7 @@ class Laplace(LocationScale):
     def entropy(self) -> Tensor:
         """1 + log(2 · scale)."""
         return 1 + (2 * self.scale).log()
+
+    def _kl(self, q: Laplace) -> Tensor:
+        ratio, distance = self.scale / q.scale, (self.loc - q.loc).abs()
+        return -ratio.log() + distance / q.scale + ratio * (-distance / self.scale).exp() - 1

@@ -49,3 +49,6 @@ class LogNormal(Distribution):
     def entropy(self) -> Tensor:
         """That of the normal distribution + loc."""
         return self.base_dist.entropy() + self.loc
+
+    def _kl(self, q: LogNormal) -> Tensor:
+        return self.base_dist._kl(q.base_dist)

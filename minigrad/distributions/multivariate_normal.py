@@ -100,6 +100,16 @@ class MultivariateNormal(Distribution):
         """(n (1 + log 2π) + log det of the covariance matrix) / 2."""
         return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
 
+    def _kl(self, q: MultivariateNormal) -> Tensor:
+        if self.event_shape != q.event_shape:
+            raise ValueError(
+                "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
+            )
+        inverse = q._whitening()
+        trace = (inverse @ self.scale_tril).pow(2).sum((-2, -1))
+        distance = (inverse @ (q.loc - self.loc).unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)
+        return q._half_log_det() - self._half_log_det() + 0.5 * (trace + distance - self.event_shape[0])
+
     def _whitening(self) -> Tensor:
         """L⁻¹, whose gradient reaches the lower triangle alone."""
         return linalg.inv(self.scale_tril.tril())

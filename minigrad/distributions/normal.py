@@ -40,3 +40,7 @@ class Normal(LocationScale):
     def entropy(self) -> Tensor:
         """log(scale · √(2 π e))."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    def _kl(self, q: Normal) -> Tensor:
+        ratio = (self.scale / q.scale).pow(2)
+        return 0.5 * (ratio + ((self.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())

@@ -53,6 +53,9 @@ class OneHotCategorical(OfCategorical):
     def _all_values(self) -> Tensor:
         return eye(self._event_shape[0], dtype=self.probs.dtype, device=self.probs.device)
 
+    def _kl(self, q: OneHotCategorical) -> Tensor:
+        return self._choices._kl(q._choices)
+
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):
     """OneHotCategorical whose draws have the gradient of the probabilities (Bengio et al. 2013)."""

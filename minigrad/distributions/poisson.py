@@ -32,3 +32,6 @@ class Poisson(Distribution):
     def _log_prob(self, value: Tensor) -> Tensor:
         rate, value = broadcast_all(self.rate, value)
         return xlogy(value, rate) - rate - (value + 1).lgamma()
+
+    def _kl(self, q: Poisson) -> Tensor:
+        return self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)

@@ -10,7 +10,7 @@ from ..functions.random import rand
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import Value, broadcast_all, formula
+from .utils import Value, broadcast_all, except_where, formula
 
 
 class Uniform(Distribution):
@@ -60,3 +60,7 @@ class Uniform(Distribution):
     def entropy(self) -> Tensor:
         """log(high - low)."""
         return (self.high - self.low).log()
+
+    def _kl(self, q: Uniform) -> Tensor:
+        outside = (q.low > self.low).logical_or(q.high < self.high)
+        return except_where(outside, math.inf, ((q.high - q.low) / (self.high - self.low)).log())

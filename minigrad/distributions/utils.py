@@ -8,8 +8,8 @@ from typing import Any, Self, overload
 
 from ..autograd import enable_grad
 from ..backend import dtype as dt
-from ..functions.creation import tensor
-from ..functions.pointwise import log1p, sigmoid, softmax
+from ..functions.creation import full_like, tensor
+from ..functions.pointwise import log1p, sigmoid, softmax, where
 from ..functions.shaping import broadcast_tensors
 from ..tensor import Size, Tensor
 
@@ -76,6 +76,11 @@ def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """The logarithms of probabilities (log-odds where ``is_binary``)."""
     probs = clamp_probs(probs)
     return probs.log() - log1p(-probs) if is_binary else probs.log()
+
+
+def except_where(condition: Tensor, instead: float, value: Tensor) -> Tensor:
+    """A number where the condition holds, else the value."""
+    return where(condition, full_like(value.detach(), instead), value)
 
 
 def size(shape: Any) -> Size:
