@@ -50,7 +50,7 @@ class ProbsOrLogits(Distribution):
 
 
 class OfChoices(Distribution):
-    """What is made from a distribution of choices, ``_choices``, and has its probabilities."""
+    """A distribution that builds on one of choices, ``_choices``, and shares its probabilities."""
 
     _choices: ProbsOrLogits
     probs = formula(lambda d: d._choices.probs, doc="The probabilities of the choices.")

@@ -1,4 +1,4 @@
-"""Choices made soft, so that draws have gradients: what the two kinds of them share.
+"""Soft choices, whose draws have gradients: what the two kinds of them share.
 
 Jang et al. 2017, "Categorical Reparameterization with Gumbel-Softmax"; Maddison et al. 2017, "The Concrete
 Distribution".

@@ -57,8 +57,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         )
     like = next((v for v in values if isinstance(v, Tensor)), None)
     kind = dt.get_default_dtype() if like is None else like.dtype
-    where = None if like is None else like.device
-    return broadcast_tensors(*(v if isinstance(v, Tensor) else tensor(v, dtype=kind, device=where) for v in values))
+    device = None if like is None else like.device
+    return broadcast_tensors(*(v if isinstance(v, Tensor) else tensor(v, dtype=kind, device=device) for v in values))
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:

@@ -1,4 +1,4 @@
-"""Muon (Jordan et al. 2024): momentum, made orthogonal, for the matrices inside of a network."""
+"""Muon (Jordan et al. 2024): orthogonalised momentum, for the matrices inside a network."""
 
 from __future__ import annotations
 

@@ -131,10 +131,10 @@ class Optimizer:
         self.defaults = defaults
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.param_groups: list[Group] = []
-        listed: list[Any] = list(params)
-        if not listed:
+        entries: list[Any] = list(params)
+        if not entries:
             raise ValueError("optimizer got an empty parameter list")
-        for group in listed if isinstance(listed[0], dict) else [{"params": listed}]:
+        for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
             self.add_param_group(group)
 
     def __getstate__(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class Optimizer:
     # Parameters -----------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters with options of their own: {"params": [...], "lr": 0.01}. The dict is kept."""
+        """Add parameters with options of their own: {"params": [...], "lr": 0.01}. The dict itself is stored."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = _take_names(param_group)
@@ -176,8 +176,8 @@ class Optimizer:
                 "all optimizer param groups should be with/without names. cannot add param "
                 f"group {less} names to the optimizer"
             )
-        held = {id(p) for group in self.param_groups for p in group["params"]}
-        if any(id(p) in held for p in params):
+        others = {id(p) for group in self.param_groups for p in group["params"]}
+        if any(id(p) in others for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
 
@@ -215,7 +215,7 @@ class Optimizer:
         """Change parameters of a group. A rule that spreads them over the cores takes them together."""
         options = plain_options(group)
         for p in params:
-            self._update(p.array, self._gradient(p, options), options, self._kept(p, options))
+            self._update(p.array, self._gradient(p, options), options, self._rule_state(p, options))
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         """The rule: change the parameter and the arrays of its state in place."""
@@ -232,15 +232,15 @@ class Optimizer:
             array *= 1 - options.lr * decay
         return grad
 
-    def _kept(self, p: Tensor, options: Values) -> Values:
+    def _rule_state(self, p: Tensor, options: Values) -> Values:
         """The state of a parameter for the rule: arrays, and ``step``, a number from 1."""
         state = self.state[p]
         if not state:
             state.update(self._start(p, options))
-        kept = Values(**{name: state[name].array for name in self._names(options) if name != "step"})
+        values = Values(**{name: state[name].array for name in self._names(options) if name != "step"})
         if "step" in state:
-            kept.step = advance(state)
-        return kept
+            values.step = advance(state)
+        return values
 
     def _start(self, p: Tensor, options: Values) -> State:
         """The state of a parameter before its first step."""

@@ -1,4 +1,4 @@
-"""Schedules made of others: one after the other, or all at once."""
+"""Combinations of schedules: one after the other, or all at once."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from typing import Any
 
 from ..optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
-from .scheduler import LRScheduler, kept, put
+from .scheduler import LRScheduler, put, snapshot
 
 
 class _Combined(LRScheduler):
-    """A schedule that holds others, whose states its own contains."""
+    """A schedule of other ones, whose state dicts are part of its own."""
 
     _schedulers: list[Any]
 
-    def _take(self, kind: str, optimizer: Optimizer | None, schedulers: Sequence[Any]) -> Optimizer:
-        """Keep the schedules; all are to be of one optimiser, which is returned."""
+    def _take(self, kind: str, optimizer: Optimizer | None, schedulers: Sequence[Any]) -> None:
+        """Check that the schedules are of one optimiser, and store them and it."""
         if not schedulers:
             raise ValueError(f"{kind} expects at least one scheduler to be chained, but got no scheduler.")
         optimizer = optimizer or schedulers[0].optimizer
@@ -36,7 +36,6 @@ class _Combined(LRScheduler):
                     f"{type(scheduler).__name__} at index {i} has another one"
                 )
         self._schedulers, self.optimizer = list(schedulers), optimizer
-        return optimizer
 
     def state_dict(self) -> dict[str, Any]:
         """As of every schedule; the state dicts of the inner ones are in "_schedulers"."""
@@ -74,8 +73,8 @@ class SequentialLR(_Combined):
                 f"milestones to be equal to {len(milestones)}"
             )
         self._milestones, self.last_epoch = list(milestones), last_epoch + 1
-        for group in optimizer.param_groups:  # take back the first step, which each schedule has made
-            put(group, "lr", kept(group["initial_lr"]))
+        for group in optimizer.param_groups:  # back to the rate before the first steps of the schedules
+            put(group, "lr", snapshot(group["initial_lr"]))
         for scheduler in self._schedulers:
             _step_back(scheduler)
         self._schedulers[0]._initial_step()
@@ -106,7 +105,7 @@ class ChainedScheduler(_Combined):
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         self._take("ChainedScheduler", optimizer, schedulers)
-        self._last_lr = [kept(group["lr"]) for group in self.optimizer.param_groups]
+        self._last_lr = [snapshot(group["lr"]) for group in self.optimizer.param_groups]
 
     def step(self) -> None:  # type: ignore[override]
         """A step of each schedule, in order."""

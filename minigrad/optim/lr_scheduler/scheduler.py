@@ -37,14 +37,14 @@ class LRScheduler:
         check_optimizer(optimizer)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", kept(group["lr"]))
+                group.setdefault("initial_lr", snapshot(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
                     f"last_epoch >= 0: load the optimizer's state first"
                 )
         self.optimizer, self.last_epoch = optimizer, last_epoch
-        self.base_lrs: list[Any] = [kept(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs: list[Any] = [snapshot(group["initial_lr"]) for group in optimizer.param_groups]
         self._step_count, self._is_initial, self._get_lr_called_within_step = 0, False, False
         optimizer.__dict__.setdefault("_opt_called", False)  # a step of the optimiser sets it
         self._initial_step()
@@ -94,7 +94,7 @@ class LRScheduler:
         self._note_rates()
 
     def _note_rates(self) -> None:
-        self._last_lr: list[Any] = [kept(group["lr"]) for group in self.optimizer.param_groups]
+        self._last_lr: list[Any] = [snapshot(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
         """All that is needed to go on, but the optimiser; of functions that are objects, their attributes."""
@@ -141,8 +141,8 @@ class GroupScheduler(LRScheduler):
         return [self._closed_form(i, float(base)) for i, base in enumerate(self.base_lrs)]
 
 
-def kept(value: Any) -> Any:
-    """A value that will not change with the group's: a rate may be a tensor."""
+def snapshot(value: Any) -> Any:
+    """A copy that a change of the group leaves alone: a rate may be a tensor."""
     return value.detach().clone() if isinstance(value, Tensor) else value
 
 
