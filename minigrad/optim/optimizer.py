@@ -214,8 +214,9 @@ class Optimizer:
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         """Change parameters of a group. A rule that spreads them over the cores takes them together."""
         options = plain_options(group)
+        names = self._names(options)
         for p in params:
-            self._update(p.array, self._gradient(p, options), options, self._rule_state(p, options))
+            self._update(p.array, self._gradient(p, options), options, self._rule_state(p, options, names))
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
         """The rule: change the parameter and the arrays of its state in place."""
@@ -232,12 +233,12 @@ class Optimizer:
             array *= 1 - options.lr * decay
         return grad
 
-    def _rule_state(self, p: Tensor, options: Values) -> Values:
+    def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
         """The state of a parameter for the rule: arrays, and ``step``, a number from 1."""
         state = self.state[p]
         if not state:
             state.update(self._start(p, options))
-        values = Values(**{name: state[name].array for name in self._names(options) if name != "step"})
+        values = Values(**{name: state[name].array for name in names})
         if "step" in state:
             values.step = advance(state)
         return values

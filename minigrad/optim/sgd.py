@@ -37,7 +37,7 @@ class SGD(Optimizer):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, defaults)
 
-    def _rule_state(self, p: Tensor, options: Values) -> Values:
+    def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
         return Values(saved=self.state[p]) if options.momentum else Values()
 
     def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
