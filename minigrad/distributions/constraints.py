@@ -76,36 +76,25 @@ def less_than(upper_bound: Any) -> Constraint:
 
 def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     """Between two bounds, or at one."""
-
-    def check(v: Tensor) -> Tensor:
-        return logical_and(lower_bound <= v, v <= upper_bound)
-
-    return Constraint("Interval", check, lower_bound=lower_bound, upper_bound=upper_bound)
+    inside = lambda v: logical_and(lower_bound <= v, v <= upper_bound)
+    return Constraint("Interval", inside, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     """Between two bounds, or at the lower one."""
-
-    def check(v: Tensor) -> Tensor:
-        return logical_and(lower_bound <= v, v < upper_bound)
-
-    return Constraint("HalfOpenInterval", check, lower_bound=lower_bound, upper_bound=upper_bound)
+    inside = lambda v: logical_and(lower_bound <= v, v < upper_bound)
+    return Constraint("HalfOpenInterval", inside, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     """A whole number between two bounds, or at one."""
-
-    def check(v: Tensor) -> Tensor:
-        return logical_and(v % 1 == 0, logical_and(lower_bound <= v, v <= upper_bound))
-
-    return Constraint("IntegerInterval", check, is_discrete=True, lower_bound=lower_bound, upper_bound=upper_bound)
+    inside = lambda v: logical_and(v % 1 == 0, logical_and(lower_bound <= v, v <= upper_bound))
+    return Constraint("IntegerInterval", inside, is_discrete=True, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def _integer_from(lower_bound: int) -> Constraint:
-    def check(v: Tensor) -> Tensor:
-        return logical_and(v % 1 == 0, v >= lower_bound)
-
-    return Constraint("IntegerGreaterThan", check, is_discrete=True, lower_bound=lower_bound)
+    inside = lambda v: logical_and(v % 1 == 0, v >= lower_bound)
+    return Constraint("IntegerGreaterThan", inside, is_discrete=True, lower_bound=lower_bound)
 
 
 def independent(base: Constraint, reinterpreted_batch_ndims: int) -> Constraint:
@@ -124,11 +113,7 @@ def independent(base: Constraint, reinterpreted_batch_ndims: int) -> Constraint:
 
 def multinomial(upper_bound: int) -> Constraint:
     """Counts, at most ``upper_bound`` in all."""
-
-    def check(v: Tensor) -> Tensor:
-        return logical_and((v >= 0).all(-1), v.sum(-1) <= upper_bound)
-
-    return Constraint("Multinomial", check, 1, True)
+    return Constraint("Multinomial", lambda v: logical_and((v >= 0).all(-1), v.sum(-1) <= upper_bound), 1, True)
 
 
 def _is_simplex(v: Tensor) -> Tensor:

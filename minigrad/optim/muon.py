@@ -86,6 +86,14 @@ def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int,
         raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
 
 
+def check_matrices(optimizer: Optimizer, refusal: str) -> None:
+    """Take the last group out again if one of its parameters is no matrix."""
+    for p in optimizer.param_groups[-1]["params"]:
+        if p.ndim != 2:
+            optimizer.param_groups.pop()
+            raise ValueError(refusal.format(size=p.size(), shape=tuple(p.shape)))
+
+
 class Muon(Optimizer):
     """θ ← θ - lr' · O, O being the orthogonal matrix next to the momentum: ``orthogonal`` and ``rate_of``.
 
@@ -120,10 +128,7 @@ class Muon(Optimizer):
     def add_param_group(self, param_group: Group) -> None:
         """Add matrices with options of their own."""
         super().add_param_group(param_group)
-        for p in self.param_groups[-1]["params"]:
-            if p.ndim != 2:
-                self.param_groups.pop()
-                raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}")
+        check_matrices(self, "Muon only supports 2D parameters whereas we found a parameter with size: {size}")
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         muon_steps(params, self.state, group)
@@ -173,11 +178,8 @@ class MuonWithAdamW(AdamW):
             for name, value in self._muon.items():
                 param_group.setdefault(name, value)
         super().add_param_group(param_group)
-        group = self.param_groups[-1]
-        odd = [p for p in group["params"] if group["muon"] and p.ndim != 2]
-        if odd:
-            self.param_groups.pop()
-            raise ValueError(f"Muon is for matrices, and a parameter has the size {tuple(odd[0].shape)}")
+        if param_group["muon"]:
+            check_matrices(self, "Muon is for matrices, and a parameter has the size {shape}")
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         if group["muon"]:

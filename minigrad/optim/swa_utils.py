@@ -36,22 +36,12 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     """
     if not 0 <= decay <= 1:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
-
-    @no_grad()
-    def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
-        return decay * ema_param + (1 - decay) * current_param
-
-    return ema_update
+    return no_grad()(lambda mean, new, count: decay * mean + (1 - decay) * new)
 
 
 def get_swa_avg_fn() -> Average:
-    """The mean of all so far."""
-
-    @no_grad()
-    def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
-        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
-
-    return swa_update
+    """The mean of all so far: mean + (new - mean) / (count + 1)."""
+    return no_grad()(lambda mean, new, count: mean + (new - mean) / (count + 1))
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
