@@ -32,7 +32,8 @@ class formula(property):
     """A property written as a formula: ``mean = formula(lambda d: d.loc)``. Its docstring is the base class's."""
 
     def __init__(self, rule: Callable[[Any], Tensor], doc: str | None = None) -> None:
-        super().__init__(rule, doc=doc)
+        super().__init__(rule)
+        self.__doc__ = doc
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.__doc__ = self.__doc__ or getattr(super(owner, owner), name).__doc__
