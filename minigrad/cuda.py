@@ -6,13 +6,12 @@ needs one raises RuntimeError and says what to install. Streams, events and grap
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .backend import cuda as _cuda
 from .backend import for_device
 from .backend import random as _random  # torch.cuda.random is another spelling of this module
 from .backend.device import Device
-from .missing import names_of
 
 __all__ = [
     "current_device",
@@ -51,9 +50,6 @@ __all__ = [
     "synchronize",
 ]
 
-__path__: list[str] = []  # torch.cuda.amp can be imported from it (compat/names.py)
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)
 
 is_available = _cuda.is_available
 device_count = _cuda.device_count

@@ -6,7 +6,6 @@ from typing import Any
 
 from .. import cuda
 from ..backend import Device
-from ..missing import names_of
 
 __all__ = [
     "current_accelerator",
@@ -17,7 +16,6 @@ __all__ = [
     "synchronize",
 ]
 
-__getattr__ = names_of(__name__)
 is_available = cuda.is_available
 device_count = cuda.device_count
 empty_cache = cuda.empty_cache

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import difflib
 from fnmatch import fnmatchcase
-from importlib import import_module
-from typing import Any
 
+from ..tensor import Tensor
 from . import names
 
 _COMPLEX = "NumPy has no such numbers; use complex64"
@@ -145,16 +144,9 @@ def nearest(place: str, name: str) -> str:
 
 
 def _public_names(place: str) -> list[str]:
-    holder = _holder(place)
+    try:
+        holder = Tensor if place == "minigrad.Tensor" else names.module_of(place)
+    except ImportError:
+        return []
     every = [*dir(holder), *names.others(place)]
     return [name for name in dict.fromkeys(every) if not name.startswith("_")]
-
-
-def _holder(place: str) -> Any:
-    """The module, or the class Tensor, that a place names; None where there is none."""
-    if place == "minigrad.Tensor":
-        return import_module("minigrad").Tensor
-    try:
-        return import_module(place)
-    except ImportError:
-        return None

@@ -5,8 +5,9 @@ from __future__ import annotations
 import sys
 from types import ModuleType, TracebackType
 
-import minigrad
+from ..extension import PACKAGE
 
+minigrad = sys.modules[PACKAGE]
 Modules = dict[str, ModuleType]
 
 

@@ -12,17 +12,15 @@ from collections.abc import Callable, Iterable
 from types import TracebackType
 from typing import Any, TypeVar
 
-from .. import cuda
 from ..autograd import no_grad
-from ..backend.dtype import float16, float32
+from ..backend.dtype import bfloat16, float16, float32
+from ..cuda import is_available
 from ..functions.creation import tensor
 from ..functions.pointwise import isfinite
-from ..missing import names_of
 from ..tensor import Tensor
 
 __all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
 
-__getattr__ = names_of(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "xla", "meta", "strict")
 
@@ -90,9 +88,7 @@ def is_autocast_available(device_type: str) -> bool:
 
 def get_autocast_dtype(device_type: str) -> Any:
     """The dtype that PyTorch's ``autocast`` takes by default."""
-    import minigrad
-
-    return float16 if device_type == "cuda" else minigrad.bfloat16
+    return float16 if device_type == "cuda" else bfloat16
 
 
 def get_autocast_gpu_dtype() -> Any:
@@ -135,7 +131,7 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         self._device = str(device)
-        if enabled and self._device.startswith("cuda") and not cuda.is_available():
+        if enabled and self._device.startswith("cuda") and not is_available():
             warnings.warn("GradScaler is disabled: it is for cuda, and there is no GPU", stacklevel=2)
             enabled = False
         self._enabled = enabled

@@ -7,17 +7,14 @@ CUPY_TF32=1), and results repeat.
 from __future__ import annotations
 
 from contextlib import contextmanager, nullcontext
-from types import ModuleType
 from typing import Any
 
-from ..missing import names_of
+from .names import TableModule
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
 
-__getattr__ = names_of(__name__)
 
-
-class Switches(ModuleType):
+class Switches(TableModule):
     """A library's switches: any can be set and read.
 
     Args:
@@ -50,9 +47,6 @@ class Switches(ModuleType):
             yield
         finally:
             vars(self).update(before)
-
-    def __getattr__(self, name: str) -> Any:
-        return names_of(self.__name__)(name)
 
 
 class _Attention:

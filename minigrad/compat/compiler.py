@@ -12,11 +12,8 @@ from contextlib import nullcontext
 from types import SimpleNamespace
 from typing import Any
 
-from ..missing import names_of
-
 __all__ = ["allow_in_graph", "compile", "disable", "is_compiling", "reset"]
 
-__getattr__ = names_of(__name__)
 MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 config = SimpleNamespace(suppress_errors=False, cache_size_limit=8, recompile_limit=8, verbose=False)
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from ..backend.random import Generator
-from ..missing import names_of
 from ..ops.softmax import log_softmax_gradient, softmax_gradient
 from ..tensor import Tensor
 from .refused import refused_class
 
 __all__ = ["Block", "Generator", "Graph", "Node", "Value"]
 
-__getattr__ = names_of("minigrad._C")
 _ADVICE = "nothing records a program; use the public functions"
 Block, Graph, Node, Value = (refused_class(f"torch._C.{name}", _ADVICE) for name in ("Block", "Graph", "Node", "Value"))
 

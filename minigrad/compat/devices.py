@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from contextlib import nullcontext, suppress
 from importlib import import_module
-from types import ModuleType
 from typing import Any
 
 from ..backend import random
-from ..missing import names_of
+from .names import TableModule
 
 
-class NoDevice(ModuleType):
+class NoDevice(TableModule):
     """A module such as ``torch.mps`` where there is no such device.
 
     Args:
@@ -63,9 +62,6 @@ class NoDevice(ModuleType):
             RuntimeError: there is no such device.
         """
         raise RuntimeError(f"there is no {self._device} device here: guard the call with is_available()")
-
-    def __getattr__(self, name: str) -> Any:
-        return names_of(self.__name__)(name)
 
 
 class Cpu(NoDevice):

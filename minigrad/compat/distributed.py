@@ -8,10 +8,8 @@ from datetime import timedelta
 from enum import Enum
 from typing import Any
 
-from ..missing import names_of
 from ..tensor import Tensor
 
-__getattr__ = names_of(__name__)
 _ADVICE = "minigrad trains on one device, in one process"
 default_pg_timeout = timedelta(minutes=30)
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from ..missing import names_of
 from .refused import Refused
 
 __all__ = ["export", "load", "save"]
 
-__getattr__ = names_of(__name__)
 _ADVICE = "nothing records a program; save the state dict with minigrad.save"
 export, save, load = (Refused(f"torch.export.{name}", _ADVICE) for name in ("export", "save", "load"))

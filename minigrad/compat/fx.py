@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ..missing import names_of
 from .refused import Refused, refused_class
 
 __all__ = ["Graph", "GraphModule", "Node", "Proxy", "Tracer", "symbolic_trace", "wrap"]
 
-__getattr__ = names_of(__name__)
 T = TypeVar("T")
 _ADVICE = "nothing records a program; change the module itself"
 symbolic_trace = Refused("torch.fx.symbolic_trace", _ADVICE)

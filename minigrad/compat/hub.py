@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from ..missing import names_of
 from .refused import Refused
 
 __all__ = ["download_url_to_file", "load", "load_state_dict_from_url"]
 
-__getattr__ = names_of(__name__)
 load = Refused("torch.hub.load", "it runs code from the network; copy the model's code and load its weights")
 _ADVICE = "download the file yourself, and give minigrad.load its path"
 load_state_dict_from_url = Refused("torch.hub.load_state_dict_from_url", _ADVICE)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from contextlib import nullcontext
 from typing import Any, Final, TypeVar
 
-from ..missing import names_of
 from ..nn import Module
 from .refused import Refused
 
@@ -23,7 +22,6 @@ __all__ = [
     "unused",
 ]
 
-__getattr__ = names_of(__name__)
 T = TypeVar("T")
 ScriptModule = Module
 ScriptFunction = type(lambda: None)

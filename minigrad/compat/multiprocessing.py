@@ -6,7 +6,7 @@ import multiprocessing
 from collections.abc import Callable
 from typing import Any
 
-from ..missing import MissingName
+from ..extension import MissingName
 
 __all__ = ["get_all_sharing_strategies", "get_sharing_strategy", "set_sharing_strategy", "spawn", "start_processes"]
 

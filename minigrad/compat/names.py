@@ -6,14 +6,14 @@ column is PyTorch's spelling, without "torch.".
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 from importlib import import_module
-from importlib.util import find_spec
 from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
-from ..missing import MissingName
+from ..extension import ENTRY, PACKAGE, MissingName, names_of
 
 Sources = str | tuple[str, ...]
 
@@ -268,15 +268,30 @@ NAMES: dict[str, dict[str, str]] = {
 }
 
 
-class AliasModule(ModuleType):
+class TableModule(ModuleType):
+    """A module without a file, to which the table gives names.
+
+    Args:
+        name: its name, "minigrad.backends.cudnn".
+        doc: its docstring.
+    """
+
+    __path__: list[str] = [ENTRY]  # it may have further modules below it
+
+    def __init__(self, name: str, doc: str) -> None:
+        super().__init__(name, doc)
+
+    def __getattr__(self, name: str) -> Any:
+        return names_of(self.__name__)(name)
+
+
+class AliasModule(TableModule):
     """A module without names of its own: it looks them up in others.
 
     Args:
-        name: what it is called, "minigrad.nn.modules.activation".
+        name: its name, "minigrad.nn.modules.activation".
         sources: modules, first to last.
     """
-
-    __path__: list[str] = []  # it may have further modules below it
 
     def __init__(self, name: str, sources: tuple[str, ...]) -> None:
         super().__init__(name, f"Another spelling of {', '.join(map(_full, sources))}.")
@@ -284,13 +299,11 @@ class AliasModule(ModuleType):
 
     def __getattr__(self, name: str) -> Any:
         if name == "__all__":
-            return [found for found in dir(self) if not found.startswith("_")]
-        if name.startswith("__"):
-            raise MissingName(self.__name__, name)
+            return [public for public in dir(self) if not public.startswith("_")]
         try:
-            return find(self.__name__, name)
+            return super().__getattr__(name)
         except MissingName:
-            for source in self._sources:
+            for source in () if name.startswith("__") else self._sources:
                 if hasattr(resolve(source), name):
                     return getattr(resolve(source), name)
             raise
@@ -306,44 +319,44 @@ def find(place: str, name: str) -> Any:
     Raises:
         MissingName: it is none.
     """
-    own = _own(place)
-    if source := NAMES.get(own, {}).get(name):
+    if source := NAMES.get(_path(place), {}).get(name):
         return resolve(source)
-    path = f"{own}.{name}" if own else name
-    if path in MODULES or _is_module(_full(path)):
-        return import_module(_full(path))
+    if has_module(f"{place}.{name}"):
+        return import_module(f"{place}.{name}")
     raise MissingName(place, name)
 
 
-def _is_module(path: str) -> bool:
-    try:
-        return find_spec(path) is not None
-    except ModuleNotFoundError:  # what it would stand in is no package
-        return False
+def has_module(path: str) -> bool:
+    """Whether the table has a path, written with "minigrad."."""
+    return _path(path) in MODULES
 
 
-def load(module: str) -> ModuleType:
-    """The module that a path of ``MODULES`` (written with "minigrad.") is another spelling of."""
-    sources = MODULES[_own(module)]
+def load(path: str) -> ModuleType:
+    """The module that a path, written with "minigrad.", is another spelling of."""
+    sources = MODULES[_path(path)]
     if isinstance(sources, tuple):
-        return AliasModule(module, sources)
-    found: ModuleType = resolve(sources)
-    vars(found).setdefault("__path__", [])  # as a package it may have further paths below it
-    return found
+        return AliasModule(path, sources)
+    module: ModuleType = resolve(sources)
+    vars(module).setdefault("__path__", [ENTRY])  # as a package it may have further paths below it
+    return module
 
 
 def resolve(source: str) -> Any:
     """The module, or what it holds, that a source of the table names."""
     path, _, name = source.partition(":")
-    module = import_module(_full(path))
+    module = module_of(_full(path))
     return attrgetter(name)(module) if name else module
+
+
+def module_of(name: str) -> ModuleType:
+    """A module; the package itself stands above this folder, and is already there."""
+    return sys.modules[PACKAGE] if name == PACKAGE else import_module(name)
 
 
 def others(place: str) -> list[str]:
     """Other spellings in the module ``place``, for ``dir``."""
-    own = _own(place)
     paths = (path.rpartition(".") for path in MODULES)
-    return sorted({*NAMES.get(own, {}), *(name for parent, _, name in paths if parent == own)})
+    return sorted({*NAMES.get(_path(place), {}), *(name for parent, _, name in paths if parent == _path(place))})
 
 
 @cache
@@ -355,13 +368,13 @@ def _spellings() -> dict[str, str]:
 
 def public(place: str, name: str = "") -> str:
     """PyTorch's full name of something in a module of minigrad."""
-    path = _spellings().get(place, _own(place))
+    path = _spellings().get(place, _path(place))
     return ".".join(part for part in ("torch", path, name) if part)
 
 
 def _full(path: str) -> str:
-    return f"minigrad.{path}" if path else "minigrad"
+    return f"{PACKAGE}.{path}" if path else PACKAGE
 
 
-def _own(module: str) -> str:
-    return module.partition("minigrad")[2].removeprefix(".")
+def _path(module: str) -> str:
+    return module.removeprefix(PACKAGE).removeprefix(".")

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from ..missing import names_of
 from .refused import Refused
 
 __all__ = ["dynamo_export", "export"]
 
-__getattr__ = names_of(__name__)
 _ADVICE = "nothing records a program; save the state dict, which PyTorch loads, and export from there"
 export = Refused("torch.onnx.export", _ADVICE)
 dynamo_export = Refused("torch.onnx.dynamo_export", _ADVICE)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import profiler as _profiler
-from ..missing import names_of
 from ..profiler import ProfilerActivity, kineto_available, record_function
+from ..profiler import profile as _profile
 from ..profiler.averages import EventList, FunctionEventAvg
 from ..profiler.recorder import Event as FunctionEvent
 from .refused import Refused
@@ -23,14 +22,13 @@ __all__ = [
     "record_function",
 ]
 
-__getattr__ = names_of("minigrad.autograd.profiler")
 emit_itt, emit_nvtx, load_nvprof = (
     Refused(f"torch.autograd.profiler.{name}", "use profiler.profile; on a GPU cupyx.profiler.time_range")
     for name in ("emit_itt", "emit_nvtx", "load_nvprof")
 )
 
 
-class profile(_profiler.profile):
+class profile(_profile):
     """``minigrad.profiler.profile`` in its older form, which is its own list of events.
 
     Args:

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..backend import Device as _device
 from ..backend.dtype import DType as _dtype  # noqa: F401 (torch.types has it)
-from ..missing import names_of
 from ..tensor import Size, Tensor
 
 __all__ = ["Device", "FileLike", "Number", "Size", "Tensor"]
@@ -25,8 +24,6 @@ _size_any_opt_t = _size_2_opt_t = _size_3_opt_t = int | None | tuple[int | None,
 _ratio_any_t = _ratio_2_t = _ratio_3_t = float | tuple[float, ...]
 _tensor_list_t = Tensor | list[Tensor]
 _maybe_indices_t = Tensor | tuple[Tensor, Tensor]
-
-__getattr__ = names_of(__name__)
 
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:

@@ -6,9 +6,6 @@ They nest, and take and give tensors in tuples, lists and dicts. ``vmap`` is a l
 a batched run, the time is not.
 """
 
-from typing import TYPE_CHECKING
-
-from ..missing import names_of
 from ..nn.utils.stateless import functional_call
 from .derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .mapping import stack_module_state, vmap
@@ -26,6 +23,3 @@ __all__ = [
     "vjp",
     "vmap",
 ]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

@@ -129,11 +129,42 @@ assert nn is minigrad.nn and F is minigrad.nn.functional and LambdaLR is minigra
     assert python("-c", program) == ""
 
 
-def test_import_minigrad_loads_no_table() -> None:
-    loaded = python("-c", "import sys, minigrad; print([name for name in sys.modules if 'minigrad' in name])")
-    assert "minigrad.compat.finder" in loaded
-    assert "minigrad.compat.names" not in loaded
-    assert "minigrad.compat.advice" not in loaded
+def test_import_minigrad_loads_no_layer_above_it_and_leaves_pythons_imports_alone() -> None:
+    program = """
+import sys, numpy
+before = list(sys.meta_path), list(sys.path_hooks)
+import minigrad
+print([name for name in sys.modules if "minigrad.compat" in name], (sys.meta_path, sys.path_hooks) == before)
+"""
+    assert python("-c", program) == "[] True\n"
+
+
+def test_a_path_is_imported_where_nothing_else_was() -> None:
+    """A program without ``as_torch``: a room, a spelling below it, a submodule as an attribute, other rooms."""
+    program = """
+import importlib, sys
+import minigrad.nn.modules.transformer as by_path
+import minigrad as torch
+from minigrad.cuda.amp import autocast
+assert by_path.TransformerEncoderLayer is torch.nn.TransformerEncoderLayer
+assert torch.nn.modules.linear.Linear is torch.nn.Linear and torch.cuda.amp.autocast is autocast
+assert torch.nn.utils.rnn is sys.modules["minigrad.nn.utils.rnn"]
+importlib.invalidate_caches()
+from minigrad.optim.adamw import AdamW
+assert AdamW is torch.optim.AdamW
+"""
+    assert python("-c", program) == ""
+
+
+def test_without_its_finder_the_package_still_loads() -> None:
+    program = """
+import sys
+import minigrad
+sys.path_importer_cache.clear()
+import minigrad.nn.utils.rnn, minigrad.distributions
+assert minigrad.nn.Linear(1, 1).weight.shape == (1, 1)
+"""
+    assert python("-c", program) == ""
 
 
 # Programs -------------------------------------------------------------------------------------------------

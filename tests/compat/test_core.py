@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.missing import MissingName
+from minigrad.extension import MissingName
 from tests.support.parity import assert_close, ours, theirs, torch
 
 

@@ -15,8 +15,9 @@ from typing import Any
 import pytest
 
 import minigrad as mg
+from minigrad import compat
 from minigrad.compat import advice, names
-from minigrad.missing import MissingName
+from minigrad.extension import MissingName
 
 ROOT = Path(__file__).parents[2]
 
@@ -167,7 +168,7 @@ def test_a_missing_name_says_so(path: str, text: str) -> None:
 
 
 def test_asking_whether_a_name_is_there_writes_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(advice, "missing", lambda *args: pytest.fail("nobody reads it"))
+    monkeypatch.setattr(compat, "missing", lambda *args: pytest.fail("nobody reads it"))
     assert not hasattr(mg.nn, "Lineer")
     assert getattr(mg, "xyzzy", None) is None
 
