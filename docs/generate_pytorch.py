@@ -12,7 +12,6 @@ import argparse
 import importlib
 import inspect
 import sys
-from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -154,9 +153,15 @@ def write_page(names: list[Name]) -> str:
         parts.append(f"### {section}\n\n| name | programs | provided | differences |\n|---|---|---|---|")
         parts += [_row(name) for name in group]
         parts.append("")
-    parts.append("## Absent, and what to use instead\n\n| name | instead |\n|---|---|")
-    parts += [f"| `torch.{path}` | {reason} |" for path, reason in _absent()]
-    return "\n".join(parts) + "\n"
+    absent = importlib.import_module("minigrad.compat.absent")
+    for title, rows in (
+        ("Absent, and what to use instead", absent.ABSENT),
+        ("Importable, and refused when called", absent.REFUSED | absent.REFUSED_CLASSES),
+    ):
+        parts.append(f"## {title}\n\n| name | instead |\n|---|---|")
+        parts += [f"| `torch.{path}` | {reason} |" for path, reason in sorted(rows.items(), key=_by_name)]
+        parts.append("")
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def _row(name: Name) -> str:
@@ -165,9 +170,8 @@ def _row(name: Name) -> str:
     return f"| `torch.{name.path}`{keywords} | {name.programs} | {there} | {name.difference} |"
 
 
-def _absent() -> Iterator[tuple[str, str]]:
-    absent = importlib.import_module("minigrad.compat.advice").ABSENT
-    yield from sorted(absent.items(), key=lambda row: str(row[0]).lower())
+def _by_name(row: tuple[str, str]) -> str:
+    return row[0].lower()
 
 
 def main() -> int:

@@ -14,14 +14,16 @@ from types import ModuleType
 from typing import Any
 
 from ..extension import ENTRY, PACKAGE, MissingName, names_of
+from .absent import refusals
+from .no_ops import no_ops
 
 Sources = str | tuple[str, ...]
 
 # Paths. An alias of several modules looks a name up in one after the other.
 MODULES: dict[str, Sources] = {
     # Parts whose files are elsewhere
-    "_C": "compat.core",
-    "accelerator": "compat.accelerator",
+    "_C": (),
+    "accelerator": (),
     "amp": "compat.amp",
     "amp.autocast_mode": "compat.amp",
     "amp.grad_scaler": "compat.amp",
@@ -34,8 +36,8 @@ MODULES: dict[str, Sources] = {
     "backends.mps": "compat.backends:mps",
     "backends.openmp": "compat.backends:openmp",
     "backends.opt_einsum": "compat.backends:opt_einsum",
-    "compiler": "compat.compiler",
-    "cpu": "compat.devices:cpu",
+    "compiler": (),
+    "cpu": (),
     "cpu.amp": ("compat.amp",),
     "cuda.amp": ("compat.amp",),
     "cuda.amp.autocast_mode": ("cuda.amp",),
@@ -44,17 +46,17 @@ MODULES: dict[str, Sources] = {
     "cuda.random": "cuda",
     "distributed": "compat.distributed",
     "distributed.distributed_c10d": "compat.distributed",
-    "_dynamo": "compat.compiler",
-    "export": "compat.export",
-    "fx": "compat.fx",
-    "hub": "compat.hub",
-    "jit": "compat.jit",
-    "mps": "compat.devices:mps",
-    "multiprocessing": "compat.multiprocessing",
-    "onnx": "compat.onnx",
+    "_dynamo": "compiler",
+    "export": (),
+    "fx": (),
+    "hub": (),
+    "jit": (),
+    "mps": (),
+    "multiprocessing": ("=multiprocessing",),
+    "onnx": (),
     "testing": "compat.testing",
     "types": "compat.types",
-    "xpu": "compat.devices:xpu",
+    "xpu": (),
     # Files by other names
     "_tensor": ("tensor", ""),
     "functional": ("",),
@@ -213,20 +215,30 @@ METHODS = (
     "resolve_neg",
 )
 _CUDA_TYPES = ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
+_OF_CUDA = (
+    "device_count",
+    "empty_cache",
+    "is_available",
+    "max_memory_allocated",
+    "memory_allocated",
+    "memory_reserved",
+    "reset_peak_memory_stats",
+    "synchronize",
+)
 
 # Names in a module, by its path here.
 NAMES: dict[str, dict[str, str]] = {
     "": {
         **{name: f"nn.functional:{name}" for name in FUNCTIONAL},
         **{name: f"tensor:Tensor.{name}" for name in METHODS},
-        "Event": "compat.refused:Event",
-        "OutOfMemoryError": "compat.devices:OutOfMemoryError",
-        "Stream": "compat.refused:Stream",
+        "Event": "cuda:Event",
+        "OutOfMemoryError": "compat.core:OutOfMemoryError",
+        "Stream": "cuda:Stream",
         "are_deterministic_algorithms_enabled": "compat.backends:are_deterministic_algorithms_enabled",
         "autocast": "compat.amp:autocast",
         "cdouble": "backend.dtype:complex128",
         "cfloat": "backend.dtype:complex64",
-        "compile": "compat.compiler:compile",
+        "compile": "compiler:compile",
         "get_autocast_dtype": "compat.amp:get_autocast_dtype",
         "get_autocast_gpu_dtype": "compat.amp:get_autocast_gpu_dtype",
         "get_float32_matmul_precision": "compat.backends:get_float32_matmul_precision",
@@ -246,15 +258,24 @@ NAMES: dict[str, dict[str, str]] = {
         "_log_softmax_backward_data": "compat.core:log_softmax_backward_data",
         "_softmax_backward_data": "compat.core:softmax_backward_data",
     },
+    "_C": {"Generator": "backend.random:Generator"},
+    "accelerator": {
+        **{name: f"cuda:{name}" for name in _OF_CUDA},
+        "current_accelerator": "compat.core:current_accelerator",
+        "current_device_idx": "cuda:current_device",
+        "current_device_index": "cuda:current_device",
+        "set_device_idx": "cuda:set_device",
+        "set_device_index": "cuda:set_device",
+    },
     "autograd": {"Variable": "compat.variable:Variable"},
     "cuda": {
         **{f"{name}Tensor": f"functions.typed:cuda.{name}Tensor" for name in _CUDA_TYPES},
-        "Event": "compat.refused:Event",
-        "OutOfMemoryError": "compat.devices:OutOfMemoryError",
-        "Stream": "compat.refused:Stream",
+        "OutOfMemoryError": "compat.core:OutOfMemoryError",
     },
     "cuda.amp": {"GradScaler": "compat.amp:CudaGradScaler", "autocast": "compat.amp:CudaAutocast"},
     "cpu.amp": {"GradScaler": "compat.amp:CpuGradScaler", "autocast": "compat.amp:CpuAutocast"},
+    "jit": {"Final": "=typing:Final", "ScriptFunction": "=types:FunctionType", "ScriptModule": "nn:Module"},
+    "multiprocessing": {"spawn": "compat.distributed:spawn", "start_processes": "compat.distributed:spawn"},
     "nn": {
         "DataParallel": "nn.parallel:DataParallel",
         "DistributedDataParallel": "nn.parallel:DistributedDataParallel",
@@ -319,8 +340,12 @@ def find(place: str, name: str) -> Any:
     Raises:
         MissingName: it is none.
     """
-    if source := NAMES.get(_path(place), {}).get(name):
+    path = _torch_path(place)
+    if source := NAMES.get(path, {}).get(name):
         return resolve(source)
+    for table in (no_ops(path), refusals(path)):
+        if name in table:
+            return table[name]
     if has_module(f"{place}.{name}"):
         return import_module(f"{place}.{name}")
     raise MissingName(place, name)
@@ -355,8 +380,15 @@ def module_of(name: str) -> ModuleType:
 
 def others(place: str) -> list[str]:
     """Other spellings in the module ``place``, for ``dir``."""
-    paths = (path.rpartition(".") for path in MODULES)
-    return sorted({*NAMES.get(_path(place), {}), *(name for parent, _, name in paths if parent == _path(place))})
+    path = _torch_path(place)
+    modules = (module.rpartition(".") for module in MODULES)
+    below = (name for parent, _, name in modules if parent == path)
+    return sorted({*NAMES.get(path, {}), *no_ops(path), *refusals(path), *below})
+
+
+def _torch_path(place: str) -> str:
+    """PyTorch's path for a module, without "torch."."""
+    return _spellings().get(place, _path(place))
 
 
 @cache
@@ -368,11 +400,12 @@ def _spellings() -> dict[str, str]:
 
 def public(place: str, name: str = "") -> str:
     """PyTorch's full name of something in a module of minigrad."""
-    path = _spellings().get(place, _path(place))
-    return ".".join(part for part in ("torch", path, name) if part)
+    return ".".join(part for part in ("torch", _torch_path(place), name) if part)
 
 
 def _full(path: str) -> str:
+    if path.startswith("="):  # one of Python's
+        return path[1:]
     return f"{PACKAGE}.{path}" if path else PACKAGE
 
 

@@ -1,4 +1,4 @@
-"""``torch.autograd.profiler``: the older way to call ``minigrad.profiler``; marks of other tools refused."""
+"""``torch.autograd.profiler``: the older way to call ``minigrad.profiler``."""
 
 from __future__ import annotations
 
@@ -8,24 +8,8 @@ from ..profiler import ProfilerActivity, kineto_available, record_function
 from ..profiler import profile as _profile
 from ..profiler.averages import EventList, FunctionEventAvg
 from ..profiler.recorder import Event as FunctionEvent
-from .refused import Refused
 
-__all__ = [
-    "EventList",
-    "FunctionEvent",
-    "FunctionEventAvg",
-    "emit_itt",
-    "emit_nvtx",
-    "kineto_available",
-    "load_nvprof",
-    "profile",
-    "record_function",
-]
-
-emit_itt, emit_nvtx, load_nvprof = (
-    Refused(f"torch.autograd.profiler.{name}", "use profiler.profile; on a GPU cupyx.profiler.time_range")
-    for name in ("emit_itt", "emit_nvtx", "load_nvprof")
-)
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available", "profile", "record_function"]
 
 
 class profile(_profile):
