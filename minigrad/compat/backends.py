@@ -6,9 +6,11 @@ CUPY_TF32=1), and results repeat.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
+from ..extension import PACKAGE
 from .names import TableModule
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
@@ -24,9 +26,8 @@ class Switches(TableModule):
     """
 
     def __init__(self, name: str, available: bool = False, **switches: Any) -> None:
-        super().__init__(f"minigrad.backends.{name}", "Switches without effect.")
-        self._available = available
-        vars(self).update(switches)
+        super().__init__(f"{PACKAGE}.backends.{name}", "Switches without effect.")
+        vars(self).update(switches, _available=available)
 
     def is_available(self) -> bool:
         """Whether the library is there."""
@@ -36,10 +37,9 @@ class Switches(TableModule):
 
     def version(self) -> int | None:
         """None: the library is not used through PyTorch's switches."""
-        return None
 
     @contextmanager
-    def flags(self, **switches: Any) -> Any:
+    def flags(self, **switches: Any) -> Iterator[None]:
         """Set switches for the time of a ``with``."""
         before = {name: value for name, value in vars(self).items() if name in switches}
         vars(self).update(switches)
@@ -49,27 +49,7 @@ class Switches(TableModule):
             vars(self).update(before)
 
 
-class _Attention:
-    """``torch.backends.cuda.sdp_kernel`` and its switches: there is one kernel of attention."""
-
-    def __init__(self) -> None:
-        self.on = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
-
-    def enable(self, name: str) -> Any:
-        """A function that turns a kind of kernel on or off."""
-
-        def set_enabled(enabled: bool) -> None:
-            self.on[name] = enabled
-
-        return set_enabled
-
-
-def _no_choice(*args: Any, **kwargs: Any) -> Any:
-    """A context in which PyTorch chooses kernels of attention."""
-    return nullcontext()
-
-
-_attention = _Attention()
+_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # there is one kernel
 cpu = Switches("cpu", True, get_cpu_capability=lambda: "DEFAULT")
 cuda = Switches(
     "cuda",
@@ -82,10 +62,10 @@ cuda = Switches(
         allow_fp16_accumulation=False,
         fp32_precision="none",
     ),
-    sdp_kernel=_no_choice,
+    sdp_kernel=lambda *args, **kwargs: nullcontext(),
     preferred_linalg_library=lambda backend=None: backend,
-    **{f"enable_{name}_sdp": _attention.enable(name) for name in _attention.on},
-    **{f"{name}_sdp_enabled": lambda name=name: _attention.on[name] for name in _attention.on},
+    **{f"enable_{kind}_sdp": lambda enabled, kind=kind: _attention.update({kind: enabled}) for kind in _attention},
+    **{f"{kind}_sdp_enabled": lambda kind=kind: _attention[kind] for kind in _attention},
 )
 cudnn = Switches(
     "cudnn",
@@ -108,9 +88,8 @@ _settings: dict[str, Any] = {"precision": "highest", "deterministic": False, "wa
 
 
 def get_float32_matmul_precision() -> str:
-    """What was set; products are in full precision whatever it is."""
-    precision: str = _settings["precision"]
-    return precision
+    """The precision that was set; products are in full precision whatever it is."""
+    return _settings["precision"]
 
 
 def set_float32_matmul_precision(precision: str) -> None:
@@ -123,19 +102,17 @@ def set_float32_matmul_precision(precision: str) -> None:
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
     """Keep the mode for ``are_deterministic_algorithms_enabled``; on the CPU, results always repeat."""
-    _settings["deterministic"], _settings["warn"] = bool(mode), bool(mode and warn_only)
+    _settings.update(deterministic=bool(mode), warn=bool(mode and warn_only))
 
 
 def are_deterministic_algorithms_enabled() -> bool:
-    """What ``use_deterministic_algorithms`` was called with."""
-    enabled: bool = _settings["deterministic"]
-    return enabled
+    """The mode of ``use_deterministic_algorithms``."""
+    return _settings["deterministic"]
 
 
 def is_warn_only() -> bool:
-    """What ``use_deterministic_algorithms`` was called with as ``warn_only``."""
-    warn: bool = _settings["warn"]
-    return warn
+    """The ``warn_only`` of ``use_deterministic_algorithms``."""
+    return _settings["warn"]
 
 
 def set_num_interop_threads(num: int) -> None:
@@ -146,6 +123,5 @@ def set_num_interop_threads(num: int) -> None:
 
 
 def get_num_interop_threads() -> int:
-    """What was set; 1 at the beginning."""
-    number: int = _settings["interop"]
-    return number
+    """The number that was set; 1 at the beginning."""
+    return _settings["interop"]

@@ -1,4 +1,4 @@
-"""Single names of PyTorch that need a few lines each: the accelerator, its error, gradients of softmax."""
+"""Single names of PyTorch that need a few lines each."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from ..backend.device import Device
 from ..cuda import is_available
+from ..functions.creation import tensor
 from ..tensor import Tensor
 
 
@@ -32,3 +33,32 @@ class OutOfMemoryError(RuntimeError):
 
 with suppress(ImportError):
     OutOfMemoryError = import_module("cupy").cuda.memory.OutOfMemoryError  # type: ignore[misc]
+
+
+class _AnyTensor(type):
+    """``isinstance(x, Variable)`` is True of every tensor."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_AnyTensor):
+    """``torch.autograd.Variable``, from the time when a tensor alone had no gradient: a new leaf on a tensor's memory.
+
+    Args:
+        data: a tensor; None for an empty one.
+        requires_grad: whether the leaf requires a gradient, whatever ``data`` does.
+        volatile: from before ``no_grad``; without effect, as in PyTorch.
+
+    Raises:
+        TypeError: ``data`` is not a tensor.
+        ValueError: ``volatile`` with ``requires_grad``.
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+        if data is not None and not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        if volatile and requires_grad:
+            raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        leaf = tensor([]) if data is None else data.detach()
+        return leaf.requires_grad_(requires_grad)

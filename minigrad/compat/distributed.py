@@ -17,20 +17,8 @@ _ADVICE = f"{_ONE_DEVICE}, in one process"
 default_pg_timeout = timedelta(minutes=30)
 
 
-class ReduceOp(Enum):
-    """What ``all_reduce`` computes of the ranks' tensors; of one tensor each is that tensor."""
-
-    SUM = 0
-    AVG = 1
-    PRODUCT = 2
-    MIN = 3
-    MAX = 4
-    BAND = 5
-    BOR = 6
-    BXOR = 7
-    PREMUL_SUM = 8
-
-
+# What ``all_reduce`` computes of the ranks' tensors; of one tensor each of them is that tensor.
+ReduceOp = Enum("ReduceOp", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM", start=0)
 reduce_op = ReduceOp
 
 
@@ -157,28 +145,6 @@ def _check(*ranks: int | None) -> None:
         raise ValueError(f"{_ADVICE}: there is no rank {wrong[0]}")
 
 
-def get_rank(group: Any = None) -> int:
-    """0.
-
-    Raises:
-        ValueError: before ``init_process_group``, as all that follow.
-    """
-    _check()
-    return 0
-
-
-def get_world_size(group: Any = None) -> int:
-    """1."""
-    _check()
-    return 1
-
-
-def get_backend(group: Any = None) -> str:
-    """The backend's name, as ``init_process_group`` got it."""
-    _check()
-    return GroupMember.backend.rpartition(":")[2]
-
-
 def new_group(
     ranks: Any = None,
     timeout: Any = None,
@@ -191,20 +157,6 @@ def new_group(
     _check(*(ranks or ()))
     return ProcessGroup()
 
-
-def send(tensor: Any, dst: int | None = None, group: Any = None, tag: int = 0) -> NoReturn:
-    """Raise ValueError: there is nobody to send to."""
-    _check()
-    raise ValueError(f"{_ADVICE}: there is no rank {dst} to send to")
-
-
-def recv(tensor: Any, src: int | None = None, group: Any = None, tag: int = 0) -> NoReturn:
-    """Raise ValueError: there is nobody to receive from."""
-    _check()
-    raise ValueError(f"{_ADVICE}: there is no rank {src} to receive from")
-
-
-isend, irecv = send, recv
 
 # Collectives ----------------------------------------------------------------------------------------------
 
@@ -228,7 +180,7 @@ COLLECTIVES: dict[str, str] = {
     "reduce_scatter_tensor": "output input op=SUM group=None async_op=False : output <- input",
     "scatter": "tensor scatter_list=None src=None group=None async_op=False group_src=None : tensor <- scatter_list",
 }
-_DEFAULTS = {"": Parameter.empty, "None": None, "False": False, "SUM": ReduceOp.SUM}
+_DEFAULTS: dict[str, Any] = {"": Parameter.empty, "None": None, "False": False, "SUM": ReduceOp.SUM}
 _RANKS = ("dst", "src", "group_dst", "group_src")
 
 
@@ -264,3 +216,39 @@ def _copy(target: Any, source: Any) -> None:
     if isinstance(into, Tensor) and isinstance(value, Tensor):
         with no_grad():
             into.copy_(value.reshape(into.shape))
+
+
+# The other functions ----------------------------------------------------------------------------------------
+
+
+def _value(value: Any) -> Any:
+    """A value that is known once the world is there."""
+    _check()
+    return value
+
+
+def _nobody(rank: int | None, verb: str) -> NoReturn:
+    _check()
+    raise ValueError(f"{_ADVICE}: there is no rank {rank} to {verb}")
+
+
+_send = lambda tensor, dst=None, group=None, tag=0: _nobody(dst, "send to")
+_receive = lambda tensor, src=None, group=None, tag=0: _nobody(src, "receive from")
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: collective(name) for name in COLLECTIVES},
+    "get_backend": lambda group=None: _value(GroupMember.backend.rpartition(":")[2]),
+    "get_node_local_rank": lambda fallback_rank=None: 0,
+    "get_rank": lambda group=None: _value(0),
+    "get_world_size": lambda group=None: _value(1),
+    "irecv": _receive,
+    "is_available": lambda: False,  # a program that asks wants several processes
+    "is_backend_available": lambda *backend: True,
+    "is_gloo_available": lambda *backend: True,
+    "is_mpi_available": lambda: False,
+    "is_nccl_available": lambda: False,
+    "is_torchelastic_launched": lambda: False,
+    "is_ucc_available": lambda: False,
+    "isend": _send,
+    "recv": _receive,
+    "send": _send,
+}

@@ -67,7 +67,7 @@ MODULES: dict[str, Sources] = {
     "autograd.grad_mode": ("autograd.mode", "autograd"),
     "autograd.profiler": "compat.profiler",
     "autograd.profiler_util": "compat.profiler",
-    "autograd.variable": "compat.variable",
+    "autograd.variable": (),
     "nn.common_types": "compat.types",
     "nn.modules": ("nn",),
     "nn.modules.activation": ("nn.activation", "nn"),
@@ -97,159 +97,52 @@ MODULES: dict[str, Sources] = {
     "utils.hooks": ("nn.hooks", "tensor"),
 }
 
-# Functions of torch.nn.functional that torch has, too.
-FUNCTIONAL = (
-    "adaptive_avg_pool1d",
-    "adaptive_max_pool1d",
-    "alpha_dropout",
-    "avg_pool1d",
-    "batch_norm",
-    "bilinear",
-    "binary_cross_entropy_with_logits",
-    "celu",
-    "celu_",
-    "channel_shuffle",
-    "conv1d",
-    "conv2d",
-    "conv3d",
-    "conv_transpose1d",
-    "conv_transpose2d",
-    "conv_transpose3d",
-    "cosine_embedding_loss",
-    "cosine_similarity",
-    "ctc_loss",
-    "dropout",
-    "embedding",
-    "embedding_bag",
-    "feature_alpha_dropout",
-    "group_norm",
-    "hardshrink",
-    "hinge_embedding_loss",
-    "instance_norm",
-    "kl_div",
-    "layer_norm",
-    "margin_ranking_loss",
-    "max_pool1d",
-    "max_pool2d",
-    "max_pool3d",
-    "pairwise_distance",
-    "pixel_shuffle",
-    "pixel_unshuffle",
-    "poisson_nll_loss",
-    "prelu",
-    "relu_",
-    "rms_norm",
-    "rrelu",
-    "rrelu_",
-    "selu",
-    "selu_",
-    "threshold",
-    "threshold_",
-    "triplet_margin_loss",
-)
 
-# Methods of Tensor that torch has as functions, too.
-METHODS = (
-    "abs_",
-    "acos_",
-    "acosh_",
-    "addmv_",
-    "arccos_",
-    "arccosh_",
-    "arcsin_",
-    "arcsinh_",
-    "arctan_",
-    "arctanh_",
-    "asin_",
-    "asinh_",
-    "atan_",
-    "atanh_",
-    "ceil_",
-    "clamp_",
-    "clamp_max_",
-    "clamp_min_",
-    "clip_",
-    "cos_",
-    "cosh_",
-    "deg2rad_",
-    "detach_",
-    "erf_",
-    "erfc_",
-    "exp_",
-    "exp2_",
-    "expm1_",
-    "fill_",
-    "fix_",
-    "floor_",
-    "frac_",
-    "gcd_",
-    "i0_",
-    "index_put_",
-    "lcm_",
-    "ldexp_",
-    "log_",
-    "log10_",
-    "log1p_",
-    "log2_",
-    "logit_",
-    "nan_to_num_",
-    "neg_",
-    "negative_",
-    "rad2deg_",
-    "reciprocal_",
-    "resize_as_",
-    "round_",
-    "rsqrt_",
-    "sigmoid_",
-    "sin_",
-    "sinc_",
-    "sinh_",
-    "sqrt_",
-    "square_",
-    "tan_",
-    "tanh_",
-    "trunc_",
-    "xlogy_",
-    "zero_",
-    "adjoint",
-    "resolve_neg",
-)
-_CUDA_TYPES = ("Float", "Double", "Half", "BFloat16", "Long", "Int", "Short", "Char", "Byte", "Bool")
-_OF_CUDA = (
-    "device_count",
-    "empty_cache",
-    "is_available",
-    "max_memory_allocated",
-    "memory_allocated",
-    "memory_reserved",
-    "reset_peak_memory_stats",
-    "synchronize",
-)
+def _of(source: str, names: str) -> dict[str, str]:
+    """Rows for names that are the same where they come from."""
+    return {name: source + name for name in names.split()}
+
 
 # Names in a module, by its path here.
 NAMES: dict[str, dict[str, str]] = {
     "": {
-        **{name: f"nn.functional:{name}" for name in FUNCTIONAL},
-        **{name: f"tensor:Tensor.{name}" for name in METHODS},
-        "Event": "cuda:Event",
-        "OutOfMemoryError": "compat.core:OutOfMemoryError",
-        "Stream": "cuda:Stream",
-        "are_deterministic_algorithms_enabled": "compat.backends:are_deterministic_algorithms_enabled",
-        "autocast": "compat.amp:autocast",
+        **_of(
+            "nn.functional:",
+            """
+            adaptive_avg_pool1d adaptive_max_pool1d alpha_dropout avg_pool1d batch_norm bilinear
+            binary_cross_entropy_with_logits celu celu_ channel_shuffle conv1d conv2d conv3d conv_transpose1d
+            conv_transpose2d conv_transpose3d cosine_embedding_loss cosine_similarity ctc_loss dropout embedding
+            embedding_bag feature_alpha_dropout group_norm hardshrink hinge_embedding_loss instance_norm kl_div
+            layer_norm margin_ranking_loss max_pool1d max_pool2d max_pool3d pairwise_distance pixel_shuffle
+            pixel_unshuffle poisson_nll_loss prelu relu_ rms_norm rrelu rrelu_ selu selu_ threshold threshold_
+            triplet_margin_loss
+            """,
+        ),
+        **_of(
+            "tensor:Tensor.",
+            """
+            abs_ acos_ acosh_ addmv_ arccos_ arccosh_ arcsin_ arcsinh_ arctan_ arctanh_ asin_ asinh_ atan_
+            atanh_ ceil_ clamp_ clamp_max_ clamp_min_ clip_ cos_ cosh_ deg2rad_ detach_ erf_ erfc_ exp_ exp2_
+            expm1_ fill_ fix_ floor_ frac_ gcd_ i0_ index_put_ lcm_ ldexp_ log_ log10_ log1p_ log2_ logit_
+            nan_to_num_ neg_ negative_ rad2deg_ reciprocal_ resize_as_ round_ rsqrt_ sigmoid_ sin_ sinc_ sinh_
+            sqrt_ square_ tan_ tanh_ trunc_ xlogy_ zero_ adjoint resolve_neg
+            """,
+        ),
+        **_of("compat.amp:", "autocast get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled"),
+        **_of(
+            "compat.backends:",
+            """
+            are_deterministic_algorithms_enabled get_float32_matmul_precision get_num_interop_threads
+            set_float32_matmul_precision set_num_interop_threads use_deterministic_algorithms
+            """,
+        ),
+        **_of("cuda:", "Event OutOfMemoryError Stream"),
         "cdouble": "backend.dtype:complex128",
         "cfloat": "backend.dtype:complex64",
         "compile": "compiler:compile",
-        "get_autocast_dtype": "compat.amp:get_autocast_dtype",
-        "get_autocast_gpu_dtype": "compat.amp:get_autocast_gpu_dtype",
-        "get_float32_matmul_precision": "compat.backends:get_float32_matmul_precision",
-        "get_num_interop_threads": "compat.backends:get_num_interop_threads",
         "is_autocast_cache_enabled": "compat.amp:is_autocast_enabled",
         "is_autocast_cpu_enabled": "compat.amp:is_autocast_enabled",
-        "is_autocast_enabled": "compat.amp:is_autocast_enabled",
         "is_deterministic_algorithms_warn_only_enabled": "compat.backends:is_warn_only",
-        "set_float32_matmul_precision": "compat.backends:set_float32_matmul_precision",
-        "set_num_interop_threads": "compat.backends:set_num_interop_threads",
-        "use_deterministic_algorithms": "compat.backends:use_deterministic_algorithms",
         "matrix_rank": "linalg:matrix_rank",
         "trapz": "functions.reduction:trapezoid",
         "unsafe_chunk": "functions.shaping:chunk",
@@ -260,16 +153,19 @@ NAMES: dict[str, dict[str, str]] = {
     },
     "_C": {"Generator": "backend.random:Generator"},
     "accelerator": {
-        **{name: f"cuda:{name}" for name in _OF_CUDA},
+        **_of("cuda:", "device_count empty_cache is_available max_memory_allocated memory_allocated memory_reserved"),
+        **_of("cuda:", "reset_peak_memory_stats synchronize"),
         "current_accelerator": "compat.core:current_accelerator",
         "current_device_idx": "cuda:current_device",
         "current_device_index": "cuda:current_device",
         "set_device_idx": "cuda:set_device",
         "set_device_index": "cuda:set_device",
     },
-    "autograd": {"Variable": "compat.variable:Variable"},
+    "autograd": {"Variable": "compat.core:Variable"},
+    "autograd.variable": {"Variable": "compat.core:Variable"},
     "cuda": {
-        **{f"{name}Tensor": f"functions.typed:cuda.{name}Tensor" for name in _CUDA_TYPES},
+        **_of("functions.typed:cuda.", "FloatTensor DoubleTensor HalfTensor BFloat16Tensor LongTensor IntTensor"),
+        **_of("functions.typed:cuda.", "ShortTensor CharTensor ByteTensor BoolTensor"),
         "OutOfMemoryError": "compat.core:OutOfMemoryError",
     },
     "cuda.amp": {"GradScaler": "compat.amp:CudaGradScaler", "autocast": "compat.amp:CudaAutocast"},
@@ -277,13 +173,9 @@ NAMES: dict[str, dict[str, str]] = {
     "jit": {"Final": "=typing:Final", "ScriptFunction": "=types:FunctionType", "ScriptModule": "nn:Module"},
     "multiprocessing": {"spawn": "compat.distributed:spawn", "start_processes": "compat.distributed:spawn"},
     "nn": {
-        "DataParallel": "nn.parallel:DataParallel",
-        "DistributedDataParallel": "nn.parallel:DistributedDataParallel",
-        "_Loss": "nn.loss:_Loss",
-        "_WeightedLoss": "nn.loss:_WeightedLoss",
+        **_of("nn.parallel:", "DataParallel DistributedDataParallel data_parallel parallel_apply"),
+        **_of("nn.loss:", "_Loss _WeightedLoss"),
         "_get_clones": "nn.transformer:_get_clones",
-        "data_parallel": "nn.parallel:data_parallel",
-        "parallel_apply": "nn.parallel:parallel_apply",
     },
     "nn.functional": {"pdist": "functions.linalg:pdist"},
 }
@@ -298,9 +190,6 @@ class TableModule(ModuleType):
     """
 
     __path__: list[str] = [ENTRY]  # it may have further modules below it
-
-    def __init__(self, name: str, doc: str) -> None:
-        super().__init__(name, doc)
 
     def __getattr__(self, name: str) -> Any:
         return names_of(self.__name__)(name)

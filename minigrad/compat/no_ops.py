@@ -13,7 +13,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ..backend.random import default_generator
-from .distributed import COLLECTIVES, collective
+from . import distributed
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 SHARING = {"file_descriptor", "file_system"}
@@ -163,21 +163,7 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
             "stream": lambda stream: nullcontext(),
         },
     ),
-    (
-        "distributed",
-        "there is one process; a program that asks is_available() wants several",
-        {
-            **{name: collective(name) for name in COLLECTIVES},
-            "get_node_local_rank": lambda fallback_rank=None: 0,
-            "is_available": never,
-            "is_backend_available": lambda *backend: True,
-            "is_gloo_available": lambda *backend: True,
-            "is_mpi_available": never,
-            "is_nccl_available": never,
-            "is_torchelastic_launched": never,
-            "is_ucc_available": never,
-        },
-    ),
+    ("distributed", "there is one process", distributed.FUNCTIONS),
     ("fx", "nothing records a program", {"wrap": lambda fn_or_name: fn_or_name}),
     (
         "jit",
