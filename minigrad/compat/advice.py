@@ -1,4 +1,4 @@
-"""The text for a name that is not here: what to use instead, or the nearest that there is."""
+"""The text of the error about a missing name: what to use instead, or the nearest name."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ _SEARCHED = (
 
 
 def missing(place: str, name: str) -> str:
-    """What the error says: PyTorch's full name, and what to use instead or the nearest that there is.
+    """The error's text: PyTorch's full name, and what to use instead or the nearest name.
 
     Args:
-        place: where it was looked for: "minigrad.nn", "minigrad.Tensor".
-        name: what was looked for.
+        place: the module, as "minigrad.nn", or "minigrad.Tensor".
+        name: the name that it lacks.
     """
     wanted = names.public(place, name)
     text = f"minigrad has no {wanted}"
@@ -39,7 +39,7 @@ def missing(place: str, name: str) -> str:
 
 
 def absent(path: str) -> str:
-    """What to use instead of something that PyTorch has and minigrad has not; "" for other names."""
+    """What to use instead of a path in ``ABSENT``; "" for other paths."""
     parts = path.split(".")
     for count in range(1, len(parts) + 1):
         beginning = ".".join(parts[:count])
@@ -50,13 +50,13 @@ def absent(path: str) -> str:
 
 
 def nearest(place: str, name: str) -> str:
-    """The full name of what is spelt most like ``name``: in the same place, or just so in another; or ""."""
-    found = difflib.get_close_matches(name, _public_names(place), n=1)
-    if not found or found[0].lower() != name.lower():
+    """The full name that is spelt most like ``name`` in its place, or exactly like it in another; or ""."""
+    close = difflib.get_close_matches(name, _public_names(place), n=1)
+    if not close or close[0].lower() != name.lower():
         for path in _SEARCHED:
             if name in _public_names(f"minigrad.{path}".rstrip(".")):
                 return names.public(f"minigrad.{path}".rstrip("."), name)
-    return names.public(place, found[0]) if found else ""
+    return names.public(place, close[0]) if close else ""
 
 
 def _public_names(place: str) -> list[str]:

@@ -28,7 +28,7 @@ def current_accelerator(check_available: bool = False) -> Device | None:
 
 
 class OutOfMemoryError(RuntimeError):
-    """A GPU's memory does not suffice. Where there is CuPy, the name stands for CuPy's error of that name."""
+    """A GPU's memory does not suffice: CuPy's error of that name, where there is CuPy."""
 
 
 with suppress(ImportError):

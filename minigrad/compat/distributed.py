@@ -16,7 +16,6 @@ _ONE_DEVICE = "minigrad trains on one device"
 _ADVICE = f"{_ONE_DEVICE}, in one process"
 default_pg_timeout = timedelta(minutes=30)
 
-
 # What ``all_reduce`` computes of the ranks' tensors; of one tensor each of them is that tensor.
 ReduceOp = Enum("ReduceOp", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM", start=0)
 reduce_op = ReduceOp
@@ -211,9 +210,9 @@ def _put(objects: list[Any] | None, value: Any) -> None:
 
 
 def _copy(target: Any, source: Any) -> None:
-    """Copy a tensor into a tensor, each alone or in a list; a rank that has no list has nothing to copy."""
-    into, value = (x[0] if isinstance(x, (list, tuple)) and x else x for x in (target, source))
-    if isinstance(into, Tensor) and isinstance(value, Tensor):
+    """Copy a tensor into a tensor, each alone or in a list; without a list there is nothing to copy."""
+    into, value = (x if isinstance(x, Tensor) else next(iter(x or ()), None) for x in (target, source))
+    if into is not None and value is not None:
         with no_grad():
             into.copy_(value.reshape(into.shape))
 

@@ -1,7 +1,7 @@
-"""The one table of names and paths that are only another spelling of something, and how they are looked up.
+"""The one table of names and paths that are another spelling of something, and the look-up.
 
-A *source* is a module below minigrad ("" is minigrad itself), or "module:name" for something in one. The left
-column is PyTorch's spelling, without "torch.".
+A *source* is a module below minigrad ("" is minigrad itself, "=typing" a module of Python), or "module:name" for
+something in one. The left column is PyTorch's spelling, without "torch.".
 """
 
 from __future__ import annotations
@@ -19,11 +19,23 @@ from .no_ops import no_ops
 
 Sources = str | tuple[str, ...]
 
-# Paths. An alias of several modules looks a name up in one after the other.
+
+def _of(source: str, names: str) -> dict[str, str]:
+    """Rows for names that are the same where they come from."""
+    return {name: source + name for name in names.split()}
+
+
+def _layers(files: str) -> dict[str, Sources]:
+    """Rows for PyTorch's files of layers; ours follows a colon where it is called otherwise."""
+    pairs = (file.partition(":") for file in files.split())
+    return {f"nn.modules.{theirs}": (f"nn.{ours or theirs}", "nn") for theirs, _, ours in pairs}
+
+
+# Paths. An alias of several modules looks a name up in one after the other; one of none has the tables' names alone.
 MODULES: dict[str, Sources] = {
-    # Parts whose files are elsewhere
-    "_C": (),
-    "accelerator": (),
+    # Modules without a file, and parts whose files are elsewhere
+    **dict.fromkeys(("_C", "accelerator", "autograd.variable", "compiler", "cpu", "export", "fx", "hub"), ()),
+    **dict.fromkeys(("jit", "mps", "onnx", "xpu"), ()),
     "amp": "compat.amp",
     "amp.autocast_mode": "compat.amp",
     "amp.grad_scaler": "compat.amp",
@@ -36,8 +48,6 @@ MODULES: dict[str, Sources] = {
     "backends.mps": "compat.backends:mps",
     "backends.openmp": "compat.backends:openmp",
     "backends.opt_einsum": "compat.backends:opt_einsum",
-    "compiler": (),
-    "cpu": (),
     "cpu.amp": ("compat.amp",),
     "cuda.amp": ("compat.amp",),
     "cuda.amp.autocast_mode": ("cuda.amp",),
@@ -47,16 +57,9 @@ MODULES: dict[str, Sources] = {
     "distributed": "compat.distributed",
     "distributed.distributed_c10d": "compat.distributed",
     "_dynamo": "compiler",
-    "export": (),
-    "fx": (),
-    "hub": (),
-    "jit": (),
-    "mps": (),
     "multiprocessing": ("=multiprocessing",),
-    "onnx": (),
     "testing": "compat.testing",
     "types": "compat.types",
-    "xpu": (),
     # Files by other names
     "_tensor": ("tensor", ""),
     "functional": ("",),
@@ -67,41 +70,17 @@ MODULES: dict[str, Sources] = {
     "autograd.grad_mode": ("autograd.mode", "autograd"),
     "autograd.profiler": "compat.profiler",
     "autograd.profiler_util": "compat.profiler",
-    "autograd.variable": (),
     "nn.common_types": "compat.types",
     "nn.modules": ("nn",),
-    "nn.modules.activation": ("nn.activation", "nn"),
-    "nn.modules.adaptive": ("nn.loss", "nn"),
-    "nn.modules.batchnorm": ("nn.batchnorm", "nn"),
-    "nn.modules.container": ("nn.containers", "nn"),
-    "nn.modules.conv": ("nn.convolution", "nn"),
-    "nn.modules.distance": ("nn.distance", "nn"),
-    "nn.modules.dropout": ("nn.dropout", "nn"),
-    "nn.modules.flatten": ("nn.shaping", "nn"),
-    "nn.modules.fold": ("nn.shaping", "nn"),
-    "nn.modules.instancenorm": ("nn.batchnorm", "nn"),
-    "nn.modules.linear": ("nn.linear", "nn"),
-    "nn.modules.loss": ("nn.loss", "nn"),
-    "nn.modules.module": ("nn.module", "nn"),
-    "nn.modules.normalization": ("nn.normalization", "nn"),
-    "nn.modules.padding": ("nn.padding", "nn"),
-    "nn.modules.pixelshuffle": ("nn.shaping", "nn"),
-    "nn.modules.pooling": ("nn.pooling", "nn"),
-    "nn.modules.rnn": ("nn.recurrent", "nn"),
+    **_layers("activation adaptive:loss batchnorm container:containers conv:convolution distance dropout"),
+    **_layers("flatten:shaping fold:shaping instancenorm:batchnorm linear loss module normalization padding"),
+    **_layers("pixelshuffle:shaping pooling rnn:recurrent transformer upsampling:shaping"),
     "nn.modules.sparse": ("nn.sparse", "nn.embedding_bag", "nn"),
-    "nn.modules.transformer": ("nn.transformer", "nn"),
-    "nn.modules.upsampling": ("nn.shaping", "nn"),
     "nn.modules.utils": "compat.types",
     "nn._functions": ("nn.parallel",),
     "optim.adamw": "optim.adam",
     "utils.hooks": ("nn.hooks", "tensor"),
 }
-
-
-def _of(source: str, names: str) -> dict[str, str]:
-    """Rows for names that are the same where they come from."""
-    return {name: source + name for name in names.split()}
-
 
 # Names in a module, by its path here.
 NAMES: dict[str, dict[str, str]] = {
@@ -196,7 +175,7 @@ class TableModule(ModuleType):
 
 
 class AliasModule(TableModule):
-    """A module without names of its own: it looks them up in others.
+    """A module that looks names up in others, after the table.
 
     Args:
         name: its name, "minigrad.nn.modules.activation".
@@ -204,7 +183,7 @@ class AliasModule(TableModule):
     """
 
     def __init__(self, name: str, sources: tuple[str, ...]) -> None:
-        super().__init__(name, f"Another spelling of {', '.join(map(_full, sources))}.")
+        super().__init__(name, f"Names of {' and '.join(map(_full, sources)) or PACKAGE}, as PyTorch spells them.")
         self._sources = sources
 
     def __getattr__(self, name: str) -> Any:
@@ -224,10 +203,10 @@ class AliasModule(TableModule):
 
 
 def find(place: str, name: str) -> Any:
-    """What ``name`` in the module ``place`` is another spelling of.
+    """What a module lacks: another spelling, a no-op, a refusal, or a module below it.
 
     Raises:
-        MissingName: it is none.
+        MissingName: no table has the name.
     """
     path = _torch_path(place)
     if source := NAMES.get(path, {}).get(name):
@@ -241,7 +220,7 @@ def find(place: str, name: str) -> Any:
 
 
 def has_module(path: str) -> bool:
-    """Whether the table has a path, written with "minigrad."."""
+    """Whether a path, written with "minigrad.", is in the table."""
     return _path(path) in MODULES
 
 
@@ -268,7 +247,7 @@ def module_of(name: str) -> ModuleType:
 
 
 def others(place: str) -> list[str]:
-    """Other spellings in the module ``place``, for ``dir``."""
+    """All names that ``find`` knows in a module, for ``dir``."""
     path = _torch_path(place)
     modules = (module.rpartition(".") for module in MODULES)
     below = (name for parent, _, name in modules if parent == path)

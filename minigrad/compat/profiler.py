@@ -16,10 +16,10 @@ class profile(_profile):
     """``minigrad.profiler.profile`` in its older form, which is its own list of events.
 
     Args:
-        enabled: False records nothing.
+        enabled: False for no recording.
         use_cuda: wait for the GPU at each event.
         use_device: "cuda" for the same.
-        record_shapes, with_flops, profile_memory, with_stack, with_modules, acc_events: as there.
+        record_shapes, with_flops, profile_memory, with_stack, with_modules, acc_events: see there.
         use_kineto, use_cpu, experimental_config, custom_trace_id_callback, post_processing_timeout_s,
             activity_filters: of PyTorch's library, without effect.
     """

@@ -32,9 +32,9 @@ def assert_close(
     """Compare tensors, numbers, or these in sequences and mappings: ``|a - e| <= atol + rtol |e|``.
 
     Args:
-        actual: what was found.
-        expected: what it should be.
-        rtol: the relative tolerance, with ``atol``; by default the looser of those of the two dtypes.
+        actual: the values to check.
+        expected: the values that they should be.
+        rtol: the relative tolerance, with ``atol``; by default the looser one of the two dtypes.
         atol: the absolute tolerance.
         equal_nan: NaN equals NaN.
         check_device: devices must be equal.
@@ -43,8 +43,8 @@ def assert_close(
         msg: another text, or a function from the text to another.
 
     Raises:
-        AssertionError: they differ; the text tells how many elements, and the largest difference.
-        ValueError: only one of the tolerances is given.
+        AssertionError: they differ; the text names how many elements, and the largest difference.
+        ValueError: one tolerance without the other.
     """
     if (rtol is None) != (atol is None):
         raise ValueError("rtol and atol must both be specified or both be unspecified")
@@ -61,15 +61,15 @@ def _difference(
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         if set(actual) != set(expected):
             return f"The keys of the mappings do not match: {sorted(map(str, set(actual) ^ set(expected)))}"
-        found = ((f"[{key!r}]", _difference(actual[key], expected[key], *rest)) for key in expected)
+        items = ((f"[{key!r}]", _difference(actual[key], expected[key], *rest)) for key in expected)
     elif _is_sequence(expected) and _is_sequence(actual):
         if len(actual) != len(expected):
             return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
         pairs = enumerate(zip(actual, expected, strict=True))
-        found = ((f"[{i}]", _difference(a, e, *rest)) for i, (a, e) in pairs)
+        items = ((f"[{i}]", _difference(a, e, *rest)) for i, (a, e) in pairs)
     else:
         return _tensor_difference(actual, expected, *rest)
-    return next((f"{text}\n\nThe failure occurred for item {place}" for place, text in found if text), "")
+    return next((f"{text}\n\nThe failure occurred for item {place}" for place, text in items if text), "")
 
 
 def _is_sequence(value: Any) -> bool:
