@@ -1,9 +1,9 @@
-"""Functions made of functions, by the names of ``torch.func``: derivatives, and maps over a batch.
+"""Transforms of functions, by the names of ``torch.func``: derivatives, and maps over a batch.
 
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, inputs, targets)
 
-They nest, and take and give tensors in tuples, lists and dicts. ``vmap`` is a loop: the numbers are those of
-a batched run, the time is not.
+They nest; arguments and results are tensors in tuples, lists and dicts. ``vmap`` is a loop: it has the numbers of a
+batched run, not its time.
 """
 
 from ..nn.utils.stateless import functional_call
