@@ -1,25 +1,33 @@
 """Names and paths that no module of the package holds: a layer above the package may supply them.
 
 ``minigrad/__init__.py`` says which layer (``install``), and what stands below knows nothing of it. Modules get
-their ``__getattr__`` from here. Each package's ``__path__`` gets a first entry, and Python asks that entry's finder
-for the package's submodules (PEP 302): it finds files as always, paths that are another spelling of a module, and
-both under another name of the package (``torch.nn`` where ``sys.modules["torch"]`` is minigrad). The layer is
-imported when something is missing for the first time.
+their ``__getattr__`` from here, and the package's folders a finder (PEP 302): it finds files as always, paths that
+are another spelling of a module, and both under another name of the package (``torch.nn`` where
+``sys.modules["torch"]`` is minigrad). Python's list of finders stays as it is. The layer is imported when something is
+missing for the first time.
 """
 
 from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib import import_module
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import (
+    BYTECODE_SUFFIXES,
+    SOURCE_SUFFIXES,
+    FileFinder,
+    ModuleSpec,
+    SourceFileLoader,
+    SourcelessFileLoader,
+)
 from types import ModuleType
 from typing import Any, Protocol
 
 PACKAGE = __name__.rpartition(".")[0]
-ENTRY = os.path.join(os.path.dirname(__file__), "<other spellings>")  # no folder: if the finder is lost, it is skipped
+NO_FOLDER = os.path.join(os.path.dirname(__file__), "<no folder>")  # of a module without files below it
 _HOOK = "__getattr__"
+_LOADERS = ((SourceFileLoader, SOURCE_SUFFIXES), (SourcelessFileLoader, BYTECODE_SUFFIXES))
 _layer_name = ""
 _rooms: Collection[str] = ()
 
@@ -59,8 +67,7 @@ def install(layer: str, rooms: Collection[str], classes: Sequence[type]) -> None
     """
     global _layer_name, _rooms
     _layer_name, _rooms = layer, rooms
-    finder: Any = _Finder
-    sys.path_importer_cache[ENTRY] = finder
+    _open([NO_FOLDER])
     for name, module in list(sys.modules.items()):
         if name.partition(".")[0] == PACKAGE:
             _extend(module)
@@ -97,7 +104,7 @@ def names_of(place: str) -> Callable[[str], Any]:
         if name.startswith("__"):
             raise MissingName(place, name)
         path = f"{place}.{name}"
-        return layer().find(place, name) if _file(path) is None else import_module(path)
+        return import_module(path) if _is_file(path) else layer().find(place, name)
 
     return __getattr__
 
@@ -119,32 +126,31 @@ def _is_open(module: str) -> bool:
 
 
 def _extend(module: ModuleType) -> None:
-    """Give a loaded module its ``__getattr__`` and its ``__path__`` the entry."""
+    """Give a loaded module its ``__getattr__``, and its folders the finder."""
     names = vars(module)
     if _is_open(module.__name__):
         names.setdefault(_HOOK, names_of(module.__name__))
-        names.setdefault("__path__", [])
-    path = names.get("__path__")
-    if isinstance(path, list) and ENTRY not in path:
-        path.insert(0, ENTRY)
+        names.setdefault("__path__", [NO_FOLDER])
+    _open(names.get("__path__", ()))
 
 
 # Paths ----------------------------------------------------------------------------------------------------
 
 
-class _Finder:
-    """The finder of ``ENTRY``."""
+class _Finder(FileFinder):
+    """The finder of a folder of the package."""
 
-    @staticmethod
-    def find_spec(fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
+    def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
         """The module's spec; None for ``importlib.util.find_spec`` where there is none.
 
         Raises:
-            ModuleNotFoundError: an import of something that is not here; the text suggests the nearest.
+            ModuleNotFoundError: an import of something that is missing; the text suggests the nearest.
         """
-        rest = fullname.partition(".")[2]
+        top, dot, rest = fullname.partition(".")
+        if not dot or sys.modules.get(top) is not sys.modules[PACKAGE]:
+            return self.file(fullname)
         name = f"{PACKAGE}.{rest}"
-        spec = _file(name)
+        spec = self.file(name)
         if spec is not None and name == fullname:
             return _extended(spec)
         if spec is not None or name in sys.modules or layer().has_module(name):
@@ -155,17 +161,30 @@ class _Finder:
             raise ModuleNotFoundError(layer().missing(parent, last), name=f"torch.{rest}")
         return None
 
+    def file(self, name: str) -> ModuleSpec | None:
+        """The spec of a module that is a file or a package in the folder."""
+        return super().find_spec(name)
 
-def _file(name: str) -> ModuleSpec | None:
-    """The spec of a module of the package that is a file or a folder."""
-    folders = getattr(sys.modules.get(name.rpartition(".")[0]), "__path__", [])
-    return PathFinder.find_spec(name, [folder for folder in folders if folder != ENTRY])
+
+def _open(folders: Iterable[str]) -> None:
+    """Give folders the finder; what is none, such as a ZIP file, keeps Python's."""
+    for folder in folders:
+        known = isinstance(sys.path_importer_cache.get(folder), _Finder)
+        if not known and (folder == NO_FOLDER or os.path.isdir(folder)):
+            sys.path_importer_cache[folder] = _Finder(folder, *_LOADERS)
+
+
+def _is_file(name: str) -> bool:
+    """Whether a module of the package is a file or a package."""
+    folders = getattr(sys.modules[name.rpartition(".")[0]], "__path__", ())
+    finders = (sys.path_importer_cache.get(folder) for folder in folders)
+    specs = (finder.file(name) for finder in finders if isinstance(finder, _Finder))
+    return any(spec is not None and spec.loader is not None for spec in specs)
 
 
 def _extended(spec: ModuleSpec) -> ModuleSpec:
-    """The spec, of a module that is extended when it is loaded."""
-    if isinstance(spec.submodule_search_locations, list):
-        spec.submodule_search_locations.insert(0, ENTRY)
+    """The spec of a module that is extended when it is loaded."""
+    _open(spec.submodule_search_locations or ())
     if spec.loader is not None and _is_open(spec.name):
         loader: Any = _Loader(spec.loader)
         spec.loader = loader
@@ -173,13 +192,11 @@ def _extended(spec: ModuleSpec) -> ModuleSpec:
 
 
 def _is_import() -> bool:
-    """Whether an import looks for a module, and not a question of ``importlib.util``."""
+    """Whether an import looks for a module, and not a question such as ``importlib.util.find_spec``."""
     frame: Any = sys._getframe(1)
-    while frame is not None and frame.f_globals.get("__name__") != "importlib.util":
-        if frame.f_code.co_name == "_find_and_load_unlocked":
-            return True
+    while frame.f_code.co_name in ("find_spec", "_get_spec", "_find_spec"):
         frame = frame.f_back
-    return False
+    return frame.f_code.co_name == "_find_and_load_unlocked"
 
 
 class _Loader:

@@ -13,7 +13,7 @@ from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
-from ..extension import ENTRY, PACKAGE, MissingName, names_of
+from ..extension import NO_FOLDER, PACKAGE, MissingName, names_of
 from .absent import refusals
 from .no_ops import no_ops
 
@@ -168,7 +168,7 @@ class TableModule(ModuleType):
         doc: its docstring.
     """
 
-    __path__: list[str] = [ENTRY]  # it may have further modules below it
+    __path__: list[str] = [NO_FOLDER]  # it may have further modules below it
 
     def __getattr__(self, name: str) -> Any:
         return names_of(self.__name__)(name)
@@ -230,7 +230,7 @@ def load(path: str) -> ModuleType:
     if isinstance(sources, tuple):
         return AliasModule(path, sources)
     module: ModuleType = resolve(sources)
-    vars(module).setdefault("__path__", [ENTRY])  # as a package it may have further paths below it
+    vars(module).setdefault("__path__", [NO_FOLDER])  # as a package it may have further paths below it
     return module
 
 

@@ -156,6 +156,22 @@ assert AdamW is torch.optim.AdamW
     assert python("-c", program) == ""
 
 
+def test_tools_see_the_packages_folders_as_they_are() -> None:
+    program = """
+import pkgutil, os, sys
+import minigrad
+assert minigrad.__path__ == [os.path.dirname(minigrad.__file__)]
+assert {"nn", "tensor"} <= {module.name for module in pkgutil.iter_modules(minigrad.__path__)}
+assert pkgutil.get_data("minigrad", "py.typed") is not None
+import minigrad.nn
+assert minigrad.nn.__spec__.loader.get_source("minigrad.nn").startswith('\"\"\"')
+sys.path.insert(0, minigrad.__path__[0])
+import version
+assert version.project == minigrad.version.project
+"""
+    assert python("-c", program) == ""
+
+
 def test_without_its_finder_the_package_still_loads() -> None:
     program = """
 import sys
