@@ -104,7 +104,9 @@ def names_of(place: str) -> Callable[[str], Any]:
         if name.startswith("__"):
             raise MissingName(place, name)
         path = f"{place}.{name}"
-        return import_module(path) if _is_file(path) else layer().find(place, name)
+        if path in sys.modules or _is_file(path):
+            return import_module(path)
+        return layer().find(place, name)
 
     return __getattr__
 
