@@ -111,6 +111,20 @@ def names_of(place: str) -> Callable[[str], Any]:
     return __getattr__
 
 
+class ModuleWithoutFile(ModuleType):
+    """A module to which the layer gives all or most of its names.
+
+    Args:
+        name: its name, "minigrad.backends.cudnn".
+        doc: its docstring.
+    """
+
+    __path__: list[str] = [NO_FOLDER]  # it may have further modules below it
+
+    def __getattr__(self, name: str) -> Any:
+        return names_of(self.__name__)(name)
+
+
 def _attributes_of(place: str) -> Callable[[Any, str], Any]:
     """A class's ``__getattr__``."""
 

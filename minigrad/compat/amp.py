@@ -12,13 +12,13 @@ from collections.abc import Callable, Iterable
 from typing import Any, TypeVar
 
 from ..autograd import no_grad
-from ..backend.dtype import bfloat16, float16, float32
+from ..backend.dtype import float16, float32
 from ..cuda import is_available
 from ..functions.creation import tensor
 from ..functions.pointwise import isfinite
 from ..tensor import Tensor
 
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+__all__ = ["GradScaler", "autocast"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "xla", "meta", "strict")
@@ -69,36 +69,6 @@ class CpuAutocast(autocast):
 
     def __init__(self, enabled: bool = True, dtype: Any = None, cache_enabled: bool = True) -> None:
         super().__init__("cpu", dtype, enabled, cache_enabled)
-
-
-def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """False: tensors keep their dtype, also inside ``autocast``."""
-    return False
-
-
-def is_autocast_available(device_type: str) -> bool:
-    """True for "cpu" and "cuda"."""
-    return device_type in ("cpu", "cuda")
-
-
-def get_autocast_dtype(device_type: str) -> Any:
-    """The dtype that PyTorch's ``autocast`` takes by default."""
-    return float16 if device_type == "cuda" else bfloat16
-
-
-def get_autocast_gpu_dtype() -> Any:
-    """float16."""
-    return float16
-
-
-def custom_fwd(fwd: F | None = None, *, device_type: str = "cuda", cast_inputs: Any = None) -> Any:
-    """Return the forward of an ``autograd.Function``; a decorator."""
-    return fwd if fwd is not None else functools.partial(custom_fwd, device_type=device_type)
-
-
-def custom_bwd(bwd: F | None = None, *, device_type: str = "cuda") -> Any:
-    """Return the backward of an ``autograd.Function``; a decorator."""
-    return bwd if bwd is not None else functools.partial(custom_bwd, device_type=device_type)
 
 
 class GradScaler:

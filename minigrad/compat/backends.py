@@ -10,13 +10,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
 from typing import Any
 
-from ..extension import PACKAGE
-from .names import TableModule
+from ..extension import PACKAGE, ModuleWithoutFile
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
 
 
-class Switches(TableModule):
+class Switches(ModuleWithoutFile):
     """A library's switches: any can be set and read.
 
     Args:
@@ -84,44 +83,25 @@ opt_einsum = Switches("opt_einsum", enabled=False, strategy=None)
 
 # Precision and repeatability ------------------------------------------------------------------------------
 
-_settings: dict[str, Any] = {"precision": "highest", "deterministic": False, "warn": False, "interop": 1}
-
-
-def get_float32_matmul_precision() -> str:
-    """The precision that was set; products are in full precision whatever it is."""
-    return _settings["precision"]
+# What programs set; no_ops.py has the functions that return it.
+settings: dict[str, Any] = {"precision": "highest", "deterministic": False, "warn": False, "interop": 1}
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Keep "highest", "high" or "medium" for ``get_float32_matmul_precision``."""
+    """Keep "highest", "high" or "medium"; products are in full precision whatever it is."""
     if not isinstance(precision, str):
         raise TypeError(f"precision is 'highest', 'high' or 'medium', not {precision!r}")
     if precision in ("highest", "high", "medium"):
-        _settings["precision"] = precision
+        settings["precision"] = precision
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Keep the mode for ``are_deterministic_algorithms_enabled``; on the CPU, results always repeat."""
-    _settings.update(deterministic=bool(mode), warn=bool(mode and warn_only))
-
-
-def are_deterministic_algorithms_enabled() -> bool:
-    """The mode of ``use_deterministic_algorithms``."""
-    return _settings["deterministic"]
-
-
-def is_warn_only() -> bool:
-    """The ``warn_only`` of ``use_deterministic_algorithms``."""
-    return _settings["warn"]
+    """Keep the mode; on the CPU, results always repeat."""
+    settings.update(deterministic=bool(mode), warn=bool(mode and warn_only))
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Keep a number for ``get_num_interop_threads``; ops run one after the other."""
+    """Keep a number; ops run one after the other."""
     if num < 1:
         raise RuntimeError("Expected a positive number of threads")
-    _settings["interop"] = int(num)
-
-
-def get_num_interop_threads() -> int:
-    """The number that was set; 1 at the beginning."""
-    return _settings["interop"]
+    settings["interop"] = int(num)

@@ -13,7 +13,7 @@ from operator import attrgetter
 from types import ModuleType
 from typing import Any
 
-from ..extension import NO_FOLDER, PACKAGE, MissingName, names_of
+from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
 from .absent import refusals
 from .no_ops import no_ops
 
@@ -108,20 +108,13 @@ NAMES: dict[str, dict[str, str]] = {
             """,
         ),
         **_of("compat.amp:", "autocast get_autocast_dtype get_autocast_gpu_dtype is_autocast_enabled"),
-        **_of(
-            "compat.backends:",
-            """
-            are_deterministic_algorithms_enabled get_float32_matmul_precision get_num_interop_threads
-            set_float32_matmul_precision set_num_interop_threads use_deterministic_algorithms
-            """,
-        ),
+        **_of("compat.backends:", "set_float32_matmul_precision set_num_interop_threads use_deterministic_algorithms"),
         **_of("cuda:", "Event OutOfMemoryError Stream"),
         "cdouble": "backend.dtype:complex128",
         "cfloat": "backend.dtype:complex64",
         "compile": "compiler:compile",
         "is_autocast_cache_enabled": "compat.amp:is_autocast_enabled",
         "is_autocast_cpu_enabled": "compat.amp:is_autocast_enabled",
-        "is_deterministic_algorithms_warn_only_enabled": "compat.backends:is_warn_only",
         "matrix_rank": "linalg:matrix_rank",
         "trapz": "functions.reduction:trapezoid",
         "unsafe_chunk": "functions.shaping:chunk",
@@ -160,21 +153,7 @@ NAMES: dict[str, dict[str, str]] = {
 }
 
 
-class TableModule(ModuleType):
-    """A module without a file, to which the table gives names.
-
-    Args:
-        name: its name, "minigrad.backends.cudnn".
-        doc: its docstring.
-    """
-
-    __path__: list[str] = [NO_FOLDER]  # it may have further modules below it
-
-    def __getattr__(self, name: str) -> Any:
-        return names_of(self.__name__)(name)
-
-
-class AliasModule(TableModule):
+class AliasModule(ModuleWithoutFile):
     """A module that looks names up in others, after the table.
 
     Args:

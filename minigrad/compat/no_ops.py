@@ -12,8 +12,10 @@ from functools import cache
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
+from ..backend.dtype import bfloat16, float16
 from ..backend.random import default_generator
 from . import distributed
+from .backends import settings
 
 MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
 SHARING = {"file_descriptor", "file_system"}
@@ -122,6 +124,28 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
             "_jit_set_profiling_executor": lambda profiling_flag: False,
             "_jit_set_profiling_mode": lambda profiling_flag: False,
             "_log_api_usage_once": lambda event: None,
+        },
+    ),
+    (
+        "",
+        "a program's setting is kept, and has no effect",
+        {
+            "are_deterministic_algorithms_enabled": lambda: settings["deterministic"],
+            "get_float32_matmul_precision": lambda: settings["precision"],
+            "get_num_interop_threads": lambda: settings["interop"],
+            "is_deterministic_algorithms_warn_only_enabled": lambda: settings["warn"],
+        },
+    ),
+    (
+        "amp",
+        "tensors keep their dtype, also inside autocast",
+        {
+            "custom_bwd": lambda bwd=None, *, device_type="cuda": same if bwd is None else bwd,
+            "custom_fwd": lambda fwd=None, *, device_type="cuda", cast_inputs=None: same if fwd is None else fwd,
+            "get_autocast_dtype": lambda device_type: float16 if device_type == "cuda" else bfloat16,
+            "get_autocast_gpu_dtype": lambda: float16,
+            "is_autocast_available": lambda device_type: device_type in ("cpu", "cuda"),
+            "is_autocast_enabled": lambda device_type="cuda": False,
         },
     ),
     (
