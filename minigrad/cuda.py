@@ -142,7 +142,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def manual_seed(seed: int) -> None:
-    """Start the draws of dropout masks from ``seed``. Parameters are drawn on the CPU, from its own seed."""
+    """Start the draws of dropout masks from ``seed``. Parameters are drawn on the CPU, from ``manual_seed``'s."""
     _random.default_generator.seed_masks(seed)
 
 

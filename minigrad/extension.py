@@ -129,7 +129,7 @@ def _attributes_of(place: str) -> Callable[[Any, str], Any]:
     """A class's ``__getattr__``."""
 
     def __getattr__(self: Any, name: str) -> Any:
-        if hasattr(type(self), name):  # a property that failed: its own error again
+        if hasattr(type(self), name):  # a property that failed: its error again
             return object.__getattribute__(self, name)
         raise MissingName(place, name)
 
@@ -163,8 +163,8 @@ class _Finder(FileFinder):
             ModuleNotFoundError: an import of something that is missing; the text suggests the nearest.
         """
         top, dot, rest = fullname.partition(".")
-        if not dot or sys.modules.get(top) is not sys.modules[PACKAGE]:
-            return self.file(fullname)
+        if not dot or sys.modules.get(top) is not sys.modules.get(PACKAGE):
+            return self.file(fullname)  # the folder is on Python's path, too
         name = f"{PACKAGE}.{rest}"
         spec = self.file(name)
         if spec is not None and name == fullname:

@@ -25,7 +25,7 @@ _ONNX = "nothing records a program; save the state dict, which PyTorch loads, an
 _PROFILE = "use profiler.profile; on a GPU cupyx.profiler.time_range"
 _RNN = "use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells"
 _STORAGE = "tensors share NumPy's memory; use x.numpy() or x.data_ptr()"
-_STREAM = "there are no streams of one's own; CuPy's current stream is used"
+_STREAM = "there are no further streams; CuPy's current stream is used"
 
 # Not there (nor is anything below them; "*" stands for anything): asking for one is an error.
 ABSENT: dict[str, str] = {

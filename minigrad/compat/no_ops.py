@@ -128,7 +128,7 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
     ),
     (
         "",
-        "a program's setting is kept, and has no effect",
+        "settings have no effect",
         {
             "are_deterministic_algorithms_enabled": lambda: settings["deterministic"],
             "get_float32_matmul_precision": lambda: settings["precision"],
@@ -235,7 +235,7 @@ def no_ops(place: str) -> dict[str, Any]:
 
 
 def _named(place: str, name: str, value: Any, reason: str) -> Any:
-    """A lambda as a function of its own, with a name and the reason as its docstring; other values as they are."""
+    """A copy of a lambda, with a name, and the reason as docstring; another value as it is."""
     if getattr(value, "__name__", "") != "<lambda>":
         return value
     function = FunctionType(value.__code__, value.__globals__, name, value.__defaults__, value.__closure__)

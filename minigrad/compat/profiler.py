@@ -13,7 +13,7 @@ __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available",
 
 
 class profile(_profile):
-    """``minigrad.profiler.profile`` in its older form, which is its own list of events.
+    """``minigrad.profiler.profile`` in its older form, which is a list of events, too.
 
     Args:
         enabled: False for no recording.
@@ -78,5 +78,5 @@ class profile(_profile):
         return self.events().self_cpu_time_total
 
     def table(self, *args: Any, **kwargs: Any) -> str:
-        """``EventList.table`` of all events, each in a row of its own."""
+        """``EventList.table`` of all events, one in each row."""
         return self.events().table(*args, **kwargs)

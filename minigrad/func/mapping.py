@@ -54,8 +54,7 @@ def vmap(
             rows.append(row)
             if randomness == "error" and not bool((get_rng_state() == state).all()):
                 raise RuntimeError(
-                    "vmap: the function draws random numbers: give randomness='different' "
-                    "(each slice its own) or 'same'"
+                    "vmap: the function draws random numbers: give randomness='different' (for each slice) or 'same'"
                 )
         return tree_unflatten(_stacked(rows, out_dims), results_form)  # type: ignore[arg-type]
 

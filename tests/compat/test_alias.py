@@ -37,7 +37,7 @@ def torch_modules() -> dict[str, ModuleType]:
 
 def test_within_the_context_torch_is_minigrad_and_nothing_is_loaded_twice() -> None:
     before, ours = torch_modules(), {name for name in sys.modules if name.startswith("minigrad")}
-    with as_torch(replace=True) as given:
+    with as_torch(replace=True) as alias:
         import torch
         import torch.backends.cudnn as cudnn
         import torch.nn as nn
@@ -46,7 +46,7 @@ def test_within_the_context_torch_is_minigrad_and_nothing_is_loaded_twice() -> N
         from torch.optim import AdamW
         from torch.optim.lr_scheduler import LambdaLR
 
-        assert given is torch is minigrad
+        assert alias is torch is minigrad
         assert nn is minigrad.nn
         assert F is minigrad.nn.functional
         assert MultiheadAttention is minigrad.nn.MultiheadAttention
@@ -218,23 +218,23 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_a_program_runs_as_main_with_its_own_arguments(program: Path, tmp_path: Path) -> None:
-    said = python("-m", "minigrad.compat", str(program), "--lr", "1", "-m", cwd=tmp_path)
-    assert said.splitlines() == [f"minigrad ['--lr', '1', '-m'] {program}", "__main__ ['layer.weight', 'layer.bias']"]
+    output = python("-m", "minigrad.compat", str(program), "--lr", "1", "-m", cwd=tmp_path)
+    assert output.splitlines() == [f"minigrad ['--lr', '1', '-m'] {program}", "__main__ ['layer.weight', 'layer.bias']"]
     python("-m", "minigrad.compat", str(program), "leave", expect=7)
 
 
 def test_a_module_runs_as_with_python_m(program: Path, tmp_path: Path) -> None:
     program.write_text(PROGRAM.replace("from helper", "from .helper"))
-    said = python("-m", "minigrad.compat", "-m", "package.train", "x", cwd=tmp_path)
-    assert said.startswith(f"minigrad ['x'] {program}")
+    output = python("-m", "minigrad.compat", "-m", "package.train", "x", cwd=tmp_path)
+    assert output.startswith(f"minigrad ['x'] {program}")
     program.rename(program.parent / "__main__.py")
     assert python("-m", "minigrad.compat", "-m", "package", cwd=tmp_path).startswith("minigrad []")
     assert "no module named nonesuch" in python("-m", "minigrad.compat", "-m", "nonesuch", expect=1)
 
 
 def test_a_traceback_begins_in_the_program(program: Path) -> None:
-    said = python("-m", "minigrad.compat", str(program), "fail", expect=1)
-    trace = said[said.index("Traceback") :]
+    output = python("-m", "minigrad.compat", str(program), "fail", expect=1)
+    trace = output[output.index("Traceback") :]
     assert trace.splitlines()[1].strip().startswith(f'File "{program}"')
     assert trace.strip().endswith("ValueError: on purpose")
     assert "minigrad/compat" not in trace

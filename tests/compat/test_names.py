@@ -64,14 +64,14 @@ CALLS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", COMMON, ids=lambda name: name.path)
 def test_a_common_name_is_provided_with_its_keywords(name: Any) -> None:
-    found = generator.lookup(name.path)
+    function = generator.lookup(name.path)
     if not name.keywords:
         return
     unknown = generator.unknown_keywords(name)
     if unknown and name.path in CALLS:
         unknown = []
-    assert not unknown, f"torch.{name.path} does not take {unknown}: {inspect.signature(found)}"
-    kinds = {parameter.kind for parameter in inspect.signature(found).parameters.values()}
+    assert not unknown, f"torch.{name.path} does not take {unknown}: {inspect.signature(function)}"
+    kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
     if inspect.Parameter.VAR_KEYWORD in kinds:
         assert name.path in CALLS, f"torch.{name.path} takes any keyword: pass {name.keywords} in CALLS"
         CALLS[name.path]()
@@ -86,8 +86,8 @@ def test_a_keyword_that_is_not_there_is_noticed() -> None:
 
 def test_named_tuples_have_values() -> None:
     x = mg.tensor([[1.0, 3.0], [4.0, 2.0]])
-    for found in (x.max(0), x.max(dim=1), x.sort(), x.topk(1)):
-        assert found.values is found[0]
+    for result in (x.max(0), x.max(dim=1), x.sort(), x.topk(1)):
+        assert result.values is result[0]
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -138,7 +138,7 @@ def test_what_is_called_absent_is_absent(path: str) -> None:
     assert advice.missing(place, name) == f"minigrad has no torch.{path}: {advice.absent(path)}"
 
 
-# What is said of a name that is missing -------------------------------------------------------------------
+# The text about a missing name -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
