@@ -240,5 +240,5 @@ def _named(place: str, name: str, value: Any, reason: str) -> Any:
         return value
     function = FunctionType(value.__code__, value.__globals__, name, value.__defaults__, value.__closure__)
     function.__kwdefaults__, function.__qualname__ = value.__kwdefaults__, name
-    function.__module__, function.__doc__ = f"minigrad.{place}", f"No-op: {reason}."
+    function.__module__, function.__doc__ = f"minigrad.{place}".rstrip("."), f"No-op: {reason}."
     return function

@@ -9,14 +9,14 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
 
 import minigrad as mg
 from minigrad import compat
-from minigrad.compat import advice, names
+from minigrad.compat import absent, advice, names, no_ops
 from minigrad.extension import MissingName
 
 ROOT = Path(__file__).parents[2]
@@ -136,6 +136,26 @@ def test_what_is_called_absent_is_absent(path: str) -> None:
     *parents, name = path.split(".")
     place = ".".join(["minigrad", *parents])
     assert advice.missing(place, name) == f"minigrad has no torch.{path}: {advice.absent(path)}"
+
+
+@pytest.mark.parametrize("path", [*absent.REFUSED, *absent.REFUSED_CLASSES])
+def test_what_is_refused_can_be_imported_and_says_why(path: str) -> None:
+    assert generator.is_provided(path)
+    with pytest.raises(NotImplementedError) as error:
+        generator.lookup(path)()
+    assert str(error.value) == f"minigrad has no torch.{path}: {(absent.REFUSED | absent.REFUSED_CLASSES)[path]}"
+
+
+@pytest.mark.parametrize(("place", "reason", "functions"), no_ops.NO_OPS, ids=lambda part: str(part)[:20])
+def test_no_ops_are_functions_with_a_name_and_a_reason(place: str, reason: str, functions: dict[str, Any]) -> None:
+    module = importlib.import_module(f"minigrad.{place}".rstrip("."))
+    for name, value in functions.items():
+        function = getattr(module, name)
+        assert name in names.others(module.__name__) and getattr(module, name) is function
+        if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
+            assert (function.__name__, function.__module__) == (name, f"minigrad.{place}".rstrip("."))
+            assert function.__doc__ == f"No-op: {reason}."
+            assert inspect.signature(function) == inspect.signature(value)
 
 
 # The text about a missing name -------------------------------------------------------------------
