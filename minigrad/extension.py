@@ -12,22 +12,15 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from importlib import import_module
-from importlib.machinery import (
-    BYTECODE_SUFFIXES,
-    SOURCE_SUFFIXES,
-    FileFinder,
-    ModuleSpec,
-    SourceFileLoader,
-    SourcelessFileLoader,
-)
+from importlib.machinery import FileFinder, ModuleSpec
 from types import ModuleType
 from typing import Any, Protocol
 
 PACKAGE = __name__.rpartition(".")[0]
 NO_FOLDER = os.path.join(os.path.dirname(__file__), "<no folder>")  # of a module without files below it
 _HOOK = "__getattr__"
-_LOADERS = ((SourceFileLoader, SOURCE_SUFFIXES), (SourcelessFileLoader, BYTECODE_SUFFIXES))
 _layer_name = ""
 _rooms: Collection[str] = ()
 
@@ -153,8 +146,18 @@ def _extend(module: ModuleType) -> None:
 # Paths ----------------------------------------------------------------------------------------------------
 
 
-class _Finder(FileFinder):
-    """The finder of a folder of the package."""
+class _Finder:
+    """The finder of a folder of the package.
+
+    Args:
+        files: Python's finder for the folder.
+    """
+
+    def __init__(self, files: Any) -> None:
+        self._files = files
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._files, name)
 
     def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
         """The module's spec; None for ``importlib.util.find_spec`` where there is none.
@@ -168,7 +171,7 @@ class _Finder(FileFinder):
         name = f"{PACKAGE}.{rest}"
         spec = self.file(name)
         if spec is not None and name == fullname:
-            return _extended(spec)
+            return spec
         if spec is not None or name in sys.modules or layer().has_module(name):
             alias: Any = _Alias(name)
             return ModuleSpec(fullname, alias)
@@ -178,16 +181,34 @@ class _Finder(FileFinder):
         return None
 
     def file(self, name: str) -> ModuleSpec | None:
-        """The spec of a module that is a file or a package in the folder."""
-        return super().find_spec(name)
+        """The spec of a module that is a file or a package in the folder, and is extended when it is loaded."""
+        spec: ModuleSpec | None = self._files.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            _open(spec.submodule_search_locations or ())
+            loader: Any = _Loader(spec.loader)
+            spec.loader = loader
+        return spec
+
+    def iter_modules(self, prefix: str = "") -> Iterable[tuple[str, bool]]:
+        """The names of the folder's modules, for ``pkgutil``."""
+        return import_module("pkgutil").iter_importer_modules(self._files, prefix)
 
 
 def _open(folders: Iterable[str]) -> None:
-    """Give folders the finder; what is none, such as a ZIP file, keeps Python's."""
+    """Give folders the finder."""
     for folder in folders:
-        known = isinstance(sys.path_importer_cache.get(folder), _Finder)
-        if not known and (folder == NO_FOLDER or os.path.isdir(folder)):
-            sys.path_importer_cache[folder] = _Finder(folder, *_LOADERS)
+        files: Any = sys.path_importer_cache.get(folder) or _python_finder(folder)
+        if not isinstance(files, _Finder):
+            finder: Any = _Finder(files)
+            sys.path_importer_cache[folder] = finder
+
+
+def _python_finder(folder: str) -> Any:
+    """Python's finder for a folder, or for one in a ZIP file."""
+    for hook in sys.path_hooks:
+        with suppress(ImportError):
+            return hook(folder)
+    return FileFinder(folder)
 
 
 def _is_file(name: str) -> bool:
@@ -196,15 +217,6 @@ def _is_file(name: str) -> bool:
     finders = (sys.path_importer_cache.get(folder) for folder in folders)
     specs = (finder.file(name) for finder in finders if isinstance(finder, _Finder))
     return any(spec is not None and spec.loader is not None for spec in specs)
-
-
-def _extended(spec: ModuleSpec) -> ModuleSpec:
-    """The spec of a module that is extended when it is loaded."""
-    _open(spec.submodule_search_locations or ())
-    if spec.loader is not None and _is_open(spec.name):
-        loader: Any = _Loader(spec.loader)
-        spec.loader = loader
-    return spec
 
 
 def _is_import() -> bool:
