@@ -12,7 +12,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from inspect import unwrap
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -31,7 +31,6 @@ from .functions import complex as complex_numbers
 from .functions.arguments import axis, operand, sizes
 from .functions.creation import empty, full, tensor, zeros
 from .functions.inplace import InPlace
-from .missing import MissingName
 from .ops import elementwise as e
 from .ops.device import moved as _moved
 from .ops.op import Op
@@ -201,13 +200,6 @@ class Tensor(InPlace):
         else:
             made = zeros(*(data or (0,)), device=device)
         self.array, self._version = made.array, made._version
-
-    if not TYPE_CHECKING:  # for mypy a class with __getattr__ has every name
-
-        def __getattr__(self, name: str) -> Any:
-            if hasattr(type(self), name):  # a property that failed: its own error again
-                return object.__getattribute__(self, name)
-            raise MissingName("minigrad.Tensor", name)
 
     # What it is ---------------------------------------------------------------------------------------------
 

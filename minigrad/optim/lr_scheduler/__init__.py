@@ -5,9 +5,6 @@ present rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneC
 InverseSquareRootLR and CosineAnnealingWarmRestarts set it.
 """
 
-from typing import TYPE_CHECKING
-
-from ...missing import names_of
 from .annealing import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from .combined import ChainedScheduler, SequentialLR
 from .cyclic import CyclicLR
@@ -40,6 +37,3 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)
