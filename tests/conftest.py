@@ -20,6 +20,18 @@ from tests.support import strict
 
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
 DEVICES = ["cpu", "strict", "strict kernels", *GPUS]
+SLOW_START = (
+    "tests/backend/test_cuda",
+    "tests/benchmarks/",
+    "tests/compat/",
+    "tests/docs/",
+    "tests/examples/",
+    "tests/test_docs.py",
+    "tests/test_package.py",
+    "tests/test_tasks.py",
+    "tests/training/",
+    "tests/viz/",
+)
 _without_kernels: set[str] = set()  # the tests that ran on "strict" and asked for no kernel
 
 
@@ -28,6 +40,30 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", r"error::RuntimeWarning:minigrad\..*")
     # In the background of a script Ctrl-C is ignored, also by child processes; here it is tested.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--smoke``: a look at everything in under a minute."""
+    text = "the CPU alone, and of each test function one case, without those that start programs"
+    parser.addoption("--smoke", action="store_true", help=text)
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--smoke``, keep the first case of each test function, if it is a quick one on the CPU."""
+    if not config.getoption("--smoke"):
+        return
+    kept: dict[str, pytest.Item] = {}
+    for item in items:
+        function = item.nodeid.partition("[")[0]
+        if function not in kept and not item.get_closest_marker("slow") and not starts_programs(function):
+            kept[function] = item
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept.values())])
+    items[:] = kept.values()
+
+
+def starts_programs(test: str) -> bool:
+    """Whether a test takes seconds for compilers, browsers, or processes that import the library anew."""
+    return test.startswith(SLOW_START)
 
 
 def pytest_report_header() -> str:
