@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side (pytest-xdist): one core each
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -29,7 +30,9 @@ SLOW_START = (
     "tests/test_docs.py",
     "tests/test_package.py",
     "tests/test_tasks.py",
+    "tests/text/",
     "tests/training/",
+    "tests/utils/data/",
     "tests/viz/",
 )
 _without_kernels: set[str] = set()  # the tests that ran on "strict" and asked for no kernel
@@ -48,22 +51,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--smoke", action="store_true", help=text)
 
 
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``--smoke``, leave out tests that take seconds for compilers, browsers and processes of their own."""
+    place = collection_path.relative_to(config.rootpath).as_posix()
+    return (config.getoption("--smoke") and place.startswith(SLOW_START)) or None
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """With ``--smoke``, keep the first case of each test function, if it is a quick one on the CPU."""
+    """With ``--smoke``, keep the first case of each test function, if it is a quick one."""
     if not config.getoption("--smoke"):
         return
     kept: dict[str, pytest.Item] = {}
     for item in items:
-        function = item.nodeid.partition("[")[0]
-        if function not in kept and not item.get_closest_marker("slow") and not starts_programs(function):
-            kept[function] = item
+        if not item.get_closest_marker("slow"):
+            kept.setdefault(item.nodeid.partition("[")[0], item)
     config.hook.pytest_deselected(items=[item for item in items if item not in set(kept.values())])
     items[:] = kept.values()
-
-
-def starts_programs(test: str) -> bool:
-    """Whether a test takes seconds for compilers, browsers, or processes that import the library anew."""
-    return test.startswith(SLOW_START)
 
 
 def pytest_report_header() -> str:
