@@ -302,3 +302,27 @@ def test_everything_public_has_a_docstring() -> None:
         ]
         without += [str(place)] if tree.body and not ast.get_docstring(tree) else []
     assert not without, "no docstring:\n" + "\n".join(without)
+
+
+# The engine ----------------------------------------------------------------------------------------------
+
+ENGINE = [ROOT / "minigrad" / name for name in ("ops/op.py", "autograd/tape.py", "autograd/walk.py")]
+BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.comprehension, ast.Assert, ast.match_case)
+
+
+def branch_points(function: ast.AST) -> int:
+    """How often a function may go one way or another."""
+    inside = list(ast.walk(function))
+    operators = sum(len(node.values) - 1 for node in inside if isinstance(node, ast.BoolOp))
+    return operators + sum(isinstance(node, BRANCHES) for node in inside)
+
+
+def test_the_engine_is_small_and_is_the_engine_alone() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in ENGINE]
+    assert sum(len(text.splitlines()) for text in texts) <= 1000
+    for path, text in zip(ENGINE, texts, strict=True):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                assert branch_points(node) <= 12, f"{path.name}: {node.name} has {branch_points(node)} branch points"
+        for word in ("complex", "profil", "viz", "deferred", "pytorch", "torch"):
+            assert word not in text.lower(), f"{path.name} speaks of {word}"
