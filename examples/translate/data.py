@@ -20,13 +20,13 @@ from minigrad.text import (
     TokenBatches,
     TokenizerPair,
     WordTokenizer,
-    english_italian,
     read_pairs,
 )
 from minigrad.text.corpus import part
 from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN
 from models.transformer import pad
 
+from . import english_italian
 from .settings import DataSettings, Settings, TrainingSettings
 
 ON_DISK = 200_000  # pairs from which token ids are kept in files of the run's folder, not in memory
@@ -98,7 +98,7 @@ def tokenizers_for(train: Pairs, settings: DataSettings) -> TokenizerPair:
         if settings.data:
             words = WordTokenizer.train(texts, settings.vocabulary)
         else:
-            words = WordTokenizer.english_italian(texts)
+            words = WordTokenizer.train(texts, scheme=english_italian.SCHEME)
         return TokenizerPair(words, words)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", UserWarning)

@@ -22,6 +22,7 @@ from minigrad.training.checkpoints import check_same
 from minigrad.training.lock import locked
 from models.transformer import Config, Transformer
 
+from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
 from .settings import Settings, as_toml
 
 PROGRAM, VERSION = "examples.translate", 2

@@ -12,10 +12,10 @@ import zlib
 from dataclasses import dataclass
 from functools import cache
 
-from minigrad.text.english_italian.clauses import Clause
-from minigrad.text.english_italian.phrases import Link
-from minigrad.text.english_italian.rules import sentence
-from minigrad.text.english_italian.speaker import Speaker
+from .clauses import Clause
+from .phrases import Link
+from .rules import sentence
+from .speaker import Speaker
 
 DEFAULT_SIZES = {"train": 100_000, "validation": 1_000, "test": 1_000}
 MAX_SIZES = {"train": 400_000, "validation": 20_000, "test": 20_000}

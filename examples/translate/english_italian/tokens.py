@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from minigrad.text.english_italian.lexicon import DAYS, MEN, NOUNS, WOMEN
+from .lexicon import DAYS, MEN, NOUNS, WOMEN
 
 _PROPER = {word.lower(): word for word in (*MEN, *WOMEN, *DAYS)}
 _AFTER_I = {noun.italian_plural for noun in NOUNS.values() if noun.italian_plural} | {
