@@ -41,9 +41,9 @@ PUBLIC = frozenset(
 
 _BELLO = ADJECTIVES["beautiful"]
 DESCRIBED = {
-    noun: (*found, *(_BELLO,) * (_BELLO in found))  # twice: of all adjectives it has most forms
+    noun: (*fitting, *(_BELLO,) * (_BELLO in fitting))  # twice: of all adjectives it has most forms
     for noun in NOUNS.values()
-    for found in (adjectives(noun),)
+    for fitting in (adjectives(noun),)
 }
 OBJECTS = {verb: nouns(*verb.objects) for verb in VERBS.values()}
 

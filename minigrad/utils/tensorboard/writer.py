@@ -16,6 +16,8 @@ import numpy as np
 
 from .encoding import Ndarray, as_hwc, grid, histogram, host, hparams, png, protocol, rendered, scalar, wav
 
+Time = float | None  # seconds since 1970; None is now
+
 _REFUSED = {
     "add_graph": "minigrad runs a model without tracing it first; add_text('model', str(model)) shows its layers",
     "add_onnx_graph": "minigrad does not read ONNX; add_text('model', str(model)) shows the layers of a model",
@@ -46,14 +48,14 @@ class FileWriter:
         """The folder."""
         return self._log_dir
 
-    def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
+    def add_event(self, event: Any, step: Any = None, walltime: Time = None) -> None:
         """Write one TensorBoard event."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = int(step)
         self.event_writer.add_event(event)
 
-    def add_summary(self, summary: Any, global_step: Any = None, walltime: float | None = None) -> None:
+    def add_summary(self, summary: Any, global_step: Any = None, walltime: Time = None) -> None:
         """Write one TensorBoard summary."""
         self.add_event(protocol().Event(summary=summary), global_step, walltime)
 
@@ -118,7 +120,7 @@ class SummaryWriter:
         """The folder of this run."""
         return self.log_dir
 
-    def _add(self, value: Any, step: Any, walltime: float | None) -> None:
+    def _add(self, value: Any, step: Any, walltime: Time) -> None:
         self._get_file_writer().add_summary(protocol().Summary(value=[value]), step, walltime)
 
     def add_scalar(
@@ -126,7 +128,7 @@ class SummaryWriter:
         tag: str,
         scalar_value: Any,
         global_step: Any = None,
-        walltime: float | None = None,
+        walltime: Time = None,
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
@@ -139,7 +141,7 @@ class SummaryWriter:
         self._add(scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
 
     def add_scalars(
-        self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: float | None = None
+        self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: Time = None
     ) -> None:
         """Numbers by name in one chart. Each name has its folder under that of the run."""
         self._get_file_writer()
@@ -157,7 +159,7 @@ class SummaryWriter:
         values: Any,
         global_step: Any = None,
         bins: Any = "tensorflow",
-        walltime: float | None = None,
+        walltime: Time = None,
         max_bins: int | None = None,
     ) -> None:
         """The distribution of a tensor's numbers.
@@ -171,23 +173,13 @@ class SummaryWriter:
         self._add(protocol().Summary.Value(tag=tag, histo=histo), global_step, walltime)
 
     def add_image(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
-        walltime: float | None = None,
-        dataformats: str = "CHW",
+        self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "CHW"
     ) -> None:
         """An image: uint8, or floats from 0 to 1; ``dataformats`` names its axes ("CHW", "HWC", "HW")."""
         self._add_pixels(tag, as_hwc(host(img_tensor), dataformats), global_step, walltime)
 
     def add_images(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
-        walltime: float | None = None,
-        dataformats: str = "NCHW",
+        self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "NCHW"
     ) -> None:
         """Images of one size, eight in a row; N among the axes counts them."""
         array, axes = host(img_tensor), dataformats.upper()
@@ -195,24 +187,19 @@ class SummaryWriter:
         self._add_pixels(tag, grid(each), global_step, walltime)
 
     def add_figure(
-        self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
+        self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: Time = None
     ) -> None:
         """One or several matplotlib figures; ``close`` frees them."""
         figures = figure if isinstance(figure, Sequence) else [figure]
         self._add_pixels(tag, grid([rendered(each, close) for each in figures]), global_step, walltime)
 
-    def _add_pixels(self, tag: str, pixels: Ndarray, step: Any, walltime: float | None) -> None:
+    def _add_pixels(self, tag: str, pixels: Ndarray, step: Any, walltime: Time) -> None:
         p, (height, width, channels) = protocol(), pixels.shape
         image = p.Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=png(pixels))
         self._add(p.Summary.Value(tag=tag, image=image), step, walltime)
 
     def add_audio(
-        self,
-        tag: str,
-        snd_tensor: Any,
-        global_step: Any = None,
-        sample_rate: int = 44100,
-        walltime: float | None = None,
+        self, tag: str, snd_tensor: Any, global_step: Any = None, sample_rate: int = 44100, walltime: Time = None
     ) -> None:
         """Sound of one channel: floats from -1 to 1, (samples,) or (1, samples)."""
         sound = host(snd_tensor).reshape(-1)
@@ -225,7 +212,7 @@ class SummaryWriter:
         )
         self._add(protocol().Summary.Value(tag=tag, audio=audio), global_step, walltime)
 
-    def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
+    def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Time = None) -> None:
         """Text, shown as Markdown."""
         p = protocol()
         value = p.Summary.Value(
