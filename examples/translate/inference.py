@@ -53,7 +53,7 @@ def _check(options: argparse.Namespace) -> None:
             "--sample draws a translation, --beam and --n-best search for the best, with a penalty or --mbr: choose one"
         )
     if not sampling and (options.top_k is not None or options.top_p is not None):
-        raise ValueError("--top-k and --top-p restrict --sample: give that, too")
+        raise ValueError("--top-k and --top-p restrict what --sample draws: give --sample, too")
     if options.sentences and options.input is not None:
         raise ValueError("sentences were given, and --input as well: choose one")
     for name in ("attention", "graph"):

@@ -10,6 +10,7 @@ import numpy as np
 
 from ..backend.random import Generator
 from ..utils.data import DataLoader
+from ..utils.data.sampler import batch_count
 
 Item = TypeVar("Item")
 Item_co = TypeVar("Item_co", covariant=True)
@@ -47,7 +48,7 @@ class ShuffledOrder:
 
     def __len__(self) -> int:
         """The number of lists in an epoch."""
-        return self.size // self.batch_size if self.drop_last else -(-self.size // self.batch_size)
+        return batch_count(self.size, self.batch_size, self.drop_last)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
         """The lists of an epoch, from number ``start`` on."""
@@ -89,7 +90,7 @@ class LoaderBatches:
         """The batches of an epoch, from number ``start`` on."""
         loader: DataLoader[Any] = DataLoader(
             self.dataset,
-            batch_sampler=_Once(self.order.epoch(number, start)),  # type: ignore[arg-type]
+            batch_sampler=self.order.epoch(number, start),  # type: ignore[arg-type]  # a sampler for one pass
             collate_fn=self.collate,
             num_workers=self.num_workers,
             worker_init_fn=_ignore_signals,
@@ -103,16 +104,6 @@ def _ignore_signals(worker: int) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_IGN)
-
-
-class _Once:
-    """A batch sampler for one pass."""
-
-    def __init__(self, lists: Iterator[Sequence[int]]) -> None:
-        self._lists = lists
-
-    def __iter__(self) -> Iterator[Sequence[int]]:
-        return self._lists
 
 
 class Stream:

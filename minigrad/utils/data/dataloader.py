@@ -10,7 +10,7 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
 from itertools import repeat
@@ -36,13 +36,6 @@ class _DatasetKind:
 
     Map = 0
     Iterable = 1
-
-
-class _InfiniteConstantSampler(Sampler[Any]):
-    """None without end: an IterableDataset ends the loop itself."""
-
-    def __iter__(self) -> Iterator[Any]:
-        return repeat(None)
 
 
 class DataLoader(Generic[T_co]):
@@ -114,7 +107,7 @@ class DataLoader(Generic[T_co]):
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         if iterable:
             _check_iterable(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
-            sampler = _InfiniteConstantSampler()
+            sampler = repeat(None)  # the dataset itself ends the pass
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
