@@ -97,7 +97,7 @@ def _run(p: argparse.ArgumentParser) -> None:
 
 
 def _search(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--beam", type=_positive, metavar="N", help="beams of the search; 1: greedy")
+    p.add_argument("--beam", type=_positive, metavar="N", help="the width of the beam search; 1: greedy")
     p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="a higher value favours longer translations")
     p.add_argument(
         "--coverage-penalty", type=float, metavar="BETA", help="a higher value leaves out less of the source"
@@ -106,7 +106,7 @@ def _search(p: argparse.ArgumentParser) -> None:
         "--mbr",
         type=float,
         metavar="SHARPNESS",
-        help="choose among the beams by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score",
+        help="choose from the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score",
     )
     p.add_argument("--batch", type=_positive, default=100, metavar="N", help="sentences at a time (100)")
     p.add_argument("--no-cache", action="store_true", help="compute everything again at each step")
@@ -118,7 +118,13 @@ def _translate(p: argparse.ArgumentParser) -> None:
     p.add_argument("--output", type=Path, metavar="FILE", help="the file for translations (default: stdout)")
     _run(p)
     _search(p)
-    p.add_argument("--n-best", type=_positive, default=1, metavar="N", help="print the N best beams with their scores")
+    p.add_argument(
+        "--n-best",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="print the N best translations of the beam with their scores",
+    )
     p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="draw translations at random")
     p.add_argument("--top-k", type=_positive, metavar="K", help="draw from the K likeliest tokens")
     p.add_argument(

@@ -105,11 +105,11 @@ class TrainingSettings:
 class DecodingSettings:
     """The search for translations."""
 
-    beam: int = _setting(5, "beams of the search; 1: greedy")
+    beam: int = _setting(5, "the width of the beam search; 1: greedy")
     length_penalty: float = _setting(1.0, "exponent of the length by which log-probabilities are divided")
     coverage_penalty: float = _setting(0.0, "weight of the penalty for source words without attention")
     mbr: float = _setting(
-        0.0, "choose among the beams by minimum Bayes risk, with weights exp(mbr · score); 0: the best score"
+        0.0, "choose from the beam by minimum Bayes risk, with weights exp(mbr · score); 0: the best score"
     )
 
 
