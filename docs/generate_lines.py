@@ -1,7 +1,7 @@
 """Writes README.md's table of lines by room.
 
-    python docs/generate_lines.py            write it
-    python docs/generate_lines.py --check    fail if it is not up to date
+python docs/generate_lines.py            write it
+python docs/generate_lines.py --check    fail if it is not up to date
 """
 
 from __future__ import annotations
@@ -19,11 +19,15 @@ ROOMS = [  # what to call it, the places, what it is
     ("`examples/engine.py`", ["examples/engine.py"], "a tape and a walk that run the library's own ops"),
     ("the engine", ENGINE, "`ops/op.py`, `autograd/tape.py`, `autograd/walk.py`"),
     ("`ops/`", ["minigrad/ops"], "every primitive: forward, rule, formula"),
-    ("`autograd/`", ["minigrad/autograd"], "views, changes in place, promotion, observers, checkpoints, gradcheck"),
+    ("`autograd/`", ["minigrad/autograd"], "promotion, views, changes in place, observers, checkpoints, gradcheck"),
     ("`backend/`", ["minigrad/backend"], "arrays, random numbers, threads, kernels for NumPy and CuPy"),
     ("`tensor.py`, `functions/`", ["minigrad/functions", "minigrad/*.py"], "PyTorch's names and arguments"),
     ("`nn/`", ["minigrad/nn"], "layers, losses, initialisation"),
-    ("`optim/`, `distributions/`", ["minigrad/optim", "minigrad/distributions"], "optimisers, schedules; distributions"),
+    (
+        "`optim/`, `distributions/`",
+        ["minigrad/optim", "minigrad/distributions"],
+        "optimisers, schedules; distributions",
+    ),
     (
         "`utils/`, `serialization/`, `func/`",
         ["minigrad/utils", "minigrad/serialization", "minigrad/func"],
@@ -55,7 +59,9 @@ def table() -> str:
         counted |= mine
         count = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in mine)
         total += sum(
-            len(path.read_text(encoding="utf-8").splitlines()) for path in mine if path.is_relative_to(ROOT / "minigrad")
+            len(path.read_text(encoding="utf-8").splitlines())
+            for path in mine
+            if path.is_relative_to(ROOT / "minigrad")
         )
         rows.append(f"| {name} | {count:,} | {what} |\n")
     rows.append(f"| `minigrad/` in all | {total:,} | |\n")
