@@ -28,7 +28,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 (it speaks to older Pythons, which
 
 ROOT = Path(__file__).resolve().parent
 PROJECT = ROOT / "pyproject.toml"
-GENERATORS = ("generate_index.py", "generate_pytorch.py")  # in docs/
+GENERATORS = ("generate_index.py", "generate_pytorch.py", "generate_names.py")  # in docs/
 STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
 MOST_TEST_PROCESSES = 8
 NO_TESTS_FOUND = 5  # pytest's exit code
@@ -112,7 +112,7 @@ TASKS = {
     "test": Task("run the tests: all of them, or what pytest's arguments name", test, "test"),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
-    "index": Task("write docs/ops.md (ops) and docs/pytorch.md (PyTorch's names) anew", index, "dev"),
+    "index": Task("write docs/ops.md, docs/pytorch.md and minigrad/names.pyi anew", index, "dev"),
     "check": Task("lint, types and test: what a change must pass", check, "dev"),
     "clean": Task("remove caches and builds", clean),
 }

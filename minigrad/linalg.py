@@ -10,9 +10,11 @@ import numpy as np
 from .autograd.tape import apply, wrap
 from .functions import linalg as products
 from .functions import return_types
-from .functions.arguments import Dims, spelled
+from .functions.arguments import Dims
+from .functions.define import method
 from .functions.reduction import amax, amin, sum
-from .functions.reduction import norm as vector_norm_of
+from .functions.reduction import norm as _norm
+from .functions.spelling import spelled
 from .missing import names_of
 from .ops import linear as ops
 
@@ -61,19 +63,19 @@ def inv(A: Tensor) -> Tensor:
     return apply(ops.inverse, (_square(A, "inv"),))
 
 
-@spelled
+@method
 def det(A: Tensor) -> Tensor:
     """The determinant of square matrices."""
     return apply(ops.det, (_square(A, "det"),))
 
 
-@spelled
+@method
 def slogdet(A: Tensor) -> return_types.linalg_slogdet:
     """(sign, logarithm of the size) of the determinant."""
     return return_types.linalg_slogdet(*apply(ops.slogdet, (_square(A, "slogdet"),)))
 
 
-@spelled
+@method
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant, NaN where that is negative."""
     sign, size = slogdet(input)
@@ -91,7 +93,7 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return apply(ops.solve, (A, B))
 
 
-@spelled
+@method
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """L of L Lᵀ = A for positive definite A, or its transpose if ``upper``."""
     found: Tensor = apply(ops.cholesky, (_square(A, "cholesky"),))
@@ -113,7 +115,7 @@ def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     return found
 
 
-@spelled
+@method
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> return_types.linalg_svd:
     """(U, S, Vᵀ) of A = U diag(S) Vᵀ; without gradient."""
     run = lambda a: tuple(np.linalg.svd(a, full_matrices))
@@ -127,7 +129,7 @@ def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     return found
 
 
-@spelled
+@method
 def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr:
     """(Q, R) of A = Q R, Q with orthonormal columns; without gradient."""
     run = lambda a: tuple(np.linalg.qr(a, _any(mode)))
@@ -142,6 +144,9 @@ def pinv(A: Tensor, *, rcond: float = 1e-15, hermitian: bool = False) -> Tensor:
     return found
 
 
+inverse, pinverse = method(inv), method(pinv)  # torch's names of the two
+
+
 @spelled
 def matrix_rank(A: Tensor, *, tol: float | None = None, hermitian: bool = False) -> Tensor:
     """The number of singular values that are not 0, int64."""
@@ -153,7 +158,7 @@ def matrix_rank(A: Tensor, *, tol: float | None = None, hermitian: bool = False)
 @spelled
 def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """(Σ |x|ᵖ)^(1/p) over ``dim``, over all elements if None."""
-    return vector_norm_of(x if dtype is None else x.to(dtype), float(ord), dim, keepdim)
+    return _norm(x if dtype is None else x.to(dtype), float(ord), dim, keepdim)
 
 
 @spelled
@@ -163,7 +168,7 @@ def matrix_norm(
     """A norm of matrices: "fro", "nuc", 1, -1, inf, -inf, 2 or -2 (2, -2 and "nuc" without gradient)."""
     A = A if dtype is None else A.to(dtype)
     if ord == "fro":
-        return vector_norm_of(A, 2, tuple(dim), keepdim)
+        return _norm(A, 2, tuple(dim), keepdim)
     rows, columns = (d % A.array.ndim for d in dim)
     if ord in (1, -1, math.inf, -math.inf):
         first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)

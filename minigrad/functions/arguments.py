@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import unwrap
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -19,86 +16,6 @@ if TYPE_CHECKING:
 
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-_SPELLINGS = {
-    "axis": "dim",
-    "keepdims": "keepdim",
-    "x": "input",
-    "self": "input",
-    "x1": "input",
-    "x2": "other",
-    "exponent": "other",
-    "from": "low",
-    "to": "high",
-    "axis0": "dim0",
-    "axis1": "dim1",
-    "split_size": "split_size_or_sections",
-}
-
-
-def spelled(function: Function) -> Function:
-    """Let a function take what PyTorch takes beside its named arguments: NumPy's words for them (``axis``,
-    ``keepdims``), and ``out=``, tensors that the results are written to."""
-
-    @wraps(function)
-    def with_spellings(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            try:
-                return function(*args)
-            except AttributeError as error:
-                raise _no_tensor(function, error) from error
-        out = kwargs.pop("out", None) if "out" in kwargs else None
-        if not _SPELLINGS.keys().isdisjoint(kwargs):
-            known = function.__code__.co_varnames
-            kwargs = {k if k in known else _SPELLINGS.get(k, k): v for k, v in kwargs.items()}
-        result = function(*args, **kwargs)
-        return result if out is None else _written(result, out)
-
-    return with_spellings  # type: ignore[return-value]
-
-
-def _no_tensor(function: Callable[..., Any], error: AttributeError) -> Exception:
-    """A TypeError where the error is that a list or number stands in a tensor's place; else the error."""
-    if error.name not in ("array", "detach", "abs") or isinstance(error.obj, Variable):
-        return error
-    return TypeError(f"{function.__name__}(): an argument must be Tensor, not {type(error.obj).__name__}")
-
-
-def factors_first(function: Function) -> Function:
-    """Let a function also take its factors as older programs give them, as numbers before the tensors that
-    they scale: ``add(input, alpha, other)``, ``addmm(beta, input, alpha, mat1, mat2)``."""
-    code = unwrap(function).__code__
-    count = code.co_argcount
-    factors = code.co_varnames[count : count + code.co_kwonlyargcount]
-
-    @wraps(function)
-    def with_factors(*args: Any, **kwargs: Any) -> Any:
-        if len(args) > count and hasattr(args[-1], "array"):
-            given = [a for a in args if isinstance(a, (int, float))]
-            tensors = [a for a in args if hasattr(a, "array")]
-            if len(given) <= len(factors) and len(given) + len(tensors) == len(args):
-                kwargs.update(zip(factors, given, strict=False))
-                return function(*tensors, **kwargs)
-        return function(*args, **kwargs)
-
-    return with_factors  # type: ignore[return-value]
-
-
-def _written(result: Any, out: Any) -> Any:
-    """Results put into the tensors given as ``out=``, which take on the results' shapes."""
-    if isinstance(result, tuple):
-        made = [_written(r, o) for r, o in zip(result, out, strict=True)]
-        return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
-    if out.requires_grad or result.requires_grad:
-        raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
-    if not dt.can_cast(dt.of(result.array), dt.of(out.array)):
-        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
-    if out.array.shape != result.array.shape:
-        out.resize_(result.array.shape)
-    out.copy_(result)
-    return out
 
 
 def axis(dim: int, ndim: int) -> int:

@@ -12,7 +12,8 @@ from ..autograd.tape import Variable, wrap
 from ..backend import Device, for_device
 from ..backend import device as devices
 from ..backend import dtype as dt
-from .arguments import raw, same_layout, sizes, spelled, to_array
+from .arguments import raw, same_layout, sizes, to_array
+from .define import function
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -57,6 +58,7 @@ def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
     return shape_of(size if given is None else given)
 
 
+@function
 def tensor(
     data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
@@ -74,6 +76,7 @@ def _where(data: Any, device: Maybe) -> Device | None:
     return placed(device) if device is not None or not isinstance(data, Variable) else None
 
 
+@function
 def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
     """``tensor``, but in the same memory where neither dtype nor device change."""
     if isinstance(data, Variable) and dtype is None and device is None:
@@ -83,6 +86,7 @@ def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
     return wrap(to_array(data, dtype, placed(device)))
 
 
+@function
 def asarray(
     obj: Any, *, dtype: Maybe = None, device: Maybe = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
@@ -91,6 +95,7 @@ def asarray(
     return found.requires_grad_() if requires_grad else found
 
 
+@function
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """A tensor in the memory of a NumPy array.
 
@@ -103,36 +108,38 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     return wrap(ndarray)
 
 
+@function
 def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor in the memory of a buffer (bytes, bytearray, memoryview)."""
     found: Tensor = wrap(np.frombuffer(buffer, dt.as_dtype(dtype).numpy, count, offset))
     return found.requires_grad_() if requires_grad else found
 
 
+@function
 def scalar_tensor(s: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False) -> Tensor:
     """A number as a tensor without axes, of the default dtype unless one is given."""
     return full((), s, dtype=dtype or dt.get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
-@spelled
+@function
 def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Zeros of a shape."""
     return made(np.zeros(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
-@spelled
+@function
 def ones(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Ones of a shape."""
     return made(np.ones(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
-@spelled
+@function
 def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """A tensor of a shape whose elements are whatever its memory held."""
     return made(np.empty(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
-@spelled
+@function
 def full(
     size: Any,
     fill_value: Any,
@@ -152,6 +159,7 @@ def full(
     return made(np.full(shape_of(size), value, of_value.numpy), device, requires_grad)
 
 
+@function
 def empty_strided(
     size: Any, stride: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
 ) -> Tensor:
@@ -164,7 +172,7 @@ def empty_strided(
 
 
 def _like(make: Callable[..., Tensor], name: str, doc: str) -> Any:
-    def function(
+    def like(
         input: Tensor,
         *,
         dtype: Maybe = None,
@@ -183,9 +191,9 @@ def _like(make: Callable[..., Tensor], name: str, doc: str) -> Any:
             found.array = same_layout(found.array, input.array)
         return found.requires_grad_() if requires_grad else found
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} with the shape, dtype and device of a tensor, unless they are given."
-    return function
+    like.__name__ = like.__qualname__ = name
+    like.__doc__ = f"{doc} with the shape, dtype and device of a tensor, unless they are given."
+    return function(like)
 
 
 zeros_like = _like(zeros, "zeros_like", "Zeros")
@@ -193,6 +201,7 @@ ones_like = _like(ones, "ones_like", "Ones")
 empty_like = _like(empty, "empty_like", "Unset elements")
 
 
+@function
 def full_like(
     input: Tensor,
     fill_value: Any,
@@ -212,7 +221,7 @@ def full_like(
     )
 
 
-@spelled
+@function
 def arange(
     *bounds: Any,
     start: Any = 0,
@@ -251,6 +260,7 @@ def arange(
     return made(array, device, requires_grad)
 
 
+@function
 def range(
     start: float = 0,
     end: float = 0,
@@ -266,7 +276,7 @@ def range(
     return made(array.astype(float_dtype(dtype)), device, requires_grad)
 
 
-@spelled
+@function
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
 ) -> Tensor:
@@ -277,7 +287,7 @@ def linspace(
     return made(np.linspace(first, last, steps).astype(float_dtype(dtype)), device, requires_grad)
 
 
-@spelled
+@function
 def logspace(
     start: Any,
     end: Any,
@@ -293,7 +303,7 @@ def logspace(
     return made(powers.astype(float_dtype(dtype)), device, requires_grad)
 
 
-@spelled
+@function
 def eye(
     n: int,
     m: int | None = None,
@@ -310,13 +320,13 @@ def eye(
 
 
 def _triangle(find: Callable[..., Any], name: str, doc: str) -> Any:
-    def function(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
+    def indices(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
         kind = np.int64 if dtype is None else dt.as_dtype(dtype).numpy
         return made(np.stack(find(row, offset, col)).astype(kind), device, False)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The indices (2, N) of the {doc} triangle of a matrix of row by col elements."
-    return function
+    indices.__name__ = indices.__qualname__ = name
+    indices.__doc__ = f"The indices (2, N) of the {doc} triangle of a matrix of row by col elements."
+    return function(indices)
 
 
 tril_indices = _triangle(np.tril_indices, "tril_indices", "lower")

@@ -11,8 +11,8 @@ from ..autograd.tape import Variable, apply, bump, check_mutable, mutate, wrap
 from ..backend import is_array, of, xp
 from ..ops import indexing as i
 from . import return_types
-from .arguments import Scalar, as_tensor_like, axis, common_shape, index_tensor, operand, raw, same_device, spelled
-from .reduction import argmax
+from .arguments import Scalar, as_tensor_like, axis, common_shape, index_tensor, operand, raw, same_device
+from .define import function, method
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -175,7 +175,7 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
     return place, found
 
 
-@spelled
+@method
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
     place, index = _along(input, dim, index, "gather")
@@ -187,7 +187,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return apply(i.gather, (input, place, index))
 
 
-@spelled
+@method
 def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
     """``gather`` whose index broadcasts to the input on the other axes."""
     place = axis(dim, input.array.ndim)
@@ -198,7 +198,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
     return gather(input, place, indices.expand(shape))
 
 
-@spelled
+@method(in_place=True)
 def scatter(
     input: Tensor,
     dim: int,
@@ -225,20 +225,20 @@ def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple
     return input, place, index, operand(src, input)
 
 
-@spelled
+@method(in_place=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
     return apply(i.scatter_add, scatter_arguments(input, dim, index, src))
 
 
-@spelled
+@method
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of an axis that a vector of indices names."""
     place, index = _along(input, dim, index, "index_select")
     return apply(i.index_select, (input, place, index.reshape(-1)))
 
 
-@spelled
+@method(in_place=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
     place, index = _along(input, dim, index, "index_add")
@@ -246,7 +246,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return input + added
 
 
-@spelled
+@method(in_place=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are ``value``."""
     place, index = _along(input, dim, index, "index_fill")
@@ -254,7 +254,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     return apply(i.put, (input, operand(value, input), where))
 
 
-@spelled
+@method(in_place=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
     place, index = _along(input, dim, index, "index_copy")
@@ -262,7 +262,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return apply(i.put, (input, source, where))
 
 
-@spelled
+@method(in_place=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True."""
     _check_mask(mask, input, "masked_fill")
@@ -270,9 +270,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         if value.array.ndim:
             raise RuntimeError("masked_fill only supports a 0-dimensional value tensor")
         if value._needs:
-            from .pointwise import where as choose
-
-            return choose(mask, value, input)
+            return value.where(mask, input)  # type: ignore[attr-defined]
         value = value.array.item()
     elif isinstance(value, np.generic):
         value = value.item()
@@ -288,7 +286,7 @@ def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
     same_device(mask.array, like.array, name)
 
 
-@spelled
+@method
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the bool mask (broadcast) is True, as a vector."""
     _check_mask(mask, input, "masked_select")
@@ -297,7 +295,7 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return apply(i.getitem, (input.expand(shape), (where,)))
 
 
-@spelled
+@method
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     """The indices of the elements that are not 0: (N, axes), or a tuple with a vector for each axis."""
     if not input.array.ndim:
@@ -309,27 +307,27 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
     return wrap(xp(input.array).stack([f.array for f in found], axis=1))
 
 
-@spelled
+@method
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.ValuesIndices:
     """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
     return return_types.topk(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
 
 
-@spelled
+@method
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.ValuesIndices:
     """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
     if not input.array.ndim:
-        return return_types.sort(input.clone(), argmax(input))
+        return return_types.sort(input.clone(), input.argmax())
     return return_types.sort(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))
 
 
-@spelled
+@method
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The indices that sort along ``dim``, int64."""
     return sort(input.detach(), dim, descending).indices
 
 
-@spelled
+@method
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -348,27 +346,27 @@ def unique(
 # Made of others -------------------------------------------------------------------------------------------
 
 
-@spelled
+@method
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, (N, axes)."""
     found: Tensor = nonzero(input)
     return found
 
 
-@spelled
+@method
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at places in the flattened tensor."""
     return getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),))
 
 
-@spelled
+@method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
     found = index_put(input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
     return found.reshape(input.array.shape)
 
 
-@spelled
+@method(in_place=True)
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
     key = tuple(slice(None) if part is None else part for part in indices)
@@ -382,7 +380,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return out
 
 
-@spelled
+@method(in_place=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy whose elements under the bool mask are the first of ``source``, in order."""
     _check_mask(mask, input, "masked_scatter")
@@ -395,7 +393,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return out
 
 
-@spelled
+@method(in_place=True)
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -442,7 +440,7 @@ def _reduced_in_turn(start: Tensor, dim: int, index: Any, src: Tensor, reduce: s
     return wrap(out)
 
 
-@spelled
+@method
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """``nonzero`` of exactly ``size`` rows: cut off, or filled up with ``fill_value``."""
     found: Tensor = nonzero(input)
@@ -452,7 +450,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     return out
 
 
-@spelled
+@method(in_place=True)
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -465,6 +463,7 @@ def index_reduce(
     return scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
 
 
+@function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The place along each axis of elements numbered in the order of memory, for a tensor of a shape."""
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)

@@ -13,8 +13,9 @@ from ..autograd.tape import Variable, bump, check_mutable
 from ..backend import dtype as dt
 from ..backend import of
 from ..backend.random import Generator, default_generator
-from .arguments import common_shape, raw, spelled
+from .arguments import common_shape, raw
 from .creation import Maybe, empty, empty_like, float_dtype, made, shape_of, sized
+from .define import function, method
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -44,7 +45,7 @@ def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
 # In place ---------------------------------------------------------------------------------------------------
 
 
-@spelled
+@method(free=False)
 def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
     if low > high:
@@ -60,6 +61,7 @@ def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: G
     return fill(input, draw, generator, "uniform")
 
 
+@method(free=False)
 def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: normal random numbers."""
     if std < 0:
@@ -73,6 +75,7 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Ge
     return fill(input, draw, generator, "normal")
 
 
+@method(free=False)
 def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """In place: 1 with probability p (a number, or a tensor with one for each element), else 0."""
     if isinstance(p, Variable):
@@ -84,6 +87,7 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = Non
     return fill(input, lambda source, shape, _: source.uniform(shape, np.float64) < p, generator, "bernoulli")
 
 
+@method(free=False)
 def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers from the exponential distribution of rate ``lambd``."""
     if lambd <= 0:
@@ -93,6 +97,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
     )
 
 
+@method(free=False)
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """In place: how many trials of probability p the first success takes."""
     if not 0 < p < 1:
@@ -105,6 +110,7 @@ def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -
     )
 
 
+@method(free=False)
 def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers from the Cauchy distribution."""
     return fill(
@@ -115,6 +121,7 @@ def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator
     )
 
 
+@method(free=False)
 def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
     return fill(
@@ -126,7 +133,7 @@ _LARGEST = {"float64": 1 << 53, "float32": 1 << 24, "float16": 1 << 11, "bool": 
 _UNSET: Any = object()
 
 
-@spelled
+@method(free=False)
 def random_(
     input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *, generator: Generator | None = None
 ) -> Tensor:
@@ -156,7 +163,7 @@ def _whole_numbers(source: Generator, shape: tuple[int, ...], most: int) -> Any:
 # New tensors ------------------------------------------------------------------------------------------------
 
 
-@spelled
+@function
 def rand(
     *size: Any,
     generator: Generator | None = None,
@@ -172,7 +179,7 @@ def rand(
     return made(draw, device, requires_grad)
 
 
-@spelled
+@function
 def randn(
     *size: Any,
     generator: Generator | None = None,
@@ -197,7 +204,7 @@ def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], dtype: Any) -> Any:
     return draw((*shape, 2), np.float64 if kind == np.complex128 else np.float32).view(kind)[..., 0]
 
 
-@spelled
+@function
 def randint(
     *bounds: Any,
     low: Any = None,
@@ -230,7 +237,7 @@ def randint(
     return made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
 
-@spelled
+@function
 def randperm(
     n: int,
     *,
@@ -254,16 +261,19 @@ def _random_like(input: Tensor, change: Callable[..., Tensor], how: dict[str, An
     return drawn.requires_grad_() if wants else drawn
 
 
+@function
 def rand_like(input: Tensor, **how: Any) -> Tensor:
     """Uniform numbers with the shape, dtype and device of a tensor, unless they are given."""
     return _random_like(input, uniform_, how)
 
 
+@function
 def randn_like(input: Tensor, **how: Any) -> Tensor:
     """Normal numbers with the shape, dtype and device of a tensor, unless they are given."""
     return _random_like(input, normal_, how)
 
 
+@function
 def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = None, **how: Any) -> Tensor:
     """Integers in [low, high) with the shape, dtype and device of a tensor, unless they are given."""
     if len(bounds) == 2 or (bounds and high is not None):
@@ -273,7 +283,7 @@ def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = N
     return _random_like(input, lambda made, generator: random_(made, low, high, generator=generator), how)
 
 
-@spelled
+@function
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,
@@ -299,7 +309,7 @@ def normal(
     return drawn * std + mean
 
 
-@spelled
+@method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that each element tells (or with probability ``p``), else 0."""
     if p is not None:
@@ -313,7 +323,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     return made((draw < chances).astype(chances.dtype), input.device, False)
 
 
-@spelled
+@method
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
@@ -357,7 +367,7 @@ def _inverted(weights: Any, draws: Any) -> Any:
     return np.array(found, np.int64).reshape(draws.shape)
 
 
-@spelled
+@function
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of events, of which each element is the expected number (not PyTorch's stream: its
     distribution alone)."""
@@ -369,22 +379,26 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
 # The default stream -----------------------------------------------------------------------------------------
 
 
+@function
 def get_rng_state() -> Tensor:
     """The default generator's position, a tensor of bytes."""
     state: Tensor = default_generator.get_state()
     return state
 
 
+@function
 def set_rng_state(new_state: Tensor) -> None:
     """Go to a position that ``get_rng_state`` told."""
     default_generator.set_state(new_state)
 
 
+@function
 def seed() -> int:
     """Start the default generator from a seed of the operating system's, and tell it."""
     return default_generator.seed()
 
 
+@function
 def initial_seed() -> int:
     """The seed that the default generator began with."""
     return default_generator.initial_seed()

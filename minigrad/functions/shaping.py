@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,15 @@ from ..autograd.tape import apply, wrap
 from ..backend import xp
 from ..backend.dtype import DType, result_type
 from ..ops import shape as s
-from .arguments import axes, axis, common_shape, raw, sizes, spelled
+from ..ops.reduction import sum_to
+from .arguments import axes, axis, common_shape, raw, sizes
+from .define import function, method, reshaping
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@method
 def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
     """The same elements in another shape, in the same memory where that is possible; one -1 is worked out."""
     return apply(s.reshape, (input, _resolved(input, sizes(lengths if shape is None else shape))))
@@ -41,6 +44,7 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
+@method(free=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
     """``reshape`` that never copies; given a dtype, the same bytes read as that dtype.
 
@@ -60,16 +64,19 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     return out
 
 
+@method(free=False)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """``view`` in the shape of another tensor."""
     return view(input, other.array.shape)
 
 
+@method(free=False)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """``reshape`` to the shape of another tensor."""
     return reshape(input, other.array.shape)
 
 
+@method
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The axes in the order ``dims`` (numbers, or one sequence of them)."""
     order = tuple(axis(d, input.array.ndim) for d in sizes(order if dims is None else dims))
@@ -78,6 +85,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     return apply(s.permute, (input, order))
 
 
+@method(in_place=reshaping)
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two axes exchanged."""
     n = input.array.ndim
@@ -85,9 +93,10 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return apply(s.transpose, (input, first, second)) if n else input
 
 
-swapaxes = spelled(transpose)
+swapaxes = swapdims = transpose
 
 
+@method(in_place=reshaping)
 def t(input: Tensor) -> Tensor:
     """A matrix with its axes exchanged; vectors and scalars as they are."""
     if input.array.ndim > 2:
@@ -95,7 +104,7 @@ def t(input: Tensor) -> Tensor:
     return transpose(input, 0, 1) if input.array.ndim == 2 else input
 
 
-@spelled
+@method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Axes moved to other places, the rest in order."""
     n = input.array.ndim
@@ -107,18 +116,19 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     return permute(input, order)
 
 
+@method(in_place=reshaping)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A new axis of length 1 at ``dim``."""
     return apply(s.unsqueeze, (input, axis(dim, input.array.ndim + 1)))
 
 
-@spelled
+@method(in_place=reshaping)
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without axes of length 1: all of them, or those in ``dim``."""
     return apply(s.squeeze, (input, axes(dim, input.array.ndim)))
 
 
-@spelled
+@method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The axes from ``start_dim`` to ``end_dim`` as one."""
     n = input.array.ndim
@@ -130,6 +140,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, (*shape[:first], count, *shape[last + 1 :]))
 
 
+@method
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One axis as several."""
     place, shape = axis(dim, input.array.ndim), tuple(input.array.shape)
@@ -144,6 +155,7 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return reshape(input, shape[:place] + tuple(parts) + shape[place + 1 :])
 
 
+@method(free=False)
 def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
     """Axes of length 1 repeated without a copy; -1 leaves an axis as it is."""
     wanted, own = sizes(shape if size is None else size), input.array.shape
@@ -168,23 +180,26 @@ def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False)
     return apply(s.broadcast_to, (input, full))
 
 
+@method(free=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """``expand`` to the shape of another tensor."""
     return expand(input, other.array.shape)
 
 
-@spelled
+@method
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """``expand`` by its name in torch."""
     return expand(input, *size)
 
 
+@function
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape that they share."""
     shape = common_shape(*(t.array.shape for t in tensors))
     return tuple(expand(t, shape) for t in tensors)
 
 
+@method(free=False)
 def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front."""
     counts = sizes(counts if repeats is None else repeats)
@@ -193,14 +208,14 @@ def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     return apply(s.repeat, (input, counts))
 
 
-@spelled
+@method
 def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
     """``repeat`` with ones put before too few numbers."""
     dims = sizes(repeats if dims is None else dims)
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + tuple(dims))
 
 
-@spelled
+@method
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
@@ -215,14 +230,14 @@ def repeat_interleave(
     return apply(s.repeat_interleave, args)
 
 
-@spelled
+@method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
     found = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
     return apply(s.flip, (input, found))
 
 
-@spelled
+@method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
     """Elements moved along ``dims``, those that fall off coming in at the other end."""
     shifts = tuple(shifts) if isinstance(shifts, (tuple, list)) else shifts
@@ -242,7 +257,7 @@ def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
     return listed
 
 
-@spelled
+@function
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after another along an axis that they have; their other axes are equal."""
     listed = _together(tensors, "cat")
@@ -262,7 +277,7 @@ concat = cat
 concatenate = cat
 
 
-@spelled
+@function
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new axis."""
     listed = _together(tensors, "stack")
@@ -275,19 +290,19 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return apply(s.stack, (axis(dim, listed[0].array.ndim + 1), *listed))
 
 
-@spelled
+@function
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 1, of vectors along axis 0."""
     return cat(tensors, 0 if tensors[0].array.ndim < 2 else 1)
 
 
-@spelled
+@function
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 0, vectors as rows."""
     return cat([t if t.array.ndim > 1 else reshape(t, 1, -1) for t in tensors], 0)
 
 
-@spelled
+@method
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of one length (the last may be shorter), or of the lengths listed."""
     place = axis(dim, input.array.ndim)
@@ -307,7 +322,7 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
     return apply(s.split, (input, parts, place))
 
 
-@spelled
+@method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """About ``chunks`` pieces of equal length."""
     if chunks < 1:
@@ -316,7 +331,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, max(1, -(-length // chunks)), dim)
 
 
-@spelled
+@method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis."""
     if input.array.ndim == 0:
@@ -324,40 +339,38 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return apply(s.unbind, (input, axis(dim, input.array.ndim)))
 
 
+@method
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """``length`` elements of an axis from ``start``."""
-    from .indexing import getitem
-
     place = axis(dim, input.array.ndim)
     n = input.array.shape[place]
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-    return getitem(input, (*(slice(None),) * place, slice(start, start + length)))
+    return input[(*(slice(None),) * place, slice(start, start + length))]
 
 
+@method
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice ``index`` of an axis."""
-    from .indexing import getitem
-
-    return getitem(input, (*(slice(None),) * axis(dim, input.array.ndim), index))
+    return input[(*(slice(None),) * axis(dim, input.array.ndim), index)]
 
 
-@spelled
+@method
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The elements (i, i + offset) of two axes, as a last axis."""
     n = input.array.ndim
     return apply(s.diagonal, (input, offset, axis(dim1, n), axis(dim2, n)))
 
 
-@spelled
+@method(in_place=True)
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of the last two axes."""
     _check_matrix(input, "tril")
     return apply(s.tril, (input, diagonal))
 
 
-@spelled
+@method(in_place=True)
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of the last two axes."""
     _check_matrix(input, "triu")
@@ -369,6 +382,7 @@ def _check_matrix(input: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, it has {input.array.ndim}")
 
 
+@function
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Coordinate grids of vectors."""
     listed = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
@@ -376,6 +390,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple(wrap(g) for g in grids)
 
 
+@method(free=False)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
     """The tensor itself where its memory is in order, else a copy that is."""
     return input if input.array.flags.c_contiguous else input.clone()
@@ -383,23 +398,17 @@ def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
 
 # Made of others -------------------------------------------------------------------------------------------
 
-moveaxis, swapdims = movedim, transpose
+moveaxis = movedim
 split_with_sizes = split
 
 
-@spelled
+@method
 def ravel(input: Tensor) -> Tensor:
     """All elements along one axis."""
     return reshape(input, -1)
 
 
-@spelled
-def numel(input: Tensor) -> int:
-    """How many elements there are."""
-    return int(input.array.size)
-
-
-@spelled
+@method
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -413,7 +422,7 @@ def diff(
     return out
 
 
-@spelled
+@method
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices over the axes ``dim1`` and ``dim2`` whose diagonals are the last axis."""
     n, shape = input.array.ndim + 1, list(input.array.shape[:-1])
@@ -424,7 +433,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return apply(s.diagonal_scatter, (input, tuple(shape), offset, first, second))
 
 
-@spelled
+@method
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as the diagonal of a matrix; of a matrix its diagonal."""
     if input.array.ndim not in (1, 2):
@@ -434,13 +443,13 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     return apply(s.diagonal, (input, diagonal, 0, 1)).clone()
 
 
-@spelled
+@method
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All elements as the diagonal of a matrix."""
     return diag(ravel(input), offset)
 
 
-@spelled
+@method
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
     if input.array.ndim != 2:
@@ -448,17 +457,19 @@ def trace(input: Tensor) -> Tensor:
     return diagonal(input).sum()
 
 
+@method
 def fliplr(input: Tensor) -> Tensor:
     """The order along axis 1 reversed."""
     return flip(input, 1)
 
 
+@method
 def flipud(input: Tensor) -> Tensor:
     """The order along axis 0 reversed."""
     return flip(input, 0)
 
 
-@spelled
+@method
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
     first, second = dims
@@ -471,7 +482,7 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return turned[k % 4]()
 
 
-@spelled
+@method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces whose lengths differ by one at most, or pieces that begin at the indices given."""
     place, given = axis(dim, input.array.ndim), raw(indices_or_sections)
@@ -481,19 +492,22 @@ def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple
         starts = [i * (n // count) + min(i, n % count) for i in range(count + 1)]
     else:
         starts = [0, *(min(max(int(i) + (n if i < 0 else 0), 0), n) for i in given), n]
-    return tuple(narrow(input, place, a, max(b - a, 0)) for a, b in pairwise(starts))
+    return tuple(narrow(input, place, a, max(b - a, 0)) for a, b in itertools.pairwise(starts))
 
 
+@method
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 1, of vectors along axis 0."""
     return tensor_split(input, indices_or_sections, 0 if input.array.ndim == 1 else 1)
 
 
+@method
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 0."""
     return tensor_split(input, indices_or_sections, 0)
 
 
+@method
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 2."""
     return tensor_split(input, indices_or_sections, 2)
@@ -506,28 +520,31 @@ def _each(make: Any, tensors: tuple[Any, ...]) -> Any:
     return tuple(make(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
 
 
+@function
 def atleast_1d(*tensors: Any) -> Any:
     """Tensors without axes as vectors."""
     return _each(lambda t: t if t.array.ndim else reshape(t, 1), tensors)
 
 
+@function
 def atleast_2d(*tensors: Any) -> Any:
     """Tensors of fewer than two axes with axes of length 1 in front."""
     return _each(lambda t: t if t.array.ndim > 1 else reshape(t, 1, -1), tensors)
 
 
+@function
 def atleast_3d(*tensors: Any) -> Any:
     """Tensors of fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
     return _each(lambda t: t if t.array.ndim > 2 else unsqueeze(atleast_2d(t), -1), tensors)
 
 
-@spelled
+@function
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 2, after ``atleast_3d``."""
     return cat([atleast_3d(t) for t in tensors], 2)
 
 
-@spelled
+@function
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 1, vectors as columns."""
     return cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1)
@@ -536,7 +553,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 row_stack = vstack
 
 
-@spelled
+@function
 def block_diag(*tensors: Tensor) -> Tensor:
     """Matrices along the diagonal of a large one, zeros elsewhere."""
     listed = [atleast_2d(t) for t in _together(tensors, "block_diag")]
@@ -548,6 +565,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return cat(rows, 0)
 
 
+@function
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one element of each vector, a row each."""
     if len(tensors) == 1:
@@ -555,22 +573,22 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([ravel(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
+@function
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to take ``r`` elements of a vector, in their order, a row each."""
-    from itertools import combinations as without
-    from itertools import combinations_with_replacement as repeating
-
-    chosen = list((repeating if with_replacement else without)(range(input.array.size), r))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = list(choose(range(input.array.size), r))
     places = np.array(chosen, np.int64).reshape(len(chosen), r)
     return input[wrap(places)]
 
 
-@spelled
+@method
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """``narrow`` in memory of its own."""
     return narrow(input, dim, start, length).clone()
 
 
+@method(free=False)
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of ``size`` elements along an axis, every ``step``, as a new last axis (a copy, not a view)."""
     place = axis(dimension, input.array.ndim)
@@ -581,7 +599,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return apply(s.unfold, (input, place, size, step))
 
 
-@spelled
+@method
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Elements of the tensor's memory by sizes and steps, in elements (a copy, not a view).
 
@@ -603,6 +621,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return apply(s.as_strided, (input, shape, steps, start))
 
 
+@function
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape that shapes broadcast to."""
     found = common_shape(*((n,) if isinstance(n, int) else tuple(n) for n in shapes))
@@ -610,21 +629,19 @@ def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     return size
 
 
+@method(free=False)
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
-    from ..ops.reduction import sum_to
-
-    found: Tensor = sum_to(input, sizes(size))
-    return found
+    return sum_to(input, sizes(size))
 
 
-@spelled
+@method
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy whose slice ``index`` of an axis is ``src``."""
     return _with(input, src, lambda x: select(x, dim, index))
 
 
-@spelled
+@method
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
@@ -633,7 +650,7 @@ def slice_scatter(
     return _with(input, src, lambda x: x[(*lead, slice(start, end, step))])
 
 
-@spelled
+@method
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy whose diagonal is ``src``."""
     return _with(input, src, lambda x: diagonal(x, offset, dim1, dim2))

@@ -12,8 +12,9 @@ from ..backend import of, xp
 from ..ops import indexing as i
 from ..ops import reduction as r
 from . import return_types
-from .arguments import Dims, as_tensor_like, axis, raw, spelled
+from .arguments import Dims, as_tensor_like, axis, raw
 from .creation import tensor
+from .define import function, method
 from .indexing import gather, sort
 from .pointwise import isnan, where
 from .reduction import amax, amin, mean, norm, std, sum, var
@@ -39,7 +40,7 @@ def _flat(kind: Any, input: Tensor, keepdim: bool, found: Any) -> Any:
     return found if input.array.ndim or not keepdim else kind(*(part.reshape(()) for part in found))
 
 
-@spelled
+@method
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices:
     """The k-th smallest along ``dim``: (values, indices)."""
     x, place = _with_axis(input, dim)
@@ -51,13 +52,13 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
     return _flat(return_types.kthvalue, input, keepdim, found)
 
 
-@spelled
+@method
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
     return _median(input, dim, keepdim, return_types.median, False)
 
 
-@spelled
+@method
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """``median`` of the elements that are no NaN."""
     return _median(input, dim, keepdim, return_types.nanmedian, True)
@@ -76,7 +77,7 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
     return _flat(kind, input, keepdim, found)
 
 
-@spelled
+@method
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices:
     """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
     x, place = _with_axis(input, dim)
@@ -89,7 +90,7 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.Va
     return _flat(return_types.mode, input, keepdim, found)
 
 
-@spelled
+@method
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -97,7 +98,7 @@ def quantile(
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
-@spelled
+@method
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -135,13 +136,13 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
     return found if shares.array.ndim else found[0]
 
 
-@spelled
+@method
 def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices:
     """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, True, return_types.cummax)
 
 
-@spelled
+@method
 def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices:
     """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, False, return_types.cummin)
@@ -160,19 +161,19 @@ def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> return_types.
     return result if input.array.ndim else kind(*(part.reshape(()) for part in result))
 
 
-@spelled
+@method
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """ln of the running sums of eˣ along ``dim``."""
     return apply(r.logcumsumexp, (input, axis(dim, input.array.ndim))) if input.array.ndim else input.clone()
 
 
-@spelled
+@method
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> return_types.aminmax:
     """The smallest and the largest over ``dim``: (min, max)."""
     return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
-@spelled
+@function
 def std_mean(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -180,7 +181,7 @@ def std_mean(
     return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
-@spelled
+@function
 def var_mean(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -188,25 +189,25 @@ def var_mean(
     return var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
-@spelled
+@method
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Σ over ``dim``, a NaN counting as 0."""
     return sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
-@spelled
+@method
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean over ``dim`` of the elements that are no NaN."""
     return nansum(input, dim, keepdim, dtype=dtype) / sum(~isnan(input), dim, keepdim)
 
 
-@spelled
+@method
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference."""
     return norm(input - other, p)
 
 
-@spelled
+@method
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariances of the rows (variables) over the columns (observations)."""
     if fweights is not None or aweights is not None:
@@ -217,7 +218,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     return found if input.array.ndim == 2 else found.reshape(())
 
 
-@spelled
+@method
 def corrcoef(input: Tensor) -> Tensor:
     """The correlations of the rows (variables) over the columns (observations)."""
     c = cov(input)
@@ -230,7 +231,7 @@ def corrcoef(input: Tensor) -> Tensor:
 # Counts -----------------------------------------------------------------------------------------------------
 
 
-@spelled
+@method
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, 2 ... occurs in a vector of integers; with weights, their sums."""
     if input.array.ndim != 1 or input.array.dtype.kind not in "iu" or (input.array.size and input.min() < 0):
@@ -241,7 +242,7 @@ def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -
     return wrap(counts.astype(dtype))
 
 
-@spelled
+@method
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the
     tensor's own extremes), in the tensor's dtype."""
@@ -252,7 +253,7 @@ def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Ten
     return wrap(of(input.array).asarray(counts, of(input.array).device_of(input.array)))
 
 
-@spelled
+@method
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> return_types.histogram:
@@ -267,7 +268,7 @@ def histogram(
     return return_types.histogram(*(wrap(backend.asarray(f.astype(host.dtype), device)) for f in found))
 
 
-@spelled
+@function
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -294,13 +295,13 @@ def searchsorted(
     return wrap(backend.asarray(made, backend.device_of(sorted_sequence.array)))
 
 
-@spelled
+@function
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The interval between ``boundaries`` that each value lies in."""
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@spelled
+@function
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Which elements stand among the others."""
     like = elements if isinstance(elements, Variable) else test_elements
@@ -308,7 +309,7 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     return wrap(xp(like.array).isin(elements.array, tested.array, invert=invert))
 
 
-@spelled
+@method
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
@@ -328,7 +329,7 @@ def unique_consecutive(
     return made if len(made) > 1 else made[0]
 
 
-@spelled
+@method
 def msort(input: Tensor) -> Tensor:
     """Sorted along the first axis."""
     return sort(input, 0).values

@@ -10,6 +10,7 @@ from ..backend import Device, of
 from ..backend import device as devices
 from ..backend import dtype as dt
 from .creation import empty, tensor
+from .define import Places, function
 
 
 class TensorType(type):
@@ -74,6 +75,7 @@ def _types(device_type: str) -> dict[str, Any]:
             {
                 "dtype": dtype,
                 "device_type": device_type,
+                "places": Places(),
                 "__module__": module,
                 "__doc__": f"Tensors of {dtype.name} on the {device_type.upper()}: of sizes, or of values.",
             },
@@ -98,25 +100,23 @@ def find(name: Any) -> Any:
     return (CUDA if parts[1:2] == ["cuda"] else CPU).get(parts[-1]) if parts[:1] == ["torch"] else None
 
 
+def type_of(tensor: Any) -> Any:
+    """The type of a tensor."""
+    device_type = of(tensor.array).device_of(tensor.array).type
+    return next(t for t in (CPU if device_type == "cpu" else CUDA).values() if t.dtype is dt.of(tensor.array))
+
+
+@function
 def typename(obj: Any) -> str:
     """What PyTorch calls the type of a tensor, "torch.FloatTensor"; of anything else its module and name."""
     if isinstance(obj, Variable):
-        return name_of(dt.of(obj.array), of(obj.array).device_of(obj.array).type)
+        return str(type_of(obj))
     named: Any = obj if hasattr(obj, "__qualname__") else type(obj)
     module = getattr(named, "__module__", None) or ""
     return f"{module}.{named.__qualname__}" if module not in ("", "builtins") else str(named.__qualname__)
 
 
-def short_name(dtype: dt.DType) -> str:
-    """The name of the type with a dtype, "FloatTensor"."""
-    return next(name for name, kind in CPU.items() if kind.dtype is dtype)
-
-
-def name_of(dtype: dt.DType, device_type: str) -> str:
-    """PyTorch's name for tensors of a dtype on a kind of device: "torch.FloatTensor"."""
-    return f"torch.{'' if device_type == 'cpu' else 'cuda.'}{short_name(dtype)}"
-
-
+@function
 def set_default_tensor_type(t: Any) -> None:
     """Make a floating-point type the default of new tensors, by itself or by its name.
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .creation import Maybe, float_dtype, made
+from .define import function
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -25,6 +26,7 @@ def _window(length: int, periodic: bool, shape: Shape, dtype: Maybe, device: May
     return made(heights.astype(float_dtype(dtype)), device, requires_grad)
 
 
+@function
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -42,6 +44,7 @@ def hamming_window(
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 
+@function
 def hann_window(
     window_length: int,
     periodic: bool = True,
@@ -57,6 +60,7 @@ def hann_window(
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 
+@function
 def blackman_window(
     window_length: int,
     periodic: bool = True,
@@ -72,6 +76,7 @@ def blackman_window(
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 
+@function
 def bartlett_window(
     window_length: int,
     periodic: bool = True,
@@ -87,6 +92,7 @@ def bartlett_window(
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 
+@function
 def kaiser_window(
     window_length: int,
     periodic: bool = True,

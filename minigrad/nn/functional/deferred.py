@@ -324,7 +324,7 @@ for _name in (
     "__len__",
 ):
     setattr(Deferred, _name, _known(_name))
-Deferred.view = _view("view", partial(Deferred._in_other_rows, may_copy=False))
+Deferred.view = _view("view", partial(Deferred._in_other_rows, may_copy=False))  # type: ignore[method-assign]
 for _name in ("reshape", "flatten", "unflatten", "squeeze", "unsqueeze"):
     setattr(Deferred, _name, _view(_name, Deferred._in_other_rows))
 for _name in ("transpose", "swapaxes", "permute", "movedim", "moveaxis"):

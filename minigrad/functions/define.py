@@ -1,0 +1,227 @@
+"""A public function is defined once, under a decorator that says where its name appears:
+
+    @function                  minigrad.cat
+    @method                    minigrad.sum and Tensor.sum
+    @method(in_place=True)     minigrad.clamp, Tensor.clamp and Tensor.clamp_
+    @method(free=False)        Tensor.view
+
+``unary`` and ``binary`` define the function of an op that needs no more than its name. An alias is an assignment
+(``multiply = mul``). ``minigrad/names.py`` gathers the names; ``python tasks.py index`` writes them down for type
+checkers (``names.pyi``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
+
+import numpy as np
+
+from ..autograd import tape
+from ..autograd.mode import state
+from ..autograd.tape import Variable, bump, check_mutable, rebase, wrap
+from ..backend import dtype as dt
+from ..ops import elementwise as e
+from ..ops.op import Op
+from .arguments import Scalar, operand
+from .spelling import spelled
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+Change = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+class Places(NamedTuple):
+    """Where the name of a function appears.
+
+    Attributes:
+        free: ``minigrad.name``.
+        method: ``Tensor.name``.
+        in_place: makes ``Tensor.name_`` of the function; None where there is no such method.
+    """
+
+    free: bool = True
+    method: bool = False
+    in_place: Change | None = None
+
+
+def function(definition: Function) -> Function:
+    """Define a free function, ``minigrad.name``."""
+    return _placed(definition, Places())
+
+
+@overload
+def method(definition: Function, /) -> Function:
+    """``@method``"""
+
+
+@overload
+def method(*, free: bool = True, in_place: bool | Change = False) -> Callable[[Function], Function]:
+    """``@method(in_place=True)``"""
+
+
+def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Change = False) -> Any:
+    """Define a method of Tensor that is, if ``free``, a free function as well.
+
+    Args:
+        in_place: whether there is a method ``name_``, too; or what makes that method of the function.
+    """
+    places = Places(free, True, changing if in_place is True else in_place or None)
+    if definition is not None:
+        return _placed(definition, places)
+    return lambda definition: _placed(definition, places)
+
+
+def _placed(definition: Function, places: Places) -> Function:
+    public = spelled(definition)
+    public.places = places  # type: ignore[attr-defined]
+    return public
+
+
+def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
+    """The public functions and types of a module: name, value and places of each."""
+    for name, value in vars(module).items():
+        places = getattr(value, "places", None)
+        if places.__class__ is Places and not name.startswith("_"):
+            yield name, value, places
+
+
+# Functions of one op ----------------------------------------------------------------------------------------
+
+
+class Unary(Protocol):
+    """An elementwise function of one tensor."""
+
+    def __call__(self, input: Tensor) -> Tensor: ...
+
+
+class Binary(Protocol):
+    """An elementwise function of two tensors, or of a tensor and a number."""
+
+    def __call__(self, input: Any, other: Any) -> Tensor: ...
+
+
+def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool = True) -> Unary:
+    """Define the function of one tensor that an op is."""
+
+    def function(input: Tensor) -> Tensor:
+        return tape.unary(op, input)
+
+    places = Places(free, method, changing if in_place else None)
+    return _named(function, op.name, f"{op.__doc__}, elementwise.", places)
+
+
+def binary(op: Op, *, name: str = "", in_place: bool = True) -> Binary:
+    """Define the function of two tensors, or of a tensor and a number, that an op is."""
+
+    def function(input: Tensor, other: Tensor | Scalar) -> Tensor:
+        return tape.binary(op, *pair(op, input, other))
+
+    places = Places(method=True, in_place=changing if in_place else None)
+    return _named(function, name or op.name, f"{op.__doc__}, elementwise; the operands broadcast.", places)
+
+
+def _named(function: Any, name: str, doc: str, places: Places) -> Any:
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = doc
+    return _placed(function, places)
+
+
+_OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these take two numbers as well
+
+
+def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
+    """Two operands in the form that ops take.
+
+    Raises:
+        TypeError: the second is neither a tensor nor a number.
+    """
+    if isinstance(input, Variable) and isinstance(other, Variable):
+        return input, other
+    if not hasattr(input, "array"):
+        if not hasattr(other, "array") and op in _OF_NUMBERS:
+            return wrap(np.asarray(input, dt.as_dtype(type(input)).numpy)), other
+        return operand(input, other), other
+    right = operand(other, input)
+    if right is NotImplemented:
+        raise TypeError(f"{op.name}(): argument 'other' must be a Tensor or a number, not {type(other).__name__}")
+    return input, right
+
+
+# Methods that change a tensor in place ----------------------------------------------------------------------
+
+
+def changing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method that changes a tensor to the result of ``function``."""
+    name = function.__name__
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        check_mutable(self, name)
+        if state.grad and _any_wanted(self, *args, *kwargs.values()):
+            before = _before(self)
+            args = tuple(before if a is self else a for a in args)
+            return _become(self, function(before, *args, **kwargs), name)
+        return _become(self, function(self, *args, **kwargs), name)
+
+    return _in_place(method, function)
+
+
+def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method after which a tensor is the view of itself that ``function`` returns."""
+    name = function.__name__
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        check_mutable(self, name)
+        before = object.__new__(type(self))
+        before.__dict__.update(self.__dict__)
+        view = function(before, *args, **kwargs)
+        if view is not before:
+            self.array, self._base, self._view = view.array, view._base, view._view
+            self._seen, self._node, self._slot, self._needs = view._seen, view._node, view._slot, view._needs
+        return self
+
+    return _in_place(method, function)
+
+
+def _in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    method.__name__ = method.__qualname__ = f"{function.__name__}_"
+    method.__doc__ = f"In place: {function.__doc__}"
+    method.__wrapped__ = function  # its signature
+    return method
+
+
+def _any_wanted(*values: Any) -> bool:
+    return any(isinstance(v, Variable) and v._wanted() for v in values)
+
+
+def _before(self: Any) -> Any:
+    """A copy of a tensor before the change, with its history, for rules to keep."""
+    copy = wrap(self.array.copy())
+    (copy._node, copy._slot), copy._needs = self._source(), self._needs
+    return copy
+
+
+def _become(self: Any, result: Any, name: str) -> Any:
+    """Take the values and the history of a result.
+
+    Raises:
+        RuntimeError: its shape differs, or its dtype cannot be cast.
+    """
+    if result.array.shape != self.array.shape:
+        raise RuntimeError(
+            f"output with shape {list(self.array.shape)} doesn't match the broadcast shape "
+            f"{list(result.array.shape)}: {name}_ cannot change a tensor's shape in place; use {name} "
+            f"without the underscore"
+        )
+    if result.array.dtype.kind != "b" and not dt.can_cast(result.dtype, self.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype} can't be cast to the desired output type {self.dtype} in {name}_"
+        )
+    self.array[...] = result.array
+    bump(self, name)
+    if state.grad:
+        rebase(self, result if result.array.dtype == self.array.dtype else result.to(self.dtype))
+    return self

@@ -1,0 +1,28 @@
+"""``x.float()`` and its like. They stand in a file of their own, as their names are those of Python's types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from ..backend import dtype as dt
+from .conversion import to
+from .define import method
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+def _to(dtype: Any, name: str) -> Callable[..., Tensor]:
+    def conversion(input: Tensor, memory_format: Any = None) -> Tensor:
+        return to(input, dtype=dtype)
+
+    conversion.__name__ = conversion.__qualname__ = name
+    conversion.__doc__ = f"As {dtype.name}."
+    return method(free=False)(conversion)
+
+
+half, float, double = _to(dt.float16, "half"), _to(dt.float32, "float"), _to(dt.float64, "double")
+bfloat16 = _to(dt.bfloat16, "bfloat16")
+long, int, short = _to(dt.int64, "long"), _to(dt.int32, "int"), _to(dt.int16, "short")
+char, byte, bool = _to(dt.int8, "char"), _to(dt.uint8, "byte"), _to(dt.bool_, "bool")

@@ -1,0 +1,76 @@
+"""The one list of names: what ``functions`` and ``linalg`` define becomes ``minigrad.exp``, ``Tensor.exp`` and
+``Tensor.exp_``, as the decorators of ``functions/define.py`` say.
+
+Type checkers read ``names.pyi``, which ``python tasks.py index`` writes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from . import linalg as decompositions
+from .functions import (
+    comparison,
+    complex,
+    conversion,
+    creation,
+    dtypes,
+    indexing,
+    inplace,
+    linalg,
+    pointwise,
+    random,
+    reduction,
+    shaping,
+    special,
+    statistics,
+    typed,
+    windows,
+)
+from .functions.define import public
+from .functions.operators import Operators
+
+FAMILIES = (
+    creation,
+    typed,
+    random,
+    windows,
+    pointwise,
+    complex,
+    special,
+    comparison,
+    reduction,
+    statistics,
+    shaping,
+    indexing,
+    linalg,
+    decompositions,
+    conversion,
+    dtypes,
+    inplace,
+)
+
+
+class Methods(Operators):
+    """The methods of a Tensor that are functions of ``minigrad``, or change it in place."""
+
+
+def _bare(function: Any) -> Any:
+    """Without the wrapper for other spellings, where there are no arguments to spell."""
+    code = getattr(getattr(function, "__wrapped__", None), "__code__", None)
+    alone = code is not None and code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] == ("input",)
+    return function.__wrapped__ if alone else function
+
+
+_functions: dict[str, Any] = {}
+for _family in FAMILIES:
+    for _name, _function, _places in public(_family):
+        if _places.free:
+            _functions[_name] = _function
+        if _places.method:
+            setattr(Methods, _name, _bare(_function))
+        if _places.in_place is not None:
+            setattr(Methods, f"{_name}_", _places.in_place(_function))
+
+globals().update(_functions)
+__all__ = list(_functions)
