@@ -38,7 +38,6 @@ from .functions.creation import Maybe
 from .functions.creation import arange as arange
 from .functions.creation import as_tensor as as_tensor
 from .functions.creation import asarray as asarray
-from .functions.creation import empty as empty
 from .functions.creation import empty_strided as empty_strided
 from .functions.creation import eye as eye
 from .functions.creation import from_numpy as from_numpy
@@ -47,11 +46,9 @@ from .functions.creation import full as full
 from .functions.creation import full_like as full_like
 from .functions.creation import linspace as linspace
 from .functions.creation import logspace as logspace
-from .functions.creation import ones as ones
 from .functions.creation import range as range
 from .functions.creation import scalar_tensor as scalar_tensor
 from .functions.creation import tensor as tensor
-from .functions.creation import zeros as zeros
 from .functions.indexing import argsort as argsort
 from .functions.indexing import argwhere as argwhere
 from .functions.indexing import gather as gather
@@ -147,11 +144,9 @@ from .functions.random import initial_seed as initial_seed
 from .functions.random import multinomial as multinomial
 from .functions.random import normal as normal
 from .functions.random import poisson as poisson
-from .functions.random import rand as rand
 from .functions.random import rand_like as rand_like
 from .functions.random import randint as randint
 from .functions.random import randint_like as randint_like
-from .functions.random import randn as randn
 from .functions.random import randn_like as randn_like
 from .functions.random import randperm as randperm
 from .functions.random import seed as seed
@@ -268,10 +263,7 @@ from .functions.statistics import unique_consecutive as unique_consecutive
 from .functions.statistics import var_mean as var_mean
 from .functions.typed import set_default_tensor_type as set_default_tensor_type
 from .functions.typed import typename as typename
-from .functions.windows import bartlett_window as bartlett_window
-from .functions.windows import blackman_window as blackman_window
 from .functions.windows import hamming_window as hamming_window
-from .functions.windows import hann_window as hann_window
 from .functions.windows import kaiser_window as kaiser_window
 from .linalg import cholesky as cholesky
 from .linalg import det as det
@@ -733,6 +725,18 @@ def atan2(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def atanh(input: Tensor) -> Tensor:
     """artanh x, elementwise."""
 
+def bartlett_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A triangle, (window_length,)."""
+
 def bitwise_and(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a & b, bit by bit (logical and of bools), elementwise; the operands broadcast."""
 
@@ -751,6 +755,18 @@ def bitwise_right_shift(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def bitwise_xor(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ^ b, bit by bit, elementwise; the operands broadcast."""
 
+def blackman_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """0.42 - 0.5 cos 2πt + 0.08 cos 4πt, (window_length,)."""
+
 def ceil(input: Tensor) -> Tensor:
     """⌈x⌉, elementwise."""
 
@@ -763,6 +779,9 @@ def cosh(input: Tensor) -> Tensor:
 def digamma(input: Tensor) -> Tensor:
     """The slope of ln Γ(x), elementwise."""
 
+def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
+    """A tensor of a shape whose elements are unset."""
+
 def empty_like(
     input: Tensor,
     *,
@@ -773,7 +792,7 @@ def empty_like(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Unset elements with the shape, dtype and device of a tensor, unless they are given."""
+    """Unset elements with the shape, and by default the dtype and device, of a tensor."""
 
 def eq(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a = b, elementwise; the operands broadcast."""
@@ -819,6 +838,18 @@ def greater_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def gt(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a > b, elementwise; the operands broadcast."""
+
+def hann_window(
+    window_length: int,
+    periodic: bool = True,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """(1 - cos 2πt) / 2, (window_length,)."""
 
 def hypot(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """√(a² + b²), without overflow, elementwise; the operands broadcast."""
@@ -895,6 +926,9 @@ def ne(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def not_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≠ b, elementwise; the operands broadcast."""
 
+def ones(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
+    """Ones of a shape."""
+
 def ones_like(
     input: Tensor,
     *,
@@ -905,10 +939,30 @@ def ones_like(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Ones with the shape, dtype and device of a tensor, unless they are given."""
+    """Ones with the shape, and by default the dtype and device, of a tensor."""
 
 def pow(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """aᵇ, elementwise; the operands broadcast."""
+
+def rand(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+    **size_kw: Any,
+) -> Tensor:
+    """Uniform numbers in [0, 1)."""
+
+def randn(
+    *size: Any,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    device: Maybe = None,
+    requires_grad: bool = False,
+    **size_kw: Any,
+) -> Tensor:
+    """Standard normal numbers."""
 
 def reciprocal(input: Tensor) -> Tensor:
     """1 / x, elementwise."""
@@ -961,6 +1015,9 @@ def true_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def trunc(input: Tensor) -> Tensor:
     """x without its fraction, elementwise."""
 
+def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
+    """Zeros of a shape."""
+
 def zeros_like(
     input: Tensor,
     *,
@@ -971,7 +1028,7 @@ def zeros_like(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """Zeros with the shape, dtype and device of a tensor, unless they are given."""
+    """Zeros with the shape, and by default the dtype and device, of a tensor."""
 
 class Methods(Variable):
     """The methods of a Tensor that functions and operators define."""
@@ -1176,7 +1233,7 @@ class Methods(Variable):
         """In place: beta · input + alpha · batch1 batch2, batch by batch."""
 
     def bernoulli(self, p: builtins.float | None = None, *, generator: Generator | None = None) -> Tensor:
-        """1 with the probability that each element tells (or with probability ``p``), else 0."""
+        """1 with the probability in each element (or with probability ``p``), else 0."""
 
     def bernoulli_(self, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
         """In place: 1 with probability p (a number, or a tensor with one for each element), else 0."""

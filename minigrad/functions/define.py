@@ -111,7 +111,7 @@ def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool = Tr
         return tape.unary(op, input)
 
     places = Places(free, method, changing if in_place else None)
-    return _named(function, op.name, f"{op.__doc__}, elementwise.", places)
+    return _placed(named(function, op.name, f"{op.__doc__}, elementwise."), places)
 
 
 def binary(op: Op, *, name: str = "", in_place: bool = True) -> Binary:
@@ -120,14 +120,15 @@ def binary(op: Op, *, name: str = "", in_place: bool = True) -> Binary:
     def function(input: Tensor, other: Tensor | Scalar) -> Tensor:
         return tape.binary(op, *pair(op, input, other))
 
-    places = Places(method=True, in_place=changing if in_place else None)
-    return _named(function, name or op.name, f"{op.__doc__}, elementwise; the operands broadcast.", places)
+    doc = f"{op.__doc__}, elementwise; the operands broadcast."
+    return _placed(named(function, name or op.name, doc), Places(method=True, in_place=changing if in_place else None))
 
 
-def _named(function: Any, name: str, doc: str, places: Places) -> Any:
+def named(function: Function, name: str, doc: str) -> Function:
+    """A function with a name and a docstring."""
     function.__name__ = function.__qualname__ = name
     function.__doc__ = doc
-    return _placed(function, places)
+    return function
 
 
 _OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these take two numbers as well

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ..backend import dtype as dt
 from .conversion import to
-from .define import method
+from .define import method, named
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -17,9 +17,7 @@ def _to(dtype: Any, name: str) -> Callable[..., Tensor]:
     def conversion(input: Tensor, memory_format: Any = None) -> Tensor:
         return to(input, dtype=dtype)
 
-    conversion.__name__ = conversion.__qualname__ = name
-    conversion.__doc__ = f"As {dtype.name}."
-    return method(free=False)(conversion)
+    return method(free=False)(named(conversion, name, f"As {dtype.name}."))
 
 
 half, float, double = _to(dt.float16, "half"), _to(dt.float32, "float"), _to(dt.float64, "double")

@@ -14,8 +14,8 @@ from ..backend import dtype as dt
 from ..backend import of
 from ..backend.random import Generator, default_generator
 from .arguments import common_shape, raw
-from .creation import Maybe, empty, empty_like, float_dtype, made, shape_of, sized
-from .define import function, method
+from .creation import Maybe, empty, empty_like, float_dtype, new, shape_of, sized
+from .define import function, method, named
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -163,44 +163,35 @@ def _whole_numbers(source: Generator, shape: tuple[int, ...], most: int) -> Any:
 # New tensors ------------------------------------------------------------------------------------------------
 
 
-@function
-def rand(
-    *size: Any,
-    generator: Generator | None = None,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-    **size_kw: Any,
-) -> Tensor:
-    """Uniform numbers in [0, 1)."""
-    if np.dtype(float_dtype(dtype)).kind not in "fc":
-        raise NotImplementedError(f"rand: numbers in [0, 1) are floating point, not {dtype}")
-    draw = _pairs((generator or default_generator).uniform, sized(size, size_kw), float_dtype(dtype))
-    return made(draw, device, requires_grad)
+def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., Tensor]:
+    """A function that draws from a generator's ``stream``; ``scale`` is for the parts of complex numbers."""
+
+    def create(
+        *size: Any,
+        generator: Generator | None = None,
+        dtype: Maybe = None,
+        device: Maybe = None,
+        requires_grad: bool = False,
+        **size_kw: Any,
+    ) -> Tensor:
+        kind = np.dtype(float_dtype(dtype))
+        if kind.kind not in "fc":
+            raise NotImplementedError(f"{name}: {doc.lower()} are floating point, not {dtype}")
+        draw = _pairs(getattr(generator or default_generator, stream), sized(size, size_kw), kind)
+        draw *= scale if kind.kind == "c" else 1
+        return new(draw, device, requires_grad)
+
+    return function(named(create, name, f"{doc}."))
 
 
-@function
-def randn(
-    *size: Any,
-    generator: Generator | None = None,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-    **size_kw: Any,
-) -> Tensor:
-    """Standard normal numbers."""
-    if np.dtype(float_dtype(dtype)).kind not in "fc":
-        raise NotImplementedError(f"randn: normal numbers are floating point, not {dtype}")
-    draw = _pairs((generator or default_generator).normal, sized(size, size_kw), float_dtype(dtype))
-    draw *= math.sqrt(0.5) if draw.dtype.kind == "c" else 1  # real and imaginary part share the variance
-    return made(draw, device, requires_grad)
+rand = _of_shape("rand", "Uniform numbers in [0, 1)", "uniform", 1)
+randn = _of_shape("randn", "Standard normal numbers", "normal", math.sqrt(0.5))  # the parts share the variance
 
 
-def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    """What ``draw`` gives; of a complex dtype two numbers for each element."""
-    kind = np.dtype(dtype)
+def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], kind: Any) -> Any:
+    """Random numbers of a shape, of a complex dtype two for each element."""
     if kind.kind != "c":
-        return draw(shape, dtype)
+        return draw(shape, kind)
     return draw((*shape, 2), np.float64 if kind == np.complex128 else np.float32).view(kind)[..., 0]
 
 
@@ -217,16 +208,16 @@ def randint(
     **ignored: Any,
 ) -> Tensor:
     """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
-    given = list(bounds)
+    numbers = list(bounds)
     if size is None:
-        if not given or not isinstance(given[-1], (tuple, list)):
+        if not numbers or not isinstance(numbers[-1], (tuple, list)):
             raise TypeError("randint() takes (high, size) or (low, high, size), the size a tuple of ints")
-        size = given.pop()
-    if high is None and given:
-        high = given.pop()
+        size = numbers.pop()
+    if high is None and numbers:
+        high = numbers.pop()
     if low is None:
-        low = given.pop() if given else 0
-    if high is None or given:
+        low = numbers.pop() if numbers else 0
+    if high is None or numbers:
         raise TypeError("randint() takes (high, size) or (low, high, size)")
     low, high = int(low), int(high)
     if low >= high:
@@ -234,7 +225,7 @@ def randint(
     if low < -(1 << 63) or high > 1 << 63:
         raise ValueError(f"randint: {low} .. {high} does not fit into 64 bits")
     draw = (generator or default_generator).integers(low, high, shape_of(size))
-    return made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
+    return new(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
 
 @function
@@ -252,35 +243,35 @@ def randperm(
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     draw = (generator or default_generator).permutation(n)
-    return made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
+    return new(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
 
 def _random_like(input: Tensor, change: Callable[..., Tensor], how: dict[str, Any]) -> Tensor:
-    wants, generator = how.pop("requires_grad", False), how.pop("generator", None)
+    requires_grad, generator = how.pop("requires_grad", False), how.pop("generator", None)
     drawn = change(empty_like(input.detach(), **how), generator=generator)
-    return drawn.requires_grad_() if wants else drawn
+    return drawn.requires_grad_() if requires_grad else drawn
 
 
 @function
 def rand_like(input: Tensor, **how: Any) -> Tensor:
-    """Uniform numbers with the shape, dtype and device of a tensor, unless they are given."""
+    """Uniform numbers with the shape, and by default the dtype and device, of a tensor."""
     return _random_like(input, uniform_, how)
 
 
 @function
 def randn_like(input: Tensor, **how: Any) -> Tensor:
-    """Normal numbers with the shape, dtype and device of a tensor, unless they are given."""
+    """Normal numbers with the shape, and by default the dtype and device, of a tensor."""
     return _random_like(input, normal_, how)
 
 
 @function
 def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = None, **how: Any) -> Tensor:
-    """Integers in [low, high) with the shape, dtype and device of a tensor, unless they are given."""
+    """Integers in [low, high) with the shape, and by default the dtype and device, of a tensor."""
     if len(bounds) == 2 or (bounds and high is not None):
         low, high = bounds[0], bounds[-1] if high is None else high
     elif bounds:
         high = bounds[0]
-    return _random_like(input, lambda made, generator: random_(made, low, high, generator=generator), how)
+    return _random_like(input, lambda x, generator: random_(x, low, high, generator=generator), how)
 
 
 @function
@@ -311,7 +302,7 @@ def normal(
 
 @method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that each element tells (or with probability ``p``), else 0."""
+    """1 with the probability in each element (or with probability ``p``), else 0."""
     if p is not None:
         return bernoulli_(empty_like(input.detach()), p, generator=generator)
     chances = of(input.array).to_numpy(input.array)
@@ -320,7 +311,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     if chances.size and not ((chances >= 0) & (chances <= 1)).all():
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: a probability is out of range")
     draw = (generator or default_generator).uniform(chances.shape, chances.dtype)
-    return made((draw < chances).astype(chances.dtype), input.device, False)
+    return new((draw < chances).astype(chances.dtype), input.device)
 
 
 @method
@@ -355,7 +346,7 @@ def multinomial(
     else:
         race = weights / (-np.log1p(-source.uniform(weights.shape, np.float64))).astype(weights.dtype)
         chosen = np.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
-    return made(chosen.astype(np.int64), input.device, False)
+    return new(chosen.astype(np.int64), input.device)
 
 
 def _inverted(weights: Any, draws: Any) -> Any:
@@ -363,17 +354,16 @@ def _inverted(weights: Any, draws: Any) -> Any:
     shares = np.cumsum(weights, -1, dtype=weights.dtype)
     shares = shares / shares[:, -1:]
     shares[:, -1] = 1
-    found = [np.searchsorted(row.astype(np.float64), d) for row, d in zip(shares, draws, strict=True)]
-    return np.array(found, np.int64).reshape(draws.shape)
+    places = [np.searchsorted(row.astype(np.float64), d) for row, d in zip(shares, draws, strict=True)]
+    return np.array(places, np.int64).reshape(draws.shape)
 
 
 @function
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of events, of which each element is the expected number (not PyTorch's stream: its
-    distribution alone)."""
+    """Numbers of events, whose expected numbers are the elements (PyTorch's distribution, but not its stream)."""
     rates = of(input.array).to_numpy(input.array)
     seed = (generator or default_generator).random64()
-    return made(np.random.default_rng(seed).poisson(rates).astype(rates.dtype), input.device, False)
+    return new(np.random.default_rng(seed).poisson(rates).astype(rates.dtype), input.device)
 
 
 # The default stream -----------------------------------------------------------------------------------------
@@ -388,13 +378,13 @@ def get_rng_state() -> Tensor:
 
 @function
 def set_rng_state(new_state: Tensor) -> None:
-    """Go to a position that ``get_rng_state`` told."""
+    """Go to a position from ``get_rng_state``."""
     default_generator.set_state(new_state)
 
 
 @function
 def seed() -> int:
-    """Start the default generator from a seed of the operating system's, and tell it."""
+    """Seed the default generator from the operating system, and return the seed."""
     return default_generator.seed()
 
 
@@ -406,7 +396,7 @@ def initial_seed() -> int:
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """Afterwards the default generator is where it was before: ``with fork_rng():``."""
+    """Restore the default generator's position at the end of the block: ``with fork_rng():``."""
     state = default_generator.get_state()
     try:
         yield
