@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Maybe = Any  # a dtype or a device, however it is written, or None
 
 
-def new(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:
+def tensor_on(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:
     """A tensor from a NumPy array, on a device (the default one if None)."""
     place = _device(device)
     if place is not None and place.type != "cpu":
@@ -121,7 +121,7 @@ def _of_shape(make: Callable[..., Any], name: str, doc: str) -> Callable[..., Te
     def create(
         *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
     ) -> Tensor:
-        return new(make(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
+        return tensor_on(make(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
     return function(named(create, name, doc))
 
@@ -148,7 +148,7 @@ def full(
         dtype = dt.of(value) if hasattr(value, "dtype") and hasattr(fill_value, "array") else None
     value = value.item() if hasattr(value, "item") else value
     of_value = dt.as_dtype(type(value)) if dtype is None else dt.as_dtype(dtype)
-    return new(np.full(shape_of(size), value, of_value.numpy), device, requires_grad)
+    return tensor_on(np.full(shape_of(size), value, of_value.numpy), device, requires_grad)
 
 
 @function
@@ -160,7 +160,7 @@ def empty_strided(
     kind = np.dtype(float_dtype(dtype))
     count = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
     memory = np.ndarray(shape, kind, np.empty(count, kind), strides=tuple(n * kind.itemsize for n in steps))
-    return new(memory, device, requires_grad)
+    return tensor_on(memory, device, requires_grad)
 
 
 def _like(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
@@ -247,7 +247,7 @@ def arange(
         array = (first + np.arange(count, dtype=np.float64) * by).astype(kind)
     else:
         array = np.arange(first, last, by).astype(kind)
-    return new(array, device, requires_grad)
+    return tensor_on(array, device, requires_grad)
 
 
 @function
@@ -263,7 +263,7 @@ def range(
     """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
     count = int((end - start) / step) + 1
     array = start + np.arange(count, dtype=np.float64) * step
-    return new(array.astype(float_dtype(dtype)), device, requires_grad)
+    return tensor_on(array.astype(float_dtype(dtype)), device, requires_grad)
 
 
 @function
@@ -274,7 +274,7 @@ def linspace(
     first, last = float(start), float(end)
     if steps < 0:
         raise RuntimeError(f"linspace: number of steps must be non-negative, not {steps}")
-    return new(np.linspace(first, last, steps).astype(float_dtype(dtype)), device, requires_grad)
+    return tensor_on(np.linspace(first, last, steps).astype(float_dtype(dtype)), device, requires_grad)
 
 
 @function
@@ -290,7 +290,7 @@ def logspace(
 ) -> Tensor:
     """``base`` to the powers of ``linspace``."""
     powers = float(base) ** np.linspace(float(start), float(end), steps)
-    return new(powers.astype(float_dtype(dtype)), device, requires_grad)
+    return tensor_on(powers.astype(float_dtype(dtype)), device, requires_grad)
 
 
 @function
@@ -306,13 +306,13 @@ def eye(
     """Ones on the diagonal of an n by m matrix."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"eye: n and m must be greater or equal to 0, not {n} and {n if m is None else m}")
-    return new(np.eye(n, m, dtype=float_dtype(dtype)), device, requires_grad)
+    return tensor_on(np.eye(n, m, dtype=float_dtype(dtype)), device, requires_grad)
 
 
 def _triangle(find: Callable[..., Any], name: str, side: str) -> Callable[..., Tensor]:
     def indices(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
         kind = np.int64 if dtype is None else dt.as_dtype(dtype).numpy
-        return new(np.stack(find(row, offset, col)).astype(kind), device)
+        return tensor_on(np.stack(find(row, offset, col)).astype(kind), device)
 
     doc = f"The indices (2, N) of the {side} triangle of a matrix of row by col elements."
     return function(named(indices, name, doc))

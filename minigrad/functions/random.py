@@ -14,7 +14,7 @@ from ..backend import dtype as dt
 from ..backend import of
 from ..backend.random import Generator, default_generator
 from .arguments import common_shape, raw
-from .creation import Maybe, empty, empty_like, float_dtype, new, shape_of, sized
+from .creation import Maybe, empty, empty_like, float_dtype, shape_of, sized, tensor_on
 from .define import function, method, named
 
 if TYPE_CHECKING:
@@ -179,7 +179,7 @@ def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., T
             raise NotImplementedError(f"{name}: {doc.lower()} are floating point, not {dtype}")
         draw = _pairs(getattr(generator or default_generator, stream), sized(size, size_kw), kind)
         draw *= scale if kind.kind == "c" else 1
-        return new(draw, device, requires_grad)
+        return tensor_on(draw, device, requires_grad)
 
     return function(named(create, name, f"{doc}."))
 
@@ -225,7 +225,7 @@ def randint(
     if low < -(1 << 63) or high > 1 << 63:
         raise ValueError(f"randint: {low} .. {high} does not fit into 64 bits")
     draw = (generator or default_generator).integers(low, high, shape_of(size))
-    return new(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
+    return tensor_on(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
 
 @function
@@ -243,7 +243,7 @@ def randperm(
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     draw = (generator or default_generator).permutation(n)
-    return new(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
+    return tensor_on(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
 
 def _random_like(input: Tensor, change: Callable[..., Tensor], how: dict[str, Any]) -> Tensor:
@@ -311,7 +311,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     if chances.size and not ((chances >= 0) & (chances <= 1)).all():
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: a probability is out of range")
     draw = (generator or default_generator).uniform(chances.shape, chances.dtype)
-    return new((draw < chances).astype(chances.dtype), input.device)
+    return tensor_on((draw < chances).astype(chances.dtype), input.device)
 
 
 @method
@@ -346,7 +346,7 @@ def multinomial(
     else:
         race = weights / (-np.log1p(-source.uniform(weights.shape, np.float64))).astype(weights.dtype)
         chosen = np.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
-    return new(chosen.astype(np.int64), input.device)
+    return tensor_on(chosen.astype(np.int64), input.device)
 
 
 def _inverted(weights: Any, draws: Any) -> Any:
@@ -363,7 +363,7 @@ def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
     """Numbers of events, whose expected numbers are the elements (PyTorch's distribution, but not its stream)."""
     rates = of(input.array).to_numpy(input.array)
     seed = (generator or default_generator).random64()
-    return new(np.random.default_rng(seed).poisson(rates).astype(rates.dtype), input.device)
+    return tensor_on(np.random.default_rng(seed).poisson(rates).astype(rates.dtype), input.device)
 
 
 # The default stream -----------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .creation import Maybe, float_dtype, new
+from .creation import Maybe, float_dtype, tensor_on
 from .define import function, named
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ def _window(length: int, periodic: bool, shape: Shape, dtype: Maybe, device: May
         raise RuntimeError(f"a window's length cannot be negative: {length}")
     points = length + 1 if periodic else length
     heights = shape(np.arange(length) / max(points - 1, 1)) if length > 1 else np.ones(length)
-    return new(heights.astype(float_dtype(dtype)), device, requires_grad)
+    return tensor_on(heights.astype(float_dtype(dtype)), device, requires_grad)
 
 
 @function
