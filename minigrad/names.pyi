@@ -1337,7 +1337,7 @@ class Methods(Variable):
         """In place: input held within [min, max]; bounds are numbers or tensors."""
 
     def clone(self, *, memory_format: Any = None) -> Tensor:
-        """A copy in memory of its own, through which gradients flow."""
+        """A copy, through which gradients flow."""
 
     def conj(self) -> Tensor:
         """a - bi of a + bi; a real tensor is itself."""
@@ -1346,7 +1346,7 @@ class Methods(Variable):
         """a - bi of a + bi; a real tensor is itself."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
-        """The tensor itself where its memory is in order, else a copy that is."""
+        """The tensor itself where its memory is in order, else a copy in order."""
 
     def copy_(self, src: Tensor, non_blocking: builtins.bool = False) -> Tensor:
         """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
@@ -1509,7 +1509,7 @@ class Methods(Variable):
         """In place: eˣ, elementwise."""
 
     def expand(self, *shape: Any, size: Any = None, implicit: builtins.bool = False) -> Tensor:
-        """Axes of length 1 repeated without a copy; -1 leaves an axis as it is."""
+        """Axes of length 1 repeated without a copy; -1 keeps a length."""
 
     def expand_as(self, other: Tensor) -> Tensor:
         """``expand`` to the shape of another tensor."""
@@ -1880,10 +1880,10 @@ class Methods(Variable):
         """In place: Exactly one is not 0, elementwise; the operands broadcast."""
 
     def logit(self, eps: builtins.float | None = None) -> Tensor:
-        """ln(p / (1 - p)), the inverse of sigmoid; p is held within [eps, 1 - eps] if that is given."""
+        """ln(p / (1 - p)), the inverse of sigmoid; p is held within [eps, 1 - eps] if there is an eps."""
 
     def logit_(self, eps: builtins.float | None = None) -> Tensor:
-        """In place: ln(p / (1 - p)), the inverse of sigmoid; p is held within [eps, 1 - eps] if that is given."""
+        """In place: ln(p / (1 - p)), the inverse of sigmoid; p is held within [eps, 1 - eps] if there is an eps."""
 
     def logsumexp(self, dim: Dims, keepdim: builtins.bool = False) -> Tensor:
         """ln Σ eˣ over ``dim``."""
@@ -2014,7 +2014,7 @@ class Methods(Variable):
         """``length`` elements of an axis from ``start``."""
 
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
-        """``narrow`` in memory of its own."""
+        """A copy of ``narrow``."""
 
     def ne(self, other: Tensor | Scalar) -> Tensor:
         """a ≠ b, elementwise; the operands broadcast."""
@@ -2087,7 +2087,7 @@ class Methods(Variable):
         """In place: The next number of the dtype after ``input`` towards ``other``."""
 
     def nonzero(self, *, as_tuple: builtins.bool = False) -> Any:
-        """The indices of the elements that are not 0: (N, axes), or a tuple with a vector for each axis."""
+        """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
 
     def nonzero_static(self, *, size: builtins.int, fill_value: builtins.int = -1) -> Tensor:
         """``nonzero`` of exactly ``size`` rows: cut off, or filled up with ``fill_value``."""
@@ -2193,11 +2193,11 @@ class Methods(Variable):
     def repeat_interleave(
         self, repeats: Any = None, dim: builtins.int | None = None, *, output_size: builtins.int | None = None
     ) -> Tensor:
-        """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each
-        element's number as often as it tells."""
+        """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each index
+        that many times."""
 
     def reshape(self, *lengths: Any, shape: Any = None) -> Tensor:
-        """The same elements in another shape, in the same memory where that is possible; one -1 is worked out."""
+        """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest."""
 
     def reshape_as(self, other: Tensor) -> Tensor:
         """``reshape`` to the shape of another tensor."""
@@ -2216,7 +2216,7 @@ class Methods(Variable):
         """a - bi of a + bi; a real tensor is itself."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
-        """Elements moved along ``dims``, those that fall off coming in at the other end."""
+        """Elements moved along ``dims``; those that fall off come in at the other end."""
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
         """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
@@ -2340,7 +2340,7 @@ class Methods(Variable):
         """(sign, logarithm of the size) of the determinant."""
 
     def softmax(self, dim: builtins.int, dtype: Any = None) -> Tensor:
-        """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if one is given."""
+        """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (that of the input if None)."""
 
     def sort(
         self, dim: builtins.int = -1, descending: builtins.bool = False, stable: builtins.bool = True
@@ -2459,7 +2459,7 @@ class Methods(Variable):
         """In place: tanh x, elementwise."""
 
     def tensor_split(self, indices_or_sections: Any, dim: builtins.int = 0) -> tuple[Tensor, ...]:
-        """Pieces whose lengths differ by one at most, or pieces that begin at the indices given."""
+        """Pieces whose lengths differ by one at most, or pieces that begin at the indices."""
 
     def tile(self, *repeats: Any, dims: Any = None) -> Tensor:
         """``repeat`` with ones put before too few numbers."""
@@ -2541,7 +2541,7 @@ class Methods(Variable):
         return_counts: builtins.bool = False,
         dim: builtins.int | None = None,
     ) -> Any:
-        """The different values in ascending order; also, if asked, where each element's is, and counts."""
+        """The different values in ascending order; also, on request, the place of each element's value, and counts."""
 
     def unique_consecutive(
         self,
@@ -2571,7 +2571,7 @@ class Methods(Variable):
         """Σ aᵢ bᵢ of two vectors."""
 
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-        """``reshape`` that never copies; given a dtype, the same bytes read as that dtype.
+        """``reshape`` that never copies; with a dtype, the same bytes read as that dtype.
 
         Raises:
             RuntimeError: the memory's order does not allow it; use ``reshape``.

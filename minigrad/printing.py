@@ -42,8 +42,8 @@ def set_printoptions(
     """Change how tensors are shown; a profile is "default", "short" or "full"."""
     if profile is not None:
         vars(options).update(vars(_PROFILES[profile]))
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    vars(options).update({name: value for name, value in given.items() if value is not None})
+    changes = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    vars(options).update({name: value for name, value in changes.items() if value is not None})
     options.sci_mode = sci_mode
 
 

@@ -1,4 +1,4 @@
-"""Taking elements out and putting them in, by PyTorch's names."""
+"""Elements read and written by index, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
-    """What stands between the brackets, with tensors, lists and ranges as arrays of the tensor's backend."""
+    """The index between the brackets as a tuple, with tensors, lists and ranges as arrays of the tensor's backend."""
     if key.__class__ in _PLAIN:
         return (key,)
     parts = key if isinstance(key, tuple) or _stands_for_a_tuple(key) else (key,)
@@ -66,7 +66,7 @@ def _part(part: Any, like: Any) -> Any:
 
 
 def _check(input: Tensor, index: tuple[Any, ...]) -> None:
-    """Too many indices, a number out of range, a negative step: said in terms of the axes."""
+    """Raise PyTorch's errors for too many indices, an index out of range, a negative step."""
     used = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
     if sum(used) > input.array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given")
@@ -88,10 +88,10 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
 
 
 def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """An index of numbers, index arrays and slices as one without arrays, and one without numbers.
+    """An index of numbers, arrays and slices as two: one without arrays, then one without numbers.
 
-    PyTorch takes numbers out first; NumPy counts them among the arrays, which puts the axes in another order.
-    None where that makes no difference.
+    PyTorch applies the numbers first; NumPy counts them among the arrays, and the axes come out in another order.
+    None where the order is the same.
     """
     if not (any(map(is_array, index)) and any(isinstance(p, int) for p in index)):
         return None
@@ -126,7 +126,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
 
 
 def _kept(index: tuple[Any, ...], input: Tensor) -> tuple[Any, ...]:
-    """The index for a gradient rule to keep: copies of index arrays, which the program may change later."""
+    """The index for a gradient rule to keep, with copies of arrays, as the program may change them."""
     if not input._needs:
         return index
     return tuple(p.copy() if is_array(p) else p for p in index)
@@ -138,27 +138,27 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     _check(input, index)
     if (steps := _in_two_steps(index)) is not None:
         return setitem(apply(i.getitem, (input, steps[0])), steps[1], value)
-    given = operand(value, input)
-    if given is NotImplemented:
-        given = as_tensor_like(value, input)
+    source = operand(value, input)
+    if source is NotImplemented:
+        source = as_tensor_like(value, input)
     check_mutable(input, "put")
     try:
-        input.array[index] = _to_store(raw(given), input)
+        input.array[index] = _to_store(raw(source), input)
     except ValueError as error:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(getattr(raw(given), 'shape', []))} cannot be "
+            f"shape mismatch: value tensor of shape {list(getattr(raw(source), 'shape', []))} cannot be "
             f"broadcast to indexing result of shape {list(input.array[index].shape)}"
         ) from error
     except IndexError as error:
         raise IndexError(f"setitem: {error} (of a tensor of shape {tuple(input.array.shape)})") from error
-    if input._wanted() or getattr(given, "_needs", False):
-        mutate(input, i.put, (input, given, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
+    if input._wanted() or getattr(source, "_needs", False):
+        mutate(input, i.put, (input, source, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
     else:
         bump(input, "put")
 
 
 def _to_store(source: Any, input: Tensor) -> Any:
-    """A value in the form that assignment to an array takes: an array on its device, or a number."""
+    """A value to assign to the array: an array on its device, or a number."""
     if not hasattr(source, "dtype"):
         return source
     if not source.ndim:
@@ -168,11 +168,11 @@ def _to_store(source: Any, input: Tensor) -> Any:
 
 def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
     """An axis, and the index tensor along it, checked."""
-    place, found = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
+    place, index = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
     length = input.array.shape[place] if input.array.ndim else 1
     error = IndexError if name.startswith("index") else RuntimeError  # PyTorch's type in each case
-    i.check_indices(found.array, length, name, error)
-    return place, found
+    i.check_indices(index.array, length, name, error)
+    return place, index
 
 
 @method
@@ -280,7 +280,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
-    """Refuse a mask of another dtype than bool, or on another device."""
+    """Raise RuntimeError for a mask that is not bool, or on another device."""
     if mask.array.dtype.kind != "b":
         raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}")
     same_device(mask.array, like.array, name)
@@ -297,14 +297,11 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
 
 @method
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not 0: (N, axes), or a tuple with a vector for each axis."""
-    if not input.array.ndim:
-        found = apply(i.nonzero, (input.reshape(1),))
-        return found if as_tuple else wrap(found[0].array.reshape(-1, 1)[:, :0])
-    found = apply(i.nonzero, (input,))
+    """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
+    places = apply(i.nonzero, (input if input.array.ndim else input.reshape(1),))
     if as_tuple:
-        return found
-    return wrap(xp(input.array).stack([f.array for f in found], axis=1))
+        return places
+    return wrap(xp(input.array).stack([p.array for p in places], axis=1)[:, : input.array.ndim])
 
 
 @method
@@ -335,7 +332,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different values in ascending order; also, if asked, where each element's is, and counts."""
+    """The different values in ascending order; also, on request, the place of each element's value, and counts."""
     m = xp(input.array)
     parts = m.unique(input.array, return_inverse=True, return_counts=True, axis=dim)
     values, inverse, counts = parts[0], parts[1].reshape(input.array.shape if dim is None else -1), parts[2]
@@ -349,8 +346,7 @@ def unique(
 @method
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, (N, axes)."""
-    found: Tensor = nonzero(input)
-    return found
+    return nonzero(input)
 
 
 @method
@@ -362,8 +358,8 @@ def take(input: Tensor, index: Tensor) -> Tensor:
 @method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
-    found = index_put(input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
-    return found.reshape(input.array.shape)
+    flat = index_put(input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(input.array.shape)
 
 
 @method(in_place=True)
@@ -443,10 +439,10 @@ def _reduced_in_turn(start: Tensor, dim: int, index: Any, src: Tensor, reduce: s
 @method
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """``nonzero`` of exactly ``size`` rows: cut off, or filled up with ``fill_value``."""
-    found: Tensor = nonzero(input)
-    out = found.new_full((size, input.array.ndim), fill_value)
-    count = min(size, len(found))
-    out[:count] = found[:count]
+    places: Tensor = nonzero(input)
+    out = places.new_full((size, input.array.ndim), fill_value)
+    count = min(size, len(places))
+    out[:count] = places[:count]
     return out
 
 

@@ -161,8 +161,8 @@ def _broadcast(equation: str, terms: list[str], tensors: list[Tensor]) -> None:
             raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")
         lengths[letter] = n if known == 1 else known
     for i, (term, tensor) in enumerate(zip(terms, tensors, strict=True)):
-        wanted = tuple(lengths[c] for c in term)
-        tensors[i] = tensor if tensor.array.shape == wanted else tensor.expand(wanted)
+        shape = tuple(lengths[c] for c in term)
+        tensors[i] = tensor if tensor.array.shape == shape else tensor.expand(shape)
 
 
 def _without_repeats(tensor: Tensor, term: str) -> tuple[Tensor, str]:

@@ -50,7 +50,7 @@ absolute, sgn, fix, multiply, arctan2 = abs, sign, trunc, mul, atan2
 arcsin, arccos, arctan, arcsinh, arccosh, arctanh = asin, acos, atan, asinh, acosh, atanh
 greater, greater_equal, less, less_equal, not_equal = gt, ge, lt, le, ne
 
-# With arguments of their own ---------------------------------------------------------------------------------
+# With checks or arguments --------------------------------------------------------------------------------------
 
 
 @method(in_place=True)
@@ -193,7 +193,7 @@ def gelu(input: Tensor, approximate: str = "none") -> Tensor:
 
 @method
 def softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
-    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` if one is given."""
+    """eˣ / Σ eˣ along ``dim``, computed in ``dtype`` (that of the input if None)."""
     input = input if dtype is None else input.to(dtype)
     return apply(rows.softmax, (input, axis(dim, input.array.ndim)))
 
@@ -207,7 +207,7 @@ def log_softmax(input: Tensor, dim: int, dtype: Any = None) -> Tensor:
 
 @method
 def clone(input: Tensor, *, memory_format: Any = None) -> Tensor:
-    """A copy in memory of its own, through which gradients flow."""
+    """A copy, through which gradients flow."""
     return apply(e.clone, (input,))
 
 
@@ -262,7 +262,7 @@ def rad2deg(input: Tensor) -> Tensor:
 
 @method(in_place=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """ln(p / (1 - p)), the inverse of sigmoid; p is held within [eps, 1 - eps] if that is given."""
+    """ln(p / (1 - p)), the inverse of sigmoid; p is held within [eps, 1 - eps] if there is an eps."""
     p = input if eps is None else clamp(input, eps, 1 - eps)
     return log(p / (1 - p))
 

@@ -24,7 +24,7 @@ Draw = Callable[[Generator, tuple[int, ...], bool], Any]  # a generator, a shape
 
 
 def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> Tensor:
-    """Put random numbers in place, without history, in the order of memory (as PyTorch does)."""
+    """Write random numbers to a tensor, without history, in the order of memory (as PyTorch does)."""
     check_mutable(input, name)
     array = input.array
     order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])

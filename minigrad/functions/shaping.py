@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 @method
 def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
-    """The same elements in another shape, in the same memory where that is possible; one -1 is worked out."""
+    """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest."""
     return apply(s.reshape, (input, _resolved(input, sizes(lengths if shape is None else shape))))
 
 
 def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape with its -1 worked out, after a check that the elements fit."""
+    """A shape without -1 that the elements fit."""
     size, known = input.array.size, 1
     if prod(shape) == size and -1 not in shape:
         return shape
@@ -46,7 +46,7 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
 
 @method(free=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """``reshape`` that never copies; given a dtype, the same bytes read as that dtype.
+    """``reshape`` that never copies; with a dtype, the same bytes read as that dtype.
 
     Raises:
         RuntimeError: the memory's order does not allow it; use ``reshape``.
@@ -157,25 +157,25 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
 
 @method(free=False)
 def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
-    """Axes of length 1 repeated without a copy; -1 leaves an axis as it is."""
-    wanted, own = sizes(shape if size is None else size), input.array.shape
-    if len(wanted) < len(own):
+    """Axes of length 1 repeated without a copy; -1 keeps a length."""
+    target, source = sizes(shape if size is None else size), input.array.shape
+    if len(target) < len(source):
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(wanted)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({len(own)})"
+            f"expand: the number of sizes provided ({len(target)}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({len(source)})"
         )
-    if any(w < 0 for w in wanted[: len(wanted) - len(own)]):
+    if any(n < 0 for n in target[: len(target) - len(source)]):
         raise RuntimeError(
-            f"expand: -1 leaves an axis as it is, but the first of {list(wanted)} are new: the tensor has "
-            f"shape {list(own)}"
+            f"expand: -1 leaves an axis as it is, but the first of {list(target)} are new: the tensor has "
+            f"shape {list(source)}"
         )
-    padded = (1,) * (len(wanted) - len(own)) + tuple(own)
-    full = tuple(o if w == -1 else w for w, o in zip(wanted, padded, strict=True))
-    for i, (w, o) in enumerate(zip(full, padded, strict=True)):
-        if o not in (1, w):
+    padded = (1,) * (len(target) - len(source)) + tuple(source)
+    full = tuple(old if new == -1 else new for new, old in zip(target, padded, strict=True))
+    for i, (new, old) in enumerate(zip(full, padded, strict=True)):
+        if old not in (1, new):
             raise RuntimeError(
-                f"The expanded size of the tensor ({w}) must match the existing size ({o}) at non-singleton "
-                f"dimension {i}. Target sizes: {list(wanted)}. Tensor sizes: {list(own)}"
+                f"The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton "
+                f"dimension {i}. Target sizes: {list(target)}. Tensor sizes: {list(source)}"
             )
     return apply(s.broadcast_to, (input, full))
 
@@ -220,7 +220,7 @@ def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each
-    element's number as often as it tells."""
+    index that many times."""
     if repeats is None:
         m = xp(input.array)
         input, repeats = wrap(m.arange(input.array.size)), input
@@ -233,13 +233,13 @@ def repeat_interleave(
 @method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
-    found = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
-    return apply(s.flip, (input, found))
+    places = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
+    return apply(s.flip, (input, places))
 
 
 @method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along ``dims``, those that fall off coming in at the other end."""
+    """Elements moved along ``dims``; those that fall off come in at the other end."""
     shifts = tuple(shifts) if isinstance(shifts, (tuple, list)) else shifts
     dims = tuple(dims) if isinstance(dims, (tuple, list)) else dims
     return apply(s.roll, (input, shifts, dims))
@@ -264,11 +264,11 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     listed = tuple(t for t in listed if t.array.shape != (0,)) or listed[:1]
     place = axis(dim, listed[0].array.ndim)
     for n, other in enumerate(listed):
-        own, first = other.array.shape, listed[0].array.shape
-        if len(own) != len(first) or own[:place] + own[place + 1 :] != first[:place] + first[place + 1 :]:
+        shape, first = other.array.shape, listed[0].array.shape
+        if len(shape) != len(first) or shape[:place] + shape[place + 1 :] != first[:place] + first[place + 1 :]:
             raise RuntimeError(
                 f"cat: sizes of tensors must match except in dimension {place}: tensor 0 has shape "
-                f"{tuple(first)}, tensor {n} has shape {tuple(own)}"
+                f"{tuple(first)}, tensor {n} has shape {tuple(shape)}"
             )
     return apply(s.concatenate, (place, *listed))
 
@@ -392,7 +392,7 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
 
 @method(free=False)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself where its memory is in order, else a copy that is."""
+    """The tensor itself where its memory is in order, else a copy in order."""
     return input if input.array.flags.c_contiguous else input.clone()
 
 
@@ -484,14 +484,14 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
 
 @method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces whose lengths differ by one at most, or pieces that begin at the indices given."""
-    place, given = axis(dim, input.array.ndim), raw(indices_or_sections)
+    """Pieces whose lengths differ by one at most, or pieces that begin at the indices."""
+    place, parts = axis(dim, input.array.ndim), raw(indices_or_sections)
     n = input.array.shape[place]
-    if not isinstance(given, (tuple, list)) and getattr(given, "ndim", 0) == 0:
-        count = int(given)
+    if not isinstance(parts, (tuple, list)) and getattr(parts, "ndim", 0) == 0:
+        count = int(parts)
         starts = [i * (n // count) + min(i, n % count) for i in range(count + 1)]
     else:
-        starts = [0, *(min(max(int(i) + (n if i < 0 else 0), 0), n) for i in given), n]
+        starts = [0, *(min(max(int(i) + (n if i < 0 else 0), 0), n) for i in parts), n]
     return tuple(narrow(input, place, a, max(b - a, 0)) for a, b in itertools.pairwise(starts))
 
 
@@ -584,7 +584,7 @@ def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> T
 
 @method
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """``narrow`` in memory of its own."""
+    """A copy of ``narrow``."""
     return narrow(input, dim, start, length).clone()
 
 
@@ -624,8 +624,8 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
 @function
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape that shapes broadcast to."""
-    found = common_shape(*((n,) if isinstance(n, int) else tuple(n) for n in shapes))
-    size: tuple[int, ...] = wrap(np.broadcast_to(np.float32(0), found)).shape  # a Size
+    shape = common_shape(*((n,) if isinstance(n, int) else tuple(n) for n in shapes))
+    size: tuple[int, ...] = wrap(np.broadcast_to(np.float32(0), shape)).shape  # a Size
     return size
 
 

@@ -1,4 +1,4 @@
-"""Special functions of mathematics by PyTorch's names, those that ``torch`` and Tensor have as well first."""
+"""Special functions of mathematics, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -26,8 +26,7 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     """
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    found: Tensor = apply(s.digamma, (input,)) if n == 0 else apply(s.polygamma, (input, int(n)))
-    return found
+    return apply(s.digamma, (input,)) if n == 0 else apply(s.polygamma, (input, int(n)))
 
 
 @method

@@ -1,4 +1,4 @@
-"""PyTorch's typed constructors of old: ``LongTensor(2, 3)`` has sizes, ``LongTensor([2, 3])`` values."""
+"""PyTorch's old typed constructors: ``LongTensor(2, 3)`` has sizes, ``LongTensor([2, 3])`` values."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ cuda = SimpleNamespace(**CUDA)  # for the table of other spellings
 
 
 def find(name: Any) -> Any:
-    """The type that PyTorch calls "torch.cuda.FloatTensor" (or one given itself); None for any other name."""
+    """The type that PyTorch calls "torch.cuda.FloatTensor" (or a type itself); None for any other name."""
     if isinstance(name, TensorType):
         return name
     parts = str(name).split(".") if isinstance(name, str) else []
