@@ -35,6 +35,7 @@ IMPORTS = [  # what annotations name
     ("functions", "return_types"),
     ("functions.arguments", "Dims, Scalar"),
     ("functions.creation", "Maybe"),
+    ("functions.memory", "Storage"),
     ("tensor", "Tensor"),
 ]
 SHADOWED = r"\b(bool|float|int)\b"  # methods of Tensor have these names

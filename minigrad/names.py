@@ -6,49 +6,12 @@ Type checkers read ``names.pyi``, which ``python tasks.py index`` writes.
 
 from __future__ import annotations
 
+from types import ModuleType
 from typing import Any
 
-from . import linalg as decompositions
-from .functions import (
-    comparison,
-    complex,
-    conversion,
-    creation,
-    dtypes,
-    indexing,
-    inplace,
-    linalg,
-    pointwise,
-    random,
-    reduction,
-    shaping,
-    special,
-    statistics,
-    typed,
-    windows,
-)
+from . import functions, linalg
 from .functions.define import public
 from .functions.operators import Operators
-
-FAMILIES = (
-    creation,
-    typed,
-    random,
-    windows,
-    pointwise,
-    complex,
-    special,
-    comparison,
-    reduction,
-    statistics,
-    shaping,
-    indexing,
-    linalg,
-    decompositions,
-    conversion,
-    dtypes,
-    inplace,
-)
 
 
 class Methods(Operators):
@@ -56,21 +19,22 @@ class Methods(Operators):
 
 
 def _bare(function: Any) -> Any:
-    """Without the wrapper for other spellings, where there are no arguments to spell."""
+    """A function of one tensor without the wrapper for other spellings, as a method has nothing to spell."""
     code = getattr(getattr(function, "__wrapped__", None), "__code__", None)
     alone = code is not None and code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] == ("input",)
     return function.__wrapped__ if alone else function
 
 
-_functions: dict[str, Any] = {}
-for _family in FAMILIES:
+_families = [value for value in vars(functions).values() if isinstance(value, ModuleType)]
+_free: dict[str, Any] = {}
+for _family in (*_families, linalg):
     for _name, _function, _places in public(_family):
         if _places.free:
-            _functions[_name] = _function
+            _free[_name] = _function
         if _places.method:
             setattr(Methods, _name, _bare(_function))
         if _places.in_place is not None:
             setattr(Methods, f"{_name}_", _places.in_place(_function))
 
-globals().update(_functions)
-__all__ = list(_functions)
+globals().update(_free)
+__all__ = list(_free)

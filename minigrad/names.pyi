@@ -96,6 +96,7 @@ from .functions.linalg import pdist as pdist
 from .functions.linalg import tensordot as tensordot
 from .functions.linalg import vander as vander
 from .functions.linalg import vdot as vdot
+from .functions.memory import Storage
 from .functions.pointwise import add as add
 from .functions.pointwise import addcdiv as addcdiv
 from .functions.pointwise import addcmul as addcmul
@@ -1405,6 +1406,9 @@ class Methods(Variable):
     def cumsum_(self, dim: builtins.int, *, dtype: Any = None) -> Tensor:
         """In place: Running sums along ``dim``."""
 
+    def data_ptr(self) -> builtins.int:
+        """The address of the first element."""
+
     def deg2rad(self) -> Tensor:
         """Degrees as radians."""
 
@@ -1468,6 +1472,9 @@ class Methods(Variable):
 
     def dsplit(self, indices_or_sections: Any) -> tuple[Tensor, ...]:
         """``tensor_split`` along axis 2."""
+
+    def element_size(self) -> builtins.int:
+        """Bytes an element."""
 
     def eq(self, other: Tensor | Scalar) -> Tensor:
         """a = b, elementwise; the operands broadcast."""
@@ -1719,6 +1726,9 @@ class Methods(Variable):
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
 
+    def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
+        """Whether the elements lie in memory in the order of their indices."""
+
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is a floating-point one."""
 
@@ -1728,8 +1738,14 @@ class Methods(Variable):
     def is_nonzero(self) -> builtins.bool:
         """Whether the one element is not 0."""
 
+    def is_pinned(self) -> builtins.bool:
+        """False: memory here is neither page-locked nor shared with other processes, which get copies."""
+
     def is_same_size(self, other: Tensor) -> builtins.bool:
         """Whether two tensors have the same shape."""
+
+    def is_shared(self) -> builtins.bool:
+        """False: memory here is neither page-locked nor shared with other processes, which get copies."""
 
     def is_signed(self) -> builtins.bool:
         """Whether the dtype has negative numbers."""
@@ -2117,6 +2133,9 @@ class Methods(Variable):
     def permute(self, *order: Any, dims: Any = None) -> Tensor:
         """The axes in the order ``dims`` (numbers, or one sequence of them)."""
 
+    def pin_memory(self) -> Tensor:
+        """The tensor itself. See ``is_pinned``."""
+
     def pinverse(self, *, rcond: builtins.float = 1e-15, hermitian: builtins.bool = False) -> Tensor:
         """The pseudo-inverse of matrices; without gradient."""
 
@@ -2290,6 +2309,9 @@ class Methods(Variable):
     def sgn_(self) -> Tensor:
         """In place: -1, 0 or 1, elementwise."""
 
+    def share_memory_(self) -> Tensor:
+        """The tensor itself. See ``is_pinned``."""
+
     def short(self, memory_format: Any = None) -> Tensor:
         """As int16."""
 
@@ -2384,6 +2406,15 @@ class Methods(Variable):
         correction: builtins.float | None = None,
     ) -> Tensor:
         """The standard deviation over ``dim``: the root of ``var``."""
+
+    def storage(self) -> Storage:
+        """The memory that the tensor shows, to compare or to measure."""
+
+    def storage_offset(self) -> builtins.int:
+        """The number of elements of its memory before the first one."""
+
+    def stride(self, dim: builtins.int | None = None) -> Any:
+        """Steps between neighbours along each axis, in elements."""
 
     def sub(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """input - alpha · other, elementwise; the operands broadcast.
@@ -2556,6 +2587,9 @@ class Methods(Variable):
 
     def unsqueeze_(self, dim: builtins.int) -> Tensor:
         """In place: A new axis of length 1 at ``dim``."""
+
+    def untyped_storage(self) -> Storage:
+        """The memory that the tensor shows, to compare or to measure."""
 
     def var(
         self,

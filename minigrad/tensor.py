@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Callable, Iterator
+from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -27,9 +28,7 @@ from .functions.creation import tensor, zeros
 from .missing import MissingName
 from .names import Methods
 from .printing import tensor_repr
-from .storage import RemovableHandle as RemovableHandle
-from .storage import Size as Size
-from .storage import Storage, address, owner
+from .size import Size as Size
 
 Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
 Float: TypeAlias = float
@@ -57,6 +56,25 @@ _UFUNCS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+class RemovableHandle:
+    """Puts a hook among ``hooks``, under a number that no other hook has had; ``remove()`` takes it away."""
+
+    _keys = count()
+
+    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
+        self.hooks, self.key = hooks, next(self._keys)
+        hooks[self.key] = hook
+
+    def remove(self) -> None:
+        self.hooks.pop(self.key, None)
+
+    def __enter__(self) -> RemovableHandle:
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        self.remove()
+
+
 class Tensor(Methods):
     """A multi-dimensional array on a device that can remember the ops that made it.
 
@@ -82,11 +100,11 @@ class Tensor(Methods):
     if not TYPE_CHECKING:  # for mypy a class with __getattr__ has every name
 
         def __getattr__(self, name: str) -> Any:
-            if hasattr(type(self), name):  # a property that failed: its own error again
+            if hasattr(type(self), name):  # the property raised the error
                 return object.__getattribute__(self, name)
             raise MissingName("minigrad.Tensor", name)
 
-    # What it is ---------------------------------------------------------------------------------------------
+    # Shape, dtype, device -----------------------------------------------------------------------------------
 
     @property
     def shape(self) -> Size:
@@ -100,12 +118,12 @@ class Tensor(Methods):
 
     @property
     def device(self) -> Device:
-        """Where the array lives."""
+        """The device of the array."""
         return of(self.array).device_of(self.array)
 
     @property
     def ndim(self) -> int:
-        """How many axes there are."""
+        """The number of axes."""
         return int(self.array.ndim)
 
     @property
@@ -120,77 +138,34 @@ class Tensor(Methods):
 
     @property
     def is_cpu(self) -> bool:
-        """Whether the array lives in main memory."""
+        """Whether the array is in main memory."""
         return self.device.type == "cpu"
-
-    is_sparse = is_quantized = is_meta = is_mps = is_nested = is_xla = is_mkldnn = is_xpu = False
-    layout = dt.strided
 
     @property
     def is_cuda(self) -> bool:
-        """Whether the array lives on a GPU."""
+        """Whether the array is on a GPU."""
         return self.device.type == "cuda"
+
+    is_sparse = is_quantized = is_meta = is_mps = is_nested = is_xla = is_mkldnn = is_xpu = False
+    layout = dt.strided
 
     def size(self, dim: int | None = None) -> Any:
         """The shape, or the length of one axis."""
         return self.shape if dim is None else self.array.shape[axis(dim, self.array.ndim)]
 
     def dim(self) -> int:
-        """How many axes there are."""
+        """The number of axes."""
         return int(self.array.ndim)
 
     nelement, ndimension = Methods.numel, dim
 
-    def stride(self, dim: int | None = None) -> Any:
-        """Steps between neighbours along each axis, in elements."""
-        steps = tuple(n // self.array.itemsize for n in self.array.strides)
-        return steps if dim is None else steps[dim]
-
-    def element_size(self) -> int:
-        """Bytes an element."""
-        return self.itemsize
-
-    def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie in memory in the order of their indices."""
-        return bool(self.array.flags.c_contiguous)
-
-    def data_ptr(self) -> int:
-        """The address of the first element."""
-        return address(self.array)
-
-    def storage_offset(self) -> int:
-        """The number of elements of its memory before the first one."""
-        return (address(self.array) - address(owner(self.array))) // self.itemsize
-
-    def untyped_storage(self) -> Storage:
-        """The memory that the tensor shows, to be compared or measured."""
-        return Storage(self.array)
-
-    storage = untyped_storage
-
-    def is_pinned(self) -> bool:
-        """Whether it lies in page-locked memory: never."""
-        return False
-
-    def pin_memory(self) -> Tensor:
-        """The tensor itself: memory is not page-locked here."""
-        return self
-
-    def is_shared(self) -> bool:
-        """Whether other processes see its memory: never."""
-        return False
-
-    def share_memory_(self) -> Tensor:
-        """The tensor itself: processes get copies here."""
-        return self
-
     def resolve_neg(self) -> Tensor:
-        """The tensor itself."""
+        """The tensor itself: negation happens at once."""
         return self
 
     @property
     def real(self) -> Tensor:
-        """The real part, in the same memory; of a real tensor itself."""
+        """The real part, in the same memory; a real tensor itself."""
         return complex_numbers.real(self)
 
     @property
@@ -206,16 +181,16 @@ class Tensor(Methods):
         return self._needs or self._wanted()
 
     @requires_grad.setter
-    def requires_grad(self, wanted: bool) -> None:
-        if not isinstance(wanted, bool):
+    def requires_grad(self, value: bool) -> None:
+        if not isinstance(value, bool):
             raise RuntimeError("requires_grad must be a bool")
-        self.requires_grad_(wanted)
+        self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Ask for a gradient (or not), in place.
+        """Set ``requires_grad``.
 
         Raises:
-            RuntimeError: an integer or bool tensor; a tensor that ops made and that is to have none.
+            RuntimeError: True for integers or bools, False for the result of a recorded op.
         """
         if requires_grad and self.array.dtype.kind not in "fc":
             raise RuntimeError(f"only Tensors of floating point dtype can require gradients, not {self.dtype}")
@@ -226,7 +201,7 @@ class Tensor(Methods):
 
     @property
     def grad(self) -> Tensor | None:
-        """The gradient that ``backward()`` has added up."""
+        """The sum of the gradients of every ``backward()``."""
         return self._grad
 
     @grad.setter
@@ -252,17 +227,17 @@ class Tensor(Methods):
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node of the tape that made it; None for a leaf."""
+        """The node of the op that made the tensor; None for a leaf."""
         return self._source()[0]
 
     @property
     def is_leaf(self) -> bool:
-        """Whether no recorded op made it."""
+        """Whether the tensor is not the result of a recorded op."""
         return self._source()[0] is None
 
     @property
     def output_nr(self) -> int:
-        """Which of its op's results it is."""
+        """Its index among the results of its op."""
         return self._source()[1]
 
     def backward(
@@ -289,22 +264,22 @@ class Tensor(Methods):
 
     @property
     def retains_grad(self) -> bool:
-        """Whether ``retain_grad`` was called on a tensor that ops made."""
+        """Whether ``retain_grad`` was called on the result of an op."""
         node, slot = self._source()
         return node is not None and tape.RETAINED in (node.hooks or {}).get(slot, {})
 
     def retain_grad(self) -> None:
-        """Keep the gradient of a tensor that ops made in its ``.grad``, too."""
+        """Keep the gradient in ``.grad``, although the tensor is no leaf."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         self._close_bypasses()
         node, slot = self._source()
         if node is None:
             return
-        seen = tape.weak(self)
+        reference = tape.weak(self)
 
         def keep(gradient: Tensor) -> None:
-            tensor = seen()
+            tensor = reference()
             if tensor is not None:
                 tensor._grad = gradient if tensor._grad is None else tensor._grad + gradient
 
@@ -332,7 +307,7 @@ class Tensor(Methods):
         """Call ``hook(tensor)`` after every change of this leaf's ``.grad`` by a ``backward``.
 
         Raises:
-            RuntimeError: the tensor wants no gradient, or ops made it.
+            RuntimeError: the tensor requires no gradient, or is no leaf.
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
@@ -348,7 +323,7 @@ class Tensor(Methods):
         """The NumPy array, in the same memory.
 
         Raises:
-            RuntimeError: the tensor requires a gradient. TypeError: it lives on a GPU. ``force`` copies.
+            RuntimeError: the tensor requires a gradient. TypeError: it is on a GPU. ``force`` copies.
         """
         if self.requires_grad and not force:
             raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
@@ -364,7 +339,7 @@ class Tensor(Methods):
         return array.astype(dtype) if dtype is not None and array.dtype != dtype else array.copy() if copy else array
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """NumPy's functions: operators are the tensor's own, all else is computed from the NumPy arrays."""
+        """NumPy's functions: operators call those of the tensor, all others compute with NumPy arrays."""
         if method != "__call__" or kwargs:
             return NotImplemented
         if ufunc.__name__ in _UFUNCS and len(inputs) == 2:
@@ -417,7 +392,7 @@ class Tensor(Methods):
         return int(self._number())
 
     def _number(self) -> Any:
-        """The one element, for Python's own conversions."""
+        """The one element, for ``float()`` and ``int()``."""
         if self.array.size != 1:
             raise ValueError("only one element tensors can be converted to Python scalars")
         return self.array.item()

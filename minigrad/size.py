@@ -1,0 +1,33 @@
+"""The shape of a tensor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class Size(tuple[int, ...]):
+    """A tensor's shape: a tuple of ints that prints as PyTorch's: ``torch.Size([2, 3])``."""
+
+    def numel(self) -> int:
+        """The number of elements of the shape."""
+        return int(np.prod(self, dtype=np.int64))
+
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
+
+    def __getitem__(self, key: Any) -> Any:
+        part = tuple.__getitem__(self, key)
+        return Size(part) if isinstance(key, slice) else part
+
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
+
+    def __radd__(self, other: Any) -> Size:
+        return Size((*other, *self))
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
