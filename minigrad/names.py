@@ -9,7 +9,26 @@ from __future__ import annotations
 from types import ModuleType
 from typing import Any
 
-from . import functions, linalg
+from . import linalg as decompositions  # noqa: F401 (all these are gathered below)
+from .functions import (  # noqa: F401
+    comparison,
+    complex,
+    conversion,
+    creation,
+    dtypes,
+    indexing,
+    inplace,
+    linalg,
+    memory,
+    pointwise,
+    random,
+    reduction,
+    shaping,
+    special,
+    statistics,
+    typed,
+    windows,
+)
 from .functions.define import public
 from .functions.operators import Operators
 
@@ -25,9 +44,9 @@ def _bare(function: Any) -> Any:
     return function.__wrapped__ if alone else function
 
 
-_families = [value for value in vars(functions).values() if isinstance(value, ModuleType)]
+_families = [value for value in globals().values() if isinstance(value, ModuleType)]
 _free: dict[str, Any] = {}
-for _family in (*_families, linalg):
+for _family in _families:
     for _name, _function, _places in public(_family):
         if _places.free:
             _free[_name] = _function

@@ -1061,8 +1061,8 @@ class Methods(Variable):
     def add(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """input + alpha · other, elementwise; the operands broadcast."""
 
-    def add_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-        """In place: input + alpha · other, elementwise; the operands broadcast."""
+    def add_(self, other: Any, *, alpha: builtins.float = 1) -> Tensor:
+        """In place: input + alpha · other."""
 
     def addbmm(self, batch1: Tensor, batch2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
         """beta · input + alpha · Σ batch1 batch2, summed over the batch."""
@@ -2423,12 +2423,8 @@ class Methods(Variable):
             RuntimeError: one of them is bool.
         """
 
-    def sub_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-        """In place: input - alpha · other, elementwise; the operands broadcast.
-
-        Raises:
-            RuntimeError: one of them is bool.
-        """
+    def sub_(self, other: Any, *, alpha: builtins.float = 1) -> Tensor:
+        """In place: input - alpha · other."""
 
     def subtract(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
         """input - alpha · other, elementwise; the operands broadcast.
@@ -2437,12 +2433,8 @@ class Methods(Variable):
             RuntimeError: one of them is bool.
         """
 
-    def subtract_(self, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
-        """In place: input - alpha · other, elementwise; the operands broadcast.
-
-        Raises:
-            RuntimeError: one of them is bool.
-        """
+    def subtract_(self, other: Any, *, alpha: builtins.float = 1) -> Tensor:
+        """In place: input - alpha · other."""
 
     def sum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
         """Σ over ``dim``, over everything if None."""

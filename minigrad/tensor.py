@@ -9,7 +9,6 @@ from __future__ import annotations
 import copy
 import operator
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
@@ -25,10 +24,10 @@ from .functions import complex as complex_numbers
 from .functions import pointwise, special
 from .functions.arguments import axis, operand
 from .functions.creation import tensor, zeros
+from .handle import RemovableHandle as RemovableHandle
 from .missing import MissingName
 from .names import Methods
 from .printing import tensor_repr
-from .size import Size as Size
 
 Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
 Float: TypeAlias = float
@@ -56,23 +55,30 @@ _UFUNCS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
-class RemovableHandle:
-    """Puts a hook among ``hooks``, under a number that no other hook has had; ``remove()`` takes it away."""
+class Size(tuple[int, ...]):
+    """A tensor's shape: a tuple of ints that prints as PyTorch's: ``torch.Size([2, 3])``."""
 
-    _keys = count()
+    def numel(self) -> int:
+        """The number of elements of the shape."""
+        return int(np.prod(self, dtype=np.int64))
 
-    def __init__(self, hooks: dict[int, Any], hook: Any) -> None:
-        self.hooks, self.key = hooks, next(self._keys)
-        hooks[self.key] = hook
+    def __repr__(self) -> str:
+        return f"torch.Size({list(self)})"
 
-    def remove(self) -> None:
-        self.hooks.pop(self.key, None)
+    def __getitem__(self, key: Any) -> Any:
+        part = tuple.__getitem__(self, key)
+        return Size(part) if isinstance(key, slice) else part
 
-    def __enter__(self) -> RemovableHandle:
-        return self
+    def __add__(self, other: Any) -> Size:
+        return Size(tuple.__add__(self, tuple(other)))
 
-    def __exit__(self, *raised: object) -> None:
-        self.remove()
+    def __radd__(self, other: Any) -> Size:
+        return Size((*other, *self))
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
 
 
 class Tensor(Methods):

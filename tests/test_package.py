@@ -30,7 +30,7 @@ LAYERS: list[set[str]] = [
     {"minigrad.autograd"},
     {"minigrad.functions"},
     {"minigrad.fft", "minigrad.linalg", "minigrad.special"},
-    {"minigrad.names", "minigrad.printing", "minigrad.size"},
+    {"minigrad.names", "minigrad.printing", "minigrad.handle"},
     {"minigrad.tensor"},
     {"minigrad", "minigrad.cuda"},
     {"minigrad.nn"},

@@ -71,26 +71,26 @@ def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     if dtype is None:
         return typed.typename(input)
     if (kind := typed.find(dtype)) is not None:
-        return to(input, dtype=kind.dtype, device=kind.device_type)
-    return to(input, dtype=dtype)
+        return input.to(dtype=kind.dtype, device=kind.device_type)
+    return input.to(dtype=dtype)
 
 
 @method(free=False)
 def type_as(input: Tensor, other: Tensor) -> Tensor:
     """In the dtype and on the device of another tensor."""
-    return to(input, other)
+    return input.to(other)
 
 
 @method(free=False)
 def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
     """In main memory."""
-    return to(input, device="cpu")
+    return input.to(device="cpu")
 
 
 @method(free=False)
 def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """On a GPU."""
-    return to(input, device="cuda" if device is None else Device(device))
+    return input.to(device="cuda" if device is None else Device(device))
 
 
 # New tensors like a tensor ----------------------------------------------------------------------------------

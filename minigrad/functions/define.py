@@ -18,9 +18,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 
-from ..autograd import tape
 from ..autograd.mode import state
-from ..autograd.tape import Variable, bump, check_mutable, rebase, wrap
+from ..autograd.tape import Variable, bump, check_mutable, mutate, rebase, wrap
+from ..autograd.tape import binary as apply_binary
+from ..autograd.tape import unary as apply_unary
 from ..backend import dtype as dt
 from ..ops import elementwise as e
 from ..ops.op import Op
@@ -69,7 +70,7 @@ def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Cha
     Args:
         in_place: whether there is a method ``name_``, too; or what makes that method of the function.
     """
-    places = Places(free, True, changing if in_place is True else in_place or None)
+    places = Places(free, True, _change(in_place, changing))
     if definition is not None:
         return _placed(definition, places)
     return lambda definition: _placed(definition, places)
@@ -104,24 +105,36 @@ class Binary(Protocol):
     def __call__(self, input: Any, other: Any) -> Tensor: ...
 
 
-def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool = True) -> Unary:
-    """Define the function of one tensor that an op is."""
+def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Change = True) -> Unary:
+    """Define the function of one tensor that an op is. ``in_place`` as for ``method``."""
 
     def function(input: Tensor) -> Tensor:
-        return tape.unary(op, input)
+        return apply_unary(op, input)
 
-    places = Places(free, method, changing if in_place else None)
+    def change(input: Tensor) -> Tensor:
+        return mutate(input, op, (input,))
+
+    places = Places(free, method, _change(in_place, lambda function: _in_place(change, function)))
     return _placed(named(function, op.name, f"{op.__doc__}, elementwise."), places)
 
 
-def binary(op: Op, *, name: str = "", in_place: bool = True) -> Binary:
+def binary(op: Op, *, name: str = "", in_place: bool | Change = True) -> Binary:
     """Define the function of two tensors, or of a tensor and a number, that an op is."""
 
     def function(input: Tensor, other: Tensor | Scalar) -> Tensor:
-        return tape.binary(op, *pair(op, input, other))
+        return apply_binary(op, *pair(op, input, other))
 
+    def change(input: Tensor, other: Tensor | Scalar) -> Tensor:
+        return mutate(input, op, pair(op, input, other))
+
+    places = Places(True, True, _change(in_place, lambda function: _in_place(spelled(change), function)))
     doc = f"{op.__doc__}, elementwise; the operands broadcast."
-    return _placed(named(function, name or op.name, doc), Places(method=True, in_place=changing if in_place else None))
+    return _placed(named(function, name or op.name, doc), places)
+
+
+def _change(in_place: bool | Change, usual: Change) -> Change | None:
+    """What makes the method that changes a tensor in place."""
+    return usual if in_place is True else in_place or None
 
 
 def named(function: Function, name: str, doc: str) -> Function:

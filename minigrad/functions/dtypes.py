@@ -6,7 +6,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..backend import dtype as dt
-from .conversion import to
 from .define import method, named
 
 if TYPE_CHECKING:
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 def _to(dtype: Any, name: str) -> Callable[..., Tensor]:
     def conversion(input: Tensor, memory_format: Any = None) -> Tensor:
-        return to(input, dtype=dtype)
+        return input.to(dtype=dtype)
 
     return method(free=False)(named(conversion, name, f"As {dtype.name}."))
 

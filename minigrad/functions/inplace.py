@@ -5,14 +5,34 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.tape import mutate
 from ..autograd.tape import wrap as variable
 from ..backend import xp
-from .arguments import sizes
+from ..ops import elementwise as e
+from .arguments import operand, sizes
 from .creation import tensor
 from .define import method
+from .spelling import factors_first
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
+
+
+@method(free=False)
+@factors_first
+def add_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """In place: input + alpha · other."""
+    return mutate(input, e.add, (input, operand(other if alpha == 1 else other * alpha, input)))
+
+
+@method(free=False)
+@factors_first
+def sub_(input: Tensor, other: Any, *, alpha: float = 1) -> Tensor:
+    """In place: input - alpha · other."""
+    return mutate(input, e.sub, (input, operand(other if alpha == 1 else other * alpha, input)))
+
+
+subtract_ = sub_
 
 
 @method(free=False)

@@ -15,7 +15,7 @@ from ..ops import elementwise as e
 from ..ops import softmax as rows
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw
-from .define import binary, function, method, pair, unary
+from .define import binary, changing, function, method, pair, unary
 from .spelling import factors_first
 
 if TYPE_CHECKING:
@@ -32,17 +32,19 @@ sinh, cosh, tanh = unary(e.sinh), unary(e.cosh), unary(e.tanh)
 asinh, acosh, atanh = unary(e.asinh), unary(e.acosh), unary(e.atanh)
 erf, erfc, erfinv, relu, sigmoid = unary(e.erf), unary(e.erfc), unary(e.erfinv), unary(e.relu), unary(e.sigmoid)
 floor, ceil, trunc = unary(e.floor), unary(e.ceil), unary(e.trunc)
-logical_not, bitwise_not = unary(e.logical_not), unary(e.bitwise_not)
 isnan, isinf = unary(e.isnan, in_place=False), unary(e.isinf, in_place=False)
-isfinite = unary(e.isfinite, in_place=False)
+isfinite, bitwise_not = unary(e.isfinite, in_place=False), unary(e.bitwise_not)
 
 mul, pow, true_divide = binary(e.mul), binary(e.pow), binary(e.div, name="true_divide")
 remainder, fmod, floor_divide = binary(e.remainder), binary(e.fmod), binary(e.floor_divide)
 maximum, minimum = binary(e.maximum, in_place=False), binary(e.minimum, in_place=False)
 logaddexp = binary(e.logaddexp, in_place=False)
 atan2, hypot = binary(e.atan2), binary(e.hypot)
-eq, ne, lt, le, gt, ge = binary(e.eq), binary(e.ne), binary(e.lt), binary(e.le), binary(e.gt), binary(e.ge)
-logical_and, logical_or, logical_xor = binary(e.logical_and), binary(e.logical_or), binary(e.logical_xor)
+eq, ne = binary(e.eq, in_place=changing), binary(e.ne, in_place=changing)
+lt, le = binary(e.lt, in_place=changing), binary(e.le, in_place=changing)
+gt, ge = binary(e.gt, in_place=changing), binary(e.ge, in_place=changing)
+logical_and, logical_or = binary(e.logical_and, in_place=changing), binary(e.logical_or, in_place=changing)
+logical_xor, logical_not = binary(e.logical_xor, in_place=changing), unary(e.logical_not, in_place=changing)
 bitwise_and, bitwise_or, bitwise_xor = binary(e.bitwise_and), binary(e.bitwise_or), binary(e.bitwise_xor)
 bitwise_left_shift, bitwise_right_shift = binary(e.bitwise_left_shift), binary(e.bitwise_right_shift)
 
@@ -71,7 +73,7 @@ def neg(input: Tensor) -> Tensor:
 negative = neg
 
 
-@method(in_place=True)
+@method
 @factors_first
 def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """input + alpha · other, elementwise; the operands broadcast."""
@@ -83,7 +85,7 @@ def _is_bool(operand: Any) -> bool:
     return isinstance(operand, bool) or (hasattr(operand, "array") and operand.array.dtype.kind == "b")
 
 
-@method(in_place=True)
+@method
 @factors_first
 def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """input - alpha · other, elementwise; the operands broadcast.
