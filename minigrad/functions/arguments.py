@@ -12,7 +12,7 @@ from ..backend import Device, is_array, of, xp
 from ..backend import dtype as dt
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    pass
 
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
@@ -215,9 +215,3 @@ def same_layout(array: Any, like: Any) -> Any:
         return array
     inverse = [order.index(axis) for axis in range(like.ndim)]
     return array.reshape([like.shape[axis] for axis in order]).transpose(inverse)
-
-
-def like_of(input: Tensor) -> tuple[Any, Device]:
-    """A tensor's namespace and device."""
-    backend = of(input.array)
-    return backend.xp, backend.device_of(input.array)

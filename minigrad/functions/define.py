@@ -18,21 +18,21 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 
-from ..autograd.mode import state
-from ..autograd.tape import Variable, bump, check_mutable, mutate, rebase, wrap
+from ..autograd.tape import Variable, mutate, wrap
 from ..autograd.tape import binary as apply_binary
 from ..autograd.tape import unary as apply_unary
 from ..backend import dtype as dt
 from ..ops import elementwise as e
 from ..ops.op import Op
 from .arguments import Scalar, operand
+from .change import Change, changing
+from .change import in_place as changes
 from .spelling import spelled
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
-Change = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 
 class Places(NamedTuple):
@@ -114,7 +114,7 @@ def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Ch
     def change(input: Tensor) -> Tensor:
         return mutate(input, op, (input,))
 
-    places = Places(free, method, _change(in_place, lambda function: _in_place(change, function)))
+    places = Places(free, method, _change(in_place, lambda function: changes(change, function)))
     return _placed(named(function, op.name, f"{op.__doc__}, elementwise."), places)
 
 
@@ -127,7 +127,7 @@ def binary(op: Op, *, name: str = "", in_place: bool | Change = True) -> Binary:
     def change(input: Tensor, other: Tensor | Scalar) -> Tensor:
         return mutate(input, op, pair(op, input, other))
 
-    places = Places(True, True, _change(in_place, lambda function: _in_place(spelled(change), function)))
+    places = Places(True, True, _change(in_place, lambda function: changes(spelled(change), function)))
     doc = f"{op.__doc__}, elementwise; the operands broadcast."
     return _placed(named(function, name or op.name, doc), places)
 
@@ -163,79 +163,3 @@ def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
     if right is NotImplemented:
         raise TypeError(f"{op.name}(): argument 'other' must be a Tensor or a number, not {type(other).__name__}")
     return input, right
-
-
-# Methods that change a tensor in place ----------------------------------------------------------------------
-
-
-def changing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The method that changes a tensor to the result of ``function``."""
-    name = function.__name__
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        check_mutable(self, name)
-        if state.grad and _any_wanted(self, *args, *kwargs.values()):
-            before = _before(self)
-            args = tuple(before if a is self else a for a in args)
-            return _become(self, function(before, *args, **kwargs), name)
-        return _become(self, function(self, *args, **kwargs), name)
-
-    return _in_place(method, function)
-
-
-def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
-    """The method after which a tensor is the view of itself that ``function`` returns."""
-    name = function.__name__
-
-    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        check_mutable(self, name)
-        before = object.__new__(type(self))
-        before.__dict__.update(self.__dict__)
-        view = function(before, *args, **kwargs)
-        if view is not before:
-            self.array, self._base, self._view = view.array, view._base, view._view
-            self._seen, self._node, self._slot, self._needs = view._seen, view._node, view._slot, view._needs
-        return self
-
-    return _in_place(method, function)
-
-
-def _in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
-    method.__name__ = method.__qualname__ = f"{function.__name__}_"
-    method.__doc__ = f"In place: {function.__doc__}"
-    method.__wrapped__ = function  # its signature
-    return method
-
-
-def _any_wanted(*values: Any) -> bool:
-    return any(isinstance(v, Variable) and v._wanted() for v in values)
-
-
-def _before(self: Any) -> Any:
-    """A copy of a tensor before the change, with its history, for rules to keep."""
-    copy = wrap(self.array.copy())
-    (copy._node, copy._slot), copy._needs = self._source(), self._needs
-    return copy
-
-
-def _become(self: Any, result: Any, name: str) -> Any:
-    """Take the values and the history of a result.
-
-    Raises:
-        RuntimeError: its shape differs, or its dtype cannot be cast.
-    """
-    if result.array.shape != self.array.shape:
-        raise RuntimeError(
-            f"output with shape {list(self.array.shape)} doesn't match the broadcast shape "
-            f"{list(result.array.shape)}: {name}_ cannot change a tensor's shape in place; use {name} "
-            f"without the underscore"
-        )
-    if result.array.dtype.kind != "b" and not dt.can_cast(result.dtype, self.dtype):
-        raise RuntimeError(
-            f"result type {result.dtype} can't be cast to the desired output type {self.dtype} in {name}_"
-        )
-    self.array[...] = result.array
-    bump(self, name)
-    if state.grad:
-        rebase(self, result if result.array.dtype == self.array.dtype else result.to(self.dtype))
-    return self

@@ -15,7 +15,8 @@ from ..ops import elementwise as e
 from ..ops import softmax as rows
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw
-from .define import binary, changing, function, method, pair, unary
+from .change import changing
+from .define import binary, function, method, pair, unary
 from .spelling import factors_first
 
 if TYPE_CHECKING:

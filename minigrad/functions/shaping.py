@@ -15,7 +15,8 @@ from ..backend.dtype import DType, result_type
 from ..ops import shape as s
 from ..ops.reduction import sum_to
 from .arguments import axes, axis, common_shape, raw, sizes
-from .define import function, method, reshaping
+from .change import reshaping
+from .define import function, method
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
