@@ -76,13 +76,14 @@ def methods(cls: type) -> Iterator[tuple[str, Any]]:
     variable: Any = importlib.import_module("minigrad.autograd.tape").Variable
     added = {name: value for c in cls.__mro__ if not issubclass(variable, c) for name, value in vars(c).items()}
     for name in sorted(added, key=lambda name: (name.startswith("_"), name)):
-        if callable(added[name]):
+        if callable(added[name]) or isinstance(added[name], property):
             yield name, added[name]
 
 
 def definition(name: str, value: Any, indent: str = "") -> str:
     """A function's signature and docstring."""
-    signature = inspect.signature(value)
+    decorator = f"{indent}@property\n" if isinstance(value, property) else ""
+    signature = inspect.signature(getattr(value, "fget", value))
     parameters = list(signature.parameters.values())
     if indent:
         parameters[0] = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -98,8 +99,8 @@ def definition(name: str, value: Any, indent: str = "") -> str:
             inner = "\n".join(f"{indent}    {text}," for text in written)
         head = f"{indent}def {name}(\n{inner}\n{indent}) -> {result}:"
     if name.startswith("__"):
-        return f"{head} ...{'  # type: ignore[override]' if name in ('__eq__', '__ne__') else ''}"
-    return f"{head}\n{docstring(inspect.getdoc(value) or '', indent + '    ')}\n"
+        return f"{decorator}{head} ...{'  # type: ignore[override]' if name in ('__eq__', '__ne__') else ''}"
+    return f"{decorator}{head}\n{docstring(inspect.getdoc(value) or '', indent + '    ')}\n"
 
 
 def docstring(text: str, indent: str) -> str:

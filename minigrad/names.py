@@ -52,6 +52,8 @@ for _family in _families:
             _free[_name] = _function
         if _places.method:
             setattr(Methods, _name, _bare(_function))
+        if _places.attribute:
+            setattr(Methods, _name, property(_function))
         if _places.in_place is not None:
             setattr(Methods, f"{_name}_", _places.in_place(_function))
 

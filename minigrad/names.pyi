@@ -1034,6 +1034,18 @@ def zeros_like(
 class Methods(Variable):
     """The methods of a Tensor that functions and operators define."""
 
+    @property
+    def H(self) -> Tensor:
+        """A matrix transposed and conjugated.
+
+        Raises:
+            RuntimeError: it has neither 0 nor 2 axes.
+        """
+
+    @property
+    def T(self) -> Tensor:
+        """The axes in reverse order."""
+
     def abs(self) -> Tensor:
         """|x|; the gradient at 0 is 0, elementwise."""
 
@@ -1099,6 +1111,9 @@ class Methods(Variable):
 
     def addr_(self, vec1: Tensor, vec2: Tensor, *, beta: builtins.float = 1, alpha: builtins.float = 1) -> Tensor:
         """In place: beta · input + alpha · vec1 vec2ᵀ."""
+
+    def adjoint(self) -> Tensor:
+        """``mH`` as a method."""
 
     def all(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
         """Whether no element over ``dim`` is 0, bool."""
@@ -1729,6 +1744,14 @@ class Methods(Variable):
     def is_contiguous(self, memory_format: Any = None) -> builtins.bool:
         """Whether the elements lie in memory in the order of their indices."""
 
+    @property
+    def is_cpu(self) -> builtins.bool:
+        """Whether the array is in main memory."""
+
+    @property
+    def is_cuda(self) -> builtins.bool:
+        """Whether the array is on a GPU."""
+
     def is_floating_point(self) -> builtins.bool:
         """Whether the dtype is a floating-point one."""
 
@@ -1776,6 +1799,10 @@ class Methods(Variable):
 
     def isreal(self) -> Tensor:
         """Whether each element has no imaginary part."""
+
+    @property
+    def itemsize(self) -> builtins.int:
+        """Bytes an element."""
 
     def kron(self, other: Tensor) -> Tensor:
         """Kronecker's product: each element of the input times the other tensor, as blocks."""
@@ -1913,6 +1940,14 @@ class Methods(Variable):
     def lt_(self, other: Tensor | Scalar) -> Tensor:
         """In place: a < b, elementwise; the operands broadcast."""
 
+    @property
+    def mH(self) -> Tensor:
+        """The last two axes exchanged, and conjugated."""
+
+    @property
+    def mT(self) -> Tensor:
+        """The last two axes exchanged."""
+
     def map_(self, other: Tensor, callable: Callable[[Any, Any], Any]) -> Tensor:
         """In place: a Python function of each pair of elements (slow; CPU)."""
 
@@ -2031,6 +2066,10 @@ class Methods(Variable):
 
     def narrow_copy(self, dim: builtins.int, start: builtins.int, length: builtins.int) -> Tensor:
         """A copy of ``narrow``."""
+
+    @property
+    def nbytes(self) -> builtins.int:
+        """Bytes of all elements."""
 
     def ne(self, other: Tensor | Scalar) -> Tensor:
         """a ≠ b, elementwise; the operands broadcast."""

@@ -132,26 +132,6 @@ class Tensor(Methods):
         """The number of axes."""
         return int(self.array.ndim)
 
-    @property
-    def itemsize(self) -> int:
-        """Bytes an element."""
-        return int(self.array.itemsize)
-
-    @property
-    def nbytes(self) -> int:
-        """Bytes of all elements."""
-        return int(self.array.nbytes)
-
-    @property
-    def is_cpu(self) -> bool:
-        """Whether the array is in main memory."""
-        return self.device.type == "cpu"
-
-    @property
-    def is_cuda(self) -> bool:
-        """Whether the array is on a GPU."""
-        return self.device.type == "cuda"
-
     is_sparse = is_quantized = is_meta = is_mps = is_nested = is_xla = is_mkldnn = is_xpu = False
     layout = dt.strided
 
@@ -443,42 +423,6 @@ class Tensor(Methods):
     def polygamma(self, n: Int) -> Tensor:
         """The n-th derivative of ``digamma``."""
         return special.polygamma(n, self)
-
-    # Transposes ---------------------------------------------------------------------------------------------
-
-    @property
-    def T(self) -> Tensor:
-        """The axes in reverse order."""
-        return self.permute(tuple(range(self.array.ndim))[::-1])
-
-    @property
-    def mT(self) -> Tensor:
-        """The last two axes exchanged."""
-        if self.array.ndim < 2:
-            raise RuntimeError(
-                f"tensor.mT is only supported on matrices or batches of matrices. Got {self.ndim}-D tensor."
-            )
-        return self.transpose(-2, -1)
-
-    @property
-    def mH(self) -> Tensor:
-        """The last two axes exchanged, and conjugated."""
-        return self.mT.conj()
-
-    @property
-    def H(self) -> Tensor:
-        """A matrix transposed and conjugated.
-
-        Raises:
-            RuntimeError: it has neither 0 nor 2 axes.
-        """
-        if self.array.ndim not in (0, 2):
-            raise RuntimeError(f"tensor.H is only supported on matrices. Got {self.ndim}-D tensor.")
-        return self.mT.conj() if self.array.ndim else self.conj()
-
-    def adjoint(self) -> Tensor:
-        """``mH`` as a method."""
-        return self.mH
 
 
 def _attributes(tensor: Tensor) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from ..autograd.tape import Variable
 from ..backend import dtype as dt
 from ..backend import of
 from .arguments import raw
-from .define import function, method
+from .define import attribute, function, method
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -47,6 +47,18 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
 def numel(input: Tensor) -> int:
     """The number of elements."""
     return int(input.array.size)
+
+
+@attribute
+def is_cpu(input: Tensor) -> bool:
+    """Whether the array is in main memory."""
+    return input.device.type == "cpu"
+
+
+@attribute
+def is_cuda(input: Tensor) -> bool:
+    """Whether the array is on a GPU."""
+    return input.device.type == "cuda"
 
 
 @method

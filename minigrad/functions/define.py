@@ -4,6 +4,7 @@
     @method                    minigrad.sum and Tensor.sum
     @method(in_place=True)     minigrad.clamp, Tensor.clamp and Tensor.clamp_
     @method(free=False)        Tensor.view
+    @attribute                 Tensor.T, a property
 
 ``unary`` and ``binary`` define the function of an op that needs no more than its name. An alias is an assignment
 (``multiply = mul``). ``minigrad/names.py`` gathers the names; ``python tasks.py index`` writes them down for type
@@ -41,11 +42,13 @@ class Places(NamedTuple):
     Attributes:
         free: ``minigrad.name``.
         method: ``Tensor.name``.
+        attribute: ``Tensor.name``, a property.
         in_place: makes ``Tensor.name_`` of the function; None where there is no such method.
     """
 
     free: bool = True
     method: bool = False
+    attribute: bool = False
     in_place: Change | None = None
 
 
@@ -70,10 +73,16 @@ def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Cha
     Args:
         in_place: whether there is a method ``name_``, too; or what makes that method of the function.
     """
-    places = Places(free, True, _change(in_place, changing))
+    places = Places(free, method=True, in_place=_change(in_place, changing))
     if definition is not None:
         return _placed(definition, places)
     return lambda definition: _placed(definition, places)
+
+
+def attribute(definition: Function) -> Function:
+    """Define a property of Tensor."""
+    definition.places = Places(free=False, attribute=True)  # type: ignore[attr-defined]
+    return definition
 
 
 def _placed(definition: Function, places: Places) -> Function:
@@ -114,7 +123,7 @@ def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Ch
     def change(input: Tensor) -> Tensor:
         return mutate(input, op, (input,))
 
-    places = Places(free, method, _change(in_place, lambda function: changes(change, function)))
+    places = Places(free, method, in_place=_change(in_place, lambda function: changes(change, function)))
     return _placed(named(function, op.name, f"{op.__doc__}, elementwise."), places)
 
 
@@ -127,7 +136,7 @@ def binary(op: Op, *, name: str = "", in_place: bool | Change = True) -> Binary:
     def change(input: Tensor, other: Tensor | Scalar) -> Tensor:
         return mutate(input, op, pair(op, input, other))
 
-    places = Places(True, True, _change(in_place, lambda function: changes(spelled(change), function)))
+    places = Places(method=True, in_place=_change(in_place, lambda function: changes(spelled(change), function)))
     doc = f"{op.__doc__}, elementwise; the operands broadcast."
     return _placed(named(function, name or op.name, doc), places)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..backend import of
-from .define import method
+from .define import attribute, method
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -67,6 +67,18 @@ def stride(input: Tensor, dim: int | None = None) -> Any:
     """Steps between neighbours along each axis, in elements."""
     steps = tuple(n // input.array.itemsize for n in input.array.strides)
     return steps if dim is None else steps[dim]
+
+
+@attribute
+def itemsize(input: Tensor) -> int:
+    """Bytes an element."""
+    return int(input.array.itemsize)
+
+
+@attribute
+def nbytes(input: Tensor) -> int:
+    """Bytes of all elements."""
+    return int(input.array.nbytes)
 
 
 @method(free=False)

@@ -16,7 +16,7 @@ from ..ops import shape as s
 from ..ops.reduction import sum_to
 from .arguments import axes, axis, common_shape, raw, sizes
 from .change import reshaping
-from .define import function, method
+from .define import attribute, function, method
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -661,3 +661,46 @@ def _with(input: Tensor, src: Tensor, view_of: Any) -> Tensor:
     out = input.clone()
     view_of(out).copy_(src)
     return out
+
+
+# Transposes -------------------------------------------------------------------------------------------------
+
+
+@attribute
+def T(input: Tensor) -> Tensor:
+    """The axes in reverse order."""
+    return permute(input, tuple(range(input.array.ndim))[::-1])
+
+
+@attribute
+def mT(input: Tensor) -> Tensor:
+    """The last two axes exchanged."""
+    if input.array.ndim < 2:
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
+        )
+    return transpose(input, -2, -1)
+
+
+@attribute
+def mH(input: Tensor) -> Tensor:
+    """The last two axes exchanged, and conjugated."""
+    return mT(input).conj()
+
+
+@attribute
+def H(input: Tensor) -> Tensor:
+    """A matrix transposed and conjugated.
+
+    Raises:
+        RuntimeError: it has neither 0 nor 2 axes.
+    """
+    if input.array.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices. Got {input.ndim}-D tensor.")
+    return mT(input).conj() if input.array.ndim else input.conj()
+
+
+@method(free=False)
+def adjoint(input: Tensor) -> Tensor:
+    """``mH`` as a method."""
+    return mT(input).conj()
