@@ -1,4 +1,4 @@
-"""What registering a hook returns."""
+"""Handles of registered hooks."""
 
 from __future__ import annotations
 

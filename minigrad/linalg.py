@@ -38,7 +38,7 @@ def _square(input: Tensor, name: str) -> Tensor:
 
 
 def _without_gradient(function: Any, name: str, input: Tensor) -> Any:
-    """The results of a NumPy function of a tensor that wants no gradient."""
+    """The results of a NumPy function of a tensor that requires no gradient."""
     if input.requires_grad:
         raise NotImplementedError(
             f"linalg.{name} has no gradient in minigrad: give it x.detach(), or use linalg.inv, solve, det, "

@@ -1329,10 +1329,10 @@ class Methods(Variable):
         """About ``chunks`` pieces of equal length."""
 
     def clamp(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-        """input held within [min, max]; bounds are numbers or tensors."""
+        """input clamped to [min, max]; bounds are numbers or tensors."""
 
     def clamp_(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-        """In place: input held within [min, max]; bounds are numbers or tensors."""
+        """In place: input clamped to [min, max]; bounds are numbers or tensors."""
 
     def clamp_max(self, max: Scalar) -> Tensor:
         """input, at most ``max``."""
@@ -1347,10 +1347,10 @@ class Methods(Variable):
         """In place: input, at least ``min``."""
 
     def clip(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-        """input held within [min, max]; bounds are numbers or tensors."""
+        """input clamped to [min, max]; bounds are numbers or tensors."""
 
     def clip_(self, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-        """In place: input held within [min, max]; bounds are numbers or tensors."""
+        """In place: input clamped to [min, max]; bounds are numbers or tensors."""
 
     def clone(self, *, memory_format: Any = None) -> Tensor:
         """A copy, through which gradients flow."""
@@ -1756,7 +1756,7 @@ class Methods(Variable):
         """Whether the dtype is a floating-point one."""
 
     def is_inference(self) -> builtins.bool:
-        """Whether inference mode made the tensor: always False, as tensors made there are ordinary ones."""
+        """Whether inference mode made the tensor: always False, as its tensors are ordinary ones."""
 
     def is_nonzero(self) -> builtins.bool:
         """Whether the one element is not 0."""
@@ -1923,10 +1923,11 @@ class Methods(Variable):
         """In place: Exactly one is not 0, elementwise; the operands broadcast."""
 
     def logit(self, eps: builtins.float | None = None) -> Tensor:
-        """ln(p / (1 - p)), the inverse of sigmoid; p is held within [eps, 1 - eps] if there is an eps."""
+        """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
 
     def logit_(self, eps: builtins.float | None = None) -> Tensor:
-        """In place: ln(p / (1 - p)), the inverse of sigmoid; p is held within [eps, 1 - eps] if there is an eps."""
+        """In place: ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is
+        None."""
 
     def logsumexp(self, dim: Dims, keepdim: builtins.bool = False) -> Tensor:
         """ln Σ eˣ over ``dim``."""
@@ -2048,15 +2049,15 @@ class Methods(Variable):
         """In place: input with NaN and infinities replaced (infinities by default by the largest finite numbers)."""
 
     def nanmean(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
-        """The mean over ``dim`` of the elements that are no NaN."""
+        """The mean over ``dim`` of the elements other than NaN."""
 
     def nanmedian(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Any:
-        """``median`` of the elements that are no NaN."""
+        """``median`` of the elements other than NaN."""
 
     def nanquantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
     ) -> Tensor:
-        """``quantile`` of the elements that are no NaN."""
+        """``quantile`` of the elements other than NaN."""
 
     def nansum(self, dim: Dims = None, keepdim: builtins.bool = False, *, dtype: Any = None) -> Tensor:
         """Σ over ``dim``, a NaN counting as 0."""
@@ -2122,7 +2123,7 @@ class Methods(Variable):
         layout: Any = None,
         pin_memory: builtins.bool = False,
     ) -> Tensor:
-        """One number in a shape, with this tensor's dtype and device unless others are given."""
+        """One number in a shape, by default with this tensor's dtype and device."""
 
     def new_ones(self, *size: Any, **options: Any) -> Tensor:
         """Ones with this tensor's dtype and device."""
@@ -2130,7 +2131,7 @@ class Methods(Variable):
     def new_tensor(
         self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False
     ) -> Tensor:
-        """A tensor from data, with this one's dtype and device unless others are given."""
+        """A tensor from data, by default with this one's dtype and device."""
 
     def new_zeros(self, *size: Any, **options: Any) -> Tensor:
         """Zeros with this tensor's dtype and device."""
@@ -2301,7 +2302,7 @@ class Methods(Variable):
         reduce: str | None = None,
     ) -> Tensor:
         """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
-        "add" or "multiply" the elements go together with what stood there."""
+        "add" or "multiply" they combine with the elements there."""
 
     def scatter_(
         self,
@@ -2313,7 +2314,7 @@ class Methods(Variable):
         reduce: str | None = None,
     ) -> Tensor:
         """In place: A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With
-        ``reduce`` "add" or "multiply" the elements go together with what stood there."""
+        ``reduce`` "add" or "multiply" they combine with the elements there."""
 
     def scatter_add(self, dim: builtins.int, index: Tensor, src: Tensor) -> Tensor:
         """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
@@ -2325,13 +2326,13 @@ class Methods(Variable):
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
         """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax" or
-        "amin", together with what stood there if ``include_self``. Gradients of "sum" and "mean" only."""
+        "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
 
     def scatter_reduce_(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
         """In place: A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod",
-        "amax" or "amin", together with what stood there if ``include_self``. Gradients of "sum" and "mean" only."""
+        "amax" or "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
 
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """The slice ``index`` of an axis."""
@@ -2649,10 +2650,10 @@ class Methods(Variable):
         """``tensor_split`` along axis 0."""
 
     def xlogy(self, other: Any) -> Tensor:
-        """input · ln(other), 0 where the input is 0 and the other is no NaN."""
+        """input · ln(other), 0 where the input is 0 and the other not NaN."""
 
     def xlogy_(self, other: Any) -> Tensor:
-        """In place: input · ln(other), 0 where the input is 0 and the other is no NaN."""
+        """In place: input · ln(other), 0 where the input is 0 and the other not NaN."""
 
     def zero_(self) -> Tensor:
         """In place: every element 0."""

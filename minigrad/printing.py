@@ -71,7 +71,7 @@ def tensor_repr(tensor: Tensor) -> str:
 
 
 def _with_suffixes(body: str, suffixes: list[str], indent: int) -> str:
-    """What follows the values, on a new line where it would not fit."""
+    """The values, then dtype and the like, on a new line where they do not fit."""
     length = indent + len(body) - body.rfind("\n") - 1
     for suffix in suffixes:
         if length + len(suffix) + 2 > options.linewidth:

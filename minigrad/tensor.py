@@ -255,7 +255,7 @@ class Tensor(Methods):
         return node is not None and tape.RETAINED in (node.hooks or {}).get(slot, {})
 
     def retain_grad(self) -> None:
-        """Keep the gradient in ``.grad``, although the tensor is no leaf."""
+        """Keep the gradient in ``.grad``, although the tensor is not a leaf."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         self._close_bypasses()
@@ -293,7 +293,7 @@ class Tensor(Methods):
         """Call ``hook(tensor)`` after every change of this leaf's ``.grad`` by a ``backward``.
 
         Raises:
-            RuntimeError: the tensor requires no gradient, or is no leaf.
+            RuntimeError: the tensor requires no gradient, or is not a leaf.
         """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")

@@ -1,4 +1,4 @@
-"""Methods that change a tensor in place, made of functions that do not."""
+"""Methods that change a tensor in place, built from functions that return a new one."""
 
 from __future__ import annotations
 

@@ -87,7 +87,7 @@ def is_nonzero(input: Tensor) -> bool:
 
 @method
 def is_inference(input: Tensor) -> bool:
-    """Whether inference mode made the tensor: always False, as tensors made there are ordinary ones."""
+    """Whether inference mode made the tensor: always False, as its tensors are ordinary ones."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Complex tensors, by PyTorch's names: what rotary position embeddings are written with."""
+"""Complex tensors, by PyTorch's names, as in rotary position embeddings."""
 
 from __future__ import annotations
 

@@ -100,7 +100,7 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tenso
 def new_tensor(
     input: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
 ) -> Tensor:
-    """A tensor from data, with this one's dtype and device unless others are given."""
+    """A tensor from data, by default with this one's dtype and device."""
     return tensor(data, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
 
 
@@ -116,7 +116,7 @@ def new_full(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """One number in a shape, with this tensor's dtype and device unless others are given."""
+    """One number in a shape, by default with this tensor's dtype and device."""
     return full(
         size, fill_value, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
     )

@@ -43,7 +43,7 @@ class Places(NamedTuple):
         free: ``minigrad.name``.
         method: ``Tensor.name``.
         attribute: ``Tensor.name``, a property.
-        in_place: makes ``Tensor.name_`` of the function; None where there is no such method.
+        in_place: builds ``Tensor.name_`` from the function; None for no such method.
     """
 
     free: bool = True
@@ -71,7 +71,7 @@ def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Cha
     """Define a method of Tensor that is, if ``free``, a free function as well.
 
     Args:
-        in_place: whether there is a method ``name_``, too; or what makes that method of the function.
+        in_place: True for a method ``name_`` as well, or the function that builds it.
     """
     places = Places(free, method=True, in_place=_change(in_place, changing))
     if definition is not None:
@@ -142,7 +142,7 @@ def binary(op: Op, *, name: str = "", in_place: bool | Change = True) -> Binary:
 
 
 def _change(in_place: bool | Change, usual: Change) -> Change | None:
-    """What makes the method that changes a tensor in place."""
+    """The function that builds ``name_``, if any."""
     return usual if in_place is True else in_place or None
 
 

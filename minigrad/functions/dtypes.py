@@ -1,4 +1,4 @@
-"""``x.float()`` and its like. They stand in a file of their own, as their names are those of Python's types."""
+"""``x.float()`` and its like, apart from the rest since their names hide Python's types."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def _part(part: Any, like: Any) -> Any:
     if isinstance(part, Variable) or is_array(part):
         array = raw(part)
         if array.dtype == np.uint8:
-            array = array != 0  # PyTorch's masks of old
+            array = array != 0  # PyTorch's old masks
         if array.ndim == 0 and array.dtype.kind == "i":
             return int(array)
         if array.dtype.kind not in "ib":
@@ -209,7 +209,7 @@ def scatter(
     reduce: str | None = None,
 ) -> Tensor:
     """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
-    "add" or "multiply" the elements go together with what stood there."""
+    "add" or "multiply" they combine with the elements there."""
     args = scatter_arguments(input, dim, index, value if src is None else src)
     if reduce is None:
         return apply(i.scatter, args)
@@ -394,7 +394,7 @@ def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax"
-    or "amin", together with what stood there if ``include_self``. Gradients of "sum" and "mean" only."""
+    or "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
     place, index = _along(input, dim, index, "scatter_reduce")
     neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": _extreme(input, "min"), "amin": _extreme(input, "max")}
     if reduce not in neutral:

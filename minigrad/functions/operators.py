@@ -32,7 +32,7 @@ def _operator(op: Op) -> Operator:
 
 
 def _swapped(op: Op) -> Operator:
-    """``b + a`` where ``b`` is no tensor."""
+    """``b + a`` for a ``b`` that is not a tensor."""
 
     def method(self: Tensor, other: Any) -> Tensor:
         other = operand(other, self)
@@ -61,7 +61,7 @@ def _without_bools(usual: Operator) -> Operator:
 
     def method(self: Tensor, other: Any) -> Tensor:
         if self.array.dtype.kind == "b" or other.__class__ is bool:
-            return pointwise.sub(self, other)  # its error says what to use instead
+            return pointwise.sub(self, other)  # its error names the alternative
         return usual(self, other)
 
     method.__doc__ = usual.__doc__

@@ -132,7 +132,7 @@ def round(input: Tensor, *, decimals: int = 0) -> Tensor:
 
 @method(in_place=True)
 def clamp(input: Tensor, min: Tensor | Scalar | None = None, max: Tensor | Scalar | None = None) -> Tensor:
-    """input held within [min, max]; bounds are numbers or tensors."""
+    """input clamped to [min, max]; bounds are numbers or tensors."""
     if min is None and max is None:
         raise RuntimeError("torch.clamp: At least one of 'min' or 'max' must not be None")
     if isinstance(min, type(input)) or isinstance(max, type(input)):
@@ -265,7 +265,7 @@ def rad2deg(input: Tensor) -> Tensor:
 
 @method(in_place=True)
 def logit(input: Tensor, eps: float | None = None) -> Tensor:
-    """ln(p / (1 - p)), the inverse of sigmoid; p is held within [eps, 1 - eps] if there is an eps."""
+    """ln(p / (1 - p)), the inverse of sigmoid; p is first clamped to [eps, 1 - eps], unless eps is None."""
     p = input if eps is None else clamp(input, eps, 1 - eps)
     return log(p / (1 - p))
 
@@ -280,7 +280,7 @@ def sinc(input: Tensor) -> Tensor:
 
 @method(in_place=True)
 def xlogy(input: Any, other: Any) -> Tensor:
-    """input · ln(other), 0 where the input is 0 and the other is no NaN."""
+    """input · ln(other), 0 where the input is 0 and the other not NaN."""
     like = input if hasattr(input, "array") else other
     input, other = as_tensor_like(input, like), as_tensor_like(other, like)
     nothing = logical_and(input == 0, logical_not(isnan(other)))

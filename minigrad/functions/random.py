@@ -1,4 +1,4 @@
-"""Random tensors, by PyTorch's names. Drawn on the CPU, so that a seed gives every device the same."""
+"""Random tensors, by PyTorch's names, drawn on the CPU: the same for a seed on every device."""
 
 from __future__ import annotations
 

@@ -59,7 +59,7 @@ def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
 
 @method
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """``median`` of the elements that are no NaN."""
+    """``median`` of the elements other than NaN."""
     return _median(input, dim, keepdim, return_types.nanmedian, True)
 
 
@@ -101,7 +101,7 @@ def quantile(
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """``quantile`` of the elements that are no NaN."""
+    """``quantile`` of the elements other than NaN."""
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
@@ -194,7 +194,7 @@ def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any
 
 @method
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean over ``dim`` of the elements that are no NaN."""
+    """The mean over ``dim`` of the elements other than NaN."""
     return nansum(input, dim, keepdim, dtype=dtype) / sum(~isnan(input), dim, keepdim)
 
 

@@ -108,7 +108,7 @@ def type_of(tensor: Any) -> Any:
 
 @function
 def typename(obj: Any) -> str:
-    """What PyTorch calls the type of a tensor, "torch.FloatTensor"; of anything else its module and name."""
+    """PyTorch's name for the type of a tensor, "torch.FloatTensor"; for any other object, its module and name."""
     if isinstance(obj, Variable):
         return str(type_of(obj))
     named: Any = obj if hasattr(obj, "__qualname__") else type(obj)
