@@ -140,7 +140,16 @@ def pinv(A: Tensor, *, rcond: float = 1e-15, hermitian: bool = False) -> Tensor:
     return _without_gradient(run, "pinv", A)
 
 
-inverse, pinverse = method(inv), method(pinv)  # torch's names of the two
+@method
+def inverse(A: Tensor) -> Tensor:
+    """``linalg.inv`` by its name in torch."""
+    return inv(A)
+
+
+@method
+def pinverse(A: Tensor, *, rcond: float = 1e-15, hermitian: bool = False) -> Tensor:
+    """``linalg.pinv`` by its name in torch."""
+    return pinv(A, rcond=rcond, hermitian=hermitian)
 
 
 @spelled

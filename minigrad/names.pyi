@@ -1732,11 +1732,7 @@ class Methods(Variable):
         """As int32."""
 
     def inverse(self) -> Tensor:
-        """The inverse of square matrices.
-
-        Raises:
-            LinAlgError: a matrix is singular.
-        """
+        """``linalg.inv`` by its name in torch."""
 
     def is_complex(self) -> builtins.bool:
         """Whether the dtype is complex."""
@@ -2177,7 +2173,7 @@ class Methods(Variable):
         """The tensor itself. See ``is_pinned``."""
 
     def pinverse(self, *, rcond: builtins.float = 1e-15, hermitian: builtins.bool = False) -> Tensor:
-        """The pseudo-inverse of matrices; without gradient."""
+        """``linalg.pinv`` by its name in torch."""
 
     def positive(self) -> Tensor:
         """The tensor itself."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import pickle
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,11 @@ def test_every_function_and_method_has_a_docstring() -> None:
     functions = {name: getattr(minigrad, name) for name in names.__all__}
     methods = {name: value for name, value in vars(names.Methods).items() if callable(value)}
     assert not [name for name, value in {**functions, **methods}.items() if not value.__doc__]
+
+
+def test_every_function_can_be_pickled() -> None:
+    functions = [f for name in names.__all__ if not isinstance(f := getattr(minigrad, name), type)]
+    assert [f for f in functions if pickle.loads(pickle.dumps(f)) is not f] == []
 
 
 def test_the_stub_is_up_to_date() -> None:

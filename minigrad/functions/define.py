@@ -147,9 +147,9 @@ def _change(in_place: bool | Change, usual: Change) -> Change | None:
 
 
 def named(function: Function, name: str, doc: str) -> Function:
-    """A function with a name and a docstring."""
+    """A function with a public name and a docstring."""
+    function.__module__, function.__doc__ = "minigrad", doc  # pickle looks there for the name
     function.__name__ = function.__qualname__ = name
-    function.__doc__ = doc
     return function
 
 
