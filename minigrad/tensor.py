@@ -7,13 +7,12 @@ Its operators stand in ``functions/operators.py``; ``names.py`` makes methods of
 from __future__ import annotations
 
 import copy
-import operator
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from . import autograd
+from . import autograd, names
 from .autograd import tape
 from .autograd.tape import Node, Variable, wrap
 from .backend import Device, for_device, of
@@ -26,32 +25,20 @@ from .functions.arguments import axis, operand
 from .functions.creation import tensor, zeros
 from .handle import RemovableHandle as RemovableHandle
 from .missing import MissingName
-from .names import Methods
 from .printing import tensor_repr
 
 Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
 Float: TypeAlias = float
 Bool: TypeAlias = bool
 
-# NumPy's functions that are operators of a tensor.
-_UFUNCS: dict[str, Callable[[Any, Any], Any]] = {
-    "add": operator.add,
-    "subtract": operator.sub,
-    "multiply": operator.mul,
-    "divide": operator.truediv,
-    "power": operator.pow,
-    "floor_divide": operator.floordiv,
-    "remainder": operator.mod,
-    "matmul": operator.matmul,
-    "equal": operator.eq,
-    "not_equal": operator.ne,
-    "less": operator.lt,
-    "less_equal": operator.le,
-    "greater": operator.gt,
-    "greater_equal": operator.ge,
-    "bitwise_and": operator.and_,
-    "bitwise_or": operator.or_,
-    "bitwise_xor": operator.xor,
+# NumPy's functions that are operators of a tensor; nearly all have PyTorch's names.
+_UFUNCS = {"power": "pow", "equal": "eq"} | {
+    name: name
+    for name in (
+        *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "matmul"),
+        *("not_equal", "less", "less_equal", "greater", "greater_equal"),
+        *("bitwise_and", "bitwise_or", "bitwise_xor"),
+    )
 }
 
 
@@ -81,7 +68,7 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
 
-class Tensor(Methods):
+class Tensor(names.Methods):
     """A multi-dimensional array on a device that can remember the ops that made it.
 
     ``minigrad.tensor(data)`` makes one; ``Tensor(data)`` is float32, ``Tensor(2, 3)`` of that shape.
@@ -143,7 +130,7 @@ class Tensor(Methods):
         """The number of axes."""
         return int(self.array.ndim)
 
-    nelement, ndimension = Methods.numel, dim
+    nelement, ndimension = names.Methods.numel, dim
 
     def resolve_neg(self) -> Tensor:
         """The tensor itself: negation happens at once."""
@@ -329,7 +316,7 @@ class Tensor(Methods):
         if method != "__call__" or kwargs:
             return NotImplemented
         if ufunc.__name__ in _UFUNCS and len(inputs) == 2:
-            return _UFUNCS[ufunc.__name__](*(operand(i, self) for i in inputs))
+            return getattr(names, _UFUNCS[ufunc.__name__])(*(operand(i, self) for i in inputs))
         return wrap(ufunc(*(i.numpy() if isinstance(i, Tensor) else i for i in inputs)))
 
     def item(self) -> Any:
