@@ -28,7 +28,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 (it speaks to older Pythons, which
 
 ROOT = Path(__file__).resolve().parent
 PROJECT = ROOT / "pyproject.toml"
-GENERATORS = ("generate_index.py", "generate_lines.py", "generate_pytorch.py")  # in docs/
+GENERATORS = ("generate_names.py", "generate_index.py", "generate_pytorch.py", "generate_lines.py")  # in docs/
 STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
 MOST_TEST_PROCESSES = 8
 NO_TESTS_FOUND = 5  # pytest's exit code
@@ -116,7 +116,7 @@ TASKS = {
     ),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
-    "index": Task("write docs/ops.md, docs/pytorch.md and README.md's table of lines anew", index, "dev"),
+    "index": Task("write docs/ops.md, docs/pytorch.md, minigrad/names.pyi and README.md's table anew", index, "dev"),
     "check": Task("lint, types and test: what a change must pass", check, "dev"),
     "clean": Task("remove caches and builds", clean),
 }

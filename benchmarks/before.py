@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterable
+from functools import partial
 from pathlib import Path
 
 from .machine import describe
@@ -31,7 +32,7 @@ def table(before: Path, works: Iterable[str], rounds: int, seconds: float) -> Ta
     digits = ("", ".1f", ".1f", ".2f", ">", ".0f", ".0f")
     result = Table("Training steps of this checkout, and of the one before", columns, digits)
     for work in works:
-        answers = alternate((NOW, BEFORE), rounds, lambda which, work=work: measure(which, work), f"step {work}")  # type: ignore[misc]
+        answers = alternate((NOW, BEFORE), rounds, partial(measure, work=work), f"step {work}")
         now, then = answers[NOW], answers[BEFORE]
         times = time_of(now), time_of(then)
         result.add(work, *times, ratio(*times), spread(now, then), memory_of(now), memory_of(then))
@@ -40,7 +41,7 @@ def table(before: Path, works: Iterable[str], rounds: int, seconds: float) -> Ta
 
 def main(arguments: list[str]) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.before", description=__doc__.splitlines()[0])  # type: ignore[union-attr]
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.before", description="Steps of two checkouts.")
     parser.add_argument("before", type=Path, help="the other checkout")
     parser.add_argument("--work", choices=WORK, action="append", help="may be repeated (default: all)")
     parser.add_argument("--rounds", type=int, default=3, help="processes of each checkout (default: 3)")

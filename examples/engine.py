@@ -37,8 +37,8 @@ class Value(Traced):
     """An array, its gradient, and the node that made it (None for a leaf) with the number of its result."""
 
     def __init__(self, array: Any, node: Node | None = None, slot: int = 0) -> None:
-        self.array, self.node, self.slot, self.grad = array, node, slot, None
-        self.shape = array.shape
+        self.array, self.node, self.slot, self.shape = array, node, slot, array.shape
+        self.grad: Any = None
 
     @staticmethod
     def apply(op: Op, args: tuple[Any, ...]) -> Any:
@@ -51,7 +51,7 @@ class Value(Traced):
 def backward(root: Value) -> None:
     """Set ``grad`` of every leaf that the scalar ``root`` was computed from."""
     arrived: dict[Any, Any] = {(root.node, root.slot): np.ones_like(root.array)}  # by node and result
-    nodes = {root.node}
+    nodes: set[Any] = {root.node}
     while nodes:  # the youngest node first: all that used its results has been passed by then
         node = max(nodes, key=lambda n: n.age)
         nodes.remove(node)

@@ -109,12 +109,12 @@ def fftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
         d: the distance of two samples.
         kwargs: dtype, device, requires_grad.
     """
-    return _made(np.fft.fftfreq(n, d), kwargs)
+    return _floats(np.fft.fftfreq(n, d), kwargs)
 
 
 def rfftfreq(n: int, d: float = 1.0, **kwargs: Any) -> Tensor:
     """The frequencies of the elements of ``rfft``; arguments as of ``fftfreq``."""
-    return _made(np.fft.rfftfreq(n, d), kwargs)
+    return _floats(np.fft.rfftfreq(n, d), kwargs)
 
 
 def fftshift(input: Tensor, dim: Dims = None) -> Tensor:
@@ -173,6 +173,6 @@ def _of_length(input: Tensor, n: int, dim: int) -> Tensor:
     return cat([input, input.new_zeros([missing if d == dim else k for d, k in enumerate(input.shape)])], dim)
 
 
-def _made(values: Any, kwargs: dict[str, Any]) -> Tensor:
+def _floats(values: Any, kwargs: dict[str, Any]) -> Tensor:
     kwargs["dtype"] = kwargs.get("dtype") or dt.get_default_dtype()
     return tensor(values, **kwargs)

@@ -11,9 +11,11 @@ from .autograd.calls import apply
 from .autograd.tape import wrap
 from .functions import linalg as products
 from .functions import return_types
-from .functions.arguments import Dims, spelled
+from .functions.arguments import Dims
+from .functions.define import method
 from .functions.reduction import amax, amin, sum
-from .functions.reduction import norm as vector_norm_of
+from .functions.reduction import norm as _norm
+from .functions.spelling import spelled
 from .ops import linear as ops
 
 if TYPE_CHECKING:
@@ -24,7 +26,7 @@ matmul, matrix_power, tensordot = products.matmul, products.matrix_power, produc
 
 
 def _square(input: Tensor, name: str) -> Tensor:
-    """Refuse what are no square matrices of floats."""
+    """Raise RuntimeError unless these are square matrices of floats."""
     shape = tuple(input.array.shape)
     if len(shape) < 2 or shape[-1] != shape[-2]:
         raise RuntimeError(f"linalg.{name}: A must be batches of square matrices, but its shape is {shape}")
@@ -33,20 +35,20 @@ def _square(input: Tensor, name: str) -> Tensor:
     return input
 
 
-def _without_gradient(function: Any, name: str, advice: str, *inputs: Tensor) -> Any:
-    """The results of a NumPy function, for inputs that want no gradient."""
-    if any(x.requires_grad for x in inputs):
-        raise NotImplementedError(f"linalg.{name} has no gradient in minigrad: {advice}")
-    found = ops.on_host(function, *(x.array for x in inputs))
-    return tuple(wrap(f) for f in found) if isinstance(found, tuple) else wrap(found)
+def _without_gradient(function: Any, name: str, input: Tensor) -> Any:
+    """The results of a NumPy function of a tensor that requires no gradient."""
+    if input.requires_grad:
+        raise NotImplementedError(
+            f"linalg.{name} has no gradient in minigrad: give it x.detach(), or use linalg.inv, solve, det, "
+            "slogdet or cholesky, which have one"
+        )
+    result = ops.on_host(function, input.array)
+    return tuple(map(wrap, result)) if isinstance(result, tuple) else wrap(result)
 
 
 def _any(value: Any) -> Any:
     """A value whose type NumPy's stubs want narrower than PyTorch's signature."""
     return value
-
-
-_DETACH = "give it x.detach(), or use linalg.inv, solve, det, slogdet or cholesky, which have one"
 
 
 @spelled
@@ -59,19 +61,19 @@ def inv(A: Tensor) -> Tensor:
     return apply(ops.inverse, (_square(A, "inv"),))
 
 
-@spelled
+@method
 def det(A: Tensor) -> Tensor:
     """The determinant of square matrices."""
     return apply(ops.det, (_square(A, "det"),))
 
 
-@spelled
+@method
 def slogdet(A: Tensor) -> return_types.linalg_slogdet:
     """(sign, logarithm of the size) of the determinant."""
     return return_types.linalg_slogdet(*apply(ops.slogdet, (_square(A, "slogdet"),)))
 
 
-@spelled
+@method
 def logdet(input: Tensor) -> Tensor:
     """The logarithm of the determinant, NaN where that is negative."""
     sign, size = slogdet(input)
@@ -89,69 +91,76 @@ def solve(A: Tensor, B: Tensor, *, left: bool = True) -> Tensor:
     return apply(ops.solve, (A, B))
 
 
-@spelled
+@method
 def cholesky(A: Tensor, *, upper: bool = False) -> Tensor:
     """L of L Lᵀ = A for positive definite A, or its transpose if ``upper``."""
-    found: Tensor = apply(ops.cholesky, (_square(A, "cholesky"),))
-    return found.mT if upper else found
+    lower: Tensor = apply(ops.cholesky, (_square(A, "cholesky"),))
+    return lower.mT if upper else lower
 
 
 @spelled
 def eigh(A: Tensor, UPLO: str = "L") -> return_types.linalg_eigh:
     """(eigenvalues in ascending order, eigenvectors) of symmetric matrices; without gradient."""
     run = lambda a: tuple(np.linalg.eigh(a, _any(UPLO)))
-    found = _without_gradient(run, "eigh", _DETACH, _square(A, "eigh"))
-    return return_types.linalg_eigh(*found)
+    return return_types.linalg_eigh(*_without_gradient(run, "eigh", _square(A, "eigh")))
 
 
 @spelled
 def eigvalsh(A: Tensor, UPLO: str = "L") -> Tensor:
     """The eigenvalues of symmetric matrices in ascending order; without gradient."""
-    found: Tensor = eigh(A, UPLO).eigenvalues
-    return found
+    return eigh(A, UPLO).eigenvalues
 
 
-@spelled
+@method
 def svd(A: Tensor, full_matrices: bool = True, *, driver: str | None = None) -> return_types.linalg_svd:
     """(U, S, Vᵀ) of A = U diag(S) Vᵀ; without gradient."""
     run = lambda a: tuple(np.linalg.svd(a, full_matrices))
-    return return_types.linalg_svd(*_without_gradient(run, "svd", _DETACH, A))
+    return return_types.linalg_svd(*_without_gradient(run, "svd", A))
 
 
 @spelled
 def svdvals(A: Tensor, *, driver: str | None = None) -> Tensor:
     """The singular values in descending order; without gradient."""
-    found: Tensor = _without_gradient(lambda a: np.linalg.svd(a, compute_uv=False), "svdvals", _DETACH, A)
-    return found
+    return _without_gradient(lambda a: np.linalg.svd(a, compute_uv=False), "svdvals", A)
 
 
-@spelled
+@method
 def qr(A: Tensor, mode: str = "reduced") -> return_types.linalg_qr:
     """(Q, R) of A = Q R, Q with orthonormal columns; without gradient."""
     run = lambda a: tuple(np.linalg.qr(a, _any(mode)))
-    return return_types.linalg_qr(*_without_gradient(run, "qr", _DETACH, A))
+    return return_types.linalg_qr(*_without_gradient(run, "qr", A))
 
 
 @spelled
 def pinv(A: Tensor, *, rcond: float = 1e-15, hermitian: bool = False) -> Tensor:
     """The pseudo-inverse of matrices; without gradient."""
     run = lambda a: np.linalg.pinv(a, rcond, hermitian)
-    found: Tensor = _without_gradient(run, "pinv", _DETACH, A)
-    return found
+    return _without_gradient(run, "pinv", A)
+
+
+@method
+def inverse(A: Tensor) -> Tensor:
+    """``linalg.inv`` by its name in torch."""
+    return inv(A)
+
+
+@method
+def pinverse(A: Tensor, *, rcond: float = 1e-15, hermitian: bool = False) -> Tensor:
+    """``linalg.pinv`` by its name in torch."""
+    return pinv(A, rcond=rcond, hermitian=hermitian)
 
 
 @spelled
 def matrix_rank(A: Tensor, *, tol: float | None = None, hermitian: bool = False) -> Tensor:
     """The number of singular values that are not 0, int64."""
     run = lambda a: np.linalg.matrix_rank(a, tol, hermitian)
-    found: Tensor = _without_gradient(run, "matrix_rank", _DETACH, A.detach())
-    return found.long()
+    return _without_gradient(run, "matrix_rank", A.detach()).long()
 
 
 @spelled
 def vector_norm(x: Tensor, ord: float = 2, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """(Σ |x|ᵖ)^(1/p) over ``dim``, over all elements if None."""
-    return vector_norm_of(x if dtype is None else x.to(dtype), float(ord), dim, keepdim)
+    return _norm(x if dtype is None else x.to(dtype), float(ord), dim, keepdim)
 
 
 @spelled
@@ -161,25 +170,25 @@ def matrix_norm(
     """A norm of matrices: "fro", "nuc", 1, -1, inf, -inf, 2 or -2 (2, -2 and "nuc" without gradient)."""
     A = A if dtype is None else A.to(dtype)
     if ord == "fro":
-        return vector_norm_of(A, 2, tuple(dim), keepdim)
+        return _norm(A, 2, tuple(dim), keepdim)
     rows, columns = (d % A.array.ndim for d in dim)
     if ord in (1, -1, math.inf, -math.inf):
         first, second = (rows, columns) if abs(ord) == 1 else (columns, rows)
         sums = sum(A.abs(), first, True)
-        found = (amax if ord > 0 else amin)(sums, second, True)
+        result = (amax if ord > 0 else amin)(sums, second, True)
     elif ord in ("nuc", 2, -2):
         values = svdvals(A.movedim((rows, columns), (-2, -1)))
-        found = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
+        result = values.sum(-1) if ord == "nuc" else values.amax(-1) if ord == 2 else values.amin(-1)
         for place in sorted((rows, columns)):
-            found = found.unsqueeze(place)
+            result = result.unsqueeze(place)
     else:
         raise ValueError(f"linalg.matrix_norm: {ord!r} is not one of 'fro', 'nuc', inf, -inf, 1, -1, 2, -2")
-    return found if keepdim else found.squeeze((rows, columns))
+    return result if keepdim else result.squeeze((rows, columns))
 
 
 @spelled
 def norm(A: Tensor, ord: Any = None, dim: Any = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """``vector_norm``, or ``matrix_norm`` where two axes and an order are given."""
+    """``vector_norm``, or ``matrix_norm`` for an order of two axes."""
     if ord is not None and (isinstance(ord, str) or _names_two(dim) or (dim is None and A.array.ndim == 2)):
         return matrix_norm(A, ord, (-2, -1) if dim is None else tuple(dim), keepdim, dtype=dtype)
     return vector_norm(A, 2 if ord is None else ord, dim, keepdim, dtype=dtype)

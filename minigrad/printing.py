@@ -42,8 +42,8 @@ def set_printoptions(
     """Change how tensors are shown; a profile is "default", "short" or "full"."""
     if profile is not None:
         vars(options).update(vars(_PROFILES[profile]))
-    given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
-    vars(options).update({name: value for name, value in given.items() if value is not None})
+    changes = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
+    vars(options).update({name: value for name, value in changes.items() if value is not None})
     options.sci_mode = sci_mode
 
 
@@ -71,7 +71,7 @@ def tensor_repr(tensor: Tensor) -> str:
 
 
 def _with_suffixes(body: str, suffixes: list[str], indent: int) -> str:
-    """What follows the values, on a new line where it would not fit."""
+    """The values, then dtype and the like, on a new line where they do not fit."""
     length = indent + len(body) - body.rfind("\n") - 1
     for suffix in suffixes:
         if length + len(suffix) + 2 > options.linewidth:

@@ -1,59 +1,19 @@
-"""``torch.special``: functions of mathematics, nearly all of them another spelling of torch's own."""
+"""``torch.special``: functions of mathematics, most of them torch's own under other names."""
 
 from __future__ import annotations
 
-from .functions.pointwise import erf as erf
-from .functions.pointwise import erfc as erfc
-from .functions.pointwise import erfinv as erfinv
-from .functions.pointwise import exp2 as exp2
-from .functions.pointwise import expm1 as expm1
-from .functions.pointwise import log1p as log1p
-from .functions.pointwise import log_softmax as log_softmax
-from .functions.pointwise import logit as logit
-from .functions.pointwise import round as round
-from .functions.pointwise import sigmoid as expit
-from .functions.pointwise import sinc as sinc
-from .functions.pointwise import softmax as softmax
-from .functions.pointwise import xlogy as xlogy
-from .functions.reduction import logsumexp as logsumexp
-from .functions.special import digamma as digamma
-from .functions.special import digamma as psi
+from .functions import pointwise, reduction
+from .functions import special as functions
 from .functions.special import entr as entr
-from .functions.special import i0 as i0
 from .functions.special import i0e as i0e
 from .functions.special import i1 as i1
 from .functions.special import i1e as i1e
-from .functions.special import lgamma as gammaln
-from .functions.special import mvlgamma as multigammaln
 from .functions.special import ndtr as ndtr
 from .functions.special import ndtri as ndtri
 from .functions.special import polygamma as polygamma
 
-__all__ = [
-    "digamma",
-    "entr",
-    "erf",
-    "erfc",
-    "erfinv",
-    "exp2",
-    "expit",
-    "expm1",
-    "gammaln",
-    "i0",
-    "i0e",
-    "i1",
-    "i1e",
-    "log1p",
-    "log_softmax",
-    "logit",
-    "logsumexp",
-    "multigammaln",
-    "ndtr",
-    "ndtri",
-    "polygamma",
-    "psi",
-    "round",
-    "sinc",
-    "softmax",
-    "xlogy",
-]
+erf, erfc, erfinv, exp2, expm1 = pointwise.erf, pointwise.erfc, pointwise.erfinv, pointwise.exp2, pointwise.expm1
+expit, log1p, logit, round = pointwise.sigmoid, pointwise.log1p, pointwise.logit, pointwise.round
+sinc, xlogy, softmax, log_softmax = pointwise.sinc, pointwise.xlogy, pointwise.softmax, pointwise.log_softmax
+digamma, i0, psi, gammaln = functions.digamma, functions.i0, functions.digamma, functions.lgamma
+multigammaln, logsumexp = functions.mvlgamma, reduction.logsumexp

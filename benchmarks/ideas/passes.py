@@ -9,14 +9,15 @@ from typing import Any
 import numpy as np
 
 from minigrad.backend import blas, parallel
-from minigrad.backend.kernels import gelu, rows, scatter_add_rows
-from minigrad.ops import shape as shape_ops
+from minigrad.backend.kernels import _rows as rows
+from minigrad.backend.kernels import gelu, scatter_add_rows
+from minigrad.ops import joining
 
 from .idea import PAID, Array, Given, Row, idea
 from .ways import Way
 
 
-@idea(PAID, "exp without the row's maximum", "kernels/rows.py, exp_rows")
+@idea(PAID, "exp without the row's maximum", "kernels/_rows.py, exp_rows")
 def no_maximum(given: Given) -> list[Row]:
     """Softmax subtracts the largest number of each row, so that exp does not overflow. One look at the whole
     block tells whether it could; nearly always not, and two passes are saved."""
@@ -93,14 +94,14 @@ def add_runs(x: Array, indices: Array, count: int) -> Array:
     return out
 
 
-@idea(PAID, "gradients of q, k and v side by side", "ops/shape.py, _rejoined")
+@idea(PAID, "gradients of q, k and v side by side", "ops/joining.py, _rejoined")
 def side_by_side(given: Given) -> list[Row]:
     """Attention writes the three gradients into one memory, as the projection had the three: the gradient of
     the split is then a view, and not a copy."""
     memory = np.zeros((given.part(256), 16, 3, 4, 32), np.float32)
     views = tuple(memory[:, :, i] for i in range(3))
     apart = [view.copy() for view in views]
-    view, copy = partial(shape_ops._rejoined, views, 2, True), partial(np.stack, apart, 2)
+    view, copy = partial(joining._rejoined, views, 2, True), partial(np.stack, apart, 2)
     return [given.compare("three of (256, 16, 4, 32)", Way(view), Way(copy))]
 
 

@@ -10,9 +10,11 @@ from typing import Any
 
 import numpy as np
 
+from ..backend import Device, of
 from ..backend import dtype as dt
-from ..backend import of
 from ..ops.complex import IN_PLACE_OF
+from ..ops.device import moved
+from ..ops.elementwise import cast
 from ..ops.op import Op
 from . import tape
 from .mode import state
@@ -96,7 +98,12 @@ def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
             f"{op.name}: expected all tensors to be on the same device, but found {places}; move one with .to(device)"
         )
     device = of((target := next(iter(backends.values()))).array).device_of(target.array)
-    return tuple(a.to(device) if isinstance(a, Variable) else a for a in args)
+    return tuple(_moved(a, device) if isinstance(a, Variable) else a for a in args)
+
+
+def _moved(a: Variable, device: Device) -> Any:
+    here = of(a.array).device_of(a.array)
+    return a if here == device else apply(moved, (a, device, here))
 
 
 def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, ...] | None:
@@ -122,7 +129,11 @@ def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, .
         common = dt.get_default_dtype()
     if agree and first == common.numpy:
         return None
-    return tuple(a.to(common) if isinstance(a, Variable) else a for a in args)
+    return tuple(_cast(a, common.numpy) if isinstance(a, Variable) else a for a in args)
+
+
+def _cast(a: Variable, dtype: Any) -> Any:
+    return a if a.array.dtype == dtype else apply(cast, (a, dtype))
 
 
 def _in_range(op: Op, args: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:

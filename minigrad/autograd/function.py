@@ -74,7 +74,7 @@ class FunctionCtx:
         assert node is not None, "the graph is gone"
         if node.saved is None:
             raise RuntimeError(
-                f"trying to backward through {node.name()} a second time: the first backward() freed its "
+                f"trying to backward through {node} a second time: the first backward() freed its "
                 f"saved tensors. Pass retain_graph=True to that one"
             )
         return tuple(_result_of(node, s) if isinstance(s, _Result) else s for s in self._saved)
@@ -231,8 +231,7 @@ def _run_backward(node: Node, sums: dict[int, list[Any]], create: bool) -> list[
     arguments = len(ctx.needs_input_grad)
     if len(gradients) < arguments or any(g is not None for g in gradients[arguments:]):
         raise RuntimeError(
-            f"function {node.name()} returned an incorrect number of gradients (expected {arguments}, got "
-            f"{len(gradients)})"
+            f"function {node} returned an incorrect number of gradients (expected {arguments}, got {len(gradients)})"
         )
     return [_checked(node, i, gradients[i], create) for i in node.plan.inputs]
 
@@ -251,13 +250,13 @@ def _checked(node: Node, i: int, gradient: Any, create: bool) -> Any:
         return None
     if not isinstance(gradient, Variable):
         raise TypeError(
-            f"function {node.name()} returned a {type(gradient).__name__} as the gradient of argument {i}: "
+            f"function {node} returned a {type(gradient).__name__} as the gradient of argument {i}: "
             f"it must be a Tensor or None"
         )
     expected = next(e[2] for e, n in zip(node.edges, node.plan.inputs, strict=True) if n == i)
     if not _sums_to(gradient.array.shape, expected):
         raise RuntimeError(
-            f"function {node.name()} returned an invalid gradient for argument {i}: got "
+            f"function {node} returned an invalid gradient for argument {i}: got "
             f"{list(gradient.array.shape)}, but expected a shape compatible with {list(expected)}"
         )
     return gradient if create else gradient.array

@@ -184,7 +184,7 @@ def lead_back(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = 
         mask: a bit for each input that wants a gradient; 0 records nothing.
         kernel, residual: see Node.
     """
-    result = tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
+    result: Any = tuple(map(wrap, out)) if out.__class__ is tuple else wrap(out)
     if not mask:
         return result
     node = _new(_node)

@@ -16,7 +16,7 @@ from .tape import Node, Variable, record, wanted
 class Viewing(Variable):
     """A Variable that may be a view of another: its history then is the base's, as long as that changes."""
 
-    _base: Variable | None = None  # of a view: what it is a view of,
+    _base: Viewing | None = None  # of a view: what it is a view of,
     _view: tuple[Op, tuple[Any, ...], int] | None = None  # by which op, and which of its results it is,
     _seen: int = 0  # and the version at which its node was recorded
 

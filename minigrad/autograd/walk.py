@@ -136,7 +136,7 @@ def _start(root: Variable, gradient: Any) -> Variable:
             raise RuntimeError(
                 f"the gradient must be on the device of the tensor, {where}: move it with .to('{where}')"
             )
-        gradient = gradient.to(dt.of(root.array))
+        gradient = cast(gradient, root.array.dtype)
     return gradient
 
 

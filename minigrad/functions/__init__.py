@@ -1,1 +1,1 @@
-"""PyTorch's free functions, by family. Each turns PyTorch's ways to write arguments into that of ops."""
+"""PyTorch's functions, by family: arguments as PyTorch takes them, then one op. ``define.py`` says how to write one."""

@@ -1,12 +1,9 @@
-"""How PyTorch lets arguments be written, brought to the one form that ops take."""
+"""Arguments as PyTorch lets programs write them, in the one form that ops take."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from functools import wraps
-from inspect import unwrap
 from operator import index
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,90 +12,10 @@ from ..backend import Device, is_array, of, xp
 from ..backend import dtype as dt
 
 if TYPE_CHECKING:
-    from ..tensor import Tensor
+    pass
 
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
-
-
-Function = TypeVar("Function", bound=Callable[..., Any])
-_SPELLINGS = {
-    "axis": "dim",
-    "keepdims": "keepdim",
-    "x": "input",
-    "self": "input",
-    "x1": "input",
-    "x2": "other",
-    "exponent": "other",
-    "from": "low",
-    "to": "high",
-    "axis0": "dim0",
-    "axis1": "dim1",
-    "split_size": "split_size_or_sections",
-}
-
-
-def spelled(function: Function) -> Function:
-    """Let a function take what PyTorch takes beside its named arguments: NumPy's words for them (``axis``,
-    ``keepdims``), and ``out=``, tensors that the results are written to."""
-
-    @wraps(function)
-    def with_spellings(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            try:
-                return function(*args)
-            except AttributeError as error:
-                raise _no_tensor(function, error) from error
-        out = kwargs.pop("out", None) if "out" in kwargs else None
-        if not _SPELLINGS.keys().isdisjoint(kwargs):
-            known = function.__code__.co_varnames
-            kwargs = {k if k in known else _SPELLINGS.get(k, k): v for k, v in kwargs.items()}
-        result = function(*args, **kwargs)
-        return result if out is None else _written(result, out)
-
-    return with_spellings  # type: ignore[return-value]
-
-
-def _no_tensor(function: Callable[..., Any], error: AttributeError) -> Exception:
-    """A TypeError where the error is that a list or number stands in a tensor's place; else the error."""
-    if error.name not in ("array", "detach", "abs") or isinstance(error.obj, Variable):
-        return error
-    return TypeError(f"{function.__name__}(): an argument must be Tensor, not {type(error.obj).__name__}")
-
-
-def factors_first(function: Function) -> Function:
-    """Let a function also take its factors as older programs give them, as numbers before the tensors that
-    they scale: ``add(input, alpha, other)``, ``addmm(beta, input, alpha, mat1, mat2)``."""
-    code = unwrap(function).__code__
-    count = code.co_argcount
-    factors = code.co_varnames[count : count + code.co_kwonlyargcount]
-
-    @wraps(function)
-    def with_factors(*args: Any, **kwargs: Any) -> Any:
-        if len(args) > count and hasattr(args[-1], "array"):
-            given = [a for a in args if isinstance(a, (int, float))]
-            tensors = [a for a in args if hasattr(a, "array")]
-            if len(given) <= len(factors) and len(given) + len(tensors) == len(args):
-                kwargs.update(zip(factors, given, strict=False))
-                return function(*tensors, **kwargs)
-        return function(*args, **kwargs)
-
-    return with_factors  # type: ignore[return-value]
-
-
-def _written(result: Any, out: Any) -> Any:
-    """Results put into the tensors given as ``out=``, which take on the results' shapes."""
-    if isinstance(result, tuple):
-        made = [_written(r, o) for r, o in zip(result, out, strict=True)]
-        return type(result)(*made) if hasattr(result, "_fields") else tuple(made)
-    if out.requires_grad or result.requires_grad:
-        raise RuntimeError("functions with out=... arguments don't support automatic differentiation")
-    if not dt.can_cast(dt.of(result.array), dt.of(out.array)):
-        raise RuntimeError(f"result type {result.dtype} can't be cast to the desired output type {out.dtype}")
-    if out.array.shape != result.array.shape:
-        out.resize_(result.array.shape)
-    out.copy_(result)
-    return out
 
 
 def axis(dim: int, ndim: int) -> int:
@@ -122,28 +39,29 @@ def axes(dim: Dims, ndim: int) -> int | tuple[int, ...] | None:
     if dim is None:
         return None
     if isinstance(dim, (tuple, list)):
-        found = tuple(axis(d, ndim) for d in dim)
-        if len(set(found)) < len(found):
+        places = tuple(axis(d, ndim) for d in dim)
+        if len(set(places)) < len(places):
             raise RuntimeError(f"dim {dim} names an axis twice")
-        return found if found and ndim else None
-    return axis(dim, ndim) if ndim else (axis(dim, ndim), None)[1]
+        return places if places and ndim else None
+    place = axis(dim, ndim)
+    return place if ndim else None
 
 
-def sizes(given: tuple[Any, ...]) -> tuple[int, ...]:
+def sizes(lengths: tuple[Any, ...]) -> tuple[int, ...]:
     """A shape from separate numbers or from one tuple, list or Size."""
-    if len(given) == 1 and isinstance(given[0], (tuple, list)):
-        given = tuple(given[0])
+    if len(lengths) == 1 and isinstance(lengths[0], (tuple, list)):
+        lengths = tuple(lengths[0])
     try:
-        return tuple(map(index, given))
+        return tuple(map(index, lengths))
     except TypeError:
-        bad = [n for n in given if not hasattr(n, "__index__")]
+        bad = [n for n in lengths if not hasattr(n, "__index__")]
         if not bad:
             raise
         raise TypeError(f"a shape is made of ints, not {type(bad[0]).__name__} ({bad[0]!r})") from None
 
 
 def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """The shape that several broadcast to.
+    """The shape that shapes broadcast to.
 
     Raises:
         RuntimeError: there is none.
@@ -151,8 +69,8 @@ def common_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:
-        told = " and ".join(str(list(shape)) for shape in shapes)
-        raise RuntimeError(f"tensors of shapes {told} cannot be broadcast to one shape") from None
+        text = " and ".join(str(list(shape)) for shape in shapes)
+        raise RuntimeError(f"tensors of shapes {text} cannot be broadcast to one shape") from None
 
 
 def raw(value: Any) -> Any:
@@ -164,7 +82,7 @@ def operand(other: Any, like: Variable) -> Any:
     """A second operand: a tensor or a Python scalar; NumPy scalars and arrays are converted.
 
     Returns:
-        NotImplemented where it can be no operand (Python then raises its TypeError).
+        NotImplemented for any other object (Python then raises its TypeError).
     """
     if isinstance(other, Variable):
         return other
@@ -183,12 +101,11 @@ def as_tensor_like(value: Any, like: Variable) -> Variable:
         return value
     backend = of(like.array)
     array = value if isinstance(value, backend.array_type) else to_array(value, None, backend.device_of(like.array))
-    made: Variable = wrap(array)
-    return made
+    return wrap(array)
 
 
 def to_array(data: Any, dtype: Any, device: Device | None) -> Any:
-    """An array of its own memory from nested lists, scalars, tensors and arrays.
+    """An array from nested lists, scalars, tensors and arrays.
 
     Floats get the default dtype and ints int64; NumPy arrays keep their dtype.
 
@@ -239,8 +156,11 @@ def _from_python(data: Any, dtype: Any) -> Any:
 
 
 def _wrapped(data: Any, kind: Any) -> Any:
-    """Integers of which some are beyond their dtype's range: negative ones become unsigned modulo 2ⁿ, as in
-    PyTorch, and all else is refused."""
+    """Integers beyond the range of their dtype, as in PyTorch: negative ones become unsigned modulo 2ⁿ.
+
+    Raises:
+        RuntimeError: any other such integer.
+    """
     limits = np.iinfo(kind)
     array = np.array(data, dtype=object)
     for number in array.flat:
@@ -250,14 +170,14 @@ def _wrapped(data: Any, kind: Any) -> Any:
 
 
 def _plain(data: Any) -> Any:
-    """Lists with their tensors turned into NumPy values."""
+    """Lists with NumPy values in place of tensors."""
     if isinstance(data, Variable):
         return of(data.array).to_numpy(data.array) if data.array.ndim else data.array.item()
     return [_plain(item) for item in data] if isinstance(data, (list, tuple)) else data
 
 
 def _holds_numpy(data: Any) -> bool:
-    """Whether nested lists begin with a NumPy value, whose dtype counts."""
+    """Whether nested lists begin with a NumPy value, whose dtype the tensor takes."""
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return isinstance(data, (np.ndarray, np.generic))
@@ -267,7 +187,7 @@ def index_tensor(index: Any, like: Any, name: str) -> Any:
     """An index of integers as a Tensor on the device of ``like``.
 
     Raises:
-        RuntimeError: it is not of an integer dtype; it lives on another device.
+        RuntimeError: another dtype, or another device.
     """
     if not isinstance(index, Variable):
         index = wrap(index if is_array(index) else xp(like).asarray(np.asarray(index)))
@@ -295,9 +215,3 @@ def same_layout(array: Any, like: Any) -> Any:
         return array
     inverse = [order.index(axis) for axis in range(like.ndim)]
     return array.reshape([like.shape[axis] for axis in order]).transpose(inverse)
-
-
-def like_of(input: Tensor) -> tuple[Any, Device]:
-    """A tensor's namespace and device."""
-    backend = of(input.array)
-    return backend.xp, backend.device_of(input.array)

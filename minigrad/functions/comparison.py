@@ -1,30 +1,38 @@
-"""Whole tensors compared."""
+"""Whole tensors compared, and questions about a tensor, by PyTorch's names."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from ..autograd.tape import Variable
 from ..backend import dtype as dt
+from ..backend import of
+from .arguments import raw
+from .define import attribute, function, method
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@method
 def equal(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape and elements."""
     return input.shape == other.shape and bool(input.eq(other).array.all())
 
 
+@method
 def is_same_size(input: Tensor, other: Tensor) -> bool:
     """Whether two tensors have the same shape."""
     return bool(input.array.shape == other.array.shape)
 
 
+@method
 def allclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> bool:
     """Whether all elements are equal, or within atol + rtol · |other| of each other."""
     return bool(isclose(input, other, rtol, atol, equal_nan).array.all())
 
 
+@method
 def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Tensor:
     """Which elements are equal, or within atol + rtol · |other| of each other."""
     apart = (input - other).abs()
@@ -32,49 +40,77 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     return near | (input.isnan() & other.isnan()) if equal_nan else near
 
 
-# What tensors are -------------------------------------------------------------------------------------------
+# Questions about a tensor -----------------------------------------------------------------------------------
 
 
+@method
+def numel(input: Tensor) -> int:
+    """The number of elements."""
+    return int(input.array.size)
+
+
+@attribute
+def is_cpu(input: Tensor) -> bool:
+    """Whether the array is in main memory."""
+    return input.device.type == "cpu"
+
+
+@attribute
+def is_cuda(input: Tensor) -> bool:
+    """Whether the array is on a GPU."""
+    return input.device.type == "cuda"
+
+
+@method
 def is_floating_point(input: Tensor) -> bool:
     """Whether the dtype is a floating-point one."""
-    return input.is_floating_point()
+    return bool(input.array.dtype.kind == "f")
 
 
+@method
 def is_complex(input: Tensor) -> bool:
     """Whether the dtype is complex."""
-    return input.is_complex()
+    return bool(input.array.dtype.kind == "c")
 
 
+@method
 def is_signed(input: Tensor) -> bool:
     """Whether the dtype has negative numbers."""
-    return input.is_signed()
+    return dt.of(input.array).is_signed
 
 
+@method
 def is_nonzero(input: Tensor) -> bool:
     """Whether the one element is not 0."""
     return bool(input)
 
 
+@method
 def is_inference(input: Tensor) -> bool:
-    """Whether it was made in inference mode: never, as that makes ordinary tensors here."""
-    return input.is_inference()
+    """Whether inference mode made the tensor: always False, as its tensors are ordinary ones."""
+    return False
 
 
+@method
+def get_device(input: Tensor) -> int:
+    """The GPU's number, -1 on the CPU."""
+    index = of(input.array).device_of(input.array).index
+    return -1 if index is None else index
+
+
+@function
+def is_tensor(obj: Any) -> bool:
+    """Whether an object is a Tensor."""
+    return isinstance(obj, Variable)
+
+
+@function
 def is_storage(obj: Any) -> bool:
     """Whether an object is a tensor's memory."""
     return type(obj).__name__ == "Storage" and hasattr(obj, "data_ptr")
 
 
-def get_device(input: Tensor) -> int:
-    """The GPU's number, -1 on the CPU."""
-    return input.get_device()
-
-
-def detach(input: Tensor) -> Tensor:
-    """The same memory without history."""
-    return input.detach()
-
-
+@function
 def result_type(tensor1: Any, tensor2: Any) -> Any:
-    """The dtype that an elementwise result of two tensors or numbers has."""
-    return dt.result_type(*(v.array if hasattr(v, "array") else v for v in (tensor1, tensor2)))
+    """The dtype of an elementwise result of two tensors or numbers."""
+    return dt.result_type(raw(tensor1), raw(tensor2))

@@ -1,4 +1,4 @@
-"""Complex tensors, by PyTorch's names: what rotary position embeddings are written with."""
+"""Complex tensors, by PyTorch's names, as in rotary position embeddings."""
 
 from __future__ import annotations
 
@@ -10,12 +10,14 @@ from ..ops import complex as c
 from ..ops.elementwise import cos as _cos
 from ..ops.elementwise import eq as _eq
 from ..ops.elementwise import sin as _sin
+from .define import function, method
 from .pointwise import where
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@function
 def complex(real: Tensor, imag: Tensor) -> Tensor:
     """real + i imag: complex64 from float32, complex128 from float64.
 
@@ -28,11 +30,13 @@ def complex(real: Tensor, imag: Tensor) -> Tensor:
     return apply(c.complex, (real, imag))
 
 
+@function
 def polar(abs: Tensor, angle: Tensor) -> Tensor:
     """abs · e^(i angle)."""
     return complex(abs * apply(_cos, (angle,)), abs * apply(_sin, (angle,)))
 
 
+@function
 def view_as_complex(input: Tensor) -> Tensor:
     """(..., 2) real -> (...) complex in the same memory: the last axis holds real and imaginary part.
 
@@ -52,21 +56,25 @@ def view_as_complex(input: Tensor) -> Tensor:
     return apply(c.view_as_complex, (input,))
 
 
+@function
 def view_as_real(input: Tensor) -> Tensor:
     """(...) complex -> (..., 2) real in the same memory. Raises RuntimeError for a real tensor."""
     return apply(c.view_as_real, (_complex(input, "view_as_real"),))
 
 
+@function
 def real(input: Tensor) -> Tensor:
     """The real part, in the same memory; a real tensor is itself."""
     return apply(c.real, (input,)) if input.is_complex() else input
 
 
+@function
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, in the same memory. Raises RuntimeError for a real tensor."""
     return apply(c.imag, (_complex(input, "imag"),))
 
 
+@method
 def conj(input: Tensor) -> Tensor:
     """a - bi of a + bi; a real tensor is itself."""
     return apply(c.conj, (input,)) if input.is_complex() else input
@@ -75,6 +83,7 @@ def conj(input: Tensor) -> Tensor:
 conj_physical = resolve_conj = conj
 
 
+@method
 def angle(input: Tensor) -> Tensor:
     """The angle to the real axis in (-π, π]; of a real tensor 0 or π."""
     if input.is_complex():
@@ -84,6 +93,7 @@ def angle(input: Tensor) -> Tensor:
     return where(as_float < 0, math.pi, zeros).to(as_float.dtype)
 
 
+@method
 def isreal(input: Tensor) -> Tensor:
     """Whether each element has no imaginary part."""
     return apply(_eq, (apply(c.imag, (input.detach(),)), 0)) if input.is_complex() else input.eq(input) | True

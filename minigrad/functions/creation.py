@@ -12,30 +12,31 @@ from ..autograd.tape import Variable, wrap
 from ..backend import Device, for_device
 from ..backend import device as devices
 from ..backend import dtype as dt
-from .arguments import raw, same_layout, sizes, spelled, to_array
+from .arguments import raw, same_layout, sizes, to_array
+from .define import function, named
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-Maybe = Any  # a dtype or a device in any of the ways they can be written, or None
+Maybe = Any  # a dtype or a device, however it is written, or None
 
 
-def placed(device: Maybe) -> Device | None:
-    """The device asked for, or else the default one; None for the CPU by default."""
-    return Device(device) if device is not None else devices.default()
-
-
-def made(array: Any, device: Maybe, requires_grad: bool) -> Tensor:
-    """A tensor from a NumPy array, on the device asked for."""
-    where = placed(device)
-    if where is not None and where.type != "cpu":
-        array = for_device(where).asarray(array, where)
+def tensor_on(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:
+    """A tensor from a NumPy array, on a device (the default one if None)."""
+    place = _device(device)
+    if place is not None and place.type != "cpu":
+        array = for_device(place).asarray(array, place)
     tensor: Tensor = wrap(array)
     return tensor.requires_grad_() if requires_grad else tensor
 
 
+def _device(device: Maybe) -> Device | None:
+    """A device, the default one if None; None for the CPU by default."""
+    return Device(device) if device is not None else devices.default()
+
+
 def float_dtype(dtype: Maybe) -> Any:
-    """The NumPy dtype asked for, or the default one."""
+    """A dtype as NumPy's, the default one if None."""
     return (dt.get_default_dtype() if dtype is None else dt.as_dtype(dtype)).numpy
 
 
@@ -48,49 +49,49 @@ def shape_of(size: Any) -> tuple[int, ...]:
 
 
 def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
-    """A shape given by position or as ``size=``; PyTorch's layout keywords are taken and ignored."""
-    given = keywords.pop("size", None)
+    """A shape from positional arguments or from ``size=``; PyTorch's layout keywords mean nothing here."""
+    size = keywords.pop("size", size)
     for name in ("names", "layout", "pin_memory", "memory_format"):
         keywords.pop(name, None)
     if keywords:
         raise TypeError(f"got an unexpected keyword argument {next(iter(keywords))!r}")
-    return shape_of(size if given is None else given)
+    return shape_of(size)
 
 
+@function
 def tensor(
     data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
-    """A tensor with memory of its own from numbers, nested lists, arrays or tensors.
+    """A tensor in new memory from numbers, nested lists, arrays or tensors.
 
     Python floats give the default dtype (float32), ints int64, bools bool; arrays keep their dtype.
     """
-    array = to_array(data, dtype, _where(data, device))
+    stays = device is None and isinstance(data, Variable)
+    array = to_array(data, dtype, None if stays else _device(device))
     tensor: Tensor = wrap(array.copy() if array is raw(data) else array)
     return tensor.requires_grad_() if requires_grad else tensor
 
 
-def _where(data: Any, device: Maybe) -> Device | None:
-    """Where a tensor of data belongs: a tensor stays where it is."""
-    return placed(device) if device is not None or not isinstance(data, Variable) else None
-
-
+@function
 def as_tensor(data: Any, dtype: Maybe = None, device: Maybe = None) -> Tensor:
     """``tensor``, but in the same memory where neither dtype nor device change."""
     if isinstance(data, Variable) and dtype is None and device is None:
         return data  # type: ignore[return-value]
     if isinstance(data, Variable):
-        return data.to(dtype=dtype, device=device)
-    return wrap(to_array(data, dtype, placed(device)))
+        return data.to(dtype=dtype, device=device)  # type: ignore[attr-defined]
+    return wrap(to_array(data, dtype, _device(device)))
 
 
+@function
 def asarray(
     obj: Any, *, dtype: Maybe = None, device: Maybe = None, copy: bool | None = None, requires_grad: bool = False
 ) -> Tensor:
     """``as_tensor``, or with ``copy=True`` ``tensor``."""
-    found = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
-    return found.requires_grad_() if requires_grad else found
+    result = tensor(obj, dtype=dtype, device=device) if copy else as_tensor(obj, dtype, device)
+    return result.requires_grad_() if requires_grad else result
 
 
+@function
 def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     """A tensor in the memory of a NumPy array.
 
@@ -103,36 +104,34 @@ def from_numpy(ndarray: np.ndarray[Any, Any]) -> Tensor:
     return wrap(ndarray)
 
 
+@function
 def frombuffer(buffer: Any, *, dtype: Maybe, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
     """A tensor in the memory of a buffer (bytes, bytearray, memoryview)."""
-    found: Tensor = wrap(np.frombuffer(buffer, dt.as_dtype(dtype).numpy, count, offset))
-    return found.requires_grad_() if requires_grad else found
+    tensor: Tensor = wrap(np.frombuffer(buffer, dt.as_dtype(dtype).numpy, count, offset))
+    return tensor.requires_grad_() if requires_grad else tensor
 
 
+@function
 def scalar_tensor(s: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False) -> Tensor:
-    """A number as a tensor without axes, of the default dtype unless one is given."""
+    """A number as a tensor without axes, by default of the default dtype."""
     return full((), s, dtype=dtype or dt.get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
-@spelled
-def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
-    """Zeros of a shape."""
-    return made(np.zeros(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
+def _of_shape(make: Callable[..., Any], name: str, doc: str) -> Callable[..., Tensor]:
+    def create(
+        *size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any
+    ) -> Tensor:
+        return tensor_on(make(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
+
+    return function(named(create, name, doc))
 
 
-@spelled
-def ones(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
-    """Ones of a shape."""
-    return made(np.ones(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
+zeros = _of_shape(np.zeros, "zeros", "Zeros of a shape.")
+ones = _of_shape(np.ones, "ones", "Ones of a shape.")
+empty = _of_shape(np.empty, "empty", "A tensor of a shape whose elements are unset.")
 
 
-@spelled
-def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
-    """A tensor of a shape whose elements are whatever its memory held."""
-    return made(np.empty(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
-
-
-@spelled
+@function
 def full(
     size: Any,
     fill_value: Any,
@@ -143,15 +142,16 @@ def full(
     layout: Any = None,
     pin_memory: bool = False,
 ) -> Tensor:
-    """A shape filled with one number, whose type decides the dtype unless it is given."""
+    """A shape filled with one number, by default of the number's dtype."""
     value = raw(fill_value)
     if dtype is None:
         dtype = dt.of(value) if hasattr(value, "dtype") and hasattr(fill_value, "array") else None
     value = value.item() if hasattr(value, "item") else value
     of_value = dt.as_dtype(type(value)) if dtype is None else dt.as_dtype(dtype)
-    return made(np.full(shape_of(size), value, of_value.numpy), device, requires_grad)
+    return tensor_on(np.full(shape_of(size), value, of_value.numpy), device, requires_grad)
 
 
+@function
 def empty_strided(
     size: Any, stride: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
 ) -> Tensor:
@@ -160,11 +160,11 @@ def empty_strided(
     kind = np.dtype(float_dtype(dtype))
     count = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
     memory = np.ndarray(shape, kind, np.empty(count, kind), strides=tuple(n * kind.itemsize for n in steps))
-    return made(memory, device, requires_grad)
+    return tensor_on(memory, device, requires_grad)
 
 
-def _like(make: Callable[..., Tensor], name: str, doc: str) -> Any:
-    def function(
+def _like(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
+    def like(
         input: Tensor,
         *,
         dtype: Maybe = None,
@@ -174,18 +174,16 @@ def _like(make: Callable[..., Tensor], name: str, doc: str) -> Any:
         layout: Any = None,
         pin_memory: bool = False,
     ) -> Tensor:
-        found = make(
+        result = make(
             input.array.shape,
             dtype=input.dtype if dtype is None else dtype,
             device=input.device if device is None else device,
         )
         if not input.array.flags.c_contiguous:
-            found.array = same_layout(found.array, input.array)
-        return found.requires_grad_() if requires_grad else found
+            result.array = same_layout(result.array, input.array)
+        return result.requires_grad_() if requires_grad else result
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"{doc} with the shape, dtype and device of a tensor, unless they are given."
-    return function
+    return function(named(like, name, f"{doc} with the shape, and by default the dtype and device, of a tensor."))
 
 
 zeros_like = _like(zeros, "zeros_like", "Zeros")
@@ -193,6 +191,7 @@ ones_like = _like(ones, "ones_like", "Ones")
 empty_like = _like(empty, "empty_like", "Unset elements")
 
 
+@function
 def full_like(
     input: Tensor,
     fill_value: Any,
@@ -202,7 +201,7 @@ def full_like(
     requires_grad: bool = False,
     memory_format: Any = None,
 ) -> Tensor:
-    """One number, with the shape, dtype and device of a tensor, unless they are given."""
+    """One number, with the shape, and by default the dtype and device, of a tensor."""
     return full(
         input.array.shape,
         fill_value,
@@ -212,7 +211,7 @@ def full_like(
     )
 
 
-@spelled
+@function
 def arange(
     *bounds: Any,
     start: Any = 0,
@@ -248,9 +247,10 @@ def arange(
         array = (first + np.arange(count, dtype=np.float64) * by).astype(kind)
     else:
         array = np.arange(first, last, by).astype(kind)
-    return made(array, device, requires_grad)
+    return tensor_on(array, device, requires_grad)
 
 
+@function
 def range(
     start: float = 0,
     end: float = 0,
@@ -263,10 +263,10 @@ def range(
     """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
     count = int((end - start) / step) + 1
     array = start + np.arange(count, dtype=np.float64) * step
-    return made(array.astype(float_dtype(dtype)), device, requires_grad)
+    return tensor_on(array.astype(float_dtype(dtype)), device, requires_grad)
 
 
-@spelled
+@function
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
 ) -> Tensor:
@@ -274,10 +274,10 @@ def linspace(
     first, last = float(start), float(end)
     if steps < 0:
         raise RuntimeError(f"linspace: number of steps must be non-negative, not {steps}")
-    return made(np.linspace(first, last, steps).astype(float_dtype(dtype)), device, requires_grad)
+    return tensor_on(np.linspace(first, last, steps).astype(float_dtype(dtype)), device, requires_grad)
 
 
-@spelled
+@function
 def logspace(
     start: Any,
     end: Any,
@@ -290,10 +290,10 @@ def logspace(
 ) -> Tensor:
     """``base`` to the powers of ``linspace``."""
     powers = float(base) ** np.linspace(float(start), float(end), steps)
-    return made(powers.astype(float_dtype(dtype)), device, requires_grad)
+    return tensor_on(powers.astype(float_dtype(dtype)), device, requires_grad)
 
 
-@spelled
+@function
 def eye(
     n: int,
     m: int | None = None,
@@ -306,17 +306,16 @@ def eye(
     """Ones on the diagonal of an n by m matrix."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"eye: n and m must be greater or equal to 0, not {n} and {n if m is None else m}")
-    return made(np.eye(n, m, dtype=float_dtype(dtype)), device, requires_grad)
+    return tensor_on(np.eye(n, m, dtype=float_dtype(dtype)), device, requires_grad)
 
 
-def _triangle(find: Callable[..., Any], name: str, doc: str) -> Any:
-    def function(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
+def _triangle(find: Callable[..., Any], name: str, side: str) -> Callable[..., Tensor]:
+    def indices(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
         kind = np.int64 if dtype is None else dt.as_dtype(dtype).numpy
-        return made(np.stack(find(row, offset, col)).astype(kind), device, False)
+        return tensor_on(np.stack(find(row, offset, col)).astype(kind), device)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = f"The indices (2, N) of the {doc} triangle of a matrix of row by col elements."
-    return function
+    doc = f"The indices (2, N) of the {side} triangle of a matrix of row by col elements."
+    return function(named(indices, name, doc))
 
 
 tril_indices = _triangle(np.tril_indices, "tril_indices", "lower")

@@ -1,4 +1,4 @@
-"""Taking elements out and putting them in, by PyTorch's names."""
+"""Elements read and written by index, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -13,15 +13,15 @@ from ..autograd.tape import Variable, wrap
 from ..backend import is_array, of, xp
 from ..ops import indexing as i
 from . import return_types
-from .arguments import Scalar, as_tensor_like, axis, common_shape, index_tensor, operand, raw, same_device, spelled
-from .reduction import argmax
+from .arguments import Scalar, as_tensor_like, axis, common_shape, index_tensor, operand, raw, same_device
+from .define import function, method
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:
-    """What stands between the brackets, with tensors, lists and ranges as arrays of the tensor's backend."""
+    """The index between the brackets as a tuple, with tensors, lists and ranges as arrays of the tensor's backend."""
     if key.__class__ in _PLAIN:
         return (key,)
     parts = key if isinstance(key, tuple) or _stands_for_a_tuple(key) else (key,)
@@ -45,7 +45,7 @@ def _part(part: Any, like: Any) -> Any:
     if isinstance(part, Variable) or is_array(part):
         array = raw(part)
         if array.dtype == np.uint8:
-            array = array != 0  # PyTorch's masks of old
+            array = array != 0  # PyTorch's old masks
         if array.ndim == 0 and array.dtype.kind == "i":
             return int(array)
         if array.dtype.kind not in "ib":
@@ -68,7 +68,7 @@ def _part(part: Any, like: Any) -> Any:
 
 
 def _check(input: Tensor, index: tuple[Any, ...]) -> None:
-    """Too many indices, a number out of range, a negative step: said in terms of the axes."""
+    """Raise PyTorch's errors for too many indices, an index out of range, a negative step."""
     used = [p.ndim if _is_mask(p) else 1 for p in index if p is not None and p is not Ellipsis]
     if sum(used) > input.array.ndim:
         raise IndexError(f"too many indices for tensor of dimension {input.array.ndim}: {sum(used)} were given")
@@ -90,10 +90,10 @@ def _check(input: Tensor, index: tuple[Any, ...]) -> None:
 
 
 def _in_two_steps(index: tuple[Any, ...]) -> tuple[tuple[Any, ...], tuple[Any, ...]] | None:
-    """An index of numbers, index arrays and slices as one without arrays, and one without numbers.
+    """An index of numbers, arrays and slices as two: one without arrays, then one without numbers.
 
-    PyTorch takes numbers out first; NumPy counts them among the arrays, which puts the axes in another order.
-    None where that makes no difference.
+    PyTorch applies the numbers first; NumPy counts them among the arrays, and the axes come out in another order.
+    None where the order is the same.
     """
     if not (any(map(is_array, index)) and any(isinstance(p, int) for p in index)):
         return None
@@ -128,7 +128,7 @@ def getitem(input: Tensor, key: Any) -> Tensor:
 
 
 def _kept(index: tuple[Any, ...], input: Tensor) -> tuple[Any, ...]:
-    """The index for a gradient rule to keep: copies of index arrays, which the program may change later."""
+    """The index for a gradient rule to keep, with copies of arrays, as the program may change them."""
     if not input._needs:
         return index
     return tuple(p.copy() if is_array(p) else p for p in index)
@@ -140,27 +140,27 @@ def setitem(input: Tensor, key: Any, value: Any) -> None:
     _check(input, index)
     if (steps := _in_two_steps(index)) is not None:
         return setitem(apply(i.getitem, (input, steps[0])), steps[1], value)
-    given = operand(value, input)
-    if given is NotImplemented:
-        given = as_tensor_like(value, input)
+    source = operand(value, input)
+    if source is NotImplemented:
+        source = as_tensor_like(value, input)
     check_mutable(input, "put")
     try:
-        input.array[index] = _to_store(raw(given), input)
+        input.array[index] = _to_store(raw(source), input)
     except ValueError as error:
         raise RuntimeError(
-            f"shape mismatch: value tensor of shape {list(getattr(raw(given), 'shape', []))} cannot be "
+            f"shape mismatch: value tensor of shape {list(getattr(raw(source), 'shape', []))} cannot be "
             f"broadcast to indexing result of shape {list(input.array[index].shape)}"
         ) from error
     except IndexError as error:
         raise IndexError(f"setitem: {error} (of a tensor of shape {tuple(input.array.shape)})") from error
-    if input._wanted() or getattr(given, "_needs", False):
-        mutate(input, i.put, (input, given, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
+    if input._wanted() or getattr(source, "_needs", False):
+        mutate(input, i.put, (input, source, tuple(p.copy() if is_array(p) else p for p in index)), input.array)
     else:
         bump(input, "put")
 
 
 def _to_store(source: Any, input: Tensor) -> Any:
-    """A value in the form that assignment to an array takes: an array on its device, or a number."""
+    """A value to assign to the array: an array on its device, or a number."""
     if not hasattr(source, "dtype"):
         return source
     if not source.ndim:
@@ -170,14 +170,14 @@ def _to_store(source: Any, input: Tensor) -> Any:
 
 def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
     """An axis, and the index tensor along it, checked."""
-    place, found = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
+    place, index = axis(dim, input.array.ndim), index_tensor(index, input.array, name)
     length = input.array.shape[place] if input.array.ndim else 1
     error = IndexError if name.startswith("index") else RuntimeError  # PyTorch's type in each case
-    i.check_indices(found.array, length, name, error)
-    return place, found
+    i.check_indices(index.array, length, name, error)
+    return place, index
 
 
-@spelled
+@method
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
     place, index = _along(input, dim, index, "gather")
@@ -189,7 +189,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     return apply(i.gather, (input, place, index))
 
 
-@spelled
+@method
 def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
     """``gather`` whose index broadcasts to the input on the other axes."""
     place = axis(dim, input.array.ndim)
@@ -200,7 +200,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
     return gather(input, place, indices.expand(shape))
 
 
-@spelled
+@method(in_place=True)
 def scatter(
     input: Tensor,
     dim: int,
@@ -211,7 +211,7 @@ def scatter(
     reduce: str | None = None,
 ) -> Tensor:
     """A copy with out[index[i, j], j] = src[i, j] for dim 0, and so on; src may be a number. With ``reduce``
-    "add" or "multiply" the elements go together with what stood there."""
+    "add" or "multiply" they combine with the elements there."""
     args = scatter_arguments(input, dim, index, value if src is None else src)
     if reduce is None:
         return apply(i.scatter, args)
@@ -227,20 +227,20 @@ def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple
     return input, place, index, operand(src, input)
 
 
-@spelled
+@method(in_place=True)
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
     return apply(i.scatter_add, scatter_arguments(input, dim, index, src))
 
 
-@spelled
+@method
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of an axis that a vector of indices names."""
     place, index = _along(input, dim, index, "index_select")
     return apply(i.index_select, (input, place, index.reshape(-1)))
 
 
-@spelled
+@method(in_place=True)
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
     place, index = _along(input, dim, index, "index_add")
@@ -248,7 +248,7 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
     return input + added
 
 
-@spelled
+@method(in_place=True)
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are ``value``."""
     place, index = _along(input, dim, index, "index_fill")
@@ -256,7 +256,7 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     return apply(i.put, (input, operand(value, input), where))
 
 
-@spelled
+@method(in_place=True)
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
     place, index = _along(input, dim, index, "index_copy")
@@ -264,7 +264,7 @@ def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor
     return apply(i.put, (input, source, where))
 
 
-@spelled
+@method(in_place=True)
 def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
     """The tensor with ``value`` (a number or a tensor without axes) where the bool mask is True."""
     _check_mask(mask, input, "masked_fill")
@@ -272,9 +272,7 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
         if value.array.ndim:
             raise RuntimeError("masked_fill only supports a 0-dimensional value tensor")
         if value._needs:
-            from .pointwise import where as choose
-
-            return choose(mask, value, input)
+            return value.where(mask, input)  # type: ignore[attr-defined]
         value = value.array.item()
     elif isinstance(value, np.generic):
         value = value.item()
@@ -284,13 +282,13 @@ def masked_fill(input: Tensor, mask: Tensor, value: Any) -> Tensor:
 
 
 def _check_mask(mask: Tensor, like: Tensor, name: str) -> None:
-    """Refuse a mask of another dtype than bool, or on another device."""
+    """Raise RuntimeError for a mask that is not bool, or on another device."""
     if mask.array.dtype.kind != "b":
         raise RuntimeError(f"{name} only supports boolean masks, but got mask with dtype {mask.dtype}")
     same_device(mask.array, like.array, name)
 
 
-@spelled
+@method
 def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     """The elements where the bool mask (broadcast) is True, as a vector."""
     _check_mask(mask, input, "masked_select")
@@ -299,39 +297,36 @@ def masked_select(input: Tensor, mask: Tensor) -> Tensor:
     return apply(i.getitem, (input.expand(shape), (where,)))
 
 
-@spelled
+@method
 def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
-    """The indices of the elements that are not 0: (N, axes), or a tuple with a vector for each axis."""
-    if not input.array.ndim:
-        found = apply(i.nonzero, (input.reshape(1),))
-        return found if as_tuple else wrap(found[0].array.reshape(-1, 1)[:, :0])
-    found = apply(i.nonzero, (input,))
+    """The indices of the elements other than 0: (N, axes), or a tuple with a vector for each axis."""
+    places = apply(i.nonzero, (input if input.array.ndim else input.reshape(1),))
     if as_tuple:
-        return found
-    return wrap(xp(input.array).stack([f.array for f in found], axis=1))
+        return places
+    return wrap(xp(input.array).stack([p.array for p in places], axis=1)[:, : input.array.ndim])
 
 
-@spelled
+@method
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.ValuesIndices:
     """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
     return return_types.topk(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
 
 
-@spelled
+@method
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.ValuesIndices:
     """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
     if not input.array.ndim:
-        return return_types.sort(input.clone(), argmax(input))
+        return return_types.sort(input.clone(), input.argmax())
     return return_types.sort(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))
 
 
-@spelled
+@method
 def argsort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> Tensor:
     """The indices that sort along ``dim``, int64."""
     return sort(input.detach(), dim, descending).indices
 
 
-@spelled
+@method
 def unique(
     input: Tensor,
     sorted: bool = True,
@@ -339,7 +334,7 @@ def unique(
     return_counts: bool = False,
     dim: int | None = None,
 ) -> Any:
-    """The different values in ascending order; also, if asked, where each element's is, and counts."""
+    """The different values in ascending order; also, on request, the place of each element's value, and counts."""
     m = xp(input.array)
     parts = m.unique(input.array, return_inverse=True, return_counts=True, axis=dim)
     values, inverse, counts = parts[0], parts[1].reshape(input.array.shape if dim is None else -1), parts[2]
@@ -350,27 +345,26 @@ def unique(
 # Made of others -------------------------------------------------------------------------------------------
 
 
-@spelled
+@method
 def argwhere(input: Tensor) -> Tensor:
     """The indices of the elements that are not 0, (N, axes)."""
-    found: Tensor = nonzero(input)
-    return found
+    return nonzero(input)
 
 
-@spelled
+@method
 def take(input: Tensor, index: Tensor) -> Tensor:
     """The elements at places in the flattened tensor."""
     return getitem(input.reshape(-1), (index_tensor(index, input.array, "take"),))
 
 
-@spelled
+@method(in_place=True)
 def put(input: Tensor, index: Tensor, source: Tensor, accumulate: bool = False) -> Tensor:
     """A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
-    found = index_put(input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
-    return found.reshape(input.array.shape)
+    flat = index_put(input.reshape(-1), (index.reshape(-1),), source.reshape(-1), accumulate)
+    return flat.reshape(input.array.shape)
 
 
-@spelled
+@method(in_place=True)
 def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = False) -> Tensor:
     """A copy with out[indices] = values; with ``accumulate`` the values are added, repeats adding up."""
     key = tuple(slice(None) if part is None else part for part in indices)
@@ -384,7 +378,7 @@ def index_put(input: Tensor, indices: Any, values: Tensor, accumulate: bool = Fa
     return out
 
 
-@spelled
+@method(in_place=True)
 def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     """A copy whose elements under the bool mask are the first of ``source``, in order."""
     _check_mask(mask, input, "masked_scatter")
@@ -397,12 +391,12 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
     return out
 
 
-@spelled
+@method(in_place=True)
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
     """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax"
-    or "amin", together with what stood there if ``include_self``. Gradients of "sum" and "mean" only."""
+    or "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
     place, index = _along(input, dim, index, "scatter_reduce")
     neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": _extreme(input, "min"), "amin": _extreme(input, "max")}
     if reduce not in neutral:
@@ -444,17 +438,17 @@ def _reduced_in_turn(start: Tensor, dim: int, index: Any, src: Tensor, reduce: s
     return wrap(out)
 
 
-@spelled
+@method
 def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
     """``nonzero`` of exactly ``size`` rows: cut off, or filled up with ``fill_value``."""
-    found: Tensor = nonzero(input)
-    out = found.new_full((size, input.array.ndim), fill_value)
-    count = min(size, len(found))
-    out[:count] = found[:count]
+    places: Tensor = nonzero(input)
+    out = places.new_full((size, input.array.ndim), fill_value)
+    count = min(size, len(places))
+    out[:count] = places[:count]
     return out
 
 
-@spelled
+@method(in_place=True)
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -467,6 +461,7 @@ def index_reduce(
     return scatter_reduce(input, dim, places, source, reduce, include_self=include_self)
 
 
+@function
 def unravel_index(indices: Tensor, shape: Any) -> tuple[Tensor, ...]:
     """The place along each axis of elements numbered in the order of memory, for a tensor of a shape."""
     lengths = (shape,) if isinstance(shape, int) else tuple(shape)

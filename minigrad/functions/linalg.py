@@ -9,22 +9,23 @@ import numpy as np
 
 from ..autograd.calls import apply
 from ..ops import linear as ops
-from .arguments import factors_first, spelled
 from .creation import arange, eye
+from .define import function, method
 from .shaping import stack
+from .spelling import factors_first
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
-@spelled
+@method
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
-    _check_floats_agree(input, other, "matmul")
+    check_floats_agree(input, other, "matmul")
     return apply(ops.matmul, (input, other))
 
 
-def _check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
+def check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
     """Products do not promote: a float32 and a float64 operand are a mistake more often than a wish."""
     if a.array.dtype is not b.array.dtype and a.array.dtype != b.array.dtype:
         raise RuntimeError(
@@ -33,7 +34,7 @@ def _check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:
         )
 
 
-@spelled
+@method
 def mm(input: Tensor, mat2: Tensor) -> Tensor:
     """The product of two matrices."""
     _check_axes(input, 2, "mm")
@@ -41,7 +42,7 @@ def mm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
-@spelled
+@method
 def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     """The products of two stacks of matrices, (B, N, M) and (B, M, P) -> (B, N, P)."""
     _check_axes(input, 3, "bmm")
@@ -51,13 +52,13 @@ def bmm(input: Tensor, mat2: Tensor) -> Tensor:
     return matmul(input, mat2)
 
 
-@spelled
+@method
 def mv(input: Tensor, vec: Tensor) -> Tensor:
     """The product of a matrix and a vector."""
     return matmul(input, vec)
 
 
-@spelled
+@method
 def dot(input: Tensor, tensor: Tensor) -> Tensor:
     """Σ aᵢ bᵢ of two vectors."""
     _check_axes(input, 1, "dot")
@@ -69,7 +70,7 @@ def _check_axes(x: Tensor, n: int, name: str) -> None:
         raise RuntimeError(f"{name}: expected a tensor of {n} dimensions, but got shape {tuple(x.array.shape)}")
 
 
-@spelled
+@method
 def outer(input: Tensor, vec2: Tensor) -> Tensor:
     """aᵢ bⱼ of two vectors."""
     _check_axes(input, 1, "outer")
@@ -80,8 +81,8 @@ def outer(input: Tensor, vec2: Tensor) -> Tensor:
 ger = outer
 
 
+@method(in_place=True)
 @factors_first
-@spelled
 def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat1 mat2."""
     product = mm(mat1, mat2)
@@ -89,13 +90,14 @@ def addmm(input: Tensor, mat1: Tensor, mat2: Tensor, *, beta: float = 1, alpha: 
     return _scaled(input, beta) + product
 
 
+@method(in_place=True)
 @factors_first
-@spelled
 def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · batch1 batch2, batch by batch."""
     return _scaled(input, beta) + _scaled(bmm(batch1, batch2), alpha)
 
 
+@function
 def einsum(equation: str, *operands: Any) -> Tensor:
     """Einstein's sum: "bhid,bhjd->bhij". Letters that the result leaves out are summed over.
 
@@ -159,8 +161,8 @@ def _broadcast(equation: str, terms: list[str], tensors: list[Tensor]) -> None:
             raise RuntimeError(f"einsum(): in {equation!r} the subscript {letter!r} has length {known} and {n}")
         lengths[letter] = n if known == 1 else known
     for i, (term, tensor) in enumerate(zip(terms, tensors, strict=True)):
-        wanted = tuple(lengths[c] for c in term)
-        tensors[i] = tensor if tensor.array.shape == wanted else tensor.expand(wanted)
+        shape = tuple(lengths[c] for c in term)
+        tensors[i] = tensor if tensor.array.shape == shape else tensor.expand(shape)
 
 
 def _without_repeats(tensor: Tensor, term: str) -> tuple[Tensor, str]:
@@ -185,22 +187,22 @@ def _arranged(tensor: Tensor, letters: str, result: str) -> Tensor:
 # Made of others -------------------------------------------------------------------------------------------
 
 
+@method(in_place=True)
 @factors_first
-@spelled
 def addmv(input: Tensor, mat: Tensor, vec: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · mat vec."""
     return _scaled(input, beta) + _scaled(mv(mat, vec), alpha)
 
 
+@method(in_place=True)
 @factors_first
-@spelled
 def addr(input: Tensor, vec1: Tensor, vec2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · vec1 vec2ᵀ."""
     return _scaled(input, beta) + _scaled(outer(vec1, vec2), alpha)
 
 
+@method(in_place=True)
 @factors_first
-@spelled
 def addbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, alpha: float = 1) -> Tensor:
     """beta · input + alpha · Σ batch1 batch2, summed over the batch."""
     return _scaled(input, beta) + _scaled(bmm(batch1, batch2).sum(0), alpha)
@@ -210,13 +212,13 @@ def _scaled(x: Tensor, factor: float) -> Tensor:
     return x if factor == 1 else x * factor
 
 
-@spelled
+@method
 def vdot(input: Tensor, other: Tensor) -> Tensor:
     """Σ aᵢ bᵢ of two vectors."""
     return dot(input, other)
 
 
-@spelled
+@method
 def inner(input: Tensor, other: Tensor) -> Tensor:
     """Products summed over the last axis of both."""
     if not input.array.ndim or not other.array.ndim:
@@ -224,6 +226,7 @@ def inner(input: Tensor, other: Tensor) -> Tensor:
     return tensordot(input, other, ([-1], [-1]))
 
 
+@function
 def chain_matmul(*matrices: Any) -> Tensor:
     """The product of several matrices, from left to right."""
     listed: Any = matrices[0] if len(matrices) == 1 and isinstance(matrices[0], (tuple, list)) else matrices
@@ -233,7 +236,7 @@ def chain_matmul(*matrices: Any) -> Tensor:
     return product
 
 
-@spelled
+@function
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     """Products summed over the last ``dims`` axes of a and the first of b, or over the two lists of axes."""
     if isinstance(dims, int):
@@ -252,7 +255,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     return product.reshape(shape)
 
 
-@spelled
+@method
 def kron(input: Tensor, other: Tensor) -> Tensor:
     """Kronecker's product: each element of the input times the other tensor, as blocks."""
     n = max(input.array.ndim, other.array.ndim)
@@ -263,7 +266,7 @@ def kron(input: Tensor, other: Tensor) -> Tensor:
     return (left * right).reshape([p * q for p, q in zip(a, b, strict=True)])
 
 
-@spelled
+@method
 def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     """The vector product along an axis of length 3 (by default the first such axis)."""
     if dim is None:
@@ -274,13 +277,14 @@ def cross(input: Tensor, other: Tensor, dim: int | None = None) -> Tensor:
     return stack([b * f - c * e, c * d - a * f, a * e - b * d], dim)
 
 
-@spelled
+@function
 def cdist(x1: Tensor, x2: Tensor, p: float = 2.0, compute_mode: str | None = None) -> Tensor:
     """The p-norm distances between the rows of two batches: (..., P, M), (..., R, M) -> (..., P, R)."""
     apart = x1.unsqueeze(-2) - x2.unsqueeze(-3)
     return apart.norm(p, -1)
 
 
+@method
 def matrix_power(input: Tensor, n: int) -> Tensor:
     """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
     if n < 0:
@@ -292,7 +296,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     return out
 
 
-@spelled
+@function
 def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     """The powers of a vector as columns, (len(x), N): the highest first, or the lowest if ``increasing``."""
     count = x.array.shape[0] if N is None else N
@@ -300,7 +304,7 @@ def vander(x: Tensor, N: int | None = None, increasing: bool = False) -> Tensor:
     return x.unsqueeze(-1) ** powers
 
 
-@spelled
+@function
 def pdist(input: Tensor, p: float = 2.0) -> Tensor:
     """The p-norm distances between any two rows, (N, M) -> (N (N - 1) / 2)."""
     first, second = np.triu_indices(input.array.shape[0], 1)

@@ -1,4 +1,4 @@
-"""Random tensors, by PyTorch's names. Drawn on the CPU, so that a seed gives every device the same."""
+"""Random tensors, by PyTorch's names, drawn on the CPU: the same for a seed on every device."""
 
 from __future__ import annotations
 
@@ -14,8 +14,9 @@ from ..autograd.tape import Variable
 from ..backend import dtype as dt
 from ..backend import of
 from ..backend.random import Generator, default_generator
-from .arguments import common_shape, raw, spelled
-from .creation import Maybe, empty, empty_like, float_dtype, made, shape_of, sized
+from .arguments import common_shape, raw
+from .creation import Maybe, empty, empty_like, float_dtype, shape_of, sized, tensor_on
+from .define import function, method, named
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -24,7 +25,7 @@ Draw = Callable[[Generator, tuple[int, ...], bool], Any]  # a generator, a shape
 
 
 def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> Tensor:
-    """Put random numbers in place, without history, in the order of memory (as PyTorch does)."""
+    """Write random numbers to a tensor, without history, in the order of memory (as PyTorch does)."""
     check_mutable(input, name)
     array = input.array
     order = sorted(range(array.ndim), key=lambda axis: -array.strides[axis])
@@ -45,7 +46,7 @@ def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
 # In place ---------------------------------------------------------------------------------------------------
 
 
-@spelled
+@method(free=False)
 def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: uniform random numbers in [low, high), by PyTorch's keywords ``from`` and ``to``."""
     if low > high:
@@ -61,6 +62,7 @@ def uniform_(input: Tensor, low: float = 0.0, high: float = 1.0, *, generator: G
     return fill(input, draw, generator, "uniform")
 
 
+@method(free=False)
 def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: normal random numbers."""
     if std < 0:
@@ -74,6 +76,7 @@ def normal_(input: Tensor, mean: float = 0.0, std: float = 1.0, *, generator: Ge
     return fill(input, draw, generator, "normal")
 
 
+@method(free=False)
 def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = None) -> Tensor:
     """In place: 1 with probability p (a number, or a tensor with one for each element), else 0."""
     if isinstance(p, Variable):
@@ -85,6 +88,7 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = Non
     return fill(input, lambda source, shape, _: source.uniform(shape, np.float64) < p, generator, "bernoulli")
 
 
+@method(free=False)
 def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers from the exponential distribution of rate ``lambd``."""
     if lambd <= 0:
@@ -94,6 +98,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
     )
 
 
+@method(free=False)
 def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -> Tensor:
     """In place: how many trials of probability p the first success takes."""
     if not 0 < p < 1:
@@ -106,6 +111,7 @@ def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -
     )
 
 
+@method(free=False)
 def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers from the Cauchy distribution."""
     return fill(
@@ -116,6 +122,7 @@ def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator
     )
 
 
+@method(free=False)
 def log_normal_(input: Tensor, mean: float = 1.0, std: float = 2.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers whose logarithms are normal, of this mean and standard deviation."""
     return fill(
@@ -127,7 +134,7 @@ _LARGEST = {"float64": 1 << 53, "float32": 1 << 24, "float16": 1 << 11, "bool": 
 _UNSET: Any = object()
 
 
-@spelled
+@method(free=False)
 def random_(
     input: Tensor, low: int = _UNSET, high: int | None = _UNSET, *, generator: Generator | None = None
 ) -> Tensor:
@@ -157,48 +164,39 @@ def _whole_numbers(source: Generator, shape: tuple[int, ...], most: int) -> Any:
 # New tensors ------------------------------------------------------------------------------------------------
 
 
-@spelled
-def rand(
-    *size: Any,
-    generator: Generator | None = None,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-    **size_kw: Any,
-) -> Tensor:
-    """Uniform numbers in [0, 1)."""
-    if np.dtype(float_dtype(dtype)).kind not in "fc":
-        raise NotImplementedError(f"rand: numbers in [0, 1) are floating point, not {dtype}")
-    draw = _pairs((generator or default_generator).uniform, sized(size, size_kw), float_dtype(dtype))
-    return made(draw, device, requires_grad)
+def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., Tensor]:
+    """A function that draws from a generator's ``stream``; ``scale`` is for the parts of complex numbers."""
+
+    def create(
+        *size: Any,
+        generator: Generator | None = None,
+        dtype: Maybe = None,
+        device: Maybe = None,
+        requires_grad: bool = False,
+        **size_kw: Any,
+    ) -> Tensor:
+        kind = np.dtype(float_dtype(dtype))
+        if kind.kind not in "fc":
+            raise NotImplementedError(f"{name}: {doc.lower()} are floating point, not {dtype}")
+        draw = _pairs(getattr(generator or default_generator, stream), sized(size, size_kw), kind)
+        draw *= scale if kind.kind == "c" else 1
+        return tensor_on(draw, device, requires_grad)
+
+    return function(named(create, name, f"{doc}."))
 
 
-@spelled
-def randn(
-    *size: Any,
-    generator: Generator | None = None,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-    **size_kw: Any,
-) -> Tensor:
-    """Standard normal numbers."""
-    if np.dtype(float_dtype(dtype)).kind not in "fc":
-        raise NotImplementedError(f"randn: normal numbers are floating point, not {dtype}")
-    draw = _pairs((generator or default_generator).normal, sized(size, size_kw), float_dtype(dtype))
-    draw *= math.sqrt(0.5) if draw.dtype.kind == "c" else 1  # real and imaginary part share the variance
-    return made(draw, device, requires_grad)
+rand = _of_shape("rand", "Uniform numbers in [0, 1)", "uniform", 1)
+randn = _of_shape("randn", "Standard normal numbers", "normal", math.sqrt(0.5))  # the parts share the variance
 
 
-def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], dtype: Any) -> Any:
-    """What ``draw`` gives; of a complex dtype two numbers for each element."""
-    kind = np.dtype(dtype)
+def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], kind: Any) -> Any:
+    """Random numbers of a shape, of a complex dtype two for each element."""
     if kind.kind != "c":
-        return draw(shape, dtype)
+        return draw(shape, kind)
     return draw((*shape, 2), np.float64 if kind == np.complex128 else np.float32).view(kind)[..., 0]
 
 
-@spelled
+@function
 def randint(
     *bounds: Any,
     low: Any = None,
@@ -211,16 +209,16 @@ def randint(
     **ignored: Any,
 ) -> Tensor:
     """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
-    given = list(bounds)
+    numbers = list(bounds)
     if size is None:
-        if not given or not isinstance(given[-1], (tuple, list)):
+        if not numbers or not isinstance(numbers[-1], (tuple, list)):
             raise TypeError("randint() takes (high, size) or (low, high, size), the size a tuple of ints")
-        size = given.pop()
-    if high is None and given:
-        high = given.pop()
+        size = numbers.pop()
+    if high is None and numbers:
+        high = numbers.pop()
     if low is None:
-        low = given.pop() if given else 0
-    if high is None or given:
+        low = numbers.pop() if numbers else 0
+    if high is None or numbers:
         raise TypeError("randint() takes (high, size) or (low, high, size)")
     low, high = int(low), int(high)
     if low >= high:
@@ -228,10 +226,10 @@ def randint(
     if low < -(1 << 63) or high > 1 << 63:
         raise ValueError(f"randint: {low} .. {high} does not fit into 64 bits")
     draw = (generator or default_generator).integers(low, high, shape_of(size))
-    return made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
+    return tensor_on(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
 
-@spelled
+@function
 def randperm(
     n: int,
     *,
@@ -246,35 +244,38 @@ def randperm(
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
     draw = (generator or default_generator).permutation(n)
-    return made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
+    return tensor_on(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
 
 def _random_like(input: Tensor, change: Callable[..., Tensor], how: dict[str, Any]) -> Tensor:
-    wants, generator = how.pop("requires_grad", False), how.pop("generator", None)
+    requires_grad, generator = how.pop("requires_grad", False), how.pop("generator", None)
     drawn = change(empty_like(input.detach(), **how), generator=generator)
-    return drawn.requires_grad_() if wants else drawn
+    return drawn.requires_grad_() if requires_grad else drawn
 
 
+@function
 def rand_like(input: Tensor, **how: Any) -> Tensor:
-    """Uniform numbers with the shape, dtype and device of a tensor, unless they are given."""
+    """Uniform numbers with the shape, and by default the dtype and device, of a tensor."""
     return _random_like(input, uniform_, how)
 
 
+@function
 def randn_like(input: Tensor, **how: Any) -> Tensor:
-    """Normal numbers with the shape, dtype and device of a tensor, unless they are given."""
+    """Normal numbers with the shape, and by default the dtype and device, of a tensor."""
     return _random_like(input, normal_, how)
 
 
+@function
 def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = None, **how: Any) -> Tensor:
-    """Integers in [low, high) with the shape, dtype and device of a tensor, unless they are given."""
+    """Integers in [low, high) with the shape, and by default the dtype and device, of a tensor."""
     if len(bounds) == 2 or (bounds and high is not None):
         low, high = bounds[0], bounds[-1] if high is None else high
     elif bounds:
         high = bounds[0]
-    return _random_like(input, lambda made, generator: random_(made, low, high, generator=generator), how)
+    return _random_like(input, lambda x, generator: random_(x, low, high, generator=generator), how)
 
 
-@spelled
+@function
 def normal(
     mean: Any = 0.0,
     std: Any = 1.0,
@@ -300,9 +301,9 @@ def normal(
     return drawn * std + mean
 
 
-@spelled
+@method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
-    """1 with the probability that each element tells (or with probability ``p``), else 0."""
+    """1 with the probability in each element (or with probability ``p``), else 0."""
     if p is not None:
         return bernoulli_(empty_like(input.detach()), p, generator=generator)
     chances = of(input.array).to_numpy(input.array)
@@ -311,10 +312,10 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     if chances.size and not ((chances >= 0) & (chances <= 1)).all():
         raise RuntimeError("Expected p_in >= 0 && p_in <= 1 to be true: a probability is out of range")
     draw = (generator or default_generator).uniform(chances.shape, chances.dtype)
-    return made((draw < chances).astype(chances.dtype), input.device, False)
+    return tensor_on((draw < chances).astype(chances.dtype), input.device)
 
 
-@spelled
+@method
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None
 ) -> Tensor:
@@ -346,7 +347,7 @@ def multinomial(
     else:
         race = weights / (-np.log1p(-source.uniform(weights.shape, np.float64))).astype(weights.dtype)
         chosen = np.argsort(-race, axis=-1, kind="stable")[..., :num_samples]
-    return made(chosen.astype(np.int64), input.device, False)
+    return tensor_on(chosen.astype(np.int64), input.device)
 
 
 def _inverted(weights: Any, draws: Any) -> Any:
@@ -354,38 +355,41 @@ def _inverted(weights: Any, draws: Any) -> Any:
     shares = np.cumsum(weights, -1, dtype=weights.dtype)
     shares = shares / shares[:, -1:]
     shares[:, -1] = 1
-    found = [np.searchsorted(row.astype(np.float64), d) for row, d in zip(shares, draws, strict=True)]
-    return np.array(found, np.int64).reshape(draws.shape)
+    places = [np.searchsorted(row.astype(np.float64), d) for row, d in zip(shares, draws, strict=True)]
+    return np.array(places, np.int64).reshape(draws.shape)
 
 
-@spelled
+@function
 def poisson(input: Tensor, generator: Generator | None = None) -> Tensor:
-    """Numbers of events, of which each element is the expected number (not PyTorch's stream: its
-    distribution alone)."""
+    """Numbers of events, whose expected numbers are the elements (PyTorch's distribution, but not its stream)."""
     rates = of(input.array).to_numpy(input.array)
     seed = (generator or default_generator).random64()
-    return made(np.random.default_rng(seed).poisson(rates).astype(rates.dtype), input.device, False)
+    return tensor_on(np.random.default_rng(seed).poisson(rates).astype(rates.dtype), input.device)
 
 
 # The default stream -----------------------------------------------------------------------------------------
 
 
+@function
 def get_rng_state() -> Tensor:
     """The default generator's position, a tensor of bytes."""
     state: Tensor = default_generator.get_state()
     return state
 
 
+@function
 def set_rng_state(new_state: Tensor) -> None:
-    """Go to a position that ``get_rng_state`` told."""
+    """Go to a position from ``get_rng_state``."""
     default_generator.set_state(new_state)
 
 
+@function
 def seed() -> int:
-    """Start the default generator from a seed of the operating system's, and tell it."""
+    """Seed the default generator from the operating system, and return the seed."""
     return default_generator.seed()
 
 
+@function
 def initial_seed() -> int:
     """The seed that the default generator began with."""
     return default_generator.initial_seed()
@@ -393,7 +397,7 @@ def initial_seed() -> int:
 
 @contextmanager
 def fork_rng(devices: Any = None, enabled: bool = True, device_type: str = "cuda") -> Iterator[None]:
-    """Afterwards the default generator is where it was before: ``with fork_rng():``."""
+    """Restore the default generator's position at the end of the block: ``with fork_rng():``."""
     state = default_generator.get_state()
     try:
         yield

@@ -11,7 +11,8 @@ from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..ops import reduction as r
 from . import return_types
-from .arguments import Dims, axes, axis, spelled
+from .arguments import Dims, axes, axis
+from .define import function, method
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -38,14 +39,14 @@ def _listed(dim: Any) -> tuple[int, ...]:
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
-@spelled
+@method
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Σ over ``dim``, over everything if None."""
     input = input if dtype is None else input.to(dtype)
     return apply(r.sum, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@spelled
+@method
 def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """The mean over ``dim``, over everything if None; floating-point tensors only."""
     input = input if dtype is None else input.to(dtype)
@@ -53,7 +54,7 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
     return apply(r.mean, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@spelled
+@method
 def var(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> Tensor:
@@ -64,7 +65,7 @@ def var(
     return apply(r.var, (input, axes(dim, input.array.ndim), minus, keepdim))
 
 
-@spelled
+@method
 def std(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> Tensor:
@@ -75,55 +76,55 @@ def std(
     return apply(r.std, (input, axes(dim, input.array.ndim), minus, keepdim))
 
 
-@spelled
+@method
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Π over ``dim``, over everything if None."""
     input = input if dtype is None else input.to(dtype)
     return apply(cumulative_ops.prod, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@spelled
+@method(in_place=True)
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along ``dim``."""
     input = input if dtype is None else input.to(dtype)
     return apply(cumulative_ops.cumsum, (input, axis(dim, input.array.ndim)))
 
 
-@spelled
+@method(in_place=True)
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along ``dim``."""
     input = input if dtype is None else input.to(dtype)
     return apply(cumulative_ops.cumprod, (input, axis(dim, input.array.ndim)))
 
 
-@spelled
+@method
 def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     """ln Σ eˣ over ``dim``."""
     return apply(r.logsumexp, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@spelled
+@method
 def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The largest over ``dim``; equal ones share the gradient."""
     _check_not_empty(input, dim, "amax")
     return apply(r.amax, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@spelled
+@method
 def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """The smallest over ``dim``; equal ones share the gradient."""
     _check_not_empty(input, dim, "amin")
     return apply(r.amin, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@spelled
+@method
 def max(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The largest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
     the elementwise maximum."""
     return _extreme(input, dim if other is None else other, keepdim, "max")
 
 
-@spelled
+@method
 def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = None) -> Any:
     """The smallest element; with ``dim`` (values, indices), the gradient going to that index; with a tensor,
     the elementwise minimum."""
@@ -131,11 +132,9 @@ def min(input: Tensor, dim: Any = None, keepdim: bool = False, *, other: Any = N
 
 
 def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
-    from . import pointwise
-
     kind = return_types.max if name == "max" else return_types.min
     if hasattr(dim, "array"):
-        return (pointwise.maximum if name == "max" else pointwise.minimum)(input, dim)
+        return input.maximum(dim) if name == "max" else input.minimum(dim)
     _check_not_empty(input, dim, name)
     if dim is None:
         return apply(r.amax if name == "max" else r.amin, (input, None, False))
@@ -149,39 +148,39 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
     return kind(values, indices)
 
 
-@spelled
+@method
 def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
     _check_not_empty(input, dim, "argmax")
     return apply(r.argmax, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@spelled
+@method
 def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
     """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
     _check_not_empty(input, dim, "argmin")
     return apply(r.argmin, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@spelled
+@method
 def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether one element over ``dim`` at least is not 0, bool."""
     return apply(r.any, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@spelled
+@method
 def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
     """Whether no element over ``dim`` is 0, bool."""
     return apply(r.all, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@spelled
+@method
 def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
     """How many elements over ``dim`` are not 0, int64."""
     return apply(r.count_nonzero, (input, axes(dim, input.array.ndim)))
 
 
-@spelled
+@method
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|."""
     input = input if dtype is None else input.to(dtype)
@@ -212,13 +211,13 @@ def _at_zero_zero(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
 # Areas and lengths ------------------------------------------------------------------------------------------
 
 
-@spelled
+@function
 def trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
     """The area under points along ``dim``, at places ``x`` or in steps of ``dx``, by the trapezoidal rule."""
     return sum(_areas(y, x, dx, dim), dim)
 
 
-@spelled
+@function
 def cumulative_trapezoid(y: Tensor, x: Tensor | None = None, *, dx: Any = 1, dim: int = -1) -> Tensor:
     """The running sums of the areas of ``trapezoid``, one fewer than points."""
     return cumsum(_areas(y, x, dx, dim), dim)
@@ -237,7 +236,7 @@ def _areas(y: Tensor, x: Tensor | None, dx: Any, dim: int) -> Tensor:
     return heights * (steps.reshape(shape) if x.array.ndim == 1 else steps) / 2
 
 
-@spelled
+@method(in_place=True)
 def renorm(input: Tensor, p: float, dim: int, maxnorm: float) -> Tensor:
     """The slices along ``dim`` of a larger p-norm than ``maxnorm`` scaled down to it."""
     place = axis(dim, input.array.ndim)

@@ -2,27 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+Result = TypeVar("Result", bound=type[tuple[Any, ...]])
 
 
-def _shown(result: Any) -> str:
-    """ "torch.return_types.max(", then each field on a line of its own."""
-    fields = ",\n".join(f"{name}={value!r}" for name, value in zip(result._fields, result, strict=True))
-    return f"torch.return_types.{type(result).__name__}(\n{fields})"
+def _printed(result_type: Result) -> Result:
+    """Give a named tuple PyTorch's ``repr``: "torch.return_types.max(", then each field on a line of its own."""
+
+    def show(result: Any) -> str:
+        fields = ",\n".join(f"{name}={value!r}" for name, value in zip(result._fields, result, strict=True))
+        return f"torch.return_types.{type(result).__name__}(\n{fields})"
+
+    result_type.__repr__ = show  # type: ignore[method-assign]
+    return result_type
 
 
+@_printed
 class ValuesIndices(NamedTuple):
-    """Elements, and where along an axis they stood."""
+    """Elements, and their indices along an axis."""
 
     values: Any
     indices: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
-
 
 def _of(name: str) -> type[ValuesIndices]:
-    doc = f"What ``{name}`` returns: (values, indices)."
+    doc = f"The result of ``{name}``: (values, indices)."
     return type(name, (ValuesIndices,), {"__slots__": (), "__doc__": doc, "__module__": __name__})
 
 
@@ -31,72 +36,58 @@ cummax, cummin, kthvalue = _of("cummax"), _of("cummin"), _of("kthvalue")
 median, nanmedian, mode = _of("median"), _of("nanmedian"), _of("mode")
 
 
+@_printed
 class aminmax(NamedTuple):
-    """What ``aminmax`` returns."""
+    """The result of ``aminmax``."""
 
     min: Any
     max: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed
 class linalg_eigh(NamedTuple):
-    """What ``linalg.eigh`` returns."""
+    """The result of ``linalg.eigh``."""
 
     eigenvalues: Any
     eigenvectors: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed
 class linalg_qr(NamedTuple):
-    """What ``linalg.qr`` returns."""
+    """The result of ``linalg.qr``."""
 
     Q: Any
     R: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed
 class linalg_slogdet(NamedTuple):
-    """What ``linalg.slogdet`` returns."""
+    """The result of ``linalg.slogdet``."""
 
     sign: Any
     logabsdet: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed
 class linalg_svd(NamedTuple):
-    """What ``linalg.svd`` returns."""
+    """The result of ``linalg.svd``."""
 
     U: Any
     S: Any
     Vh: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed
 class histogram(NamedTuple):
-    """What ``histogram`` returns."""
+    """The result of ``histogram``."""
 
     hist: Any
     bin_edges: Any
 
-    def __repr__(self) -> str:
-        return _shown(self)
 
-
+@_printed
 class frexp(NamedTuple):
-    """What ``frexp`` returns."""
+    """The result of ``frexp``."""
 
     mantissa: Any
     exponent: Any
-
-    def __repr__(self) -> str:
-        return _shown(self)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
-from itertools import pairwise
 from math import prod
 from typing import TYPE_CHECKING, Any
 
@@ -15,19 +15,23 @@ from ..backend import xp
 from ..backend.dtype import DType, result_type
 from ..ops import joining as joining_ops
 from ..ops import shape as s
-from .arguments import axes, axis, common_shape, raw, sizes, spelled
+from ..ops.reduction import sum_to
+from .arguments import axes, axis, common_shape, raw, sizes
+from .change import reshaping
+from .define import attribute, function, method
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
 
+@method
 def reshape(input: Tensor, *lengths: Any, shape: Any = None) -> Tensor:
-    """The same elements in another shape, in the same memory where that is possible; one -1 is worked out."""
+    """The same elements in another shape, in the same memory if possible; one length may be -1, for the rest."""
     return apply(s.reshape, (input, _resolved(input, sizes(lengths if shape is None else shape))))
 
 
 def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
-    """A shape with its -1 worked out, after a check that the elements fit."""
+    """A shape without -1 that the elements fit."""
     size, known = input.array.size, 1
     if prod(shape) == size and -1 not in shape:
         return shape
@@ -43,8 +47,9 @@ def _resolved(input: Tensor, shape: tuple[int, ...]) -> tuple[int, ...]:
     return shape
 
 
+@method(free=False)
 def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
-    """``reshape`` that never copies; given a dtype, the same bytes read as that dtype.
+    """``reshape`` that never copies; with a dtype, the same bytes read as that dtype.
 
     Raises:
         RuntimeError: the memory's order does not allow it; use ``reshape``.
@@ -62,16 +67,19 @@ def view(input: Tensor, *shape: Any, size: Any = None, dtype: Any = None) -> Ten
     return out
 
 
+@method(free=False)
 def view_as(input: Tensor, other: Tensor) -> Tensor:
     """``view`` in the shape of another tensor."""
     return view(input, other.array.shape)
 
 
+@method(free=False)
 def reshape_as(input: Tensor, other: Tensor) -> Tensor:
     """``reshape`` to the shape of another tensor."""
     return reshape(input, other.array.shape)
 
 
+@method
 def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     """The axes in the order ``dims`` (numbers, or one sequence of them)."""
     order = tuple(axis(d, input.array.ndim) for d in sizes(order if dims is None else dims))
@@ -80,6 +88,7 @@ def permute(input: Tensor, *order: Any, dims: Any = None) -> Tensor:
     return apply(s.permute, (input, order))
 
 
+@method(in_place=reshaping)
 def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     """Two axes exchanged."""
     n = input.array.ndim
@@ -87,9 +96,10 @@ def transpose(input: Tensor, dim0: int, dim1: int) -> Tensor:
     return apply(s.transpose, (input, first, second)) if n else input
 
 
-swapaxes = spelled(transpose)
+swapaxes = swapdims = transpose
 
 
+@method(in_place=reshaping)
 def t(input: Tensor) -> Tensor:
     """A matrix with its axes exchanged; vectors and scalars as they are."""
     if input.array.ndim > 2:
@@ -97,7 +107,7 @@ def t(input: Tensor) -> Tensor:
     return transpose(input, 0, 1) if input.array.ndim == 2 else input
 
 
-@spelled
+@method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     """Axes moved to other places, the rest in order."""
     n = input.array.ndim
@@ -109,18 +119,19 @@ def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
     return permute(input, order)
 
 
+@method(in_place=reshaping)
 def unsqueeze(input: Tensor, dim: int) -> Tensor:
     """A new axis of length 1 at ``dim``."""
     return apply(s.unsqueeze, (input, axis(dim, input.array.ndim + 1)))
 
 
-@spelled
+@method(in_place=reshaping)
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without axes of length 1: all of them, or those in ``dim``."""
     return apply(s.squeeze, (input, axes(dim, input.array.ndim)))
 
 
-@spelled
+@method
 def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     """The axes from ``start_dim`` to ``end_dim`` as one."""
     n = input.array.ndim
@@ -132,6 +143,7 @@ def flatten(input: Tensor, start_dim: int = 0, end_dim: int = -1) -> Tensor:
     return reshape(input, (*shape[:first], count, *shape[last + 1 :]))
 
 
+@method
 def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     """One axis as several."""
     place, shape = axis(dim, input.array.ndim), tuple(input.array.shape)
@@ -146,47 +158,51 @@ def unflatten(input: Tensor, dim: int, sizes: Sequence[int]) -> Tensor:
     return reshape(input, shape[:place] + tuple(parts) + shape[place + 1 :])
 
 
+@method(free=False)
 def expand(input: Tensor, *shape: Any, size: Any = None, implicit: bool = False) -> Tensor:
-    """Axes of length 1 repeated without a copy; -1 leaves an axis as it is."""
-    wanted, own = sizes(shape if size is None else size), input.array.shape
-    if len(wanted) < len(own):
+    """Axes of length 1 repeated without a copy; -1 keeps a length."""
+    target, source = sizes(shape if size is None else size), input.array.shape
+    if len(target) < len(source):
         raise RuntimeError(
-            f"expand: the number of sizes provided ({len(wanted)}) must be greater or equal to the number of "
-            f"dimensions in the tensor ({len(own)})"
+            f"expand: the number of sizes provided ({len(target)}) must be greater or equal to the number of "
+            f"dimensions in the tensor ({len(source)})"
         )
-    if any(w < 0 for w in wanted[: len(wanted) - len(own)]):
+    if any(n < 0 for n in target[: len(target) - len(source)]):
         raise RuntimeError(
-            f"expand: -1 leaves an axis as it is, but the first of {list(wanted)} are new: the tensor has "
-            f"shape {list(own)}"
+            f"expand: -1 leaves an axis as it is, but the first of {list(target)} are new: the tensor has "
+            f"shape {list(source)}"
         )
-    padded = (1,) * (len(wanted) - len(own)) + tuple(own)
-    full = tuple(o if w == -1 else w for w, o in zip(wanted, padded, strict=True))
-    for i, (w, o) in enumerate(zip(full, padded, strict=True)):
-        if o not in (1, w):
+    padded = (1,) * (len(target) - len(source)) + tuple(source)
+    full = tuple(old if new == -1 else new for new, old in zip(target, padded, strict=True))
+    for i, (new, old) in enumerate(zip(full, padded, strict=True)):
+        if old not in (1, new):
             raise RuntimeError(
-                f"The expanded size of the tensor ({w}) must match the existing size ({o}) at non-singleton "
-                f"dimension {i}. Target sizes: {list(wanted)}. Tensor sizes: {list(own)}"
+                f"The expanded size of the tensor ({new}) must match the existing size ({old}) at non-singleton "
+                f"dimension {i}. Target sizes: {list(target)}. Tensor sizes: {list(source)}"
             )
     return apply(s.broadcast_to, (input, full))
 
 
+@method(free=False)
 def expand_as(input: Tensor, other: Tensor) -> Tensor:
     """``expand`` to the shape of another tensor."""
     return expand(input, other.array.shape)
 
 
-@spelled
+@method
 def broadcast_to(input: Tensor, size: Sequence[int]) -> Tensor:
     """``expand`` by its name in torch."""
     return expand(input, *size)
 
 
+@function
 def broadcast_tensors(*tensors: Tensor) -> tuple[Tensor, ...]:
     """Tensors expanded to the shape that they share."""
     shape = common_shape(*(t.array.shape for t in tensors))
     return tuple(expand(t, shape) for t in tensors)
 
 
+@method(free=False)
 def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     """Copies laid out ``repeats`` times along each axis; more numbers than axes make new ones in front."""
     counts = sizes(counts if repeats is None else repeats)
@@ -195,19 +211,19 @@ def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     return apply(joining_ops.repeat, (input, counts))
 
 
-@spelled
+@method
 def tile(input: Tensor, *repeats: Any, dims: Any = None) -> Tensor:
     """``repeat`` with ones put before too few numbers."""
     dims = sizes(repeats if dims is None else dims)
     return repeat(input, (1,) * (input.array.ndim - len(dims)) + tuple(dims))
 
 
-@spelled
+@method
 def repeat_interleave(
     input: Tensor, repeats: Any = None, dim: int | None = None, *, output_size: int | None = None
 ) -> Tensor:
     """Each element of an axis several times in a row; flattened if ``dim`` is None. Of counts alone, each
-    element's number as often as it tells."""
+    index that many times."""
     if repeats is None:
         m = xp(input.array)
         input, repeats = wrap(m.arange(input.array.size)), input
@@ -217,16 +233,16 @@ def repeat_interleave(
     return apply(joining_ops.repeat_interleave, args)
 
 
-@spelled
+@method
 def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
     """The order of elements reversed along ``dims`` (numbers, or one sequence of them)."""
-    found = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
-    return apply(s.flip, (input, found))
+    places = tuple(axis(d, input.array.ndim) for d in sizes(places if dims is None else dims))
+    return apply(s.flip, (input, places))
 
 
-@spelled
+@method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along ``dims``, those that fall off coming in at the other end."""
+    """Elements moved along ``dims``; those that fall off come in at the other end."""
     shifts = tuple(shifts) if isinstance(shifts, (tuple, list)) else shifts
     dims = tuple(dims) if isinstance(dims, (tuple, list)) else dims
     return apply(s.roll, (input, shifts, dims))
@@ -244,18 +260,18 @@ def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
     return listed
 
 
-@spelled
+@function
 def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors one after another along an axis that they have; their other axes are equal."""
     listed = _together(tensors, "cat")
     listed = tuple(t for t in listed if t.array.shape != (0,)) or listed[:1]
     place = axis(dim, listed[0].array.ndim)
     for n, other in enumerate(listed):
-        own, first = other.array.shape, listed[0].array.shape
-        if len(own) != len(first) or own[:place] + own[place + 1 :] != first[:place] + first[place + 1 :]:
+        shape, first = other.array.shape, listed[0].array.shape
+        if len(shape) != len(first) or shape[:place] + shape[place + 1 :] != first[:place] + first[place + 1 :]:
             raise RuntimeError(
                 f"cat: sizes of tensors must match except in dimension {place}: tensor 0 has shape "
-                f"{tuple(first)}, tensor {n} has shape {tuple(own)}"
+                f"{tuple(first)}, tensor {n} has shape {tuple(shape)}"
             )
     return apply(joining_ops.concatenate, (place, *listed))
 
@@ -264,7 +280,7 @@ concat = cat
 concatenate = cat
 
 
-@spelled
+@function
 def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     """Tensors of one shape side by side along a new axis."""
     listed = _together(tensors, "stack")
@@ -277,19 +293,19 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
     return apply(joining_ops.stack, (axis(dim, listed[0].array.ndim + 1), *listed))
 
 
-@spelled
+@function
 def hstack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 1, of vectors along axis 0."""
     return cat(tensors, 0 if tensors[0].array.ndim < 2 else 1)
 
 
-@spelled
+@function
 def vstack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 0, vectors as rows."""
     return cat([t if t.array.ndim > 1 else reshape(t, 1, -1) for t in tensors], 0)
 
 
-@spelled
+@method
 def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of one length (the last may be shorter), or of the lengths listed."""
     place = axis(dim, input.array.ndim)
@@ -309,7 +325,7 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
     return apply(joining_ops.split, (input, parts, place))
 
 
-@spelled
+@method
 def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     """About ``chunks`` pieces of equal length."""
     if chunks < 1:
@@ -318,7 +334,7 @@ def chunk(input: Tensor, chunks: int, dim: int = 0) -> tuple[Tensor, ...]:
     return split(input, max(1, -(-length // chunks)), dim)
 
 
-@spelled
+@method
 def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis."""
     if input.array.ndim == 0:
@@ -326,40 +342,38 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     return apply(joining_ops.unbind, (input, axis(dim, input.array.ndim)))
 
 
+@method
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """``length`` elements of an axis from ``start``."""
-    from .indexing import getitem
-
     place = axis(dim, input.array.ndim)
     n = input.array.shape[place]
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
-    return getitem(input, (*(slice(None),) * place, slice(start, start + length)))
+    return input[(*(slice(None),) * place, slice(start, start + length))]
 
 
+@method
 def select(input: Tensor, dim: int, index: int) -> Tensor:
     """The slice ``index`` of an axis."""
-    from .indexing import getitem
-
-    return getitem(input, (*(slice(None),) * axis(dim, input.array.ndim), index))
+    return input[(*(slice(None),) * axis(dim, input.array.ndim), index)]
 
 
-@spelled
+@method
 def diagonal(input: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """The elements (i, i + offset) of two axes, as a last axis."""
     n = input.array.ndim
     return apply(s.diagonal, (input, offset, axis(dim1, n), axis(dim2, n)))
 
 
-@spelled
+@method(in_place=True)
 def tril(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The lower triangle of the last two axes."""
     _check_matrix(input, "tril")
     return apply(s.tril, (input, diagonal))
 
 
-@spelled
+@method(in_place=True)
 def triu(input: Tensor, diagonal: int = 0, *, out: Tensor | None = None) -> Tensor:
     """The upper triangle of the last two axes."""
     _check_matrix(input, "triu")
@@ -371,6 +385,7 @@ def _check_matrix(input: Tensor, name: str) -> None:
         raise RuntimeError(f"{name}: input tensor must have at least 2 dimensions, it has {input.array.ndim}")
 
 
+@function
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     """Coordinate grids of vectors."""
     listed = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
@@ -378,30 +393,25 @@ def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
     return tuple(wrap(g) for g in grids)
 
 
+@method(free=False)
 def contiguous(input: Tensor, memory_format: Any = None) -> Tensor:
-    """The tensor itself where its memory is in order, else a copy that is."""
+    """The tensor itself where its memory is in order, else a copy in order."""
     return input if input.array.flags.c_contiguous else input.clone()
 
 
 # Made of others -------------------------------------------------------------------------------------------
 
-moveaxis, swapdims = movedim, transpose
+moveaxis = movedim
 split_with_sizes = split
 
 
-@spelled
+@method
 def ravel(input: Tensor) -> Tensor:
     """All elements along one axis."""
     return reshape(input, -1)
 
 
-@spelled
-def numel(input: Tensor) -> int:
-    """How many elements there are."""
-    return int(input.array.size)
-
-
-@spelled
+@method
 def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
@@ -415,7 +425,7 @@ def diff(
     return out
 
 
-@spelled
+@method
 def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Tensor:
     """Matrices over the axes ``dim1`` and ``dim2`` whose diagonals are the last axis."""
     n, shape = input.array.ndim + 1, list(input.array.shape[:-1])
@@ -426,7 +436,7 @@ def diag_embed(input: Tensor, offset: int = 0, dim1: int = -2, dim2: int = -1) -
     return apply(s.diagonal_scatter, (input, tuple(shape), offset, first, second))
 
 
-@spelled
+@method
 def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     """A vector as the diagonal of a matrix; of a matrix its diagonal."""
     if input.array.ndim not in (1, 2):
@@ -436,13 +446,13 @@ def diag(input: Tensor, diagonal: int = 0) -> Tensor:
     return apply(s.diagonal, (input, diagonal, 0, 1)).clone()
 
 
-@spelled
+@method
 def diagflat(input: Tensor, offset: int = 0) -> Tensor:
     """All elements as the diagonal of a matrix."""
     return diag(ravel(input), offset)
 
 
-@spelled
+@method
 def trace(input: Tensor) -> Tensor:
     """The sum of a matrix's diagonal."""
     if input.array.ndim != 2:
@@ -450,17 +460,19 @@ def trace(input: Tensor) -> Tensor:
     return diagonal(input).sum()
 
 
+@method
 def fliplr(input: Tensor) -> Tensor:
     """The order along axis 1 reversed."""
     return flip(input, 1)
 
 
+@method
 def flipud(input: Tensor) -> Tensor:
     """The order along axis 0 reversed."""
     return flip(input, 0)
 
 
-@spelled
+@method
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
     first, second = dims
@@ -473,29 +485,32 @@ def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     return turned[k % 4]()
 
 
-@spelled
+@method
 def tensor_split(input: Tensor, indices_or_sections: Any, dim: int = 0) -> tuple[Tensor, ...]:
-    """Pieces whose lengths differ by one at most, or pieces that begin at the indices given."""
-    place, given = axis(dim, input.array.ndim), raw(indices_or_sections)
+    """Pieces whose lengths differ by one at most, or pieces that begin at the indices."""
+    place, parts = axis(dim, input.array.ndim), raw(indices_or_sections)
     n = input.array.shape[place]
-    if not isinstance(given, (tuple, list)) and getattr(given, "ndim", 0) == 0:
-        count = int(given)
+    if not isinstance(parts, (tuple, list)) and getattr(parts, "ndim", 0) == 0:
+        count = int(parts)
         starts = [i * (n // count) + min(i, n % count) for i in range(count + 1)]
     else:
-        starts = [0, *(min(max(int(i) + (n if i < 0 else 0), 0), n) for i in given), n]
-    return tuple(narrow(input, place, a, max(b - a, 0)) for a, b in pairwise(starts))
+        starts = [0, *(min(max(int(i) + (n if i < 0 else 0), 0), n) for i in parts), n]
+    return tuple(narrow(input, place, a, max(b - a, 0)) for a, b in itertools.pairwise(starts))
 
 
+@method
 def hsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 1, of vectors along axis 0."""
     return tensor_split(input, indices_or_sections, 0 if input.array.ndim == 1 else 1)
 
 
+@method
 def vsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 0."""
     return tensor_split(input, indices_or_sections, 0)
 
 
+@method
 def dsplit(input: Tensor, indices_or_sections: Any) -> tuple[Tensor, ...]:
     """``tensor_split`` along axis 2."""
     return tensor_split(input, indices_or_sections, 2)
@@ -508,28 +523,31 @@ def _each(make: Any, tensors: tuple[Any, ...]) -> Any:
     return tuple(make(t) for t in (tensors[0] if len(tensors) == 1 else tensors))
 
 
+@function
 def atleast_1d(*tensors: Any) -> Any:
     """Tensors without axes as vectors."""
     return _each(lambda t: t if t.array.ndim else reshape(t, 1), tensors)
 
 
+@function
 def atleast_2d(*tensors: Any) -> Any:
     """Tensors of fewer than two axes with axes of length 1 in front."""
     return _each(lambda t: t if t.array.ndim > 1 else reshape(t, 1, -1), tensors)
 
 
+@function
 def atleast_3d(*tensors: Any) -> Any:
     """Tensors of fewer than three axes: a vector becomes (1, N, 1), a matrix (M, N, 1)."""
     return _each(lambda t: t if t.array.ndim > 2 else unsqueeze(atleast_2d(t), -1), tensors)
 
 
-@spelled
+@function
 def dstack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 2, after ``atleast_3d``."""
     return cat([atleast_3d(t) for t in tensors], 2)
 
 
-@spelled
+@function
 def column_stack(tensors: Sequence[Tensor]) -> Tensor:
     """``cat`` along axis 1, vectors as columns."""
     return cat([t if t.array.ndim > 1 else reshape(t, -1, 1) for t in tensors], 1)
@@ -538,7 +556,7 @@ def column_stack(tensors: Sequence[Tensor]) -> Tensor:
 row_stack = vstack
 
 
-@spelled
+@function
 def block_diag(*tensors: Tensor) -> Tensor:
     """Matrices along the diagonal of a large one, zeros elsewhere."""
     listed = [atleast_2d(t) for t in _together(tensors, "block_diag")]
@@ -550,6 +568,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     return cat(rows, 0)
 
 
+@function
 def cartesian_prod(*tensors: Tensor) -> Tensor:
     """All ways to take one element of each vector, a row each."""
     if len(tensors) == 1:
@@ -557,22 +576,22 @@ def cartesian_prod(*tensors: Tensor) -> Tensor:
     return stack([ravel(grid) for grid in meshgrid(*tensors, indexing="ij")], 1)
 
 
+@function
 def combinations(input: Tensor, r: int = 2, with_replacement: bool = False) -> Tensor:
     """All ways to take ``r`` elements of a vector, in their order, a row each."""
-    from itertools import combinations as without
-    from itertools import combinations_with_replacement as repeating
-
-    chosen = list((repeating if with_replacement else without)(range(input.array.size), r))
+    choose = itertools.combinations_with_replacement if with_replacement else itertools.combinations
+    chosen = list(choose(range(input.array.size), r))
     places = np.array(chosen, np.int64).reshape(len(chosen), r)
     return input[wrap(places)]
 
 
-@spelled
+@method
 def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
-    """``narrow`` in memory of its own."""
+    """A copy of ``narrow``."""
     return narrow(input, dim, start, length).clone()
 
 
+@method(free=False)
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of ``size`` elements along an axis, every ``step``, as a new last axis (a copy, not a view)."""
     place = axis(dimension, input.array.ndim)
@@ -583,7 +602,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     return apply(joining_ops.unfold, (input, place, size, step))
 
 
-@spelled
+@method
 def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storage_offset: int | None = None) -> Tensor:
     """Elements of the tensor's memory by sizes and steps, in elements (a copy, not a view).
 
@@ -605,28 +624,27 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
     return apply(joining_ops.as_strided, (input, shape, steps, start))
 
 
+@function
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:
     """The shape that shapes broadcast to."""
-    found = common_shape(*((n,) if isinstance(n, int) else tuple(n) for n in shapes))
-    size: tuple[int, ...] = wrap(np.broadcast_to(np.float32(0), found)).shape  # a Size
+    shape = common_shape(*((n,) if isinstance(n, int) else tuple(n) for n in shapes))
+    size: tuple[int, ...] = wrap(np.broadcast_to(np.float32(0), shape)).shape  # a Size
     return size
 
 
+@method(free=False)
 def sum_to_size(input: Tensor, *size: Any) -> Tensor:
     """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
-    from ..ops.reduction import sum_to
-
-    found: Tensor = sum_to(input, sizes(size))
-    return found
+    return sum_to(input, sizes(size))
 
 
-@spelled
+@method
 def select_scatter(input: Tensor, src: Tensor, dim: int, index: int) -> Tensor:
     """A copy whose slice ``index`` of an axis is ``src``."""
     return _with(input, src, lambda x: select(x, dim, index))
 
 
-@spelled
+@method
 def slice_scatter(
     input: Tensor, src: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1
 ) -> Tensor:
@@ -635,7 +653,7 @@ def slice_scatter(
     return _with(input, src, lambda x: x[(*lead, slice(start, end, step))])
 
 
-@spelled
+@method
 def diagonal_scatter(input: Tensor, src: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Tensor:
     """A copy whose diagonal is ``src``."""
     return _with(input, src, lambda x: diagonal(x, offset, dim1, dim2))
@@ -645,3 +663,46 @@ def _with(input: Tensor, src: Tensor, view_of: Any) -> Tensor:
     out = input.clone()
     view_of(out).copy_(src)
     return out
+
+
+# Transposes -------------------------------------------------------------------------------------------------
+
+
+@attribute
+def T(input: Tensor) -> Tensor:
+    """The axes in reverse order."""
+    return permute(input, tuple(range(input.array.ndim))[::-1])
+
+
+@attribute
+def mT(input: Tensor) -> Tensor:
+    """The last two axes exchanged."""
+    if input.array.ndim < 2:
+        raise RuntimeError(
+            f"tensor.mT is only supported on matrices or batches of matrices. Got {input.ndim}-D tensor."
+        )
+    return transpose(input, -2, -1)
+
+
+@attribute
+def mH(input: Tensor) -> Tensor:
+    """The last two axes exchanged, and conjugated."""
+    return mT(input).conj()
+
+
+@attribute
+def H(input: Tensor) -> Tensor:
+    """A matrix transposed and conjugated.
+
+    Raises:
+        RuntimeError: it has neither 0 nor 2 axes.
+    """
+    if input.array.ndim not in (0, 2):
+        raise RuntimeError(f"tensor.H is only supported on matrices. Got {input.ndim}-D tensor.")
+    return mT(input).conj() if input.array.ndim else input.conj()
+
+
+@method(free=False)
+def adjoint(input: Tensor) -> Tensor:
+    """``mH`` as a method."""
+    return mT(input).conj()

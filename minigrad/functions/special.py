@@ -1,4 +1,4 @@
-"""Special functions of mathematics by PyTorch's names, those that ``torch`` and Tensor have as well first."""
+"""Special functions of mathematics, by PyTorch's names."""
 
 from __future__ import annotations
 
@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 from ..autograd.calls import apply
 from ..ops import special as s
-from .arguments import spelled
-from .pointwise import _unary, erfc, erfinv, isnan, log, where
+from .define import function, method, unary
+from .pointwise import erfc, erfinv, isnan, log, where
+from .spelling import spelled
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
 
-lgamma, digamma, i0 = _unary(s.lgamma), _unary(s.digamma), _unary(s.i0)
-i0e, i1, i1e = _unary(s.i0e), _unary(s.i1), _unary(s.i1e)
+lgamma, digamma, i0 = unary(s.lgamma), unary(s.digamma), unary(s.i0)
 
 
-@spelled
+@function
 def polygamma(n: int, input: Tensor) -> Tensor:
     """The n-th derivative of ``digamma``.
 
@@ -26,11 +26,10 @@ def polygamma(n: int, input: Tensor) -> Tensor:
     """
     if n < 0:
         raise RuntimeError("polygamma(n, x) does not support negative n.")
-    found: Tensor = apply(s.digamma, (input,)) if n == 0 else apply(s.polygamma, (input, int(n)))
-    return found
+    return apply(s.digamma, (input,)) if n == 0 else apply(s.polygamma, (input, int(n)))
 
 
-@spelled
+@method
 def mvlgamma(input: Tensor, p: int) -> Tensor:
     """The logarithm of the multivariate gamma function of dimension ``p``."""
     total = lgamma(input)
@@ -40,6 +39,8 @@ def mvlgamma(input: Tensor, p: int) -> Tensor:
 
 
 # Of ``torch.special`` alone --------------------------------------------------------------------------------
+
+i0e, i1, i1e = (unary(op, free=False, method=False, in_place=False) for op in (s.i0e, s.i1, s.i1e))
 
 
 @spelled

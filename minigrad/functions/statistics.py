@@ -13,8 +13,9 @@ from ..backend import of, xp
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from . import return_types
-from .arguments import Dims, as_tensor_like, axis, raw, spelled
-from .creation import tensor
+from .arguments import Dims, as_tensor_like, axis, raw
+from .creation import tensor, tensor_on
+from .define import function, method
 from .indexing import gather, sort
 from .pointwise import isnan, where
 from .reduction import amax, amin, mean, norm, std, sum, var
@@ -25,9 +26,9 @@ if TYPE_CHECKING:
 
 def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> Any:
     """(values, indices) of the elements at ``indices``, an array with one of an axis left."""
-    found = wrap(indices)
-    values = apply(i.gather, (input, dim, found))
-    return kind(values, found) if keepdim else kind(values.squeeze(dim), found.squeeze(dim))
+    places = wrap(indices)
+    values = apply(i.gather, (input, dim, places))
+    return kind(values, places) if keepdim else kind(values.squeeze(dim), places.squeeze(dim))
 
 
 def _with_axis(input: Tensor, dim: int) -> tuple[Tensor, int]:
@@ -35,12 +36,12 @@ def _with_axis(input: Tensor, dim: int) -> tuple[Tensor, int]:
     return input.reshape(1) if not input.array.ndim else input, axis(dim, input.array.ndim)
 
 
-def _flat(kind: Any, input: Tensor, keepdim: bool, found: Any) -> Any:
-    """Results of a tensor without axes, which lose the axis that was lent to them."""
-    return found if input.array.ndim or not keepdim else kind(*(part.reshape(()) for part in found))
+def _flat(input: Tensor, keepdim: bool, result: Any) -> Any:
+    """Results without the axis that ``_with_axis`` gave to a tensor without axes."""
+    return result if input.array.ndim or not keepdim else type(result)(*(part.reshape(()) for part in result))
 
 
-@spelled
+@method
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices:
     """The k-th smallest along ``dim``: (values, indices)."""
     x, place = _with_axis(input, dim)
@@ -48,19 +49,18 @@ def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> ret
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}: {k}")
     m = xp(x.array)
     order = m.take(i._stable_order(x.array, place, False), m.asarray([k - 1]), axis=place)
-    found = _picked(x, order, place, keepdim, return_types.kthvalue)
-    return _flat(return_types.kthvalue, input, keepdim, found)
+    return _flat(input, keepdim, _picked(x, order, place, keepdim, return_types.kthvalue))
 
 
-@spelled
+@method
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
     return _median(input, dim, keepdim, return_types.median, False)
 
 
-@spelled
+@method
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
-    """``median`` of the elements that are no NaN."""
+    """``median`` of the elements other than NaN."""
     return _median(input, dim, keepdim, return_types.nanmedian, True)
 
 
@@ -73,11 +73,11 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
     missing = (x.array != x.array).sum(axis=place, keepdims=True)
     last = x.array.shape[place] - 1
     at = (last - missing) // 2 if skip else m.where(missing > 0, last, last // 2)
-    found = _picked(x, m.take_along_axis(order, m.maximum(at, 0), place), place, keepdim, kind)
-    return _flat(kind, input, keepdim, found)
+    indices = m.take_along_axis(order, m.maximum(at, 0), place)
+    return _flat(input, keepdim, _picked(x, indices, place, keepdim, kind))
 
 
-@spelled
+@method
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices:
     """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
     x, place = _with_axis(input, dim)
@@ -86,11 +86,11 @@ def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.Va
     equal = (rows[..., :, None] == rows[..., None, :]).sum(-1)
     best = equal.argmax(axis=-1)[..., None]  # the first of the smallest commonest,
     last = best + m.take_along_axis(equal, best, -1) - 1  # and its last occurrence
-    found = _picked(x, m.take_along_axis(order, m.moveaxis(last, -1, place), place), place, keepdim, return_types.mode)
-    return _flat(return_types.mode, input, keepdim, found)
+    indices = m.take_along_axis(order, m.moveaxis(last, -1, place), place)
+    return _flat(input, keepdim, _picked(x, indices, place, keepdim, return_types.mode))
 
 
-@spelled
+@method
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -98,11 +98,11 @@ def quantile(
     return _quantile(input, q, dim, keepdim, interpolation, False)
 
 
-@spelled
+@method
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
-    """``quantile`` of the elements that are no NaN."""
+    """``quantile`` of the elements other than NaN."""
     return _quantile(input, q, dim, keepdim, interpolation, True)
 
 
@@ -121,28 +121,27 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
     below, above = ranks.floor().long(), ranks.ceil().long()
     low, high = gather(rows, -1, below), gather(rows, -1, above)
     if how in ("lower", "higher", "nearest"):
-        found = {"lower": low, "higher": high, "nearest": gather(rows, -1, ranks.round().long())}[how]
+        result = {"lower": low, "higher": high, "nearest": gather(rows, -1, ranks.round().long())}[how]
     elif how in ("linear", "midpoint"):
-        found = low.lerp(high, ranks - below if how == "linear" else ranks.new_full((), 0.5))
-        found = where(low == high, low, found)
+        middle = low.lerp(high, ranks - below if how == "linear" else ranks.new_full((), 0.5))
+        result = where(low == high, low, middle)
     else:
         raise RuntimeError(
             f"quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, not {how!r}"
         )
-    found = found if skip else where(missing > 0, math.nan, found)
-    found = found.movedim(-1, 0)
+    result = (result if skip else where(missing > 0, math.nan, result)).movedim(-1, 0)
     if keepdim:
-        found = found.reshape(-1, *(1,) * input.array.ndim) if dim is None else found.unsqueeze(place + 1)
-    return found if shares.array.ndim else found[0]
+        result = result.reshape(-1, *(1,) * input.array.ndim) if dim is None else result.unsqueeze(place + 1)
+    return result if shares.array.ndim else result[0]
 
 
-@spelled
+@method
 def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices:
     """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, True, return_types.cummax)
 
 
-@spelled
+@method
 def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices:
     """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, False, return_types.cummin)
@@ -150,18 +149,17 @@ def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices:
 
 def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> return_types.ValuesIndices:
     x, place = _with_axis(input, dim)
-    host = of(x.array).to_numpy(x.array)
+    host = x.numpy(force=True)
     best = (np.maximum if largest else np.minimum).accumulate(host, axis=place)
     shape = [1] * host.ndim
     shape[place] = -1
-    new = (host == best) | (host != host)
-    indices = np.maximum.accumulate(np.where(new, np.arange(host.shape[place]).reshape(shape), 0), axis=place)
-    found = of(x.array).asarray(indices, of(x.array).device_of(x.array))
-    result = kind(apply(i.gather, (x, place, wrap(found))), wrap(found))
-    return result if input.array.ndim else kind(*(part.reshape(()) for part in result))
+    reached = (host == best) | (host != host)
+    places = np.maximum.accumulate(np.where(reached, np.arange(host.shape[place]).reshape(shape), 0), axis=place)
+    indices = tensor_on(places, x.device)
+    return _flat(input, True, kind(apply(i.gather, (x, place, indices)), indices))
 
 
-@spelled
+@method
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """ln of the running sums of eˣ along ``dim``."""
     return (
@@ -169,13 +167,13 @@ def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     )
 
 
-@spelled
+@method
 def aminmax(input: Tensor, *, dim: int | None = None, keepdim: bool = False) -> return_types.aminmax:
     """The smallest and the largest over ``dim``: (min, max)."""
     return return_types.aminmax(amin(input, dim, keepdim), amax(input, dim, keepdim))
 
 
-@spelled
+@function
 def std_mean(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -183,7 +181,7 @@ def std_mean(
     return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
-@spelled
+@function
 def var_mean(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Tensor, Tensor]:
@@ -191,36 +189,36 @@ def var_mean(
     return var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
-@spelled
+@method
 def nansum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Σ over ``dim``, a NaN counting as 0."""
     return sum(where(isnan(input), 0, input), dim, keepdim, dtype=dtype)
 
 
-@spelled
+@method
 def nanmean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
-    """The mean over ``dim`` of the elements that are no NaN."""
+    """The mean over ``dim`` of the elements other than NaN."""
     return nansum(input, dim, keepdim, dtype=dtype) / sum(~isnan(input), dim, keepdim)
 
 
-@spelled
+@method
 def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
     """The p-norm of the difference."""
     return norm(input - other, p)
 
 
-@spelled
+@method
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
     """The covariances of the rows (variables) over the columns (observations)."""
     if fweights is not None or aweights is not None:
         raise NotImplementedError("cov: weights are not supported: repeat or scale the observations instead")
     rows = input if input.array.ndim == 2 else input.reshape(1, -1)
     centred = rows - mean(rows, 1, True)
-    found = centred @ centred.t() / (rows.array.shape[1] - correction)
-    return found if input.array.ndim == 2 else found.reshape(())
+    result = centred @ centred.t() / (rows.array.shape[1] - correction)
+    return result if input.array.ndim == 2 else result.reshape(())
 
 
-@spelled
+@method
 def corrcoef(input: Tensor) -> Tensor:
     """The correlations of the rows (variables) over the columns (observations)."""
     c = cov(input)
@@ -233,44 +231,47 @@ def corrcoef(input: Tensor) -> Tensor:
 # Counts -----------------------------------------------------------------------------------------------------
 
 
-@spelled
+@method
 def bincount(input: Tensor, weights: Tensor | None = None, minlength: int = 0) -> Tensor:
     """How often each of 0, 1, 2 ... occurs in a vector of integers; with weights, their sums."""
     if input.array.ndim != 1 or input.array.dtype.kind not in "iu" or (input.array.size and input.min() < 0):
         raise RuntimeError("bincount only supports 1-d non-negative integral inputs.")
-    held = None if weights is None else raw(weights)
-    counts = xp(input.array).bincount(input.array.astype(np.int64), held, minlength)
-    dtype = np.int64 if held is None else np.float32 if held.dtype == np.float32 else np.float64
+    factors = None if weights is None else raw(weights)
+    counts = xp(input.array).bincount(input.array.astype(np.int64), factors, minlength)
+    dtype = np.int64 if factors is None else np.float32 if factors.dtype == np.float32 else np.float64
     return wrap(counts.astype(dtype))
 
 
-@spelled
+@method
 def histc(input: Tensor, bins: int = 100, min: float = 0, max: float = 0) -> Tensor:
     """How many elements fall into each of ``bins`` equal intervals from ``min`` to ``max`` (both 0: the
     tensor's own extremes), in the tensor's dtype."""
-    host = of(input.array).to_numpy(input.array).reshape(-1)
+    host = input.numpy(force=True).reshape(-1)
     low, high = (float(host.min()), float(host.max())) if min == max == 0 and host.size else (min, max)
     low, high = (low - 1, high + 1) if low == high else (low, high)
     counts = np.histogram(host[(host >= low) & (host <= high)], bins, (low, high))[0].astype(host.dtype)
-    return wrap(of(input.array).asarray(counts, of(input.array).device_of(input.array)))
+    return tensor_on(counts, input.device)
 
 
-@spelled
+@method
 def histogram(
     input: Tensor, bins: Any = 100, *, range: Any = None, weight: Tensor | None = None, density: bool = False
 ) -> return_types.histogram:
     """(how many elements fall into each interval, where the intervals end): ``bins`` equal ones from
     ``range[0]`` to ``range[1]`` (the tensor's own extremes), or those between the ends in a tensor."""
-    backend = of(input.array)
-    host = backend.to_numpy(input.array).reshape(-1)
-    ends: Any = backend.to_numpy(bins.array) if isinstance(bins, Variable) else bins
-    held = None if weight is None else backend.to_numpy(weight.array).reshape(-1)
-    found = np.histogram(host, ends, range, density=density, weights=held)
-    device = backend.device_of(input.array)
-    return return_types.histogram(*(wrap(backend.asarray(f.astype(host.dtype), device)) for f in found))
+    host = input.numpy(force=True).reshape(-1)
+    ends: Any = _host(bins)
+    weights = None if weight is None else _host(weight).reshape(-1)
+    results = np.histogram(host, ends, range, density=density, weights=weights)
+    return return_types.histogram(*(tensor_on(part.astype(host.dtype), input.device) for part in results))
 
 
-@spelled
+def _host(value: Any) -> Any:
+    """The NumPy array of a tensor; any other value as it is."""
+    return of(value.array).to_numpy(value.array) if isinstance(value, Variable) else value
+
+
+@function
 def searchsorted(
     sorted_sequence: Tensor,
     input: Any,
@@ -282,28 +283,26 @@ def searchsorted(
 ) -> Tensor:
     """Where values belong in sequences that are sorted along the last axis: before equal ones, or with
     ``right`` after them."""
-    backend = of(sorted_sequence.array)
-    rows = backend.to_numpy(sorted_sequence.array)
+    rows = _host(sorted_sequence)
     if sorter is not None:
-        rows = np.take_along_axis(rows, backend.to_numpy(sorter.array), -1)
-    values = np.asarray(backend.to_numpy(input.array) if isinstance(input, Variable) else input)
+        rows = np.take_along_axis(rows, _host(sorter), -1)
+    values = np.asarray(_host(input))
     after: Any = "right" if right or side == "right" else "left"
     if rows.ndim == 1:
-        found = np.searchsorted(rows, values, after)
+        places = np.asarray(np.searchsorted(rows, values, after))
     else:
         pairs = zip(rows.reshape(-1, rows.shape[-1]), values.reshape(-1, values.shape[-1]), strict=True)
-        found = np.array([np.searchsorted(row, v, after) for row, v in pairs]).reshape(values.shape)
-    made = np.asarray(found).astype(np.int32 if out_int32 else np.int64)
-    return wrap(backend.asarray(made, backend.device_of(sorted_sequence.array)))
+        places = np.array([np.searchsorted(row, v, after) for row, v in pairs]).reshape(values.shape)
+    return tensor_on(places.astype(np.int32 if out_int32 else np.int64), sorted_sequence.device)
 
 
-@spelled
+@function
 def bucketize(input: Any, boundaries: Tensor, *, out_int32: bool = False, right: bool = False) -> Tensor:
     """The interval between ``boundaries`` that each value lies in."""
     return searchsorted(boundaries, input, out_int32=out_int32, right=right)
 
 
-@spelled
+@function
 def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, invert: bool = False) -> Tensor:
     """Which elements stand among the others."""
     like = elements if isinstance(elements, Variable) else test_elements
@@ -311,27 +310,25 @@ def isin(elements: Any, test_elements: Any, *, assume_unique: bool = False, inve
     return wrap(xp(like.array).isin(elements.array, tested.array, invert=invert))
 
 
-@spelled
+@method
 def unique_consecutive(
     input: Tensor, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None
 ) -> Any:
     """The values without repeats in a row; also, if asked, where each element's is, and counts."""
-    backend = of(input.array)
-    host = backend.to_numpy(input.array)
+    host = _host(input)
     rows = host.reshape(-1) if dim is None else np.moveaxis(host, dim, 0)
     flat = rows.reshape(len(rows), -1)
-    new = np.ones(len(rows), bool)
-    new[1:] = (flat[1:] != flat[:-1]).any(1)
-    starts = np.flatnonzero(new)
-    inverse = (np.cumsum(new) - 1).reshape(host.shape if dim is None else -1)
-    values = rows[new] if dim is None else np.moveaxis(rows[new], 0, dim)
+    first = np.ones(len(rows), bool)
+    first[1:] = (flat[1:] != flat[:-1]).any(1)
+    starts = np.flatnonzero(first)
+    inverse = (np.cumsum(first) - 1).reshape(host.shape if dim is None else -1)
+    values = rows[first] if dim is None else np.moveaxis(rows[first], 0, dim)
     parts = [values] + [inverse] * return_inverse + [np.diff(np.append(starts, len(rows)))] * return_counts
-    device = backend.device_of(input.array)
-    made = tuple(wrap(backend.asarray(np.ascontiguousarray(p), device)) for p in parts)
-    return made if len(made) > 1 else made[0]
+    results = tuple(tensor_on(np.ascontiguousarray(part), input.device) for part in parts)
+    return results if len(results) > 1 else results[0]
 
 
-@spelled
+@method
 def msort(input: Tensor) -> Tensor:
     """Sorted along the first axis."""
     return sort(input, 0).values

@@ -1,4 +1,4 @@
-"""PyTorch's typed constructors of old: ``LongTensor(2, 3)`` has sizes, ``LongTensor([2, 3])`` values."""
+"""PyTorch's old typed constructors: ``LongTensor(2, 3)`` has sizes, ``LongTensor([2, 3])`` values."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from ..backend import Device, of
 from ..backend import device as devices
 from ..backend import dtype as dt
 from .creation import empty, tensor
+from .define import Places, function
 
 
 class TensorType(type):
@@ -74,6 +75,7 @@ def _types(device_type: str) -> dict[str, Any]:
             {
                 "dtype": dtype,
                 "device_type": device_type,
+                "places": Places(),
                 "__module__": module,
                 "__doc__": f"Tensors of {dtype.name} on the {device_type.upper()}: of sizes, or of values.",
             },
@@ -91,32 +93,30 @@ cuda = SimpleNamespace(**CUDA)  # for the table of other spellings
 
 
 def find(name: Any) -> Any:
-    """The type that PyTorch calls "torch.cuda.FloatTensor" (or one given itself); None for any other name."""
+    """The type that PyTorch calls "torch.cuda.FloatTensor" (or a type itself); None for any other name."""
     if isinstance(name, TensorType):
         return name
     parts = str(name).split(".") if isinstance(name, str) else []
     return (CUDA if parts[1:2] == ["cuda"] else CPU).get(parts[-1]) if parts[:1] == ["torch"] else None
 
 
+def type_of(tensor: Any) -> Any:
+    """The type of a tensor."""
+    device_type = of(tensor.array).device_of(tensor.array).type
+    return next(t for t in (CPU if device_type == "cpu" else CUDA).values() if t.dtype is dt.of(tensor.array))
+
+
+@function
 def typename(obj: Any) -> str:
-    """What PyTorch calls the type of a tensor, "torch.FloatTensor"; of anything else its module and name."""
+    """PyTorch's name for the type of a tensor, "torch.FloatTensor"; for any other object, its module and name."""
     if isinstance(obj, Variable):
-        return name_of(dt.of(obj.array), of(obj.array).device_of(obj.array).type)
+        return str(type_of(obj))
     named: Any = obj if hasattr(obj, "__qualname__") else type(obj)
     module = getattr(named, "__module__", None) or ""
     return f"{module}.{named.__qualname__}" if module not in ("", "builtins") else str(named.__qualname__)
 
 
-def short_name(dtype: dt.DType) -> str:
-    """The name of the type with a dtype, "FloatTensor"."""
-    return next(name for name, kind in CPU.items() if kind.dtype is dtype)
-
-
-def name_of(dtype: dt.DType, device_type: str) -> str:
-    """PyTorch's name for tensors of a dtype on a kind of device: "torch.FloatTensor"."""
-    return f"torch.{'' if device_type == 'cpu' else 'cuda.'}{short_name(dtype)}"
-
-
+@function
 def set_default_tensor_type(t: Any) -> None:
     """Make a floating-point type the default of new tensors, by itself or by its name.
 

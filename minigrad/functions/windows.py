@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .creation import Maybe, float_dtype, made
+from .creation import Maybe, float_dtype, tensor_on
+from .define import function, named
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -22,9 +23,10 @@ def _window(length: int, periodic: bool, shape: Shape, dtype: Maybe, device: May
         raise RuntimeError(f"a window's length cannot be negative: {length}")
     points = length + 1 if periodic else length
     heights = shape(np.arange(length) / max(points - 1, 1)) if length > 1 else np.ones(length)
-    return made(heights.astype(float_dtype(dtype)), device, requires_grad)
+    return tensor_on(heights.astype(float_dtype(dtype)), device, requires_grad)
 
 
+@function
 def hamming_window(
     window_length: int,
     periodic: bool = True,
@@ -42,51 +44,34 @@ def hamming_window(
     return _window(window_length, periodic, shape, dtype, device, requires_grad)
 
 
-def hann_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Maybe = None,
-    layout: Any = None,
-    device: Maybe = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """(1 - cos 2πt) / 2, (window_length,)."""
-    shape: Shape = lambda t: 0.5 - 0.5 * np.cos(2 * math.pi * t)
-    return _window(window_length, periodic, shape, dtype, device, requires_grad)
+def _fixed(name: str, doc: str, shape: Shape) -> Callable[..., Tensor]:
+    """A window without parameters of its shape."""
+
+    def window(
+        window_length: int,
+        periodic: bool = True,
+        *,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+    ) -> Tensor:
+        return _window(window_length, periodic, shape, dtype, device, requires_grad)
+
+    return function(named(window, name, f"{doc}, (window_length,)."))
 
 
-def blackman_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Maybe = None,
-    layout: Any = None,
-    device: Maybe = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """0.42 - 0.5 cos 2πt + 0.08 cos 4πt, (window_length,)."""
-    shape: Shape = lambda t: 0.42 - 0.5 * np.cos(2 * math.pi * t) + 0.08 * np.cos(4 * math.pi * t)
-    return _window(window_length, periodic, shape, dtype, device, requires_grad)
+bartlett_window = _fixed("bartlett_window", "A triangle", lambda t: 1 - np.abs(2 * t - 1))
+hann_window = _fixed("hann_window", "(1 - cos 2πt) / 2", lambda t: 0.5 - 0.5 * np.cos(2 * math.pi * t))
+blackman_window = _fixed(
+    "blackman_window",
+    "0.42 - 0.5 cos 2πt + 0.08 cos 4πt",
+    lambda t: 0.42 - 0.5 * np.cos(2 * math.pi * t) + 0.08 * np.cos(4 * math.pi * t),
+)
 
 
-def bartlett_window(
-    window_length: int,
-    periodic: bool = True,
-    *,
-    dtype: Maybe = None,
-    layout: Any = None,
-    device: Maybe = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
-    """A triangle, (window_length,)."""
-    shape: Shape = lambda t: 1 - np.abs(2 * t - 1)
-    return _window(window_length, periodic, shape, dtype, device, requires_grad)
-
-
+@function
 def kaiser_window(
     window_length: int,
     periodic: bool = True,

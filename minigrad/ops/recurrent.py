@@ -204,8 +204,8 @@ def _lstm_through_time(
         dnew, do = dcell * i * (1 - new * new), flow * top * (o * (1 - o))
         slopes[t] = concatenate(1, di, df, dnew, do)
         dh, dc = _with_first(dh, matmul(slopes[t], weight)), _with_first(dc, dcell * f)
-    joined = (concatenate(0, *steps) for steps in (slopes, before, backs, tops))
-    return (*joined, dh, dc)  # type: ignore[return-value]
+    da, hidden, backs, tops = (concatenate(0, *steps) for steps in (slopes, before, backs, tops))
+    return da, hidden, backs, tops, dh, dc
 
 
 lstm.gradient(

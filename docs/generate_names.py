@@ -1,0 +1,155 @@
+"""Writes minigrad/names.pyi: the free functions and the methods of Tensor for type checkers and editors.
+
+    python docs/generate_names.py            write it
+    python docs/generate_names.py --check    fail if it is not up to date
+
+The names, signatures and docstrings come from the running library, where minigrad/names.py gathers them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import inspect
+import re
+import sys
+import textwrap
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+STUB = ROOT / "minigrad" / "names.pyi"
+WIDTH = 120
+INTRODUCTION = '''\
+"""The free functions and the methods of Tensor, written by `python tasks.py index` from what names.py gathers."""
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any
+
+'''
+IMPORTS = [  # what annotations name
+    ("autograd.views", "Viewing"),
+    ("backend.random", "Generator"),
+    ("functions", "return_types"),
+    ("functions.arguments", "Dims, Scalar"),
+    ("functions.creation", "Maybe"),
+    ("functions.memory", "Storage"),
+    ("tensor", "Tensor"),
+]
+SHADOWED = r"\b(bool|float|int)\b"  # methods of Tensor have these names
+
+
+def write_stub() -> str:
+    """The whole file."""
+    names: Any = importlib.import_module("minigrad.names")
+    functions = {name: getattr(names, name) for name in sorted(names.__all__)}
+    written = {name: f for name, f in functions.items() if is_written(name, f)}
+    imports = [f"from .{module} import {name}\n" for module, name in IMPORTS]
+    imports += [
+        f"from .{f.__module__.removeprefix('minigrad.')} import {name} as {name}\n" for name, f in written.items()
+    ]
+    parts = ["".join([INTRODUCTION, *sorted(imports, key=import_order)])]
+    parts.append("\n".join(["__all__ = [", *(f'    "{name}",' for name in functions), "]\n"]))
+    parts += [definition(name, f) for name, f in functions.items() if name not in written]
+    parts.append('class Methods(Viewing):\n    """The methods of a Tensor that functions and operators define."""\n')
+    parts += [definition(name, method, "    ") for name, method in methods(names.Methods)]
+    return "\n".join(parts) + "\n"
+
+
+def is_written(name: str, value: Any) -> bool:
+    """Whether a name is a definition or an assignment in a file, and not the work of ``unary`` and its like."""
+    if not hasattr(sys.modules.get(value.__module__), name):
+        return False
+    return inspect.isclass(value) or inspect.unwrap(value).__code__.co_name == inspect.unwrap(value).__name__
+
+
+def import_order(line: str) -> tuple[str, bool, str]:
+    """As ruff sorts: by module, types before functions."""
+    _, module, _, name, *_ = line.split()
+    return module, not name[0].isupper(), name
+
+
+def methods(cls: type) -> Iterator[tuple[str, Any]]:
+    """What a class adds to Viewing: names without underscores first."""
+    variable: Any = importlib.import_module("minigrad.autograd.views").Viewing
+    added = {name: value for c in cls.__mro__ if not issubclass(variable, c) for name, value in vars(c).items()}
+    for name in sorted(added, key=lambda name: (name.startswith("_"), name)):
+        if (callable(added[name]) and name != "apply") or isinstance(added[name], property):
+            yield name, added[name]
+
+
+def definition(name: str, value: Any, indent: str = "") -> str:
+    """A function's signature and docstring."""
+    decorator = f"{indent}@property\n" if isinstance(value, property) else ""
+    signature = inspect.signature(getattr(value, "fget", value))
+    parameters = list(signature.parameters.values())
+    if indent:
+        parameters[0] = inspect.Parameter("self", inspect.Parameter.POSITIONAL_OR_KEYWORD)
+    written = list(written_parameters(parameters))
+    result = annotation(signature.return_annotation)
+    if indent:
+        written = [re.sub(SHADOWED, r"builtins.\1", text) for text in written]
+        result = re.sub(SHADOWED, r"builtins.\1", result)
+    head = f"{indent}def {name}({', '.join(written)}) -> {result}:"
+    if len(head) > WIDTH:
+        inner = f"{indent}    {', '.join(written)}"
+        if len(inner) > WIDTH:
+            inner = "\n".join(f"{indent}    {text}," for text in written)
+        head = f"{indent}def {name}(\n{inner}\n{indent}) -> {result}:"
+    if name.startswith("__"):
+        return f"{decorator}{head} ...{'  # type: ignore[override]' if name in ('__eq__', '__ne__') else ''}"
+    return f"{decorator}{head}\n{docstring(inspect.getdoc(value) or '', indent + '    ')}\n"
+
+
+def docstring(text: str, indent: str) -> str:
+    """A docstring of these lines, those that are too long wrapped."""
+    first, *rest = f'"""{text}'.split("\n\n")
+    paragraphs = [textwrap.fill(first, WIDTH - len(indent) - 3), *rest]
+    end = f"\n{indent}" if rest else ""
+    return textwrap.indent("\n\n".join(paragraphs), indent) + f'{end}"""'
+
+
+def written_parameters(parameters: list[inspect.Parameter]) -> Iterator[str]:
+    """Parameters as in source."""
+    star = False
+    for p in parameters:
+        if p.kind is p.KEYWORD_ONLY and not star:
+            yield "*"
+        star = star or p.kind in (p.KEYWORD_ONLY, p.VAR_POSITIONAL)
+        prefix = {p.VAR_POSITIONAL: "*", p.VAR_KEYWORD: "**"}.get(p.kind, "")
+        typed = "" if p.annotation is p.empty else f": {annotation(p.annotation)}"
+        default = "" if p.default is p.empty else f"{' = ' if typed else '='}{default_of(p.default)}"
+        yield f"{prefix}{p.name}{typed}{default}"
+
+
+def annotation(value: Any) -> str:
+    """An annotation as in source."""
+    return value if isinstance(value, str) else getattr(value, "__name__", repr(value))
+
+
+def default_of(value: Any) -> str:
+    """A default as in source; of an object that has no such form an ellipsis."""
+    return repr(value).replace("'", '"') if isinstance(value, (bool, int, float, str, tuple, type(None))) else "..."
+
+
+def main() -> int:
+    """Write the file, or check it."""
+    parser = argparse.ArgumentParser(description="Write minigrad/names.pyi, the names for type checkers.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the file is out of date")
+    check = parser.parse_args().check
+    sys.path.insert(0, str(ROOT))  # this checkout, whatever else is installed
+    text = write_stub()
+    if check:
+        current = STUB.exists() and STUB.read_text(encoding="utf-8") == text
+        advice = "up to date" if current else "out of date: python docs/generate_names.py"
+        print(f"minigrad/names.pyi is {advice}")
+        return 0 if current else 1
+    STUB.write_text(text, encoding="utf-8", newline="\n")
+    print("wrote minigrad/names.pyi")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

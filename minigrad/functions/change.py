@@ -1,0 +1,84 @@
+"""Methods that change a tensor in place, built from functions that return a new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..autograd.inplace import bump, check_mutable, rebase
+from ..autograd.mode import state
+from ..autograd.tape import Variable, wrap
+from ..backend import dtype as dt
+
+Change = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+
+def changing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method that changes a tensor to the result of ``function``."""
+    name = function.__name__
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        check_mutable(self, name)
+        source = _before(self) if state.grad and _any_wanted(self, *args, *kwargs.values()) else self
+        return _become(self, function(source, *args, **kwargs), name)
+
+    return in_place(method, function)
+
+
+def reshaping(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The method after which a tensor is the view of itself that ``function`` returns."""
+    name = function.__name__
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        check_mutable(self, name)
+        before = object.__new__(type(self))
+        before.__dict__.update(self.__dict__)
+        view = function(before, *args, **kwargs)
+        if view is not before:
+            self.array, self._base, self._view = view.array, view._base, view._view
+            self._seen, self._node, self._slot, self._needs = view._seen, view._node, view._slot, view._needs
+        return self
+
+    return in_place(method, function)
+
+
+def in_place(method: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A method under the name of a function, with an underscore, and with its signature."""
+    method.__name__ = method.__qualname__ = f"{function.__name__}_"
+    method.__doc__ = f"In place: {function.__doc__}"
+    method.__wrapped__ = function
+    return method
+
+
+def _any_wanted(*values: Any) -> bool:
+    return any(isinstance(v, Variable) and v._wanted() for v in values)
+
+
+def _before(self: Any) -> Any:
+    """A copy of a tensor before the change, with its history, for rules to keep."""
+    copy = wrap(self.array.copy())
+    (copy._node, copy._slot), copy._needs = self._source(), self._needs
+    return copy
+
+
+def _become(self: Any, result: Any, name: str) -> Any:
+    """Take the values and the history of a result.
+
+    Raises:
+        RuntimeError: its shape differs, or its dtype cannot be cast.
+    """
+    if result.array.shape != self.array.shape:
+        raise RuntimeError(
+            f"output with shape {list(self.array.shape)} doesn't match the broadcast shape "
+            f"{list(result.array.shape)}: {name}_ cannot change a tensor's shape in place; use {name} "
+            f"without the underscore"
+        )
+    if result.array.dtype.kind != "b" and not dt.can_cast(result.dtype, self.dtype):
+        raise RuntimeError(
+            f"result type {result.dtype} can't be cast to the desired output type {self.dtype} in {name}_"
+        )
+    self.array[...] = result.array
+    bump(self, name)
+    if state.grad:
+        rebase(self, result if result.array.dtype == self.array.dtype else result.to(self.dtype))
+    return self

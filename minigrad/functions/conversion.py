@@ -1,0 +1,147 @@
+"""Other dtypes, other devices, and new tensors like a tensor: methods of Tensor alone."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from ..autograd.calls import apply
+from ..autograd.tape import Variable, wrap
+from ..backend import Device, of
+from ..backend import dtype as dt
+from ..ops.device import moved
+from ..ops.elementwise import cast
+from . import typed
+from .arguments import sizes
+from .creation import empty, full, tensor
+from .define import method
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+
+@method(free=False)
+def to(
+    input: Tensor,
+    *args: Any,
+    dtype: Any = None,
+    device: Any = None,
+    non_blocking: bool = False,
+    copy: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """The tensor in another dtype, on another device, or like another tensor; the tensor itself where nothing
+    changes."""
+    for value in args:
+        if isinstance(value, Variable):
+            dtype, device = dt.of(value.array), of(value.array).device_of(value.array)
+        elif isinstance(value, bool) or value is None:
+            continue  # non_blocking, which means nothing here
+        elif isinstance(value, (Device, int)) or _names_device(value):
+            device = value
+        else:
+            dtype = value
+    out: Any = input
+    here = of(input.array).device_of(input.array)
+    if device is not None and not _includes(Device(device), here):
+        out = apply(moved, (out, Device(device), here))
+    if dtype is not None and (kind := dt.as_dtype(dtype).numpy) != out.array.dtype:
+        out = apply(cast, (out if kind.kind in "fc" else out.detach(), kind))
+    return out.clone() if copy and out is input else out
+
+
+def _names_device(text: Any) -> bool:
+    return isinstance(text, str) and text.partition(":")[0] not in dt._NAMED
+
+
+def _includes(device: Device, other: Device) -> bool:
+    """Whether two devices are one; "cuda" without a number is any GPU."""
+    return device == other or (device.index is None and device.type == other.type)
+
+
+@method
+def detach(input: Tensor) -> Tensor:
+    """The same memory without history; changes in place are still noticed."""
+    view: Tensor = wrap(input.array)
+    view._version = input._version
+    return view
+
+
+@method(free=False)
+def type(input: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """As another dtype or type (``torch.FloatTensor``); without one, the name of this one's type."""
+    if dtype is None:
+        return typed.typename(input)
+    if (kind := typed.find(dtype)) is not None:
+        return input.to(dtype=kind.dtype, device=kind.device_type)
+    return input.to(dtype=dtype)
+
+
+@method(free=False)
+def type_as(input: Tensor, other: Tensor) -> Tensor:
+    """In the dtype and on the device of another tensor."""
+    return input.to(other)
+
+
+@method(free=False)
+def cpu(input: Tensor, memory_format: Any = None) -> Tensor:
+    """In main memory."""
+    return input.to(device="cpu")
+
+
+@method(free=False)
+def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """On a GPU."""
+    return input.to(device="cuda" if device is None else Device(device))
+
+
+# New tensors like a tensor ----------------------------------------------------------------------------------
+
+
+@method(free=False)
+def new_tensor(
+    input: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
+) -> Tensor:
+    """A tensor from data, by default with this one's dtype and device."""
+    return tensor(data, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
+
+
+@method(free=False)
+def new_full(
+    input: Tensor,
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Any = None,
+    device: Any = None,
+    requires_grad: bool = False,
+    layout: Any = None,
+    pin_memory: bool = False,
+) -> Tensor:
+    """One number in a shape, by default with this tensor's dtype and device."""
+    return full(
+        size, fill_value, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
+    )
+
+
+@method(free=False)
+def new_zeros(input: Tensor, *size: Any, **options: Any) -> Tensor:
+    """Zeros with this tensor's dtype and device."""
+    return new_full(input, sizes(size) if size else options.pop("size"), 0, **options)
+
+
+@method(free=False)
+def new_ones(input: Tensor, *size: Any, **options: Any) -> Tensor:
+    """Ones with this tensor's dtype and device."""
+    return new_full(input, sizes(size) if size else options.pop("size"), 1, **options)
+
+
+@method(free=False)
+def new_empty(input: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    """Unset elements with this tensor's dtype and device."""
+    return empty(*size, dtype=dtype or input.dtype, device=device or input.device, **options)
+
+
+@method(free=False)
+def new(input: Tensor, *data: Any, device: Any = None) -> Tensor:
+    """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
+    return typed.type_of(input)(*data)

@@ -1,0 +1,174 @@
+"""A public function is defined once, under a decorator that says where its name appears:
+
+    @function                  minigrad.cat
+    @method                    minigrad.sum and Tensor.sum
+    @method(in_place=True)     minigrad.clamp, Tensor.clamp and Tensor.clamp_
+    @method(free=False)        Tensor.view
+    @attribute                 Tensor.T, a property
+
+``unary`` and ``binary`` define the function of an op that needs no more than its name. An alias is an assignment
+(``multiply = mul``). ``minigrad/names.py`` gathers the names; ``python tasks.py index`` writes them down for type
+checkers (``names.pyi``).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
+
+import numpy as np
+
+from ..autograd.calls import apply
+from ..autograd.inplace import mutate
+from ..autograd.tape import Variable, wrap
+from ..backend import dtype as dt
+from ..ops import elementwise as e
+from ..ops.op import Op
+from .arguments import Scalar, operand
+from .change import Change, changing
+from .change import in_place as changes
+from .spelling import spelled
+
+if TYPE_CHECKING:
+    from ..tensor import Tensor
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+class Places(NamedTuple):
+    """Where the name of a function appears.
+
+    Attributes:
+        free: ``minigrad.name``.
+        method: ``Tensor.name``.
+        attribute: ``Tensor.name``, a property.
+        in_place: builds ``Tensor.name_`` from the function; None for no such method.
+    """
+
+    free: bool = True
+    method: bool = False
+    attribute: bool = False
+    in_place: Change | None = None
+
+
+def function(definition: Function) -> Function:
+    """Define a free function, ``minigrad.name``."""
+    return _placed(definition, Places())
+
+
+@overload
+def method(definition: Function, /) -> Function:
+    """``@method``"""
+
+
+@overload
+def method(*, free: bool = True, in_place: bool | Change = False) -> Callable[[Function], Function]:
+    """``@method(in_place=True)``"""
+
+
+def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Change = False) -> Any:
+    """Define a method of Tensor that is, if ``free``, a free function as well.
+
+    Args:
+        in_place: True for a method ``name_`` as well, or the function that builds it.
+    """
+    places = Places(free, method=True, in_place=_change(in_place, changing))
+    if definition is not None:
+        return _placed(definition, places)
+    return lambda definition: _placed(definition, places)
+
+
+def attribute(definition: Function) -> Function:
+    """Define a property of Tensor."""
+    definition.places = Places(free=False, attribute=True)  # type: ignore[attr-defined]
+    return definition
+
+
+def _placed(definition: Function, places: Places) -> Function:
+    public = spelled(definition)
+    public.places = places  # type: ignore[attr-defined]
+    return public
+
+
+def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
+    """The public functions and types of a module: name, value and places of each."""
+    for name, value in vars(module).items():
+        places = getattr(value, "places", None)
+        if places.__class__ is Places and not name.startswith("_"):
+            yield name, value, places
+
+
+# Functions of one op ----------------------------------------------------------------------------------------
+
+
+class Unary(Protocol):
+    """An elementwise function of one tensor."""
+
+    def __call__(self, input: Tensor) -> Tensor: ...
+
+
+class Binary(Protocol):
+    """An elementwise function of two tensors, or of a tensor and a number."""
+
+    def __call__(self, input: Any, other: Any) -> Tensor: ...
+
+
+def unary(op: Op, *, free: bool = True, method: bool = True, in_place: bool | Change = True) -> Unary:
+    """Define the function of one tensor that an op is. ``in_place`` as for ``method``."""
+
+    def function(input: Tensor) -> Tensor:
+        return apply(op, (input,))
+
+    def change(input: Tensor) -> Tensor:
+        return mutate(input, op, (input,))
+
+    places = Places(free, method, in_place=_change(in_place, lambda function: changes(change, function)))
+    return _placed(named(function, op.name, f"{op.__doc__}, elementwise."), places)
+
+
+def binary(op: Op, *, name: str = "", in_place: bool | Change = True) -> Binary:
+    """Define the function of two tensors, or of a tensor and a number, that an op is."""
+
+    def function(input: Tensor, other: Tensor | Scalar) -> Tensor:
+        return apply(op, pair(op, input, other))
+
+    def change(input: Tensor, other: Tensor | Scalar) -> Tensor:
+        return mutate(input, op, pair(op, input, other))
+
+    places = Places(method=True, in_place=_change(in_place, lambda function: changes(spelled(change), function)))
+    doc = f"{op.__doc__}, elementwise; the operands broadcast."
+    return _placed(named(function, name or op.name, doc), places)
+
+
+def _change(in_place: bool | Change, usual: Change) -> Change | None:
+    """The function that builds ``name_``, if any."""
+    return usual if in_place is True else in_place or None
+
+
+def named(function: Function, name: str, doc: str) -> Function:
+    """A function with a public name and a docstring."""
+    function.__module__, function.__doc__ = "minigrad", doc  # pickle looks there for the name
+    function.__name__ = function.__qualname__ = name
+    return function
+
+
+_OF_NUMBERS = {e.add, e.sub, e.mul, e.div, e.floor_divide}  # these take two numbers as well
+
+
+def pair(op: Op, input: Any, other: Any) -> tuple[Any, Any]:
+    """Two operands in the form that ops take.
+
+    Raises:
+        TypeError: the second is neither a tensor nor a number.
+    """
+    if isinstance(input, Variable) and isinstance(other, Variable):
+        return input, other
+    if not hasattr(input, "array"):
+        if not hasattr(other, "array") and op in _OF_NUMBERS:
+            return wrap(np.asarray(input, dt.as_dtype(type(input)).numpy)), other
+        return operand(input, other), other
+    right = operand(other, input)
+    if right is NotImplemented:
+        raise TypeError(f"{op.name}(): argument 'other' must be a Tensor or a number, not {type(other).__name__}")
+    return input, right

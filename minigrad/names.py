@@ -1,0 +1,61 @@
+"""The one list of names: what ``functions`` and ``linalg`` define becomes ``minigrad.exp``, ``Tensor.exp`` and
+``Tensor.exp_``, as the decorators of ``functions/define.py`` say.
+
+Type checkers read ``names.pyi``, which ``python tasks.py index`` writes.
+"""
+
+from __future__ import annotations
+
+from types import ModuleType
+from typing import Any
+
+from . import linalg as decompositions  # noqa: F401 (all these are gathered below)
+from .functions import (  # noqa: F401
+    comparison,
+    complex,
+    conversion,
+    creation,
+    dtypes,
+    indexing,
+    inplace,
+    linalg,
+    memory,
+    pointwise,
+    random,
+    reduction,
+    shaping,
+    special,
+    statistics,
+    typed,
+    windows,
+)
+from .functions.define import public
+from .functions.operators import Operators
+
+
+class Methods(Operators):
+    """The methods of a Tensor that are functions of ``minigrad``, or change it in place."""
+
+
+def _bare(function: Any) -> Any:
+    """A function of one tensor without the wrapper for other spellings, as a method has nothing to spell."""
+    code = getattr(getattr(function, "__wrapped__", None), "__code__", None)
+    alone = code is not None and code.co_varnames[: code.co_argcount + code.co_kwonlyargcount] == ("input",)
+    return function.__wrapped__ if alone else function
+
+
+_families = [value for value in globals().values() if isinstance(value, ModuleType)]
+_free: dict[str, Any] = {}
+for _family in _families:
+    for _name, _function, _places in public(_family):
+        if _places.free:
+            _free[_name] = _function
+        if _places.method:
+            setattr(Methods, _name, _bare(_function))
+        if _places.attribute:
+            setattr(Methods, _name, property(_function))
+        if _places.in_place is not None:
+            setattr(Methods, f"{_name}_", _places.in_place(_function))
+
+globals().update(_free)
+__all__ = list(_free)

@@ -1,0 +1,105 @@
+"""The one list of names: what programs, type checkers and editors see of a function that is defined once."""
+
+from __future__ import annotations
+
+import inspect
+import pickle
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import minigrad
+from minigrad import names
+
+ROOT = Path(__file__).parent.parent
+PROGRAM = """
+import minigrad
+
+x = minigrad.ones(2)
+reveal_type(minigrad.exp)
+reveal_type(minigrad.logaddexp2)
+reveal_type(minigrad.clamp)
+reveal_type(x.exp)
+reveal_type(x.exp_)
+reveal_type(x.clamp_)
+reveal_type(x.requires_grad)
+reveal_type(x.shape)
+reveal_type(x + 1)
+reveal_type(2 / x)
+reveal_type(x == x)
+reveal_type(x[0].float().view(-1))
+x.exp(1)
+"""
+NUMBER = "bool | int | float"
+REVEALED = [
+    "def (input: Tensor) -> Tensor",
+    "def (input: Tensor, other: Tensor) -> Tensor",
+    f"def (input: Tensor, min: Tensor | {NUMBER} | None =, max: Tensor | {NUMBER} | None =) -> Tensor",
+    "def () -> Tensor",
+    "def () -> Tensor",
+    f"def (min: Tensor | {NUMBER} | None =, max: Tensor | {NUMBER} | None =) -> Tensor",
+    "bool",
+    "Size",
+    *["Tensor"] * 4,
+]
+
+
+def test_signatures_and_docstrings_at_run_time() -> None:
+    for function in (minigrad.exp, minigrad.Tensor.exp, minigrad.Tensor.exp_):
+        assert list(inspect.signature(function).parameters) == ["input"]
+        assert "elementwise" in (function.__doc__ or "")
+    assert minigrad.Tensor.exp_.__doc__ == f"In place: {minigrad.exp.__doc__}"
+    assert minigrad.Tensor.exp_.__name__ == "exp_"
+    assert list(inspect.signature(minigrad.ones(1).clamp_).parameters) == ["min", "max"]
+
+
+def test_an_alias_is_an_alias_everywhere() -> None:
+    assert minigrad.multiply is minigrad.mul
+    assert minigrad.Tensor.multiply is minigrad.Tensor.mul
+    x = minigrad.ones(2)
+    assert x.multiply_(3) is x
+    assert x.tolist() == [3, 3]
+
+
+def test_every_function_and_method_has_a_docstring() -> None:
+    functions = {name: getattr(minigrad, name) for name in names.__all__}
+    methods = {name: value for name, value in vars(names.Methods).items() if callable(value)}
+    assert not [name for name, value in {**functions, **methods}.items() if not value.__doc__]
+
+
+def test_every_function_can_be_pickled() -> None:
+    functions = [f for name in names.__all__ if not isinstance(f := getattr(minigrad, name), type)]
+    assert [f for f in functions if pickle.loads(pickle.dumps(f)) is not f] == []
+
+
+def test_the_stub_is_up_to_date() -> None:
+    command = [sys.executable, "docs/generate_names.py", "--check"]
+    ran = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+
+
+@pytest.mark.slow
+def test_what_mypy_sees(tmp_path: Path) -> None:
+    api = pytest.importorskip("mypy.api")  # from the cache in a second, else in half a minute
+    (tmp_path / "program.py").write_text(PROGRAM, encoding="utf-8")
+    options = ["--strict", "--no-error-summary", "--cache-dir", str(ROOT / ".mypy_cache")]
+    out, errors, _ = api.run([*options, "--config-file", "", str(tmp_path / "program.py")])
+    notes = [line.split('Revealed type is "')[1].strip('"') for line in out.splitlines() if "Revealed" in line]
+    short = [note.replace("minigrad.tensor.", "") for note in notes]
+    assert short == REVEALED, out + errors
+    assert 'Too many arguments for "exp"' in out
+
+
+def test_what_jedi_sees() -> None:
+    jedi = pytest.importorskip("jedi")
+    start = "import minigrad\nx = minigrad.ones(2)\n"
+
+    def signature(text: str) -> tuple[str, str]:
+        (name,) = jedi.Script(start + text, project=jedi.Project(ROOT)).infer(3, len(text))
+        return name.get_signatures()[0].to_string(), name.docstring(raw=True)
+
+    assert signature("minigrad.exp") == ("exp(input: Tensor) -> Tensor", "eˣ, elementwise.")
+    assert signature("x.exp_") == ("exp_() -> Tensor", "In place: eˣ, elementwise.")
+    assert signature("(x + 1).sum")[1].startswith("Σ over")
