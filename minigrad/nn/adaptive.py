@@ -12,6 +12,8 @@ from .containers import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
 
+__all__ = ["AdaptiveLogSoftmaxWithLoss"]
+
 
 class ASMOutput(NamedTuple):
     """What ``AdaptiveLogSoftmaxWithLoss`` gives: the log-probability of each target, and the loss."""

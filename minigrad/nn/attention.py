@@ -18,6 +18,8 @@ from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["MultiheadAttention"]
+
 
 class SDPBackend(enum.IntEnum):
     """PyTorch's names for its ways to compute attention. There is one way here, whatever is chosen."""

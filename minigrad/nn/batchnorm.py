@@ -13,6 +13,16 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
+__all__ = [
+    "BatchNorm1d",
+    "BatchNorm2d",
+    "BatchNorm3d",
+    "InstanceNorm1d",
+    "InstanceNorm2d",
+    "InstanceNorm3d",
+    "SyncBatchNorm",
+]
+
 _STATISTICS = ("running_mean", "running_var", "num_batches_tracked")
 
 

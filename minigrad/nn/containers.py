@@ -11,6 +11,8 @@ from ..tensor import Tensor
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["Identity", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
 S = TypeVar("S", bound="_Modules")
 L = TypeVar("L", bound="ParameterList")
 D = TypeVar("D", bound="ParameterDict")

@@ -14,6 +14,8 @@ from .functional._spatial import Each, tuple_of
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
 _MODES = ("zeros", "reflect", "replicate", "circular")
 
 

@@ -7,6 +7,8 @@ from . import functional as F
 from .functional._checks import probability
 from .layer import FunctionLayer, layer
 
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
+
 
 @layer()
 class _DropoutNd(FunctionLayer):

@@ -11,6 +11,8 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["EmbeddingBag"]
+
 
 class EmbeddingBag(Module):
     """The sum, mean or maximum of the vectors of each bag of indices, (B, embedding_dim).

@@ -12,6 +12,8 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["Bilinear", "Linear"]
+
 
 class Linear(Module):
     """x Wᵀ + b: (..., in_features) -> (..., out_features).

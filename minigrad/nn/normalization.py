@@ -12,6 +12,8 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+
 
 class LayerNorm(Module):
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).

@@ -7,6 +7,8 @@ from typing import Any
 from ..functions.creation import empty
 from ..tensor import Tensor
 
+__all__ = ["Buffer", "Parameter"]
+
 
 class Parameter(Tensor):
     """A leaf tensor that wants a gradient, and that a Module registers when it is assigned to one.

@@ -14,6 +14,8 @@ from .dropout import Dropout
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["LearnedPositionalEncoding", "SinusoidalPositionalEncoding"]
+
 
 class _Positional(Module):
     """x + the vectors of its positions, and dropout."""

@@ -23,6 +23,8 @@ from .module import Module
 from .parameter import Parameter
 from .utils.rnn import PackedSequence
 
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
+
 Shape = tuple[int, ...]
 States = tuple[Tensor, ...]
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}

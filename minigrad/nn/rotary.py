@@ -12,6 +12,8 @@ from ..ops.rotary import rotate
 from ..tensor import Tensor
 from .module import Module
 
+__all__ = ["RotaryPositionalEncoding"]
+
 
 class RotaryPositionalEncoding(Module):
     """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): at position t, the numbers 2i and 2i+1 of a

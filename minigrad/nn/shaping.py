@@ -10,6 +10,19 @@ from . import functional as F
 from .functional._spatial import Each
 from .layer import FunctionLayer, layer
 
+__all__ = [
+    "ChannelShuffle",
+    "Flatten",
+    "Fold",
+    "PixelShuffle",
+    "PixelUnshuffle",
+    "Unflatten",
+    "Unfold",
+    "Upsample",
+    "UpsamplingBilinear2d",
+    "UpsamplingNearest2d",
+]
+
 
 @layer(Tensor.flatten)
 class Flatten(FunctionLayer):

@@ -11,6 +11,8 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["Embedding"]
+
 
 class Embedding(Module):
     """A vector for each of V indices: (...) integers -> (..., embedding_dim).

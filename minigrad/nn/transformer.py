@@ -23,6 +23,14 @@ from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
 
+__all__ = [
+    "Transformer",
+    "TransformerDecoder",
+    "TransformerDecoderLayer",
+    "TransformerEncoder",
+    "TransformerEncoderLayer",
+]
+
 Activation = Callable[[Tensor], Tensor]
 Mask = Tensor | None
 

@@ -13,6 +13,8 @@ from ...tensor import Tensor
 from ._checks import probability, same_dtype
 from .dropout import keep_mask
 
+__all__ = ["scaled_dot_product_attention"]
+
 
 def scaled_dot_product_attention(
     query: Tensor,

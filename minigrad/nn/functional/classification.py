@@ -17,6 +17,8 @@ from ._checks import same_dtype
 from ._reduction import reduced, reduction_of
 from .linear import linear
 
+__all__ = ["cross_entropy", "linear_cross_entropy", "nll_loss"]
+
 
 def cross_entropy(
     input: Tensor,

@@ -13,6 +13,8 @@ from ._checks import same_dtype
 from ._spatial import Each, batched, each
 from .padding import pad
 
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]
+
 Ints = tuple[int, ...]
 
 

@@ -19,6 +19,8 @@ from ...tensor import Tensor
 from ._reduction import reduced, reduction_of
 from .padding import pad
 
+__all__ = ["ctc_loss"]
+
 
 def ctc_loss(
     log_probs: Tensor,

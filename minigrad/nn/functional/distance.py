@@ -6,6 +6,8 @@ from ...backend import dtype as dt
 from ...functions import reduction
 from ...tensor import Tensor
 
+__all__ = ["cosine_similarity", "pairwise_distance"]
+
 
 def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
     """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``; the operands broadcast."""

@@ -12,6 +12,8 @@ from ...ops.dropout import dropout as op
 from ...tensor import Tensor
 from ._checks import probability
 
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Each element 0 with probability ``p``, the rest times 1 / (1 - p), in training (Srivastava et al.

@@ -11,6 +11,8 @@ from ...ops import indexing as index_ops
 from ...tensor import Tensor
 from .linear import embedding
 
+__all__ = ["embedding_bag"]
+
 
 def embedding_bag(
     input: Tensor,

@@ -13,6 +13,8 @@ from ...functions.creation import as_tensor
 from ...tensor import Tensor
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
+__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
+
 _LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}  # how many axes an input has
 _SMOOTH = (*_LINEAR, "bicubic")
 _MODES = ("nearest", *_SMOOTH, "area", "nearest-exact")

@@ -14,6 +14,8 @@ from ...ops import linear as linear_ops
 from ...tensor import Tensor
 from ._checks import same_dtype
 
+__all__ = ["bilinear", "embedding", "linear", "one_hot"]
+
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out).

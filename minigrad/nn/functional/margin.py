@@ -15,6 +15,18 @@ from ._reduction import reduced, reduction_of
 from .activation import logsigmoid
 from .distance import pairwise_distance
 
+__all__ = [
+    "cosine_embedding_loss",
+    "hinge_embedding_loss",
+    "margin_ranking_loss",
+    "multi_margin_loss",
+    "multilabel_margin_loss",
+    "multilabel_soft_margin_loss",
+    "soft_margin_loss",
+    "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
+]
+
 Flag = bool | None
 Distance = Callable[[Tensor, Tensor], Tensor]
 

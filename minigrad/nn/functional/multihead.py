@@ -22,6 +22,8 @@ from .heads import (
 )
 from .linear import linear
 
+__all__ = ["multi_head_attention_forward"]
+
 Mask = Tensor | None
 
 

@@ -14,6 +14,8 @@ from ._checks import same_dtype
 from .padding import pad
 from .pooling import avg_pool1d
 
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
+
 _EPSILON = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}  # from 1 to the next number, by bytes
 
 

@@ -9,6 +9,8 @@ from ...functions.shaping import cat
 from ...ops import shape as ops
 from ...tensor import Tensor
 
+__all__ = ["pad"]
+
 _MODES = ("constant", "reflect", "replicate", "circular")
 
 

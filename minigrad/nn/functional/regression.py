@@ -16,6 +16,18 @@ from ._checks import same_dtype
 from ._reduction import reduced, reduction_of
 from .activation import logsigmoid
 
+__all__ = [
+    "binary_cross_entropy",
+    "binary_cross_entropy_with_logits",
+    "gaussian_nll_loss",
+    "huber_loss",
+    "kl_div",
+    "l1_loss",
+    "mse_loss",
+    "poisson_nll_loss",
+    "smooth_l1_loss",
+]
+
 Flag = bool | None
 
 
