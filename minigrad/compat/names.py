@@ -86,7 +86,7 @@ MODULES: dict[str, Sources] = {
     "nn.modules.pixelshuffle": ("nn.shaping", "nn"),
     "nn.modules.pooling": ("nn.pooling", "nn"),
     "nn.modules.rnn": ("nn.recurrent", "nn"),
-    "nn.modules.sparse": ("nn.sparse", "nn.embedding_bag", "nn"),
+    "nn.modules.sparse": ("nn.embedding", "nn"),
     "nn.modules.transformer": ("nn.transformer", "nn"),
     "nn.modules.upsampling": ("nn.shaping", "nn"),
     "nn.modules.utils": "compat.types",

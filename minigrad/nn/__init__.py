@@ -14,7 +14,7 @@ from .containers import *
 from .convolution import *
 from .distance import *
 from .dropout import *
-from .embedding_bag import *
+from .embedding import *
 from .linear import *
 from .loss import *
 from .module import Module as Module
@@ -26,7 +26,6 @@ from .positional import *
 from .recurrent import *
 from .rotary import *
 from .shaping import *
-from .sparse import *
 from .transformer import *
 
 if not TYPE_CHECKING:  # checkers complain of a missing name themselves
