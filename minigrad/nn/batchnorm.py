@@ -12,15 +12,8 @@ from . import functional as F
 from .module import Module
 from .normalization import Affine
 
-__all__ = [
-    "BatchNorm1d",
-    "BatchNorm2d",
-    "BatchNorm3d",
-    "InstanceNorm1d",
-    "InstanceNorm2d",
-    "InstanceNorm3d",
-    "SyncBatchNorm",
-]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
+__all__ += ["SyncBatchNorm"]
 
 
 class _NormBase(Affine):

@@ -28,18 +28,10 @@ from .parameter import Buffer, Parameter
 from .state import Stateful
 from .state import _IncompatibleKeys as _IncompatibleKeys
 
-__all__ = [
-    "Module",
-    "clear_grad",
-    "register_module_backward_hook",
-    "register_module_buffer_registration_hook",
-    "register_module_forward_hook",
-    "register_module_forward_pre_hook",
-    "register_module_full_backward_hook",
-    "register_module_full_backward_pre_hook",
-    "register_module_module_registration_hook",
-    "register_module_parameter_registration_hook",
-]
+__all__ = ["clear_grad", "Module", "register_module_backward_hook", "register_module_buffer_registration_hook"]
+__all__ += ["register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook"]
+__all__ += ["register_module_full_backward_pre_hook", "register_module_module_registration_hook"]
+__all__ += ["register_module_parameter_registration_hook"]
 
 T = TypeVar("T", bound="Module")
 Convert = Callable[[Tensor], Tensor]

@@ -14,15 +14,8 @@ from ..backend import Device
 from ..missing import names_of
 from .module import Module
 
-__all__ = [
-    "DataParallel",
-    "DistributedDataParallel",
-    "data_parallel",
-    "gather",
-    "parallel_apply",
-    "replicate",
-    "scatter",
-]
+__all__ = ["data_parallel", "DataParallel", "DistributedDataParallel", "gather", "parallel_apply", "replicate"]
+__all__ += ["scatter"]
 
 __getattr__ = names_of(__name__)
 Devices = Sequence[Any]

@@ -10,18 +10,8 @@ from . import functional as F
 from .functional._spatial import Each
 from .layer import FunctionLayer, layer
 
-__all__ = [
-    "ChannelShuffle",
-    "Flatten",
-    "Fold",
-    "PixelShuffle",
-    "PixelUnshuffle",
-    "Unflatten",
-    "Unfold",
-    "Upsample",
-    "UpsamplingBilinear2d",
-    "UpsamplingNearest2d",
-]
+__all__ = ["ChannelShuffle", "Flatten", "Fold", "PixelShuffle", "PixelUnshuffle", "Unflatten", "Unfold", "Upsample"]
+__all__ += ["UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
 @layer(Tensor.flatten)

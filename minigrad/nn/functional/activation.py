@@ -21,44 +21,10 @@ from ...ops.op import Op
 from ...tensor import Tensor
 from ._checks import same_dtype
 
-__all__ = [
-    "celu",
-    "celu_",
-    "elu",
-    "elu_",
-    "gelu",
-    "glu",
-    "gumbel_softmax",
-    "hardshrink",
-    "hardsigmoid",
-    "hardswish",
-    "hardtanh",
-    "hardtanh_",
-    "leaky_relu",
-    "leaky_relu_",
-    "log_softmax",
-    "logsigmoid",
-    "mish",
-    "prelu",
-    "relu",
-    "relu6",
-    "relu_",
-    "rrelu",
-    "rrelu_",
-    "selu",
-    "selu_",
-    "sigmoid",
-    "silu",
-    "softmax",
-    "softmin",
-    "softplus",
-    "softshrink",
-    "softsign",
-    "tanh",
-    "tanhshrink",
-    "threshold",
-    "threshold_",
-]
+__all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish"]
+__all__ += ["hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu"]
+__all__ += ["relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin"]
+__all__ += ["softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_"]
 
 tanh, sigmoid, gelu = pointwise.tanh, pointwise.sigmoid, pointwise.gelu
 _SELU = (1.6732632423543772, 1.0507009873554805, 1.0)  # mean 0 and variance 1 stay so (Klambauer et al. 2017)
