@@ -348,8 +348,7 @@ class Module(Stateful):
 
     def get_buffer(self, target: str) -> Tensor:
         """The buffer of a full name. Raises AttributeError if there is none."""
-        buffer: Tensor = self._get_tensor("buffer", target)
-        return buffer
+        return self._get_tensor("buffer", target)
 
     def _get_tensor(self, kind: str, target: str) -> Any:
         path, _, name = target.rpartition(".")

@@ -77,8 +77,7 @@ class _Block(Module):
     ) -> Tensor:
         """Attention from x to memory, without its weights."""
         masks = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
-        out: Tensor = attention(x, memory, memory, **masks, need_weights=False)[0]
-        return out
+        return attention(x, memory, memory, **masks, need_weights=False)[0]
 
     def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
         """Self-attention and its dropout."""

@@ -1,4 +1,4 @@
-"""How far apart vectors are."""
+"""Distances and similarities of vectors."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -
     common = dt.result_type(x1.array, x2.array)
     x1, x2 = x1.to(common), x2.to(common)
     norms = [reduction.norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
-    out: Tensor = ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
-    return out
+    return ((x1 / norms[0]) * (x2 / norms[1])).sum(dim)
 
 
 def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
