@@ -31,6 +31,7 @@ class _ConvNd(Module):
 
     _axes: ClassVar[int]
     _function: ClassVar[Callable[..., Tensor]]
+    transposed: ClassVar[bool] = False
     bias: Parameter | None
 
     def __init_subclass__(cls, axes: int = 0, function: Callable[..., Tensor] | None = None) -> None:
@@ -42,27 +43,26 @@ class _ConvNd(Module):
         self,
         in_channels: int,
         out_channels: int,
-        kernel_size: tuple[int, ...],
-        stride: tuple[int, ...],
-        padding: str | tuple[int, ...],
-        dilation: tuple[int, ...],
-        transposed: bool,
-        output_padding: tuple[int, ...],
-        groups: int,
-        bias: bool,
-        padding_mode: str,
+        kernel_size: Each,
+        stride: Each = 1,
+        padding: Each | str = 0,
+        dilation: Each = 1,
+        groups: int = 1,
+        bias: bool = True,
+        padding_mode: str = "zeros",
         device: Any = None,
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        _check(in_channels, out_channels, padding, stride, groups, padding_mode)
-        self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
-        self.transposed, self.output_padding = transposed, output_padding
-        self.groups, self.padding_mode = groups, padding_mode
-        self._reversed_padding_repeated_twice = _pads(padding, kernel_size, dilation)
-        first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
-        self.weight = Parameter(empty((first, second // groups, *kernel_size), device=device, dtype=dtype))
+        n = self._axes
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride, self.dilation = (tuple_of(x, n) for x in (kernel_size, stride, dilation))
+        self.padding: Any = padding if isinstance(padding, str) else tuple_of(padding, n)
+        self.output_padding, self.padding_mode = (0,) * n, padding_mode
+        _check(in_channels, out_channels, self.padding, self.stride, groups, padding_mode)
+        self._reversed_padding_repeated_twice = _pads(self.padding, self.kernel_size, self.dilation)
+        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        self.weight = Parameter(empty((first, second // groups, *self.kernel_size), device=device, dtype=dtype))
         self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
         self.reset_parameters()
 
@@ -114,28 +114,8 @@ def _pads(padding: Any, kernel: tuple[int, ...], dilation: tuple[int, ...]) -> l
 
 
 class _Conv(_ConvNd):
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: Each,
-        stride: Each = 1,
-        padding: Each | str = 0,
-        dilation: Each = 1,
-        groups: int = 1,
-        bias: bool = True,
-        padding_mode: str = "zeros",
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        n = self._axes
-        pads = padding if isinstance(padding, str) else tuple_of(padding, n)
-        kernel, steps, apart = (tuple_of(value, n) for value in (kernel_size, stride, dilation))
-        window = (kernel, steps, pads, apart, False, (0,) * n)
-        super().__init__(in_channels, out_channels, *window, groups, bias, padding_mode, device, dtype)
-
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        padding: Any = self.padding
+        padding = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
@@ -182,7 +162,7 @@ class Conv3d(_Conv, axes=3, function=F.conv3d):
 
 
 class _ConvTransposeNd(_ConvNd):
-    padding: tuple[int, ...]
+    transposed = True
 
     def __init__(
         self,
@@ -201,10 +181,9 @@ class _ConvTransposeNd(_ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        sizes = (kernel_size, stride, padding, dilation, output_padding)
-        kernel, steps, pads, apart, extra = (tuple_of(value, self._axes) for value in sizes)
-        window = (kernel, steps, pads, apart, True, extra)
+        window = (kernel_size, stride, padding, dilation)
         super().__init__(in_channels, out_channels, *window, groups, bias, padding_mode, device, dtype)
+        self.output_padding = tuple_of(output_padding, self._axes)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses P where the stride leaves several possible.
@@ -243,15 +222,8 @@ class ConvTranspose1d(_ConvTransposeNd, axes=1, function=F.conv_transpose1d):
 
     P = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
 
-    Args:
-        in_channels, out_channels: C and O. Others: those of the convolution whose gradient it is.
-        output_padding: extra length of the result on one side.
-
-    Attributes:
-        weight: (C, O/groups, K), initially uniform in ±1/√(O K/groups). bias: (O), likewise, or None.
-
-    Raises:
-        ValueError: ``groups`` does not divide the channels, or ``padding_mode`` is not "zeros".
+    Args and attributes: as of ``Conv1d``, but weight: (C, O/groups, K).
+        output_padding: extra length of the result on one side. padding_mode: only "zeros".
     """
 
 

@@ -104,16 +104,8 @@ class RMSNorm(Affine):
 class GroupNorm(Affine):
     """(x - mean) / √(variance + eps) · weight + bias over each group of channels (Wu and He 2018).
 
-    (N, C, ...) -> the same.
-
-    Args:
-        num_groups: the number of groups. num_channels: C.
-        eps: added to the variance.
-        affine: whether there is a weight. bias: whether there is a bias, too.
-        device, dtype: of the parameters.
-
-    Attributes:
-        weight, bias: (C), initially 1 and 0, or None.
+    (N, C, ...) -> the same. Args and attributes: as of ``LayerNorm``, but weight and bias: (C).
+        num_groups: the number of groups. num_channels: C. affine: whether there is a weight.
 
     Raises:
         ValueError: ``num_groups`` does not divide C.

@@ -20,10 +20,22 @@ __all__ = ["LearnedPositionalEncoding", "SinusoidalPositionalEncoding"]
 class _Positional(Module):
     """Adds vectors of positions, and applies dropout."""
 
-    def __init__(self, d_model: int, max_len: int, dropout: float, batch_first: bool) -> None:
+    def __init__(
+        self,
+        d_model: int,
+        max_len: int = 5000,
+        dropout: float = 0.0,
+        batch_first: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
         super().__init__()
         self.d_model, self.max_len, self.batch_first = d_model, max_len, batch_first
         self.dropout = Dropout(dropout)
+        self._add_table(device, dtype)
+
+    def _add_table(self, device: Any, dtype: Any) -> None:
+        raise NotImplementedError
 
     def _added(self, x: Tensor, table: Tensor, offset: int) -> Tensor:
         shape = tuple(x.shape)
@@ -57,17 +69,9 @@ class SinusoidalPositionalEncoding(_Positional):
 
     pe: Tensor
 
-    def __init__(
-        self,
-        d_model: int,
-        max_len: int = 5000,
-        dropout: float = 0.0,
-        batch_first: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(d_model, max_len, dropout, batch_first)
-        self.register_buffer("pe", sinusoids(max_len, d_model, dtype).to(device=device), persistent=False)
+    def _add_table(self, device: Any, dtype: Any) -> None:
+        table = sinusoids(self.max_len, self.d_model, dtype).to(device=device)
+        self.register_buffer("pe", table, persistent=False)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
         """(B, T, D) -> the same; ``offset`` is the first token's position (when keys and values are cached).
@@ -84,17 +88,8 @@ class LearnedPositionalEncoding(_Positional):
     Args: as in SinusoidalPositionalEncoding.
     """
 
-    def __init__(
-        self,
-        d_model: int,
-        max_len: int = 5000,
-        dropout: float = 0.0,
-        batch_first: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__(d_model, max_len, dropout, batch_first)
-        self.weight = Parameter(empty(max_len, d_model, device=device, dtype=dtype))
+    def _add_table(self, device: Any, dtype: Any) -> None:
+        self.weight = Parameter(empty(self.max_len, self.d_model, device=device, dtype=dtype))
         init.normal_(self.weight, std=0.02)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:

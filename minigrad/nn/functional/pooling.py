@@ -253,11 +253,8 @@ def _adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
     return batched(name, input, n, run)
 
 
-adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d = (
-    over(1, _adaptive_avg_pool),
-    over(2, _adaptive_avg_pool),
-    over(3, _adaptive_avg_pool),
-)
+adaptive_avg_pool1d, adaptive_avg_pool2d = over(1, _adaptive_avg_pool), over(2, _adaptive_avg_pool)
+adaptive_avg_pool3d = over(3, _adaptive_avg_pool)
 
 
 def _binned_mean(x: Tensor, axis: int, size: int) -> Tensor:
@@ -286,11 +283,8 @@ def _adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: 
     return batched(name, input, n, run)
 
 
-adaptive_max_pool1d, adaptive_max_pool2d, adaptive_max_pool3d = (
-    over(1, _adaptive_max_pool),
-    over(2, _adaptive_max_pool),
-    over(3, _adaptive_max_pool),
-)
+adaptive_max_pool1d, adaptive_max_pool2d = over(1, _adaptive_max_pool), over(2, _adaptive_max_pool)
+adaptive_max_pool3d = over(3, _adaptive_max_pool)
 
 
 def _sizes(name: str, n: int, output_size: Any, lengths: Ints) -> Ints:
