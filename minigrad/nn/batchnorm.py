@@ -11,6 +11,7 @@ from ..tensor import Tensor
 from . import functional as F
 from .module import Module
 from .normalization import Affine
+from .parameter import Parameter
 
 __all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "InstanceNorm1d", "InstanceNorm2d", "InstanceNorm3d"]
 __all__ += ["SyncBatchNorm"]
@@ -27,6 +28,8 @@ class _NormBase(Affine):
 
     _version = 2
     _dims: ClassVar[tuple[int, ...]]  # the numbers of axes that an input may have
+    weight: Parameter | None
+    bias: Parameter | None
     running_mean: Tensor | None
     running_var: Tensor | None
     num_batches_tracked: Tensor | None

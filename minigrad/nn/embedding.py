@@ -108,16 +108,10 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """The sum, mean or maximum of the vectors of each bag of indices, (B, embedding_dim).
 
-    Args:
-        num_embeddings: V. embedding_dim: the length of a vector.
+    Args and attributes: as of ``Embedding``, but ``max_norm`` and ``scale_grad_by_freq`` are not provided.
         mode: "sum", "mean" or "max".
         include_last_offset: whether offsets have one more entry, the end of the last bag.
         padding_idx: an index that is left out; its vector is initially zero and gets no gradient.
-        max_norm, scale_grad_by_freq: not provided. norm_type, sparse: have no effect; gradients are dense.
-        device, dtype: of the weight.
-
-    Attributes:
-        weight: (num_embeddings, embedding_dim), initially standard normal.
     """
 
     def __init__(
@@ -163,15 +157,9 @@ class EmbeddingBag(_Table):
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """(B, L), or (M) with ``offsets`` (B), integers -> (B, embedding_dim)."""
-        return F.embedding_bag(
-            input,
-            self.weight,
-            offsets,
-            mode=self.mode,
-            per_sample_weights=per_sample_weights,
-            include_last_offset=self.include_last_offset,
-            padding_idx=self.padding_idx,
-        )
+        names = ("mode", "include_last_offset", "padding_idx")
+        options = {name: getattr(self, name) for name in names}
+        return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **options)
 
     def extra_repr(self) -> str:
         padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"

@@ -14,31 +14,45 @@ from ..backend.device import Device
 from ..functions.creation import empty_like
 from ..tensor import RemovableHandle, Tensor
 from . import hooks
-from .hooks import (
-    register_module_backward_hook,
-    register_module_buffer_registration_hook,
-    register_module_forward_hook,
-    register_module_forward_pre_hook,
-    register_module_full_backward_hook,
-    register_module_full_backward_pre_hook,
-    register_module_module_registration_hook,
-    register_module_parameter_registration_hook,
-)
+from .hooks import register_module_backward_hook as register_module_backward_hook
+from .hooks import register_module_buffer_registration_hook as register_module_buffer_registration_hook
+from .hooks import register_module_forward_hook as register_module_forward_hook
+from .hooks import register_module_forward_pre_hook as register_module_forward_pre_hook
+from .hooks import register_module_full_backward_hook as register_module_full_backward_hook
+from .hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
+from .hooks import register_module_module_registration_hook as register_module_module_registration_hook
+from .hooks import register_module_parameter_registration_hook as register_module_parameter_registration_hook
 from .parameter import Buffer, Parameter
 from .state import Stateful
 from .state import _IncompatibleKeys as _IncompatibleKeys
 
-__all__ = ["clear_grad", "Module", "register_module_backward_hook", "register_module_buffer_registration_hook"]
-__all__ += ["register_module_forward_hook", "register_module_forward_pre_hook", "register_module_full_backward_hook"]
-__all__ += ["register_module_full_backward_pre_hook", "register_module_module_registration_hook"]
-__all__ += ["register_module_parameter_registration_hook"]
-
 T = TypeVar("T", bound="Module")
 Convert = Callable[[Tensor], Tensor]
+_KINDS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}  # registered attributes: their tables
+_TABLES = (
+    *_KINDS.values(),
+    "_forward_hooks",
+    "_forward_pre_hooks",
+    "_backward_hooks",
+    "_backward_pre_hooks",
+    "_state_dict_hooks",
+    "_state_dict_pre_hooks",
+    "_load_state_dict_pre_hooks",
+    "_load_state_dict_post_hooks",
+)
 
 
 class Module(Stateful):
-    """A function with parameters. Derive from it, assign layers in ``__init__``, write ``forward``.
+    """A function with parameters. Derive from it, assign layers in ``__init__``, write ``forward``:
+
+        class Classifier(nn.Module):
+            def __init__(self, width, classes):
+                super().__init__()
+                self.hidden = nn.Linear(width, width)
+                self.out = nn.Linear(width, classes)
+
+            def forward(self, x):  # (B, width) -> (B, classes)
+                return self.out(self.hidden(x).relu())
 
     An attribute that is a Parameter, a Buffer or a Module is registered under its name; a plain Tensor is not:
     ``register_buffer`` makes it a part of the state.
@@ -496,20 +510,6 @@ class Module(Stateful):
         lines += self._child_lines()
         body = "\n".join(lines).replace("\n", "\n  ")
         return f"{self._get_name()}(\n  {body}\n)"
-
-
-_KINDS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}  # attributes, and their tables
-_TABLES = (
-    *_KINDS.values(),
-    "_forward_hooks",
-    "_forward_pre_hooks",
-    "_backward_hooks",
-    "_backward_pre_hooks",
-    "_state_dict_hooks",
-    "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks",
-)
 
 
 def _empty_tables() -> dict[str, Any]:

@@ -19,9 +19,6 @@ __all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 class Affine(Module):
     """A norm with a weight, initially 1, and a bias, initially 0; either may be None."""
 
-    weight: Parameter | None
-    bias: Parameter | None
-
     def _add_affine(self, shape: int | Sequence[int], device: Any, dtype: Any, **wanted: bool) -> None:
         for name, is_wanted in wanted.items():
             new = Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None

@@ -241,14 +241,13 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """All blocks: ``tgt`` (T, B, D), ``memory`` (S, B, D) -> (T, B, D); ``tgt_is_causal`` as there."""
+        masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
         padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
-        causal = {
-            "tgt_is_causal": _detect_is_causal_mask(tgt_mask, tgt_is_causal),
-            "memory_is_causal": memory_is_causal,
-        }
+        is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal)
+        causal = {"tgt_is_causal": is_causal, "memory_is_causal": memory_is_causal}
         out = tgt
         for layer in self.layers:
-            out = layer(out, memory, tgt_mask=tgt_mask, memory_mask=memory_mask, **padding, **causal)
+            out = layer(out, memory, **masks, **padding, **causal)
         return out if self.norm is None else self.norm(out)
 
 
@@ -320,16 +319,10 @@ class Transformer(Module):
         """
         self._check(src, tgt)
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(
-            tgt,
-            memory,
-            tgt_mask=tgt_mask,
-            memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=tgt_is_causal,
-            memory_is_causal=memory_is_causal,
-        )
+        masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
+        padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
+        causal = {"tgt_is_causal": tgt_is_causal, "memory_is_causal": memory_is_causal}
+        return self.decoder(tgt, memory, **masks, **padding, **causal)
 
     def _check(self, src: Tensor, tgt: Tensor) -> None:
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
