@@ -33,8 +33,10 @@ class FunctionLayer(Module):
     def __post_init__(self) -> None:
         """Called after the fields have been set: check and convert them here."""
 
-    def forward(self, input: Tensor) -> Tensor:
+    def _forward_one(self, input: Tensor) -> Tensor:
         return self._call(input)
+
+    forward: Callable[..., Any] = _forward_one  # layers with other inputs write their own
 
     def _call(self, *inputs: Any) -> Any:
         return self._function(*inputs, **{name: getattr(self, name) for name in self._settings})

@@ -39,8 +39,10 @@ class _Loss(FunctionLayer):
             self.reduction = reduction_of(self.size_average, self.reduce, "mean")
             self.size_average = self.reduce = None
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+    def _forward_two(self, input: Tensor, target: Tensor) -> Tensor:
         return self._call(input, target)
+
+    forward: Callable[..., Any] = _forward_two
 
 
 class _WeightedLoss(_Loss):
@@ -119,7 +121,7 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         width = num_classes * math.prod(out_features)
         self.linear = Linear(in_features, width, bias=bias, device=device, dtype=dtype)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
         weight, bias = self.linear.weight, self.linear.bias
         shape = (self.num_classes, *self.out_features)
         names = ("weight", "reduction", "ignore_index", "label_smoothing")
@@ -213,7 +215,7 @@ class PoissonNLLLoss(_Loss):
     reduce: Flag = None
     reduction: str = "mean"
 
-    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
         return self._call(log_input, target)
 
 
@@ -225,7 +227,7 @@ class GaussianNLLLoss(_Loss):
     eps: float = 1e-6
     reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:  # type: ignore[override]
+    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
         return self._call(input, target, var)
 
 
@@ -237,9 +239,7 @@ class CTCLoss(_Loss):
     reduction: str = "mean"
     zero_infinity: bool = False
 
-    def forward(  # type: ignore[override]
-        self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any
-    ) -> Tensor:
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
         return self._call(log_probs, targets, input_lengths, target_lengths)
 
 
@@ -252,7 +252,7 @@ class _RankingLoss(_Loss):
     reduce: Flag = None
     reduction: str = "mean"
 
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
         return self._call(input1, input2, target)
 
 
@@ -326,7 +326,7 @@ class _TripletLoss(_Loss):
             name = type(self).__name__
             raise ValueError(f"{name}: expected margin to be greater than 0, got {self.margin} instead")
 
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:  # type: ignore[override]
+    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
         return self._call(anchor, positive, negative)
 
 

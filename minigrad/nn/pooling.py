@@ -75,9 +75,7 @@ class _MaxUnpoolNd(_PoolNd):
         for name in self._fields:
             setattr(self, name, tuple_of(getattr(self, name), self._axes))
 
-    def forward(  # type: ignore[override]
-        self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None
-    ) -> Tensor:
+    def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
