@@ -9,7 +9,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from ..autograd import no_grad
 from ..autograd.tape import wrap
@@ -25,6 +25,7 @@ from ..tensor import Tensor
 if not TYPE_CHECKING:  # checkers complain of a missing name themselves
     __getattr__ = names_of(__name__)
 
+P = ParamSpec("P")
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)})
 
@@ -253,13 +254,13 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor.copy_(values).mul_(gain)
 
 
-def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+def _deprecated(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
     """A function under its old name, without the underscore."""
     new = function.__name__
     old = new[:-1]
 
     @functools.wraps(function)
-    def renamed(*args: Any, **kwargs: Any) -> Tensor:
+    def renamed(*args: P.args, **kwargs: P.kwargs) -> Tensor:
         warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 

@@ -9,19 +9,8 @@ from typing import Any
 
 from ...functions.creation import zeros
 from ...tensor import Tensor
+from . import heads as parts
 from .attention import attend
-from .heads import (
-    attend_with_weights,
-    causal_mask,
-    extended,
-    extended_mask,
-    heads_first,
-    joint_mask,
-    laid_out,
-    merge_heads,
-    project_in,
-    split_heads,
-)
 from .linear import linear
 
 __all__ = ["multi_head_attention_forward"]
@@ -78,8 +67,8 @@ def multi_head_attention_forward(
     if use_separate_proj_weight:
         weights = (None, *weights[1:])
     _check(query, key, value, embed_dim_to_check, weights, batch_first)
-    projected = project_in(query, key, value, weights, in_proj_bias, num_heads)
-    q, k, v = (heads_first(x, batch_first) for x in projected)  # (B, H, T or S, Dh)
+    projected = parts.project_in(query, key, value, weights, in_proj_bias, num_heads)
+    q, k, v = (parts.heads_first(x, batch_first) for x in projected)  # (B, H, T or S, Dh)
     if bias_k is not None and (static_k is not None or static_v is not None):
         raise AssertionError("bias cannot be added to static key and value")
     k = k if static_k is None else static_k.unflatten(0, (-1, num_heads))  # (B H, S, Dh) -> (B, H, S, Dh)
@@ -89,22 +78,22 @@ def multi_head_attention_forward(
     if is_causal and not more:
         attn_mask = None  # it is the causal mask
     elif is_causal:
-        attn_mask = causal_mask(q.shape[2], k.shape[2], q) if attn_mask is None else attn_mask
+        attn_mask = parts.causal_mask(q.shape[2], k.shape[2], q) if attn_mask is None else attn_mask
         is_causal = False
     if more:
-        k, v = extended(k, *(key for key, _ in more)), extended(v, *(value for _, value in more))
-        attn_mask = extended_mask(attn_mask, len(more))
-        key_padding_mask = extended_mask(key_padding_mask, len(more))
-    mask = joint_mask(attn_mask, key_padding_mask, num_heads, q)
+        k, v = parts.extended(k, *(key for key, _ in more)), parts.extended(v, *(value for _, value in more))
+        attn_mask = parts.extended_mask(attn_mask, len(more))
+        key_padding_mask = parts.extended_mask(key_padding_mask, len(more))
+    mask = parts.joint_mask(attn_mask, key_padding_mask, num_heads, q)
     dropout_p = dropout_p if training else 0.0
     attention = None
     if need_weights:
-        out, attention = attend_with_weights(q, k, v, mask, dropout_p, is_causal)
+        out, attention = parts.attend_with_weights(q, k, v, mask, dropout_p, is_causal)
         attention = attention.mean(1) if average_attn_weights else attention  # (B, H, T, S) -> (B, T, S)
     else:
         out = attend(q, k, v, mask, dropout_p, is_causal)
-    out = linear(merge_heads(out, batch_first), out_proj_weight, out_proj_bias)
-    return laid_out(out, batch_first), attention
+    out = linear(parts.merge_heads(out, batch_first), out_proj_weight, out_proj_bias)
+    return parts.laid_out(out, batch_first), attention
 
 
 def _unbatched(query: Tensor, key: Tensor, value: Tensor, arguments: dict[str, Any]) -> tuple[Tensor, Tensor | None]:
@@ -165,7 +154,7 @@ def _more_keys(
     _, heads, _, width = q.array.shape
     more: list[tuple[Tensor, Tensor]] = []
     if bias_k is not None and bias_v is not None:
-        more.append((split_heads(bias_k, heads, True), split_heads(bias_v, heads, True)))
+        more.append((parts.split_heads(bias_k, heads, True), parts.split_heads(bias_v, heads, True)))
     if add_zero_attn:
         nothing = zeros(1, heads, 1, width, dtype=q.dtype, device=q.device)
         more.append((nothing, nothing))
