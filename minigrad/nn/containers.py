@@ -156,7 +156,7 @@ class Sequential(_Modules):
     __rmul__ = __mul__
 
     def __imul__(self: M, other: int) -> M:
-        return self.extend(list(self) * (Sequential._times(self, other) - 1))  # type: ignore[arg-type]
+        return self.extend(list(self) * (self._times(other) - 1))
 
     def _times(self, other: Any) -> int:
         if not isinstance(other, int):

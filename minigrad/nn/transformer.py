@@ -1,7 +1,7 @@
 """The transformer of "Attention Is All You Need" (Vaswani et al. 2017): blocks, stacks, and both together.
 
 Shape letters: B batch, T and S target and source length, D model width, H heads. Inputs are (T, B, D), or
-(B, T, D) with ``batch_first``, or (T, D) without a batch. Masks are PyTorch's: a bool True leaves out.
+(B, T, D) with ``batch_first``, or (T, D) without a batch. Masks are PyTorch's: True masks out.
 """
 
 from __future__ import annotations
