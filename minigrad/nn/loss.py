@@ -10,7 +10,7 @@ from typing import Any
 from ..tensor import Tensor
 from . import functional as F
 from .distance import PairwiseDistance
-from .functional._reduction import reduction_of
+from .functional._reduction import Flag, reduction_of
 from .layer import FunctionLayer, layer
 from .linear import Linear
 
@@ -18,8 +18,6 @@ __all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyL
 __all__ += ["HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MarginRankingLoss"]
 __all__ += ["MSELoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d"]
 __all__ += ["PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"]
-
-Flag = bool | None
 
 
 class _Loss(FunctionLayer):
