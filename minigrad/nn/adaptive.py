@@ -1,4 +1,4 @@
-"""Softmax over many classes that takes less work for the frequent ones (Grave et al. 2017)."""
+"""A softmax over many classes that costs less for the frequent ones (Grave et al. 2017)."""
 
 from __future__ import annotations
 
@@ -12,9 +12,11 @@ from .containers import ModuleList, Sequential
 from .linear import Linear
 from .module import Module
 
+__all__ = ["AdaptiveLogSoftmaxWithLoss"]
+
 
 class ASMOutput(NamedTuple):
-    """What ``AdaptiveLogSoftmaxWithLoss`` gives: the log-probability of each target, and the loss."""
+    """The result of ``AdaptiveLogSoftmaxWithLoss``: the log-probability of each target, and the loss."""
 
     output: Tensor
     loss: Tensor
@@ -28,12 +30,12 @@ class AdaptiveLogSoftmaxWithLoss(Module):
 
     Args:
         in_features: D. n_classes: C, sorted from frequent to rare.
-        cutoffs: where the clusters begin, rising, each in 1 .. C - 1.
-        div_value: each cluster is this many times narrower than the one before.
+        cutoffs: the first class of each cluster, increasing, each in 1 .. C - 1.
+        div_value: the ratio of the widths of successive clusters.
         head_bias: whether the head has a bias.
 
     Raises:
-        ValueError: other cutoffs.
+        ValueError: the cutoffs are not so.
     """
 
     def __init__(
@@ -82,7 +84,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         """(N, D), (N) integers -> log-probabilities (N) and the loss; (D), () -> (), ().
 
         Raises:
-            RuntimeError: shapes that do not fit; targets outside 0 .. C - 1.
+            RuntimeError: shapes do not fit; targets are outside 0 .. C - 1.
         """
         batched = self._check(input_, target_)
         rows, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
@@ -93,9 +95,9 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             where = mask.nonzero().squeeze(1)
             if where.numel():
                 in_head = in_head.masked_fill(mask, self.shortlist_size + i)
-                own = F.log_softmax(self.tail[i](rows.index_select(0, where)), 1)
+                in_cluster = F.log_softmax(self.tail[i](rows.index_select(0, where)), 1)
                 places.append(where)
-                parts.append(own.gather(1, (target.index_select(0, where) - low).unsqueeze(1)).squeeze(1))
+                parts.append(in_cluster.gather(1, (target.index_select(0, where) - low).unsqueeze(1)).squeeze(1))
         output = head.gather(1, in_head.unsqueeze(1)).squeeze(1)
         if parts:
             output = output.index_add(0, shaping.cat(places), shaping.cat(parts))
@@ -103,7 +105,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         return ASMOutput(output if batched else output.squeeze(0), loss)
 
     def _check(self, input: Tensor, target: Tensor) -> bool:
-        """Whether there is a batch axis, after a check that all fits."""
+        """Whether there is a batch axis, after a check of the shapes and targets."""
         ndim = target.array.ndim
         if ndim > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
@@ -125,16 +127,15 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         head = F.log_softmax(self.head(input), 1)
         parts = [head[:, : self.shortlist_size]]
         for i, cluster in enumerate(self.tail):
-            own = F.log_softmax(cluster(input), 1)
-            parts.append(own + head[:, self.shortlist_size + i].unsqueeze(1))
+            in_cluster = F.log_softmax(cluster(input), 1)
+            parts.append(in_cluster + head[:, self.shortlist_size + i].unsqueeze(1))
         return shaping.cat(parts, 1)
 
     def predict(self, input: Tensor) -> Tensor:
-        """The most likely class: (N, D) -> (N) integers. It is looked for in the clusters only where the head
-        finds a cluster the likeliest."""
-        found = self.head(input).argmax(1)
-        rare = (found >= self.shortlist_size).nonzero().squeeze(1)
+        """The most likely class: (N, D) -> (N) integers. It computes the clusters only for rows whose most likely
+        entry in the head is a cluster."""
+        classes = self.head(input).argmax(1)
+        rare = (classes >= self.shortlist_size).nonzero().squeeze(1)
         if rare.numel():
-            found[rare] = self.log_prob(input.index_select(0, rare)).argmax(1)
-        out: Tensor = found
-        return out
+            classes[rare] = self.log_prob(input.index_select(0, rare)).argmax(1)
+        return classes

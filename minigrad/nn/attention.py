@@ -18,9 +18,11 @@ from .linear import NonDynamicallyQuantizableLinear
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["MultiheadAttention"]
+
 
 class SDPBackend(enum.IntEnum):
-    """PyTorch's names for its ways to compute attention. There is one way here, whatever is chosen."""
+    """PyTorch's names for its attention kernels. The choice has no effect here."""
 
     ERROR = -1
     MATH = 0
@@ -32,10 +34,10 @@ class SDPBackend(enum.IntEnum):
 
 @contextlib.contextmanager
 def sdpa_kernel(backends: SDPBackend | Iterable[SDPBackend], set_priority: bool = False) -> Iterator[dict[Any, Any]]:
-    """Taken for PyTorch's programs, and without effect: attention has one kernel a device.
+    """No effect: accepted for PyTorch's programs. Attention has one kernel for each device.
 
     Raises:
-        AssertionError: something else than an SDPBackend, or a list of them.
+        AssertionError: ``backends`` is neither an SDPBackend nor a list of them.
     """
     listed: Any = [backends] if isinstance(backends, SDPBackend) else backends
     if not isinstance(listed, Iterable) or not all(isinstance(b, SDPBackend) for b in listed):
@@ -55,13 +57,13 @@ class MultiheadAttention(Module):
         num_heads: H.
         dropout: of the attention weights, in training.
         bias: whether the projections have one.
-        add_bias_kv: a learned key and value after those given. add_zero_attn: a key and value of zeros.
+        add_bias_kv: append a learned key and value. add_zero_attn: append a key and value of zeros.
         kdim, vdim: widths of key and value, D if None.
-        batch_first: inputs are (B, T, D) and not (T, B, D).
+        batch_first: inputs are (B, T, D) instead of (T, B, D).
         device, dtype: of the parameters.
 
     Raises:
-        ValueError, AssertionError: ``embed_dim`` and ``num_heads`` do not go together.
+        ValueError, AssertionError: ``num_heads`` does not divide ``embed_dim``.
     """
 
     bias_k: Parameter | None
@@ -99,14 +101,12 @@ class MultiheadAttention(Module):
         def new(*shape: int) -> Parameter:
             return Parameter(empty(shape, device=device, dtype=dtype))
 
-        joint = self._qkv_same_embed_dim
-        widths = {} if joint else {"q": embed_dim, "k": self.kdim, "v": self.vdim}
-        if joint:
+        is_joint = self._qkv_same_embed_dim
+        if is_joint:
             self.in_proj_weight = new(3 * embed_dim, embed_dim)
-        for letter in "qkv":
-            weight = new(embed_dim, widths[letter]) if widths else None
-            self.register_parameter(f"{letter}_proj_weight", weight)
-        if not joint:
+        for letter, width in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim)):
+            self.register_parameter(f"{letter}_proj_weight", None if is_joint else new(embed_dim, width))
+        if not is_joint:
             self.register_parameter("in_proj_weight", None)
         self.register_parameter("in_proj_bias", new(3 * embed_dim) if bias else None)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
@@ -136,47 +136,33 @@ class MultiheadAttention(Module):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """Attend from ``query`` to ``key``, and gather ``value``.
+        """Attend from ``query`` to ``key``, and average ``value``.
 
         Args:
             query: (B, T, D) if batch_first, (T, B, D) if not, (T, D) without a batch.
             key, value: the same with S for T, and widths kdim and vdim.
-            key_padding_mask: (B, S): a bool True leaves the key out; numbers are added to the scores.
-            need_weights: also return the weights; without them attention is one fused op, and faster.
-            attn_mask: (T, S) or (B H, T, S): a bool True leaves the pair out; numbers are added to the
-                scores.
+            key_padding_mask: (B, S): True masks the key out; numbers are added to the scores.
+            need_weights: also return the weights; without them, attention is one fused op, and faster.
+            attn_mask: (T, S) or (B H, T, S): True masks the pair out; numbers are added to the scores.
             average_attn_weights: return the mean of the heads' weights.
-            is_causal: query i attends to the keys up to i. A given ``attn_mask`` must then be that mask.
+            is_causal: query i attends to the keys up to i; ``attn_mask``, if any, must be that mask.
 
         Returns:
-            The result, shaped as the query, and the weights after their dropout: (B, T, S), for each head
-            (B, H, T, S), without B for inputs without a batch; None without ``need_weights``.
+            The result, shaped as the query, and the weights after dropout: (B, T, S), or (B, H, T, S) by head,
+            without B for inputs without a batch; None without ``need_weights``.
 
         Raises:
-            AssertionError, RuntimeError: shapes or dtypes that do not fit.
+            AssertionError, RuntimeError: shapes or dtypes do not fit.
         """
+        projections = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn)
+        output = (self.dropout, self.out_proj.weight, self.out_proj.bias, self.training)
+        masks = (key_padding_mask, need_weights, attn_mask)
+        separate = (not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
         return multi_head_attention_forward(
             query,
             key,
             value,
-            self.embed_dim,
-            self.num_heads,
-            self.in_proj_weight,
-            self.in_proj_bias,
-            self.bias_k,
-            self.bias_v,
-            self.add_zero_attn,
-            self.dropout,
-            self.out_proj.weight,
-            self.out_proj.bias,
-            self.training,
-            key_padding_mask,
-            need_weights,
-            attn_mask,
-            not self._qkv_same_embed_dim,
-            self.q_proj_weight,
-            self.k_proj_weight,
-            self.v_proj_weight,
+            *(self.embed_dim, self.num_heads, *projections, *output, *masks, *separate),
             average_attn_weights=average_attn_weights,
             is_causal=is_causal,
             batch_first=self.batch_first,

@@ -1,4 +1,4 @@
-"""Containers: modules and parameters in a row, in a list or in a dict."""
+"""Containers: modules and parameters in a sequence, a list or a dict."""
 
 from __future__ import annotations
 
@@ -11,14 +11,16 @@ from ..tensor import Tensor
 from .module import Module
 from .parameter import Parameter
 
-S = TypeVar("S", bound="_Modules")
-L = TypeVar("L", bound="ParameterList")
+__all__ = ["Identity", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
+
+L = TypeVar("L", bound="_List")
+M = TypeVar("M", bound="_Modules")
 D = TypeVar("D", bound="ParameterDict")
 Pairs = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
 
 class Identity(Module):
-    """Returns its input; arguments are taken and mean nothing."""
+    """Returns its input; arguments of the constructor are ignored."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -27,36 +29,50 @@ class Identity(Module):
         return input
 
 
-def _position(index: Any, count: int, owner: Module) -> int:
-    """A position counted from the start, given one that may count from the end."""
-    index = operator.index(index)
-    if not -count <= index < count:
-        raise IndexError(f"index {index} is out of range: {owner._get_name()} has {count} entries")
-    return index % count
+# Lists -------------------------------------------------------------------------------------------------------
 
 
-def _iterable(values: Any, owner: Module) -> Any:
-    if not isinstance(values, Iterable):
-        raise TypeError(
-            f"{owner._get_name()}.extend should be called with an iterable, but got {type(values).__name__}"
-        )
-    return values
+class _List(Module):
+    """What Sequential, ModuleList and ParameterList share."""
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def append(self: L, value: Any) -> L:
+        """Add a value at the end."""
+        raise NotImplementedError
+
+    def extend(self: L, values: Iterable[Any]) -> L:
+        """Add values at the end."""
+        for value in list(_iterable(values, self, "extend", "an iterable")):
+            self.append(value)
+        return self
+
+    def __iadd__(self: L, values: Iterable[Any]) -> L:
+        return self.extend(values)
+
+    def _position(self, index: Any) -> int:
+        """A position counted from the start, from one that may count from the end."""
+        index = operator.index(index)
+        if not -len(self) <= index < len(self):
+            raise IndexError(f"index {index} is out of range: {self._get_name()} has {len(self)} entries")
+        return index % len(self)
 
 
-class _Modules(Module):
-    """What Sequential and ModuleList share: modules in a row, named "0", "1", ... or as they came."""
+class _Modules(_List):
+    """What Sequential and ModuleList share: modules in a row, under the names "0", "1", ... or others."""
 
     def _name(self, index: int) -> str:
-        return list(self._modules)[_position(index, len(self), self)]
+        return list(self._modules)[self._position(index)]
 
     def _renew(self, modules: Iterable[Any]) -> None:
         """Hold these modules instead, numbered from 0."""
-        listed = list(modules)
+        modules = list(modules)
         self._modules.clear()
-        self.extend(listed)
+        self.extend(modules)
 
     @overload
-    def __getitem__(self: S, index: slice) -> S: ...
+    def __getitem__(self: M, index: slice) -> M: ...
     @overload
     def __getitem__(self, index: int) -> Any: ...
 
@@ -82,19 +98,14 @@ class _Modules(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter(self._modules.values())
 
-    def __iadd__(self: S, modules: Iterable[Any]) -> S:
-        return self.extend(modules)
-
-    def append(self: S, module: Any) -> S:
+    def append(self: M, module: Any) -> M:
         """Add a module at the end."""
         self.add_module(str(len(self)), module)
         return self
 
-    def extend(self: S, modules: Iterable[Any]) -> S:
+    def extend(self: M, modules: Iterable[Any]) -> M:
         """Add modules at the end."""
-        for module in list(_iterable(modules, self)):
-            self.append(module)
-        return self
+        return super().extend(modules)
 
     def insert(self, index: int, module: Any) -> Any:
         """Put a module before position ``index``."""
@@ -103,7 +114,7 @@ class _Modules(Module):
         self._renew(modules)
 
     def pop(self, key: int | slice) -> Any:
-        """Take the module at a position out, and return it."""
+        """Remove the module at a position, and return it."""
         module = self[key]
         del self[key]
         return module
@@ -125,7 +136,7 @@ class Sequential(_Modules):
         """Put a module before position ``index``.
 
         Raises:
-            AssertionError: no module. IndexError: no such position.
+            AssertionError: not a module. IndexError: no such position.
         """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -144,7 +155,7 @@ class Sequential(_Modules):
 
     __rmul__ = __mul__
 
-    def __imul__(self: S, other: int) -> S:
+    def __imul__(self: M, other: int) -> M:
         return self.extend(list(self) * (self._times(other) - 1))
 
     def _times(self, other: Any) -> int:
@@ -161,7 +172,7 @@ class Sequential(_Modules):
 
 
 class ModuleList(_Modules):
-    """A list of modules that are registered. It has no forward: the owner calls them."""
+    """A list of modules that are registered. It has no forward: its owner calls them."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -183,60 +194,8 @@ class ModuleList(_Modules):
         return [f"({a}): {text}" if a == b else f"({a}-{b}): {b - a + 1} x {text}" for a, b, text in runs]
 
 
-class ModuleDict(Module):
-    """A dict of modules that are registered."""
-
-    def __init__(self, modules: Pairs | None = None) -> None:
-        super().__init__()
-        if modules is not None:
-            self.update(modules)
-
-    def __getitem__(self, key: str) -> Any:
-        return self._modules[key]
-
-    def __setitem__(self, key: str, module: Any) -> None:
-        self.add_module(key, module)
-
-    def __delitem__(self, key: str) -> None:
-        del self._modules[key]
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._modules)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._modules
-
-    def clear(self) -> None:
-        """Take everything out."""
-        self._modules.clear()
-
-    def pop(self, key: str) -> Any:
-        """Take the module of a name out, and return it."""
-        return self._modules.pop(key)
-
-    def keys(self) -> KeysView[str]:
-        """The names."""
-        return self._modules.keys()
-
-    def items(self) -> ItemsView[str, Any]:
-        """(name, module) of each."""
-        return self._modules.items()
-
-    def values(self) -> ValuesView[Any]:
-        """The modules."""
-        return self._modules.values()
-
-    def update(self, modules: Pairs) -> None:
-        """Add modules by name, from a mapping or from pairs."""
-        for key, module in _pairs(modules, self):
-            self[key] = module
-
-
-class ParameterList(Module):
-    """A list of parameters that are registered: tensors become parameters, other values are kept, too."""
+class ParameterList(_List):
+    """A list of parameters that are registered: tensors become parameters, other values stay what they are."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -247,10 +206,10 @@ class ParameterList(Module):
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, slice):
             return type(self)(self[i] for i in range(self._size)[index])
-        return getattr(self, str(_position(index, self._size, self)))
+        return getattr(self, str(self._position(index)))
 
     def __setitem__(self, index: int, param: Any) -> None:
-        setattr(self, str(_position(index, self._size, self)), _as_parameter(param))
+        setattr(self, str(self._position(index)), _as_parameter(param))
 
     def __len__(self) -> int:
         return self._size
@@ -258,19 +217,10 @@ class ParameterList(Module):
     def __iter__(self) -> Iterator[Any]:
         return iter([self[i] for i in range(self._size)])
 
-    def __iadd__(self: L, parameters: Iterable[Any]) -> L:
-        return self.extend(parameters)
-
     def append(self: L, value: Any) -> L:
         """Add a value at the end."""
+        setattr(self, str(len(self)), _as_parameter(value))
         self._size += 1
-        self[-1] = value
-        return self
-
-    def extend(self: L, values: Iterable[Any]) -> L:
-        """Add values at the end."""
-        for value in list(_iterable(values, self)):
-            self.append(value)
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -280,14 +230,99 @@ class ParameterList(Module):
         return _described(enumerate(self), lambda value: value.dtype)
 
 
-class ParameterDict(Module):
-    """A dict of parameters that are registered: tensors become parameters, other values are kept, too."""
+# Dicts -------------------------------------------------------------------------------------------------------
+
+
+class _Dict(Module):
+    """What ModuleDict and ParameterDict share, over the keys that ``_names`` returns."""
+
+    def _names(self) -> dict[str, Any]:
+        raise NotImplementedError
+
+    def __getitem__(self, key: str) -> Any:
+        raise NotImplementedError
+
+    def __setitem__(self, key: str, value: Any) -> None:
+        raise NotImplementedError
+
+    def __delitem__(self, key: str) -> None:
+        raise NotImplementedError
+
+    def __len__(self) -> int:
+        return len(self._names())
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names())
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._names()
+
+    def clear(self) -> None:
+        """Remove everything."""
+        for key in list(self):
+            del self[key]
+
+    def pop(self, key: str) -> Any:
+        """Remove the value of a key, and return it."""
+        value = self[key]
+        del self[key]
+        return value
+
+    def keys(self) -> KeysView[str]:
+        """The keys."""
+        return self._names().keys()
+
+    def _update(self, pairs: Pairs) -> None:
+        """Add values by key, from a mapping, from another container, or from pairs."""
+        pairs = _iterable(pairs, self, "update", "an iterable of key/value pairs")
+        for key, value in list(pairs.items() if isinstance(pairs, (Mapping, _Dict)) else pairs):
+            self[key] = value
+
+
+class ModuleDict(_Dict):
+    """A dict of modules that are registered."""
+
+    def __init__(self, modules: Pairs | None = None) -> None:
+        super().__init__()
+        if modules is not None:
+            self.update(modules)
+
+    def _names(self) -> dict[str, Any]:
+        return self._modules
+
+    def __getitem__(self, key: str) -> Any:
+        return self._modules[key]
+
+    def __setitem__(self, key: str, module: Any) -> None:
+        self.add_module(key, module)
+
+    def __delitem__(self, key: str) -> None:
+        del self._modules[key]
+
+    def items(self) -> ItemsView[str, Any]:
+        """(key, module) of each."""
+        return self._modules.items()
+
+    def values(self) -> ValuesView[Any]:
+        """The modules."""
+        return self._modules.values()
+
+    def update(self, modules: Pairs) -> None:
+        """Add modules by key, from a mapping or from pairs."""
+        self._update(modules)
+
+
+class ParameterDict(_Dict):
+    """A dict of parameters that are registered: tensors become parameters, other values stay what they are."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
         if parameters is not None:
             self.update(parameters)
+
+    def _names(self) -> dict[str, Any]:
+        return self._keys
 
     def __getitem__(self, key: str) -> Any:
         return getattr(self, key)
@@ -305,78 +340,49 @@ class ParameterDict(Module):
         del self._keys[key]
         delattr(self, key)
 
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._keys)
-
     def __reversed__(self) -> Iterator[str]:
         return reversed(self._keys)
-
-    def __contains__(self, key: object) -> bool:
-        return key in self._keys
-
-    def keys(self) -> KeysView[str]:
-        """The names."""
-        return self._keys.keys()
 
     def values(self) -> Iterable[Any]:
         """The values."""
         return [self[key] for key in self._keys]
 
     def items(self) -> Iterable[tuple[str, Any]]:
-        """(name, value) of each."""
+        """(key, value) of each."""
         return [(key, self[key]) for key in self._keys]
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a name, or ``default``."""
+        """The value of a key, or ``default``."""
         return self[key] if key in self._keys else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a name, which is put in if it is not there."""
+        """The value of a key, which is set to ``default`` if it is missing."""
         if key not in self:
             self[key] = default
         return self[key]
 
-    def pop(self, key: str) -> Any:
-        """Take the value of a name out, and return it."""
-        value = self[key]
-        del self[key]
-        return value
-
     def popitem(self) -> tuple[str, Any]:
-        """Take the last (name, value) out, and return it."""
+        """Remove the last (key, value), and return it."""
         key = next(reversed(self._keys))
         return key, self.pop(key)
-
-    def clear(self) -> None:
-        """Take everything out."""
-        for key in list(self._keys):
-            del self[key]
 
     def copy(self) -> ParameterDict:
         """Another dict of the same values."""
         return ParameterDict(self.items())
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """A new dict with one value under several names."""
+        """A new dict with one value for several keys."""
         return ParameterDict((key, default) for key in keys)
 
     def update(self, parameters: Pairs) -> None:
-        """Add values by name, from a mapping or from pairs."""
-        for key, value in _pairs(parameters, self):
-            self[key] = value
+        """Add values by key, from a mapping or from pairs."""
+        self._update(parameters)
 
     def __or__(self, other: ParameterDict) -> ParameterDict:
-        made = self.copy()
-        made.update(other)  # type: ignore[arg-type]
-        return made
+        return ParameterDict([*self.items(), *other.items()])
 
     def __ror__(self, other: Any) -> ParameterDict:
-        made = ParameterDict(other)
-        made.update(self)  # type: ignore[arg-type]
-        return made
+        return ParameterDict([*other.items(), *self.items()])
 
     def __ior__(self: D, other: Any) -> D:  # type: ignore[misc]
         self.update(other)
@@ -389,31 +395,26 @@ class ParameterDict(Module):
         return _described(self.items(), Tensor.type)
 
 
-def _pairs(values: Any, owner: Module) -> Iterable[tuple[str, Any]]:
-    """(name, value) from a mapping, from another container, or from pairs."""
+def _iterable(values: Any, owner: Module, method: str, expected: str) -> Any:
     if not isinstance(values, Iterable):
-        raise TypeError(
-            f"{owner._get_name()}.update should be called with an iterable of key/value pairs, but got "
-            f"{type(values).__name__}"
-        )
-    if isinstance(values, (Mapping, ModuleDict, ParameterDict)):
-        return list(values.items())
-    return list(values)
+        called = f"{owner._get_name()}.{method} should be called with {expected}"
+        raise TypeError(f"{called}, but got {type(values).__name__}")
+    return values
 
 
 def _as_parameter(value: Any) -> Any:
     return Parameter(value) if isinstance(value, Tensor) and not isinstance(value, Parameter) else value
 
 
-def _described(named: Iterable[tuple[Any, Any]], told_by: Callable[[Tensor], Any]) -> str:
-    """A line for each value; of a tensor with its dtype or type, as ``told_by`` says."""
+def _described(named: Iterable[tuple[Any, Any]], kind_of: Callable[[Tensor], Any]) -> str:
+    """A line for each value; for a tensor with its dtype or type, as ``kind_of`` says."""
     lines = []
     for name, value in named:
-        told = f"Object of type: {type(value).__name__}"
+        text = f"Object of type: {type(value).__name__}"
         if isinstance(value, Tensor):
             size = "x".join(map(str, value.array.shape))
-            where = f" (GPU {value.get_device()})" if value.is_cuda else ""
-            kind = "Parameter" if isinstance(value, Parameter) else "Tensor"
-            told = f"{kind} containing: [{told_by(value)} of size {size}{where}]"
-        lines.append(f"  ({name}): {told}")
+            device = f" (GPU {value.get_device()})" if value.is_cuda else ""
+            role = "Parameter" if isinstance(value, Parameter) else "Tensor"
+            text = f"{role} containing: [{kind_of(value)} of size {size}{device}]"
+        lines.append(f"  ({name}): {text}")
     return "\n".join(lines)

@@ -14,104 +14,30 @@ from .functional._spatial import Each, tuple_of
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
+
 _MODES = ("zeros", "reflect", "replicate", "circular")
+_UNUSUAL = {"padding": 0, "dilation": 1, "output_padding": 0, "groups": 1}  # shown by repr if they are not this
 
 
 class _ConvNd(Module):
-    """What all convolutions share: parameters, and how they begin.
+    """What all convolutions share: over ``axes`` axes, ``function`` computes them.
 
     Attributes:
         weight: (out_channels, in_channels/groups, *kernel_size), transposed (in_channels,
-            out_channels/groups, *kernel_size); at first uniform in ±1/√fan_in.
+            out_channels/groups, *kernel_size); initially uniform in ±1/√fan_in.
         bias: (out_channels), likewise, or None.
     """
 
     _axes: ClassVar[int]
+    _function: ClassVar[Callable[..., Tensor]]
+    transposed: ClassVar[bool] = False
     bias: Parameter | None
 
-    def __init__(
-        self,
-        in_channels: int,
-        out_channels: int,
-        kernel_size: tuple[int, ...],
-        stride: tuple[int, ...],
-        padding: str | tuple[int, ...],
-        dilation: tuple[int, ...],
-        transposed: bool,
-        output_padding: tuple[int, ...],
-        groups: int,
-        bias: bool,
-        padding_mode: str,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        _check(in_channels, out_channels, padding, stride, groups, padding_mode)
-        self.in_channels, self.out_channels = in_channels, out_channels
-        self.kernel_size, self.stride, self.padding, self.dilation = kernel_size, stride, padding, dilation
-        self.transposed, self.output_padding = transposed, output_padding
-        self.groups, self.padding_mode = groups, padding_mode
-        self._reversed_padding_repeated_twice = _pads(padding, kernel_size, dilation)
-        first, second = (in_channels, out_channels) if transposed else (out_channels, in_channels)
-        shape = (first, second // groups, *kernel_size)
-        self.weight = Parameter(empty(shape, device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new values."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            if fan_in:
-                bound = 1 / math.sqrt(fan_in)
-                init.uniform_(self.bias, -bound, bound)
-
-    def extra_repr(self) -> str:
-        told = [f"{self.in_channels}, {self.out_channels}", f"kernel_size={self.kernel_size}", f"stride={self.stride}"]
-        zeros, ones = (0,) * len(self.kernel_size), (1,) * len(self.kernel_size)
-        usual = {"padding": zeros, "dilation": ones, "output_padding": zeros, "groups": 1}
-        told += [f"{k}={v}" for k, usually in usual.items() if (v := getattr(self, k)) != usually]
-        if self.bias is None:
-            told.append("bias=False")
-        if self.padding_mode != "zeros":
-            told.append(f"padding_mode={self.padding_mode}")
-        return ", ".join(told)
-
-
-def _check(in_channels: int, out_channels: int, padding: Any, stride: Any, groups: int, mode: str) -> None:
-    """Refuse arguments that no convolution can have."""
-    if groups <= 0:
-        raise ValueError("groups must be a positive integer")
-    if in_channels % groups:
-        raise ValueError("in_channels must be divisible by groups")
-    if out_channels % groups:
-        raise ValueError("out_channels must be divisible by groups")
-    if isinstance(padding, str):
-        if padding not in ("same", "valid"):
-            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
-        if padding == "same" and any(s != 1 for s in stride):
-            raise ValueError("padding='same' is not supported for strided convolutions")
-    if mode not in _MODES:
-        raise ValueError(
-            f"padding_mode must be one of {{{', '.join(map(repr, _MODES))}}}, but got padding_mode={mode!r}"
-        )
-
-
-def _pads(padding: Any, kernel: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
-    """The padding as ``F.pad`` takes it: (before, after) from the last axis on."""
-    if padding == "valid":
-        return [0, 0] * len(kernel)
-    if padding == "same":
-        totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
-        return [width for t in reversed(totals) for width in (t // 2, t - t // 2)]
-    return [width for p in reversed(padding) for width in (p, p)]
-
-
-class _Conv(_ConvNd):
-    """A convolution over ``_axes`` axes, which ``_function`` computes."""
-
-    _function: ClassVar[Callable[..., Tensor]]
+    def __init_subclass__(cls, axes: int = 0, function: Callable[..., Tensor] | None = None) -> None:
+        super().__init_subclass__()
+        if function is not None:
+            cls._axes, cls._function = axes, staticmethod(function)
 
     def __init__(
         self,
@@ -127,26 +53,69 @@ class _Conv(_ConvNd):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        super().__init__()
         n = self._axes
-        pads = padding if isinstance(padding, str) else tuple_of(padding, n)
-        super().__init__(
-            in_channels,
-            out_channels,
-            tuple_of(kernel_size, n),
-            tuple_of(stride, n),
-            pads,
-            tuple_of(dilation, n),
-            False,
-            (0,) * n,
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+        self.in_channels, self.out_channels, self.groups = in_channels, out_channels, groups
+        self.kernel_size, self.stride, self.dilation = (tuple_of(x, n) for x in (kernel_size, stride, dilation))
+        self.padding: Any = padding if isinstance(padding, str) else tuple_of(padding, n)
+        self.output_padding, self.padding_mode = (0,) * n, padding_mode
+        _check(in_channels, out_channels, self.padding, self.stride, groups, padding_mode)
+        self._reversed_padding_repeated_twice = _pads(self.padding, self.kernel_size, self.dilation)
+        first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
+        self.weight = Parameter(empty((first, second // groups, *self.kernel_size), device=device, dtype=dtype))
+        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
+        self.reset_parameters()
 
+    def reset_parameters(self) -> None:
+        """Draw new values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            if fan_in:
+                bound = 1 / math.sqrt(fan_in)
+                init.uniform_(self.bias, -bound, bound)
+
+    def extra_repr(self) -> str:
+        shown = [f"{self.in_channels}, {self.out_channels}", f"kernel_size={self.kernel_size}", f"stride={self.stride}"]
+        for name, usual in _UNUSUAL.items():
+            value = getattr(self, name)
+            if value != usual and value != (usual,) * len(self.kernel_size):
+                shown.append(f"{name}={value}")
+        shown += [] if self.bias is not None else ["bias=False"]
+        shown += [] if self.padding_mode == "zeros" else [f"padding_mode={self.padding_mode}"]
+        return ", ".join(shown)
+
+
+def _check(in_channels: int, out_channels: int, padding: Any, stride: Any, groups: int, mode: str) -> None:
+    """Refuse arguments that no convolution can have."""
+    if groups <= 0:
+        raise ValueError("groups must be a positive integer")
+    for name, channels in (("in_channels", in_channels), ("out_channels", out_channels)):
+        if channels % groups:
+            raise ValueError(f"{name} must be divisible by groups")
+    if isinstance(padding, str):
+        if padding not in ("same", "valid"):
+            raise ValueError(f"Invalid padding string {padding!r}, should be one of {{'same', 'valid'}}")
+        if padding == "same" and any(s != 1 for s in stride):
+            raise ValueError("padding='same' is not supported for strided convolutions")
+    if mode not in _MODES:
+        modes = ", ".join(map(repr, _MODES))
+        raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode={mode!r}")
+
+
+def _pads(padding: Any, kernel: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
+    """The padding as ``F.pad`` takes it: (before, after) from the last axis on."""
+    if padding == "valid":
+        return [0, 0] * len(kernel)
+    if padding == "same":
+        totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
+        return [width for t in reversed(totals) for width in (t // 2, t - t // 2)]
+    return [width for p in reversed(padding) for width in (p, p)]
+
+
+class _Conv(_ConvNd):
     def _conv_forward(self, input: Tensor, weight: Tensor, bias: Tensor | None) -> Tensor:
-        padding: Any = self.padding
+        padding = self.padding
         if self.padding_mode != "zeros":
             input = F.pad(input, self._reversed_padding_repeated_twice, mode=self.padding_mode)
             padding = 0
@@ -156,7 +125,7 @@ class _Conv(_ConvNd):
         return self._conv_forward(input, self.weight, self.bias)
 
 
-class Conv1d(_Conv):
+class Conv1d(_Conv, axes=1, function=F.conv1d):
     """Cross-correlation over one axis: (N, C, L) or (C, L) -> (N, O, P) or (O, P) (LeCun et al. 1989).
 
     P = floor((L + 2 padding - dilation (kernel_size - 1) - 1) / stride) + 1.
@@ -164,44 +133,36 @@ class Conv1d(_Conv):
     Args:
         in_channels, out_channels: C and O.
         kernel_size, stride, dilation: a number or a tuple of one.
-        padding: how many elements on both sides, "valid" (none) or "same" (the length stays; stride 1 only).
-        groups: into how many parts the channels are cut that do not see each other.
+        padding: the number of elements on both sides, "valid" (none) or "same" (the length stays; stride 1 only).
+        groups: the number of groups of channels that are convolved separately.
         bias: whether there is one.
         padding_mode: "zeros", "reflect", "replicate" or "circular".
         device, dtype: of the parameters.
 
     Attributes:
-        weight: (O, C/groups, K), at first uniform in ±1/√(C K/groups). bias: (O), likewise, or None.
+        weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), likewise, or None.
 
     Raises:
-        ValueError: channels that ``groups`` does not divide; an unknown padding.
+        ValueError: ``groups`` does not divide the channels, or the padding is unknown.
     """
 
-    _axes, _function = 1, staticmethod(F.conv1d)
 
-
-class Conv2d(_Conv):
+class Conv2d(_Conv, axes=2, function=F.conv2d):
     """Cross-correlation over two axes: (N, C, H, W) or (C, H, W) -> (N, O, *P) or (O, *P).
 
     Args and attributes: as of ``Conv1d``, with tuples of two.
     """
 
-    _axes, _function = 2, staticmethod(F.conv2d)
 
-
-class Conv3d(_Conv):
+class Conv3d(_Conv, axes=3, function=F.conv3d):
     """Cross-correlation over three axes: (N, C, D, H, W) or (C, D, H, W) -> (N, O, *P) or (O, *P).
 
     Args and attributes: as of ``Conv1d``, with tuples of three.
     """
 
-    _axes, _function = 3, staticmethod(F.conv3d)
-
 
 class _ConvTransposeNd(_ConvNd):
-    """A transposed convolution over ``_axes`` axes, which ``_function`` computes."""
-
-    _function: ClassVar[Callable[..., Tensor]]
+    transposed = True
 
     def __init__(
         self,
@@ -220,48 +181,33 @@ class _ConvTransposeNd(_ConvNd):
     ) -> None:
         if padding_mode != "zeros":
             raise ValueError(f'Only "zeros" padding mode is supported for {type(self).__name__}')
-        n = self._axes
-        super().__init__(
-            in_channels,
-            out_channels,
-            tuple_of(kernel_size, n),
-            tuple_of(stride, n),
-            tuple_of(padding, n),
-            tuple_of(dilation, n),
-            True,
-            tuple_of(output_padding, n),
-            groups,
-            bias,
-            padding_mode,
-            device,
-            dtype,
-        )
+        window = (kernel_size, stride, padding, dilation)
+        super().__init__(in_channels, out_channels, *window, groups, bias, padding_mode, device, dtype)
+        self.output_padding = tuple_of(output_padding, self._axes)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses among the P that stride leaves open.
+        """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses P where the stride leaves several possible.
 
         Raises:
-            ValueError: an ``output_size`` that no input of this size comes from.
+            ValueError: no input of these lengths leads to ``output_size``.
         """
         extra = self.output_padding if output_size is None else self._extra(input, tuple(output_size))
-        return self._function(
-            input, self.weight, self.bias, self.stride, self.padding, extra, self.groups, self.dilation
-        )
+        options = (self.stride, self.padding, extra, self.groups, self.dilation)
+        return self._function(input, self.weight, self.bias, *options)
 
     def _extra(self, input: Tensor, output_size: tuple[int, ...]) -> tuple[int, ...]:
-        """The ``output_padding`` with which the result is of a size."""
-        n = self._axes
+        """The ``output_padding`` that leads to ``output_size``."""
+        n, ndim = self._axes, input.array.ndim
         lengths = input.array.shape[-n:]
-        if len(output_size) == input.array.ndim:
+        if len(output_size) == ndim:
             output_size = output_size[-n:]
         if len(output_size) != n:
             raise ValueError(
-                f"{type(self).__name__}: for {input.array.ndim}D input, output_size must have {n} or "
-                f"{input.array.ndim} elements (got {len(output_size)})"
+                f"{type(self).__name__}: for {ndim}D input, output_size must have {n} or {ndim} elements "
+                f"(got {len(output_size)})"
             )
-        assert not isinstance(self.padding, str)
-        known = zip(lengths, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
-        least = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in known]
+        axes = zip(lengths, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
+        least = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in axes]
         most = [size + s - 1 for size, s in zip(least, self.stride, strict=True)]
         if any(not low <= size <= high for low, size, high in zip(least, output_size, most, strict=True)):
             raise ValueError(
@@ -271,32 +217,19 @@ class _ConvTransposeNd(_ConvNd):
         return tuple(size - low for size, low in zip(output_size, least, strict=True))
 
 
-class ConvTranspose1d(_ConvTransposeNd):
+class ConvTranspose1d(_ConvTransposeNd, axes=1, function=F.conv_transpose1d):
     """The gradient of ``Conv1d`` by its input: (N, C, L) or (C, L) -> (N, O, P) or (O, P).
 
     P = (L - 1) stride - 2 padding + dilation (kernel_size - 1) + output_padding + 1.
 
-    Args:
-        in_channels, out_channels: C and O. Others: those of the convolution whose gradient it is.
-        output_padding: how much longer the result is on one side.
-
-    Attributes:
-        weight: (C, O/groups, K), at first uniform in ±1/√(O K/groups). bias: (O), likewise, or None.
-
-    Raises:
-        ValueError: channels that ``groups`` does not divide; another ``padding_mode`` than "zeros".
+    Args and attributes: as of ``Conv1d``, but weight: (C, O/groups, K).
+        output_padding: extra length of the result on one side. padding_mode: only "zeros".
     """
 
-    _axes, _function = 1, staticmethod(F.conv_transpose1d)
 
-
-class ConvTranspose2d(_ConvTransposeNd):
+class ConvTranspose2d(_ConvTransposeNd, axes=2, function=F.conv_transpose2d):
     """The gradient of ``Conv2d`` by its input. Args and attributes: as of ``ConvTranspose1d``."""
 
-    _axes, _function = 2, staticmethod(F.conv_transpose2d)
 
-
-class ConvTranspose3d(_ConvTransposeNd):
+class ConvTranspose3d(_ConvTransposeNd, axes=3, function=F.conv_transpose3d):
     """The gradient of ``Conv3d`` by its input. Args and attributes: as of ``ConvTranspose1d``."""
-
-    _axes, _function = 3, staticmethod(F.conv_transpose3d)

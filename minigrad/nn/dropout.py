@@ -4,57 +4,53 @@ from __future__ import annotations
 
 from ..tensor import Tensor
 from . import functional as F
-from .module import Module
+from .functional._checks import probability
+from .layer import FunctionLayer, layer
+
+__all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-class _DropoutNd(Module):
+@layer()
+class _DropoutNd(FunctionLayer):
     """What all dropouts share.
 
     Raises:
-        ValueError: ``p`` is no probability.
+        ValueError: ``p`` is not a probability.
     """
 
-    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
-        super().__init__()
-        if not 0 <= p <= 1:
-            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
-        self.p, self.inplace = p, inplace
+    p: float = 0.5
+    inplace: bool = False
+
+    def __post_init__(self) -> None:
+        probability("dropout", self.p)
 
     def extra_repr(self) -> str:
         return f"p={self.p}, inplace={self.inplace}"
 
 
+@layer(F.dropout)
 class Dropout(_DropoutNd):
-    """In training, each element is 0 with probability ``p`` and the rest times 1 / (1 - p) (Srivastava et al.
+    """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
     2014).
 
     Raises:
-        ValueError: ``p`` is no probability.
+        ValueError: ``p`` is not a probability.
     """
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout(input, self.p, self.training, self.inplace)
 
-
+@layer(F.dropout1d)
 class Dropout1d(_DropoutNd):
     """Dropout of whole channels: (N, C, L) or (C, L) (Tompson et al. 2015)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout1d(input, self.p, self.training, self.inplace)
 
-
+@layer(F.dropout2d)
 class Dropout2d(_DropoutNd):
     """Dropout of whole channels: (N, C, H, W); three axes are (N, C, L)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout2d(input, self.p, self.training, self.inplace)
 
-
+@layer(F.dropout3d)
 class Dropout3d(_DropoutNd):
     """Dropout of whole channels: (N, C, D, H, W) or (C, D, H, W)."""
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.dropout3d(input, self.p, self.training, self.inplace)
 
 
 class AlphaDropout(_DropoutNd):

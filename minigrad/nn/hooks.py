@@ -1,6 +1,6 @@
 """Hooks: functions that a module calls before and after its forward, and when gradients pass it.
 
-A module keeps its own in tables by number; the tables here hold for all modules (``register_module_…_hook``).
+Each module keeps its own hooks; the tables here hold the hooks of all modules (``register_module_…_hook``).
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ class Hook(NamedTuple):
     """A function to call around forward."""
 
     function: Callable[..., Any]
-    with_kwargs: bool = False  # whether it wants the keyword arguments, too
-    always: bool = False  # whether it is also called where forward fails
+    with_kwargs: bool = False  # whether it takes the keyword arguments, too
+    always: bool = False  # whether it is also called if forward fails
 
     def __call__(self, module: Any, args: Args, kwargs: Kwargs, *result: Any) -> Any:
-        given = (args, kwargs) if self.with_kwargs else (args,)
-        return self.function(module, *given, *result)
+        arguments = (args, kwargs) if self.with_kwargs else (args,)
+        return self.function(module, *arguments, *result)
 
 
 Table = dict[int, Any]
@@ -38,7 +38,7 @@ AROUND_CALLS = (ALL_FORWARD_PRE, ALL_FORWARD, ALL_BACKWARD_PRE, ALL_BACKWARD)
 
 
 def register(hooks: Table, hook: Any, prepend: bool = False) -> RemovableHandle:
-    """Put a hook last, or first, among ``hooks``; the handle takes it out again."""
+    """Add a hook at the end of a table, or at its beginning; the handle removes it."""
     others = dict(hooks) if prepend else {}
     for other in others:
         del hooks[other]
@@ -73,30 +73,30 @@ register_module_backward_hook = register_module_full_backward_hook
 
 
 def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, parameter)`` for each that is registered; a result takes its place."""
+    """Call ``hook(module, name, parameter)`` when one is registered; a result replaces the parameter."""
     return register(ALL_REGISTRATION["parameter"], hook)
 
 
 def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, buffer)`` for each that is registered; a result takes its place."""
+    """Call ``hook(module, name, buffer)`` when one is registered; a result replaces the buffer."""
     return register(ALL_REGISTRATION["buffer"], hook)
 
 
 def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, submodule)`` for each that is registered; a result takes its place."""
+    """Call ``hook(module, name, submodule)`` when one is registered; a result replaces the submodule."""
     return register(ALL_REGISTRATION["module"], hook)
 
 
 def registered(kind: str, module: Any, name: str, value: Any) -> Any:
-    """What to register, after the hooks for that kind of value have seen it."""
+    """The value to register, after the hooks for its kind have seen it."""
     for hook in ALL_REGISTRATION[kind].values():
-        changed = hook(module, name, value)
-        value = value if changed is None else changed
+        replacement = hook(module, name, value)
+        value = value if replacement is None else replacement
     return value
 
 
 class Call:
-    """One call of a module that has hooks, or while there are hooks for all modules."""
+    """One call of a module with hooks around it."""
 
     def __init__(self, module: Any, args: Args, kwargs: Kwargs) -> None:
         self.module, self.args, self.kwargs, self.result = module, args, kwargs, None
@@ -116,43 +116,42 @@ class Call:
         return self.result
 
     def _run(self) -> None:
-        module = self.module
         self._run_before()
-        border = Border(module)
-        if border.hooks or border.pre_hooks:
+        border = Border(self.module)
+        is_watched = bool(border.hooks or border.pre_hooks)
+        if is_watched:
             self.args = border.enter(self.args)
-        self.result = module.forward(*self.args, **self.kwargs)
+        self.result = self.module.forward(*self.args, **self.kwargs)
         while self.after:
-            changed = self._next()
-            if changed is not None:
-                self.result = changed
-        if border.hooks or border.pre_hooks:
+            replacement = self._run_next()
+            self.result = self.result if replacement is None else replacement
+        if is_watched:
             self.result = border.leave(self.result)
 
-    def _next(self) -> Any:
+    def _run_next(self) -> Any:
         hook = self.after.pop(next(iter(self.after)))
         return hook(self.module, self.args, self.kwargs, self.result)
 
     def _run_before(self) -> None:
         for hook in list({**ALL_FORWARD_PRE, **self.module._forward_pre_hooks}.values()):
-            changed = hook(self.module, self.args, self.kwargs)
-            if changed is None:
+            replacement = hook(self.module, self.args, self.kwargs)
+            if replacement is None:
                 continue
             if not hook.with_kwargs:
-                self.args = changed if isinstance(changed, tuple) else (changed,)
-            elif isinstance(changed, tuple) and len(changed) == 2:
-                self.args, self.kwargs = changed
+                self.args = replacement if isinstance(replacement, tuple) else (replacement,)
+            elif isinstance(replacement, tuple) and len(replacement) == 2:
+                self.args, self.kwargs = replacement
             else:
                 raise RuntimeError(
-                    f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), got {changed}"
+                    f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), got {replacement}"
                 )
 
     def _run_always(self) -> None:
-        """After a failure: the hooks that want to be called all the same, and have not been."""
+        """After an error: the remaining hooks with ``always_call``."""
         self.after = {key: hook for key, hook in self.after.items() if hook.always}
         while self.after:
             try:
-                self._next()
+                self._run_next()
             except Exception as error:
                 warnings.warn(
                     f"a forward hook with always_call=True raised an exception, silenced as another "
@@ -162,7 +161,7 @@ class Call:
 
 
 class _Through(Function):
-    """The identity, which tells ``seen`` the gradients as they pass; what that returns goes on."""
+    """The identity; ``seen`` gets the gradients that pass, and its result goes on."""
 
     @staticmethod
     def forward(ctx: Any, seen: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
@@ -175,7 +174,7 @@ class _Through(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Args:
-        """What ``seen`` makes of the gradients."""
+        """The result of ``seen``."""
         return (None, None, *ctx.seen(grads))
 
 
@@ -186,15 +185,14 @@ class Border:
         self.module = module
         self.hooks: Table = {**ALL_BACKWARD, **module._backward_hooks}
         self.pre_hooks: Table = {**ALL_BACKWARD_PRE, **module._backward_pre_hooks}
-        self.count = 0  # arguments of forward
-        self.inputs: list[int] | None = None  # those that are tensors; None if none wants a gradient
+        self.argument_count = self.result_count = 0
+        self.inputs: list[int] | None = None  # positions of the tensors; None if none requires a gradient
         self.outputs: list[int] = []
-        self.results = 0
         self.grad_outputs: Args | None = None
 
     def enter(self, args: Args) -> Args:
         """The arguments, tied to this border."""
-        self.count = len(args)
+        self.argument_count = len(args)
         tied, self.inputs = _tied(args, self._passed_input, True)
         return tied
 
@@ -207,29 +205,33 @@ class Border:
                 stacklevel=4,
             )
             return result
-        several = result if isinstance(result, tuple) else (result,)
-        self.results = len(several)
-        tied, at = _tied(several, self._passed_output, False)
-        self.outputs = at or []
+        results = result if isinstance(result, tuple) else (result,)
+        self.result_count = len(results)
+        tied, positions = _tied(results, self._passed_output, False)
+        self.outputs = positions or []
         return tied if isinstance(result, tuple) else tied[0]
 
     def _passed_output(self, grads: Args) -> Args:
         """The gradients of the results have arrived."""
-        given = _spread(grads, self.outputs, self.results)
+        grad_output = _spread(grads, self.outputs, self.result_count)
         for hook in list(self.pre_hooks.values()):
-            given = _replaced(hook(self.module, given), given, "grad_output")
-        self.grad_outputs = given
+            grad_output = _replaced(hook(self.module, grad_output), grad_output, "grad_output")
+        self.grad_outputs = grad_output
         if self.inputs is None:
-            nothing = (None,) * self.count
-            for hook in list(self.hooks.values()):
-                changed = hook(self.module, nothing, given)
-                if changed is not None and not (isinstance(changed, tuple) and set(changed) <= {None}):
-                    raise RuntimeError(
-                        "Backward hook for Modules where no input requires gradient should always return "
-                        "None or None for all gradients."
-                    )
-            self.grad_outputs = None
-        return tuple(given[i] for i in self.outputs)
+            self._call_without_inputs(grad_output)
+        return tuple(grad_output[i] for i in self.outputs)
+
+    def _call_without_inputs(self, grad_output: Args) -> None:
+        """Call the hooks at once: no input requires a gradient that they could wait for."""
+        grad_input = (None,) * self.argument_count
+        for hook in list(self.hooks.values()):
+            replacement = hook(self.module, grad_input, grad_output)
+            if replacement is not None and not (isinstance(replacement, tuple) and set(replacement) <= {None}):
+                raise RuntimeError(
+                    "Backward hook for Modules where no input requires gradient should always return "
+                    "None or None for all gradients."
+                )
+        self.grad_outputs = None
 
     def _passed_input(self, grads: Args) -> Args:
         """The gradients of the arguments are complete."""
@@ -239,46 +241,44 @@ class Border:
                 "to the module's input without passing its output. Make the loss depend on the output"
             )
         inputs = self.inputs or []
-        given = _spread(grads, inputs, self.count)
+        grad_input = _spread(grads, inputs, self.argument_count)
         for hook in list(self.hooks.values()):
-            given = _replaced(hook(self.module, given, self.grad_outputs), given, "grad_input")
+            grad_input = _replaced(hook(self.module, grad_input, self.grad_outputs), grad_input, "grad_input")
         self.grad_outputs = None
-        return tuple(given[i] for i in inputs)
+        return tuple(grad_input[i] for i in inputs)
 
 
 def _tied(values: Args, seen: Callable[[Args], Args], zeros: bool) -> tuple[Args, list[int] | None]:
-    """The values, those that are tensors put through an identity, and where these stand.
+    """The values, with the tensors passed through an identity, and the tensors' positions.
 
     Args:
         zeros: ``seen`` gets zeros, and not None, for a tensor whose gradient does not arrive.
     """
-    at = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-    if not any(values[i].requires_grad for i in at):
+    positions = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
+    if not any(values[i].requires_grad for i in positions):
         return values, None
-    through = _Through.apply(seen, zeros, *(values[i] for i in at))
+    through = _Through.apply(seen, zeros, *(values[i] for i in positions))
     if not any(t.requires_grad for t in through):  # nothing is recorded here
         return values, None
-    listed = list(values)
-    for i, tensor in zip(at, through, strict=True):
-        listed[i] = tensor
-    return (tuple(listed) if type(values) is tuple else type(values)(*listed)), at
+    tied = list(values)
+    for i, tensor in zip(positions, through, strict=True):
+        tied[i] = tensor
+    return (tuple(tied) if type(values) is tuple else type(values)(*tied)), positions
 
 
-def _spread(grads: Args, at: list[int], count: int) -> Args:
-    """Gradients in their places among ``count`` values, the others None."""
-    places: list[Any] = [None] * count
-    for i, grad in zip(at, grads, strict=True):
-        places[i] = grad
-    return tuple(places)
+def _spread(grads: Args, positions: list[int], count: int) -> Args:
+    """Gradients in their positions among ``count`` values, the others None."""
+    by_position = dict(zip(positions, grads, strict=True))
+    return tuple(by_position.get(i) for i in range(count))
 
 
-def _replaced(changed: Any, given: Args, what: str) -> Args:
-    """What a hook returned in place of the gradients, if anything."""
-    if changed is None:
-        return given
-    changed = changed if isinstance(changed, tuple) else (changed,)
-    if len(changed) != len(given):
+def _replaced(replacement: Any, grads: Args, what: str) -> Args:
+    """A hook's result as gradients; None stands for those before."""
+    if replacement is None:
+        return grads
+    replacement = replacement if isinstance(replacement, tuple) else (replacement,)
+    if len(replacement) != len(grads):
         raise RuntimeError(
-            f"Backward hook returned an invalid number of {what}, got {len(changed)}, but expected {len(given)}"
+            f"Backward hook returned an invalid number of {what}, got {len(replacement)}, but expected {len(grads)}"
         )
-    return changed
+    return replacement

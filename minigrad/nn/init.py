@@ -1,6 +1,6 @@
-"""Initial values of parameters, in place and without history. Numbers come from minigrad's generator.
+"""Initial values of parameters. Each function fills a tensor in place, without history, and returns it.
 
-Each function fills a tensor and returns it. After ``manual_seed(s)`` they give PyTorch's numbers.
+Random numbers come from minigrad's generator; after ``manual_seed(s)`` they are PyTorch's.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, ParamSpec
 
 from ..autograd import no_grad
 from ..autograd.tape import wrap
@@ -21,19 +21,22 @@ from ..functions.pointwise import where
 from ..functions.random import randn, randperm
 from ..tensor import Tensor
 
+if not TYPE_CHECKING:  # checkers complain of a missing name themselves
+    __getattr__ = names_of(__name__)
+
+P = ParamSpec("P")
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)})
 
 
 def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
-    """The factor that keeps the variance through a nonlinearity ("relu": √2; "leaky_relu": √(2 / (1 +
-    slope²))).
+    """The factor that preserves the variance through a nonlinearity ("relu": √2; "leaky_relu": √(2 / (1 + slope²))).
 
     Args:
         param: the slope of leaky_relu, 0.01 if None.
 
     Raises:
-        ValueError: the nonlinearity is not known, or the slope is no number.
+        ValueError: the nonlinearity is unknown, or the slope is not a number.
     """
     if nonlinearity == "leaky_relu":
         slope = 0.01 if param is None else param
@@ -46,19 +49,17 @@ def calculate_gain(nonlinearity: str, param: float | None = None) -> float:
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs reach an output, and how many outputs an input, of a weight (out, in, ...)."""
-    shape = tensor.array.shape
+    """The numbers of inputs to an output, and of outputs of an input, for a weight (out, in, ...)."""
+    shape = tuple(tensor.array.shape)
     if len(shape) < 2:
-        raise ValueError(
-            f"Fan in and fan out can not be computed for tensor with fewer than 2 dimensions: its shape is "
-            f"{tuple(shape)}"
-        )
+        problem = "Fan in and fan out can not be computed for tensor with fewer than 2 dimensions"
+        raise ValueError(f"{problem}: its shape is {shape}")
     field = math.prod(shape[2:])
     return shape[1] * field, shape[0] * field
 
 
 def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
-    """The one or the other of ``_calculate_fan_in_and_fan_out``."""
+    """The fan that ``mode`` names."""
     mode = mode.lower()
     if mode not in ("fan_in", "fan_out"):
         raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
@@ -74,7 +75,7 @@ def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generato
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> Tensor:
-    """Normal, of a mean and standard deviation."""
+    """Normal with a mean and a standard deviation."""
     return tensor.normal_(mean, std, generator=generator)
 
 
@@ -87,7 +88,7 @@ def trunc_normal_(
     b: float = 2.0,
     generator: Generator | None = None,
 ) -> Tensor:
-    """Normal, cut off outside [a, b] (values, not multiples of ``std``)."""
+    """Normal, truncated to [a, b] (values, not multiples of ``std``)."""
     if not a - 2 * std <= mean <= b + 2 * std:
         warnings.warn(
             "mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
@@ -104,7 +105,7 @@ def trunc_normal_(
 
 
 def _probability(mean: float, std: float, a: float, b: float) -> float:
-    """Of a normal number to lie in [a, b]."""
+    """The probability that a normal number lies in [a, b]."""
     low, high = (math.erf((bound - mean) / std / math.sqrt(2)) for bound in (a, b))
     return (high - low) / 2
 
@@ -112,7 +113,7 @@ def _probability(mean: float, std: float, a: float, b: float) -> float:
 def _normal_draws(
     fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
 ) -> tuple[Tensor, Tensor]:
-    """Normal numbers, and which of them lie outside [a, b]."""
+    """Normal numbers, and a mask of those outside [a, b]."""
     low, high = fresh.new_tensor([a, b])
     fresh.normal_(mean, std, generator=generator)
     return fresh, (fresh < low) | (fresh > high)
@@ -121,7 +122,7 @@ def _normal_draws(
 def _uniform_draws(
     fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
 ) -> tuple[Tensor, Tensor]:
-    """Uniform numbers in [a, b], and which to refuse, so that the others have the normal density there."""
+    """Uniform numbers in [a, b], and a mask of those to reject, so that the others are normal there."""
     peak = ((max(a, min(mean, b)) - mean) / std) ** 2 / -2
     fresh.uniform_(a, b, generator=generator)
     log_density = ((fresh - mean) / std) ** 2 * -0.5 - peak
@@ -130,17 +131,17 @@ def _uniform_draws(
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """One number everywhere."""
+    """A constant."""
     return tensor.fill_(val)
 
 
 def zeros_(tensor: Tensor) -> Tensor:
-    """0 everywhere."""
+    """Zeros."""
     return constant_(tensor, 0.0)
 
 
 def ones_(tensor: Tensor) -> Tensor:
-    """1 everywhere."""
+    """Ones."""
     return constant_(tensor, 1.0)
 
 
@@ -154,10 +155,10 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
-    """A convolution's weight (out, in, ...) that hands each channel on, as far as there are channels.
+    """A convolution's weight (out, in, ...) that returns each channel unchanged, as far as there are channels.
 
     Raises:
-        ValueError: not 3, 4 or 5 axes; output channels that ``groups`` does not divide.
+        ValueError: there are not 3, 4 or 5 axes, or ``groups`` does not divide the output channels.
     """
     shape = tensor.array.shape
     if len(shape) not in (3, 4, 5):
@@ -175,7 +176,7 @@ def dirac_(tensor: Tensor, groups: int = 1) -> Tensor:
 
 @no_grad()
 def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Generator | None = None) -> Tensor:
-    """Normal numbers (rows, columns), of which a part ``sparsity`` of each column is 0 (Martens 2010)."""
+    """Normal numbers (rows, columns), with a fraction ``sparsity`` of zeros in each column (Martens 2010)."""
     if tensor.ndim != 2:
         raise ValueError(f"Only tensors with 2 dimensions are supported, this one has shape {tuple(tensor.shape)}")
     rows, columns = tensor.array.shape
@@ -184,14 +185,6 @@ def sparse_(tensor: Tensor, sparsity: float, std: float = 0.01, generator: Gener
         order = randperm(rows, device=tensor.device)
         tensor[order[: math.ceil(sparsity * rows)], column] = 0
     return tensor
-
-
-def _empty(tensor: Tensor) -> bool:
-    """Whether there is nothing to fill in, which is told."""
-    if 0 in tensor.array.shape:
-        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
-        return True
-    return False
 
 
 @no_grad()
@@ -209,6 +202,14 @@ def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Generator | Non
     return tensor.normal_(0.0, gain * math.sqrt(2.0 / float(fan_in + fan_out)), generator=generator)
 
 
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float:
+    """gain / √fan, or 0 for a tensor without elements, with a warning."""
+    if 0 in tensor.array.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
+        return 0.0
+    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+
+
 @no_grad()
 def kaiming_uniform_(
     tensor: Tensor,
@@ -218,10 +219,7 @@ def kaiming_uniform_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Uniform in ±gain √(3 / fan) (He et al. 2015); ``a`` is the slope of leaky_relu."""
-    if _empty(tensor):
-        return tensor
-    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
-    bound = math.sqrt(3.0) * std
+    bound = math.sqrt(3.0) * _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor.uniform_(-bound, bound, generator=generator)
 
 
@@ -234,38 +232,34 @@ def kaiming_normal_(
     generator: Generator | None = None,
 ) -> Tensor:
     """Normal with standard deviation gain / √fan (He et al. 2015); ``a`` is the slope of leaky_relu."""
-    if _empty(tensor):
-        return tensor
-    std = calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
-    return tensor.normal_(0.0, std, generator=generator)
+    return tensor.normal_(0.0, _kaiming_std(tensor, a, mode, nonlinearity), generator=generator)
 
 
 @no_grad()
 def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = None) -> Tensor:
-    """A (semi-)orthogonal matrix times ``gain``; axes after the first count as one (Saxe et al. 2013)."""
+    """A (semi-)orthogonal matrix times ``gain``; the axes after the first count as one (Saxe et al. 2013)."""
     if tensor.ndim < 2:
         raise ValueError(
             f"Only tensors with 2 or more dimensions are supported, this one has shape {tuple(tensor.shape)}"
         )
     rows = tensor.array.shape[0]
     columns = tensor.array.size // max(rows, 1)
-    drawn = randn(rows, columns, generator=generator, dtype=tensor.dtype)
-    square: Any = (drawn.t() if rows < columns else drawn).array
-    q, r = of(square).xp.linalg.qr(square)
-    q = q * of(square).xp.sign(r.diagonal())  # makes the result unique, and its distribution uniform
+    normal = randn(rows, columns, generator=generator, dtype=tensor.dtype)
+    tall: Any = (normal.t() if rows < columns else normal).array
+    q, r = of(tall).xp.linalg.qr(tall)
+    q = q * of(tall).xp.sign(r.diagonal())  # makes the result unique, and its distribution uniform
     q = q.T if rows < columns else q
     values: Tensor = wrap(q.reshape(tensor.array.shape))  # (rows, columns) -> the tensor's shape
-    out: Tensor = tensor.copy_(values).mul_(gain)
-    return out
+    return tensor.copy_(values).mul_(gain)
 
 
-def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """The function by its old name, which has no underscore at its end."""
+def _deprecated(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
+    """A function under its old name, without the underscore."""
     new = function.__name__
     old = new[:-1]
 
     @functools.wraps(function)
-    def renamed(*args: Any, **kwargs: Any) -> Tensor:
+    def renamed(*args: P.args, **kwargs: P.kwargs) -> Tensor:
         warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
         return function(*args, **kwargs)
 

@@ -1,4 +1,4 @@
-"""Linear layers."""
+"""Linear and bilinear layers."""
 
 from __future__ import annotations
 
@@ -12,17 +12,19 @@ from . import init
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["Bilinear", "Linear"]
+
 
 class Linear(Module):
     """x Wᵀ + b: (..., in_features) -> (..., out_features).
 
     Args:
-        in_features, out_features: widths of input and output.
+        in_features, out_features: lengths of the input's and output's last axis.
         bias: whether there is a b.
         device, dtype: of the parameters.
 
     Attributes:
-        weight: (out_features, in_features), at first uniform in ±1/√in_features.
+        weight: (out_features, in_features), initially uniform in ±1/√in_features.
         bias: (out_features), likewise, or None.
     """
 
@@ -57,7 +59,7 @@ class Bilinear(Module):
     """x₁ᵀ Wₖ x₂ + bₖ: (..., in1_features), (..., in2_features) -> (..., out_features).
 
     Attributes:
-        weight: (out_features, in1_features, in2_features), at first uniform in ±1/√in1_features.
+        weight: (out_features, in1_features, in2_features), initially uniform in ±1/√in1_features.
         bias: (out_features), likewise, or None.
     """
 
@@ -81,15 +83,12 @@ class Bilinear(Module):
     def reset_parameters(self) -> None:
         """Draw new values."""
         bound = 1 / math.sqrt(self.in1_features)
-        init.uniform_(self.weight, -bound, bound)
-        if self.bias is not None:
-            init.uniform_(self.bias, -bound, bound)
+        for parameter in self.parameters():
+            init.uniform_(parameter, -bound, bound)
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return (
-            f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
-            f"out_features={self.out_features}, bias={self.bias is not None}"
-        )
+        names = ("in1_features", "in2_features", "out_features")
+        return ", ".join([f"{name}={getattr(self, name)}" for name in names] + [f"bias={self.bias is not None}"])

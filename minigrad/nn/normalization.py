@@ -1,4 +1,4 @@
-"""Layers that normalise."""
+"""Layers that normalise over the last axes, or over groups of channels."""
 
 from __future__ import annotations
 
@@ -9,21 +9,41 @@ from ..functions.creation import empty
 from ..tensor import Tensor
 from . import functional as F
 from . import init
+from .layer import FunctionLayer, layer
 from .module import Module
 from .parameter import Parameter
 
+__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
 
-class LayerNorm(Module):
+
+class Affine(Module):
+    """A norm with a weight, initially 1, and a bias, initially 0; either may be None."""
+
+    def _add_affine(self, shape: int | Sequence[int], device: Any, dtype: Any, **wanted: bool) -> None:
+        for name, is_wanted in wanted.items():
+            new = Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None
+            self.register_parameter(name, new)
+        self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0."""
+        for name, fill in (("weight", init.ones_), ("bias", init.zeros_)):
+            parameter = self._parameters.get(name)
+            if parameter is not None:
+                fill(parameter)
+
+
+class LayerNorm(Affine):
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
 
     Args:
-        normalized_shape: the length of the last axis, or the lengths of several last ones.
-        eps: under the root.
-        elementwise_affine: whether there is a weight. bias: whether a weight has a bias with it.
+        normalized_shape: the length of the last axis, or the lengths of several last axes.
+        eps: added to the variance.
+        elementwise_affine: whether there is a weight. bias: whether there is a bias, too.
         device, dtype: of the parameters.
 
     Attributes:
-        weight: ``normalized_shape``, at first 1, or None. bias: likewise, at first 0.
+        weight: ``normalized_shape``, initially 1, or None. bias: the same shape, initially 0, or None.
     """
 
     def __init__(
@@ -38,20 +58,8 @@ class LayerNorm(Module):
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-
-        def new(wanted: bool) -> Parameter | None:
-            return Parameter(empty(self.normalized_shape, device=device, dtype=dtype)) if wanted else None
-
-        self.register_parameter("weight", new(elementwise_affine))
-        self.register_parameter("bias", new(elementwise_affine and bias))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        has_bias = elementwise_affine and bias
+        self._add_affine(self.normalized_shape, device, dtype, weight=elementwise_affine, bias=has_bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
@@ -61,17 +69,13 @@ class LayerNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, {affine}"
 
 
-class RMSNorm(Module):
+class RMSNorm(Affine):
     """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019).
 
-    Args:
-        normalized_shape: the length of the last axis, or the lengths of several last ones.
-        eps: under the root; None takes the dtype's machine epsilon.
-        elementwise_affine: whether there is a weight.
-        device, dtype: of the weight.
+    Args: as of ``LayerNorm``; ``eps`` None stands for the dtype's machine epsilon.
 
     Attributes:
-        weight: ``normalized_shape``, at first 1, or None.
+        weight: ``normalized_shape``, initially 1, or None.
     """
 
     def __init__(
@@ -85,14 +89,7 @@ class RMSNorm(Module):
         super().__init__()
         self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        weight = Parameter(empty(self.normalized_shape, device=device, dtype=dtype)) if elementwise_affine else None
-        self.register_parameter("weight", weight)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weight 1."""
-        if self.weight is not None:
-            init.ones_(self.weight)
+        self._add_affine(self.normalized_shape, device, dtype, weight=elementwise_affine)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
@@ -101,19 +98,11 @@ class RMSNorm(Module):
         return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
 
-class GroupNorm(Module):
+class GroupNorm(Affine):
     """(x - mean) / √(variance + eps) · weight + bias over each group of channels (Wu and He 2018).
 
-    (N, C, ...) -> the same.
-
-    Args:
-        num_groups: into how many the channels are cut. num_channels: C.
-        eps: under the root.
-        affine: whether there is a weight. bias: whether a weight has a bias with it.
-        device, dtype: of the parameters.
-
-    Attributes:
-        weight, bias: (C), at first 1 and 0, or None.
+    (N, C, ...) -> the same. Args and attributes: as of ``LayerNorm``, but weight and bias: (C).
+        num_groups: the number of groups. num_channels: C. affine: whether there is a weight.
 
     Raises:
         ValueError: ``num_groups`` does not divide C.
@@ -134,40 +123,24 @@ class GroupNorm(Module):
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-
-        def new(wanted: bool) -> Parameter | None:
-            return Parameter(empty(num_channels, device=device, dtype=dtype)) if wanted else None
-
-        self.register_parameter("weight", new(affine))
-        self.register_parameter("bias", new(affine and bias))
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Weight 1, bias 0."""
-        if self.weight is not None:
-            init.ones_(self.weight)
-        if self.bias is not None:
-            init.zeros_(self.bias)
+        self._add_affine(num_channels, device, dtype, weight=affine, bias=affine and bias)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
     def extra_repr(self) -> str:
-        return (
-            f"{self.num_groups}, {self.num_channels}, eps={self.eps}, affine={self.affine}, "
-            f"bias={self.bias is not None}"
-        )
+        affine = f"affine={self.affine}, bias={self.bias is not None}"
+        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, {affine}"
 
 
-class LocalResponseNorm(Module):
+@layer(F.local_response_norm)
+class LocalResponseNorm(FunctionLayer):
     """x / (k + alpha · mean of x² over ``size`` neighbouring channels)ᵝ (Krizhevsky et al. 2012)."""
 
-    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1.0) -> None:
-        super().__init__()
-        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+    size: int
+    alpha: float = 1e-4
+    beta: float = 0.75
+    k: float = 1.0
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"

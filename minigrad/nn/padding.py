@@ -1,4 +1,4 @@
-"""Padding as layers: each class only says of how many axes, and how."""
+"""Padding as layers: each class says how many axes it pads, and how."""
 
 from __future__ import annotations
 
@@ -8,6 +8,10 @@ from ..tensor import Tensor
 from . import functional as F
 from .functional._spatial import Each, tuple_of
 from .module import Module
+
+__all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d"]
+__all__ += ["ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d"]
+__all__ += ["ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
 
 
 class _PadNd(Module):
@@ -19,6 +23,11 @@ class _PadNd(Module):
 
     _axes: ClassVar[int]
     _mode: ClassVar[str]
+
+    def __init_subclass__(cls, axes: int = 0, mode: str = "") -> None:
+        super().__init_subclass__()
+        if axes:
+            cls._axes, cls._mode = axes, mode
 
     def __init__(self, padding: Each) -> None:
         super().__init__()
@@ -32,8 +41,6 @@ class _PadNd(Module):
 
 
 class _ConstantPadNd(_PadNd):
-    """Padding with ``value``."""
-
     def __init__(self, padding: Each, value: float) -> None:
         super().__init__(padding)
         self.value = value
@@ -45,121 +52,69 @@ class _ConstantPadNd(_PadNd):
         return f"padding={self.padding}, value={self.value}"
 
 
-class ConstantPad1d(_ConstantPadNd):
+class ConstantPad1d(_ConstantPadNd, axes=1):
     """``value`` before and after the last axis."""
 
-    _axes = 1
 
-
-class ConstantPad2d(_ConstantPadNd):
+class ConstantPad2d(_ConstantPadNd, axes=2):
     """``value`` before and after the last two axes."""
 
-    _axes = 2
 
-
-class ConstantPad3d(_ConstantPadNd):
+class ConstantPad3d(_ConstantPadNd, axes=3):
     """``value`` before and after the last three axes."""
 
-    _axes = 3
+
+class _ZeroPadNd(_ConstantPadNd):
+    def __init__(self, padding: Each) -> None:
+        super().__init__(padding, 0.0)
+
+    def extra_repr(self) -> str:
+        return f"{self.padding}"
 
 
-class ZeroPad1d(ConstantPad1d):
+class ZeroPad1d(_ZeroPadNd, ConstantPad1d):
     """0 before and after the last axis."""
 
-    def __init__(self, padding: Each) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class ZeroPad2d(ConstantPad2d):
+class ZeroPad2d(_ZeroPadNd, ConstantPad2d):
     """0 before and after the last two axes."""
 
-    def __init__(self, padding: Each) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
-
-class ZeroPad3d(ConstantPad3d):
+class ZeroPad3d(_ZeroPadNd, ConstantPad3d):
     """0 before and after the last three axes."""
 
-    def __init__(self, padding: Each) -> None:
-        super().__init__(padding, 0.0)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
+class ReflectionPad1d(_PadNd, axes=1, mode="reflect"):
+    """The mirror image, without the edge itself, before and after the last axis."""
 
 
-class _ReflectionPadNd(_PadNd):
-    """Padding with the mirror image, the edge not twice."""
-
-    _mode = "reflect"
-
-
-class _ReplicationPadNd(_PadNd):
-    """Padding with the edge."""
-
-    _mode = "replicate"
-
-
-class _CircularPadNd(_PadNd):
-    """Padding with what stands at the other end."""
-
-    _mode = "circular"
-
-
-class ReflectionPad1d(_ReflectionPadNd):
-    """The mirror image before and after the last axis."""
-
-    _axes = 1
-
-
-class ReflectionPad2d(_ReflectionPadNd):
+class ReflectionPad2d(_PadNd, axes=2, mode="reflect"):
     """The mirror image before and after the last two axes."""
 
-    _axes = 2
 
-
-class ReflectionPad3d(_ReflectionPadNd):
+class ReflectionPad3d(_PadNd, axes=3, mode="reflect"):
     """The mirror image before and after the last three axes."""
 
-    _axes = 3
+
+class ReplicationPad1d(_PadNd, axes=1, mode="replicate"):
+    """The edge, repeated, before and after the last axis."""
 
 
-class ReplicationPad1d(_ReplicationPadNd):
-    """The edge again before and after the last axis."""
-
-    _axes = 1
+class ReplicationPad2d(_PadNd, axes=2, mode="replicate"):
+    """The edge, repeated, before and after the last two axes."""
 
 
-class ReplicationPad2d(_ReplicationPadNd):
-    """The edge again before and after the last two axes."""
-
-    _axes = 2
+class ReplicationPad3d(_PadNd, axes=3, mode="replicate"):
+    """The edge, repeated, before and after the last three axes."""
 
 
-class ReplicationPad3d(_ReplicationPadNd):
-    """The edge again before and after the last three axes."""
-
-    _axes = 3
-
-
-class CircularPad1d(_CircularPadNd):
+class CircularPad1d(_PadNd, axes=1, mode="circular"):
     """The other end before and after the last axis."""
 
-    _axes = 1
 
-
-class CircularPad2d(_CircularPadNd):
+class CircularPad2d(_PadNd, axes=2, mode="circular"):
     """The other end before and after the last two axes."""
 
-    _axes = 2
 
-
-class CircularPad3d(_CircularPadNd):
+class CircularPad3d(_PadNd, axes=3, mode="circular"):
     """The other end before and after the last three axes."""
-
-    _axes = 3

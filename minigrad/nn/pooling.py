@@ -1,279 +1,198 @@
-"""Pooling as layers: each class only says over how many axes."""
+"""Pooling as layers."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 from ..tensor import Tensor
 from . import functional as F
 from .functional._spatial import Each, tuple_of
-from .module import Module
+from .layer import FunctionLayer, layer
+
+__all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d"]
+__all__ += ["AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "MaxPool1d"]
+__all__ += ["MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d"]
 
 
-class _MaxPoolNd(Module):
+@layer()
+class _PoolNd(FunctionLayer):
+    """A pool over windows.
+
+    Args:
+        kernel_size, stride: a number, or one an axis; stride None is ``kernel_size``.
+    """
+
+    kernel_size: Each
+    stride: Each | None = None
+
+    def __post_init__(self) -> None:
+        if self.stride is None:
+            self.stride = self.kernel_size
+
+
+@layer()
+class _MaxPoolNd(_PoolNd):
     """The largest element of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *P) or (C, *P).
 
     Args:
         kernel_size, stride, padding, dilation: a number, or one an axis; stride None is ``kernel_size``.
-        return_indices: give (values, indices), where an index counts the elements of a channel.
-        ceil_mode: whether a last window may hang over the end.
+        return_indices: return (values, indices), where an index counts the elements of a channel.
+        ceil_mode: whether the last window may reach beyond the end.
     """
 
-    _function: ClassVar[Callable[..., Any]]
-
-    def __init__(
-        self,
-        kernel_size: Each,
-        stride: Each | None = None,
-        padding: Each = 0,
-        dilation: Each = 1,
-        return_indices: bool = False,
-        ceil_mode: bool = False,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding, self.dilation = padding, dilation
-        self.return_indices, self.ceil_mode = return_indices, ceil_mode
-
-    def forward(self, input: Tensor) -> Any:
-        return self._function(
-            input, self.kernel_size, self.stride, self.padding, self.dilation, self.ceil_mode, self.return_indices
-        )
-
-    def extra_repr(self) -> str:
-        return (
-            f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}, "
-            f"dilation={self.dilation}, ceil_mode={self.ceil_mode}"
-        )
+    padding: Each = 0
+    dilation: Each = 1
+    return_indices: bool = False
+    ceil_mode: bool = False
+    _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
 
+@layer(F.max_pool1d)
 class MaxPool1d(_MaxPoolNd):
     """The largest element of each window of one axis. Args: see ``_MaxPoolNd``."""
 
-    _function = staticmethod(F.max_pool1d)
 
-
+@layer(F.max_pool2d)
 class MaxPool2d(_MaxPoolNd):
     """The largest element of each window of two axes. Args: see ``_MaxPoolNd``."""
 
-    _function = staticmethod(F.max_pool2d)
 
-
+@layer(F.max_pool3d)
 class MaxPool3d(_MaxPoolNd):
     """The largest element of each window of three axes. Args: see ``_MaxPoolNd``."""
 
-    _function = staticmethod(F.max_pool3d)
 
+@layer()
+class _MaxUnpoolNd(_PoolNd):
+    """Zeros, and each element where a max pool took it from. Args: those of the max pool."""
 
-class _MaxUnpoolNd(Module):
-    """Zeros with each element where a max pool found it. Args: those of the max pool."""
-
+    padding: Each = 0
     _axes: ClassVar[int]
-    _function: ClassVar[Callable[..., Tensor]]
 
-    def __init__(self, kernel_size: Each, stride: Each | None = None, padding: Each = 0) -> None:
-        super().__init__()
-        self.kernel_size = tuple_of(kernel_size, self._axes)
-        self.stride = tuple_of(kernel_size if stride is None else stride, self._axes)
-        self.padding = tuple_of(padding, self._axes)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self._fields:
+            setattr(self, name, tuple_of(getattr(self, name), self._axes))
 
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
 
-
+@layer(F.max_unpool1d)
 class MaxUnpool1d(_MaxUnpoolNd):
-    """The way back from ``MaxPool1d(return_indices=True)``."""
+    """The inverse of ``MaxPool1d(return_indices=True)``."""
 
-    _axes, _function = 1, staticmethod(F.max_unpool1d)
+    _axes = 1
 
 
+@layer(F.max_unpool2d)
 class MaxUnpool2d(_MaxUnpoolNd):
-    """The way back from ``MaxPool2d(return_indices=True)``."""
+    """The inverse of ``MaxPool2d(return_indices=True)``."""
 
-    _axes, _function = 2, staticmethod(F.max_unpool2d)
-
-
-class _AvgPoolNd(Module):
-    """What the means of windows share."""
-
-    kernel_size: Any
-    stride: Any
-    padding: Any
-
-    def extra_repr(self) -> str:
-        return f"kernel_size={self.kernel_size}, stride={self.stride}, padding={self.padding}"
+    _axes = 2
 
 
+@layer()
+class _AvgPoolNd(_PoolNd):
+    padding: Each = 0
+    ceil_mode: bool = False
+    count_include_pad: bool = True
+    _shown = ("kernel_size", "stride", "padding")
+
+
+@layer(F.avg_pool1d)
 class AvgPool1d(_AvgPoolNd):
     """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
 
     Args:
         kernel_size, stride, padding: numbers; stride None is ``kernel_size``.
-        ceil_mode: whether a last window may hang over the end.
+        ceil_mode: whether the last window may reach beyond the end.
         count_include_pad: whether the mean counts the padding.
     """
 
-    def __init__(
-        self,
-        kernel_size: Each,
-        stride: Each | None = None,
-        padding: Each = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = tuple_of(kernel_size, 1)
-        self.stride = tuple_of(kernel_size if stride is None else stride, 1)
-        self.padding = tuple_of(padding, 1)
-        self.ceil_mode, self.count_include_pad = ceil_mode, count_include_pad
-
-    def forward(self, input: Tensor) -> Tensor:
-        return F.avg_pool1d(input, self.kernel_size, self.stride, self.padding, self.ceil_mode, self.count_include_pad)
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in self._shown:
+            setattr(self, name, tuple_of(getattr(self, name), 1))
 
 
+@layer(F.avg_pool2d)
 class AvgPool2d(_AvgPoolNd):
     """The mean of each window of two axes. Args: as of ``AvgPool1d``, and
 
-    divisor_override: what to divide each sum by in place of how many elements there are.
+    divisor_override: divides each sum, instead of the number of elements.
     """
 
-    _function: ClassVar[Callable[..., Tensor]] = staticmethod(F.avg_pool2d)
-
-    def __init__(
-        self,
-        kernel_size: Each,
-        stride: Each | None = None,
-        padding: Each = 0,
-        ceil_mode: bool = False,
-        count_include_pad: bool = True,
-        divisor_override: int | None = None,
-    ) -> None:
-        super().__init__()
-        self.kernel_size = kernel_size
-        self.stride = kernel_size if stride is None else stride
-        self.padding, self.ceil_mode = padding, ceil_mode
-        self.count_include_pad, self.divisor_override = count_include_pad, divisor_override
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._function(
-            input,
-            self.kernel_size,
-            self.stride,
-            self.padding,
-            self.ceil_mode,
-            self.count_include_pad,
-            self.divisor_override,
-        )
+    divisor_override: int | None = None
 
 
+@layer(F.avg_pool3d)
 class AvgPool3d(AvgPool2d):
     """The mean of each window of three axes. Args: as of ``AvgPool2d``."""
 
-    _function = staticmethod(F.avg_pool3d)
 
-
-class _LPPoolNd(Module):
+@layer()
+class _LPPoolNd(FunctionLayer):
     """(Σ xᵖ)^(1/p) of each window. Args: ``norm_type``, which is p, and those of ``MaxPool1d``."""
 
-    _function: ClassVar[Callable[..., Tensor]]
-
-    def __init__(
-        self, norm_type: float, kernel_size: Each, stride: Each | None = None, ceil_mode: bool = False
-    ) -> None:
-        super().__init__()
-        self.norm_type, self.kernel_size, self.stride = norm_type, kernel_size, stride
-        self.ceil_mode = ceil_mode
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._function(input, float(self.norm_type), self.kernel_size, self.stride, self.ceil_mode)
-
-    def extra_repr(self) -> str:
-        return (
-            f"norm_type={self.norm_type}, kernel_size={self.kernel_size}, stride={self.stride}, "
-            f"ceil_mode={self.ceil_mode}"
-        )
+    norm_type: float
+    kernel_size: Each
+    stride: Each | None = None
+    ceil_mode: bool = False
 
 
+@layer(F.lp_pool1d)
 class LPPool1d(_LPPoolNd):
     """(Σ xᵖ)^(1/p) of each window of one axis."""
 
-    _function = staticmethod(F.lp_pool1d)
 
-
+@layer(F.lp_pool2d)
 class LPPool2d(_LPPoolNd):
     """(Σ xᵖ)^(1/p) of each window of two axes."""
 
-    _function = staticmethod(F.lp_pool2d)
+
+@layer()
+class _AdaptiveAvgPoolNd(FunctionLayer):
+    """The mean of each of ``output_size`` bins; None keeps the length of an axis."""
+
+    output_size: Any
 
 
-class _AdaptiveAvgPoolNd(Module):
-    """The mean of each of ``output_size`` bins, which None leaves as many as there are elements."""
-
-    _function: ClassVar[Callable[..., Tensor]]
-
-    def __init__(self, output_size: Any) -> None:
-        super().__init__()
-        self.output_size = output_size
-
-    def forward(self, input: Tensor) -> Tensor:
-        return self._function(input, self.output_size)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
-
-
+@layer(F.adaptive_avg_pool1d)
 class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
     """The mean of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P)."""
 
-    _function = staticmethod(F.adaptive_avg_pool1d)
 
-
+@layer(F.adaptive_avg_pool2d)
 class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
     """The mean of each of ``output_size`` bins of two axes."""
 
-    _function = staticmethod(F.adaptive_avg_pool2d)
 
-
+@layer(F.adaptive_avg_pool3d)
 class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
     """The mean of each of ``output_size`` bins of three axes."""
 
-    _function = staticmethod(F.adaptive_avg_pool3d)
 
-
-class _AdaptiveMaxPoolNd(Module):
+@layer()
+class _AdaptiveMaxPoolNd(FunctionLayer):
     """The largest element of each of ``output_size`` bins; with ``return_indices``, (values, indices)."""
 
-    _function: ClassVar[Callable[..., Any]]
-
-    def __init__(self, output_size: Any, return_indices: bool = False) -> None:
-        super().__init__()
-        self.output_size, self.return_indices = output_size, return_indices
-
-    def forward(self, input: Tensor) -> Any:
-        return self._function(input, self.output_size, self.return_indices)
-
-    def extra_repr(self) -> str:
-        return f"output_size={self.output_size}"
+    output_size: Any
+    return_indices: bool = False
+    _shown = ("output_size",)
 
 
+@layer(F.adaptive_max_pool1d)
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
     """The largest element of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P)."""
 
-    _function = staticmethod(F.adaptive_max_pool1d)
 
-
+@layer(F.adaptive_max_pool2d)
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
     """The largest element of each of ``output_size`` bins of two axes."""
 
-    _function = staticmethod(F.adaptive_max_pool2d)
 
-
+@layer(F.adaptive_max_pool3d)
 class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
     """The largest element of each of ``output_size`` bins of three axes."""
-
-    _function = staticmethod(F.adaptive_max_pool3d)

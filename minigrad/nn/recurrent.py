@@ -1,7 +1,7 @@
 """Recurrent layers: RNN, LSTM and GRU over whole sequences, and their cells for one step.
 
-Shape letters: B batch, T steps, I input_size, H hidden_size, P what the hidden state is wide (proj_size if
-there is one, else H), D directions (1 or 2), L layers, N rows of all steps together.
+Shape letters: B batch, T steps, I input_size, H hidden_size, P width of the hidden state (proj_size if there is
+one, else H), D directions (1 or 2), L layers, N rows of all steps together.
 """
 
 from __future__ import annotations
@@ -23,6 +23,8 @@ from .module import Module
 from .parameter import Parameter
 from .utils.rnn import PackedSequence
 
+__all__ = ["GRU", "GRUCell", "LSTM", "LSTMCell", "RNN", "RNNBase", "RNNCell", "RNNCellBase"]
+
 Shape = tuple[int, ...]
 States = tuple[Tensor, ...]
 _GATES = {"LSTM": 4, "GRU": 3, "RNN_TANH": 1, "RNN_RELU": 1}
@@ -38,15 +40,11 @@ def _direction(
     w_ih, w_hh, b_ih, b_hh, w_hr = weights
     assert w_ih is not None
     if mode == "GRU":
-        found = apply(ops.gru, (F.linear(x, w_ih, b_ih), w_hh, b_hh, *states, sizes, reverse))
-    else:
-        gates = F.linear(x, w_ih, b_ih if b_ih is None or b_hh is None else b_ih + b_hh)
-        if mode == "LSTM":
-            found = apply(ops.lstm, (gates, w_hh, w_hr, *states, sizes, reverse))
-        else:
-            found = apply(ops.rnn, (gates, w_hh, *states, sizes, reverse, mode == "RNN_RELU"))
-    results: States = found
-    return results
+        return apply(ops.gru, (F.linear(x, w_ih, b_ih), w_hh, b_hh, *states, sizes, reverse))
+    gates = F.linear(x, w_ih, b_ih if b_ih is None or b_hh is None else b_ih + b_hh)
+    if mode == "LSTM":
+        return apply(ops.lstm, (gates, w_hh, w_hr, *states, sizes, reverse))
+    return apply(ops.rnn, (gates, w_hh, *states, sizes, reverse, mode == "RNN_RELU"))
 
 
 def _permuted(states: States, order: Tensor | None) -> States:
@@ -54,7 +52,23 @@ def _permuted(states: States, order: Tensor | None) -> States:
     return states if order is None else tuple(s.index_select(1, order) for s in states)
 
 
-class RNNBase(Module):
+class _Uniform(Module):
+    """Parameters that are initially uniform in ±1/√H."""
+
+    hidden_size: int
+
+    def _add_parameters(self, shapes: dict[str, Shape], device: Any, dtype: Any) -> None:
+        for name, shape in shapes.items():
+            self.register_parameter(name, Parameter(empty(*shape, device=device, dtype=dtype)))
+
+    def reset_parameters(self) -> None:
+        """Draw new values."""
+        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
+        for weight in self.parameters():
+            init.uniform_(weight, -bound, bound)
+
+
+class RNNBase(_Uniform):
     """What RNN, LSTM and GRU share: parameters, checks, layers and directions.
 
     Args:
@@ -62,18 +76,18 @@ class RNNBase(Module):
         input_size, hidden_size: I and H.
         num_layers: L, each over the results of the one before.
         bias: whether there are biases.
-        batch_first: (B, T, ...) and not (T, B, ...), for input and output; never for the hidden state.
+        batch_first: input and output are (B, T, ...) instead of (T, B, ...); the hidden state never is.
         dropout: of the results of every layer but the last, in training.
-        bidirectional: a second pass over each layer from the end, its results put after the first's.
-        proj_size: P, if the LSTM's hidden state is projected to fewer numbers; 0 for none.
+        bidirectional: run each layer a second time from the end, and concatenate the results.
+        proj_size: P, if the LSTM projects its hidden state to a smaller width; 0 for no projection.
         device, dtype: of the parameters.
 
     Attributes:
-        weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0: of layer 0, at first uniform in
+        weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0: of layer 0, initially uniform in
             ±1/√H; "_reverse" after the name for the other direction.
 
     Raises:
-        ValueError, TypeError: sizes or options that make no sense.
+        ValueError, TypeError: invalid sizes or options.
     """
 
     def __init__(
@@ -98,11 +112,14 @@ class RNNBase(Module):
         self.bidirectional, self.proj_size = bidirectional, proj_size
         self._all_weights: list[list[str]] = []
         for layer in range(num_layers):
-            for end in ("", "_reverse") if bidirectional else ("",):
-                self._add_weights(layer, end, device, dtype)
+            for suffix in ("", "_reverse") if bidirectional else ("",):
+                shapes = {f"{name}_l{layer}{suffix}": shape for name, shape in self._shapes(layer).items()}
+                self._add_parameters(shapes, device, dtype)
+                self._all_weights.append(list(shapes))
         self.reset_parameters()
 
-    def _add_weights(self, layer: int, end: str, device: Any, dtype: Any) -> None:
+    def _shapes(self, layer: int) -> dict[str, Shape]:
+        """The shapes of a layer's parameters, for one direction."""
         rows, state = _GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
         width = state * (1 + self.bidirectional) if layer else self.input_size
         shapes: dict[str, Shape] = {"weight_ih": (rows, width), "weight_hh": (rows, state)}
@@ -110,19 +127,10 @@ class RNNBase(Module):
             shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
         if self.proj_size:
             shapes["weight_hr"] = (self.proj_size, self.hidden_size)
-        for name, shape in shapes.items():
-            made = Parameter(empty(*shape, device=device, dtype=dtype))
-            self.register_parameter(f"{name}_l{layer}{end}", made)
-        self._all_weights.append([f"{name}_l{layer}{end}" for name in shapes])
-
-    def reset_parameters(self) -> None:
-        """Draw new values."""
-        bound = 1 / math.sqrt(self.hidden_size)
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
+        return shapes
 
     def flatten_parameters(self) -> None:
-        """Nothing: PyTorch brings the weights into one piece of GPU memory, which is of no use here."""
+        """No effect: PyTorch moves the weights into one block of GPU memory, which is of no use here."""
 
     @property
     def all_weights(self) -> list[list[Any]]:
@@ -140,11 +148,10 @@ class RNNBase(Module):
     # Shapes -------------------------------------------------------------------------------------------------
 
     def check_input(self, input: Tensor, batch_sizes: Tensor | None) -> None:
-        """Refuse an input (T, B, I), or packed (N, I), of another dtype or width.
+        """Check an input (T, B, I), or packed (N, I).
 
         Raises:
-            ValueError: its dtype is not that of the weights. RuntimeError: its width is not I, or it has no
-                steps.
+            ValueError: its dtype is not that of the weights. RuntimeError: its width is not I, or it has no steps.
         """
         weight = getattr(self, self._all_weights[0][0])
         if input.dtype != weight.dtype:
@@ -171,12 +178,12 @@ class RNNBase(Module):
     def check_hidden_size(
         self, hx: Tensor, expected_hidden_size: Shape, msg: str = "Expected hidden size {}, got {}"
     ) -> None:
-        """Refuse a hidden state of another shape. Raises RuntimeError with ``msg``."""
+        """Check the shape of a hidden state. Raises RuntimeError with ``msg``."""
         if tuple(hx.shape) != tuple(expected_hidden_size):
             raise RuntimeError(msg.format(tuple(expected_hidden_size), list(hx.shape)))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Refuse an input or hidden state that does not fit; see the two checks."""
+        """``check_input`` and ``check_hidden_size``."""
         self.check_input(input, batch_sizes)
         self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
 
@@ -191,24 +198,24 @@ class RNNBase(Module):
 
         Args:
             input: (T, B, I), (B, T, I) with ``batch_first``, (T, I) for one sequence, or a PackedSequence.
-            hx: the hidden state to begin with, (L·D, B, P), without B for one sequence; zeros if None. An
-                LSTM takes a pair of it and the cell state (L·D, B, H).
+            hx: the initial hidden state, (L·D, B, P), without B for one sequence; zeros if None. An LSTM takes
+                a pair of it and the cell state (L·D, B, H).
 
         Returns:
-            Each step's result of the last layer, shaped as the input with D·P for I, and the last hidden
+            The result of the last layer at each step, shaped as the input with D·P for I, and the last hidden
             state, shaped as ``hx``.
 
         Raises:
-            ValueError, RuntimeError: shapes or dtypes that do not fit.
+            ValueError, RuntimeError: shapes or dtypes do not fit.
         """
         if isinstance(input, PackedSequence):
             return self._forward_packed(input, hx)
         if input.dim() not in (2, 3):
-            raise ValueError(f"{self._told()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
+            raise ValueError(f"{self._kind()}: Expected input to be 2D or 3D, got {input.dim()}D instead")
         batch_axis = 0 if self.batch_first else 1
         batched = input.dim() == 3
         x = input if batched else input.unsqueeze(batch_axis)
-        states = self._begin(x, self._states(hx, batched), None)
+        states = self._initial_states(x, self._states(hx, batched), None)
         x = x.transpose(0, 1) if self.batch_first else x
         time, batch = x.shape[:2]
         out, states = self._layers(x.reshape(time * batch, self.input_size), states, (batch,) * time)
@@ -220,20 +227,20 @@ class RNNBase(Module):
 
     def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
         data, batch_sizes, order, back = packed
-        states = _permuted(self._begin(data, self._states(hx, True), batch_sizes), order)
+        states = _permuted(self._initial_states(data, self._states(hx, True), batch_sizes), order)
         out, states = self._layers(data, states, tuple(batch_sizes.tolist()))
         return PackedSequence(out, batch_sizes, order, back), self._returned(_permuted(states, back))
 
     def _layers(self, x: Tensor, states: States, sizes: Shape) -> tuple[Tensor, States]:
         """Rows (N, I) through all layers: (N, D·P), and the last states, each (L·D, B, ·)."""
         directions = 1 + self.bidirectional
-        begin = list(zip(*(s.unbind(0) for s in states), strict=True))
+        initial = list(zip(*(s.unbind(0) for s in states), strict=True))
         last: list[States] = []
         for layer in range(self.num_layers):
             outs = []
             for reverse in range(directions):
                 k = layer * directions + reverse
-                out, *ends = _direction(self.mode, x, self._weights(k), begin[k], sizes, bool(reverse))
+                out, *ends = _direction(self.mode, x, self._weights(k), initial[k], sizes, bool(reverse))
                 outs.append(out)
                 last.append(tuple(ends))
             x = outs[0] if directions == 1 else cat(outs, -1)
@@ -242,14 +249,14 @@ class RNNBase(Module):
         return x, tuple(stack(parts) for parts in zip(*last, strict=True))
 
     def _weights(self, k: int) -> list[Any]:
-        """weight_ih, weight_hh, bias_ih, bias_hh, weight_hr of a layer and direction, None for none."""
-        held = [getattr(self, name) for name in self._all_weights[k]]
-        biases = held[2:4] if self.bias else [None, None]
-        return [*held[:2], *biases, held[-1] if self.proj_size else None]
+        """weight_ih, weight_hh, bias_ih, bias_hh, weight_hr of a layer and direction, None where there is none."""
+        weights = [getattr(self, name) for name in self._all_weights[k]]
+        biases = weights[2:4] if self.bias else [None, None]
+        return [*weights[:2], *biases, weights[-1] if self.proj_size else None]
 
     # Hidden states: a tuple of one here, of two in the LSTM -------------------------------------------------
 
-    def _told(self) -> str:
+    def _kind(self) -> str:
         return self.mode.partition("_")[0]
 
     def _states(self, hx: Any, batched: bool) -> States:
@@ -257,25 +264,25 @@ class RNNBase(Module):
         if hx is None:
             return ()
         if not isinstance(hx, Tensor):
-            raise TypeError(f"{self._told()}: hx must be a Tensor, not {type(hx).__name__}")
+            raise TypeError(f"{self._kind()}: hx must be a Tensor, not {type(hx).__name__}")
         if hx.dim() != 2 + batched:
             raise RuntimeError(
-                f"For {_batch_told(batched)} input, hx should also be {2 + batched}-D but got {hx.dim()}-D tensor"
+                f"For {_BATCHED[batched]} input, hx should also be {2 + batched}-D but got {hx.dim()}-D tensor"
             )
         return (hx if batched else hx.unsqueeze(1),)
 
-    def _begin(self, x: Tensor, states: States, batch_sizes: Tensor | None) -> States:
-        """The states to begin with, checked; zeros if none are given."""
-        if states:
-            self.check_forward_args(x, self._returned(states), batch_sizes)
-            for state in states:
-                if state.dtype != x.dtype:
-                    raise RuntimeError(
-                        f"{self._told()}: input and hx must have the same dtype, but got {x.dtype} and {state.dtype}"
-                    )
-            return states
-        self.check_input(x, batch_sizes)
-        return tuple(zeros(*s, dtype=x.dtype, device=x.device) for s in self._state_shapes(x, batch_sizes))
+    def _initial_states(self, x: Tensor, states: States, batch_sizes: Tensor | None) -> States:
+        """``states`` after a check, or zeros if there are none."""
+        if not states:
+            self.check_input(x, batch_sizes)
+            return tuple(zeros(*s, dtype=x.dtype, device=x.device) for s in self._state_shapes(x, batch_sizes))
+        self.check_forward_args(x, self._returned(states), batch_sizes)
+        for state in states:
+            if state.dtype != x.dtype:
+                raise RuntimeError(
+                    f"{self._kind()}: input and hx must have the same dtype, but got {x.dtype} and {state.dtype}"
+                )
+        return states
 
     def _state_shapes(self, x: Tensor, batch_sizes: Tensor | None) -> list[Shape]:
         return [self.get_expected_hidden_size(x, batch_sizes)]
@@ -284,17 +291,13 @@ class RNNBase(Module):
         return states[0]
 
     def extra_repr(self) -> str:
-        shown = [f"{self.input_size}, {self.hidden_size}"]
-        shown += [f"proj_size={self.proj_size}"] if self.proj_size else []
-        shown += [f"num_layers={self.num_layers}"] if self.num_layers != 1 else []
-        shown += [] if self.bias else ["bias=False"]
-        shown += ["batch_first=True"] if self.batch_first else []
-        shown += [f"dropout={self.dropout}"] if self.dropout else []
-        return ", ".join(shown + (["bidirectional=True"] if self.bidirectional else []))
+        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0}
+        usual["bidirectional"] = False
+        unusual = [f"{name}={value}" for name, default in usual.items() if (value := getattr(self, name)) != default]
+        return ", ".join([f"{self.input_size}, {self.hidden_size}", *unusual])
 
 
-def _batch_told(batched: bool) -> str:
-    return "batched 3-D" if batched else "unbatched 2-D"
+_BATCHED = {True: "batched 3-D", False: "unbatched 2-D"}
 
 
 def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int, dropout: Any, proj_size: int) -> None:
@@ -311,8 +314,7 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
         )
     if mode not in _GATES:
         raise ValueError(f"Unrecognized RNN mode: {mode}")
-    sizes = {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}
-    for name, size in sizes.items():
+    for name, size in {"input_size": input_size, "hidden_size": hidden_size, "num_layers": num_layers}.items():
         if not hasattr(size, "__index__"):
             raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
         if size <= 0:
@@ -330,8 +332,8 @@ class RNN(RNNBase):
         nonlinearity: "tanh" or "relu". The others: see RNNBase.
 
     Attributes:
-        weight_ih_l0: (H, I). weight_hh_l0: (H, H). bias_ih_l0, bias_hh_l0: (H). And so on for other layers,
-            whose input is D·H wide.
+        weight_ih_l0: (H, I). weight_hh_l0: (H, H). bias_ih_l0, bias_hh_l0: (H). Likewise for the other layers,
+            whose input has the width D·H.
     """
 
     nonlinearity: str
@@ -353,10 +355,8 @@ class RNN(RNNBase):
         _refuse_projection("RNN", other)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        mode = f"RNN_{nonlinearity.upper()}"
-        super().__init__(
-            mode, input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
-        )
+        options = (num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
+        super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, *options)
         self.nonlinearity = nonlinearity
 
 
@@ -367,8 +367,8 @@ class GRU(RNNBase):
     Args: see RNNBase.
 
     Attributes:
-        weight_ih_l0: (3H, I), for r, z and n. weight_hh_l0: (3H, H). bias_ih_l0, bias_hh_l0: (3H). And so on
-            for other layers, whose input is D·H wide.
+        weight_ih_l0: (3H, I), for r, z and n. weight_hh_l0: (3H, H). bias_ih_l0, bias_hh_l0: (3H). Likewise for
+            the other layers, whose input has the width D·H.
     """
 
     def __init__(
@@ -385,13 +385,12 @@ class GRU(RNNBase):
         **other: Any,
     ) -> None:
         _refuse_projection("GRU", other)
-        super().__init__(
-            "GRU", input_size, hidden_size, num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype
-        )
+        options = (num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
+        super().__init__("GRU", input_size, hidden_size, *options)
 
 
 def _refuse_projection(name: str, other: dict[str, Any]) -> None:
-    """Only the LSTM can project its hidden state; no other keywords are known either."""
+    """Only the LSTM can project its hidden state; there are no other keywords."""
     if "proj_size" in other:
         raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
     if other:
@@ -406,8 +405,8 @@ class LSTM(RNNBase):
 
     Attributes:
         weight_ih_l0: (4H, I), for i, f, g and o. weight_hh_l0: (4H, P). bias_ih_l0, bias_hh_l0: (4H).
-            weight_hr_l0: (P, H), if there is a ``proj_size``. And so on for other layers, whose input is D·P
-            wide.
+            weight_hr_l0: (P, H), if there is a ``proj_size``. Likewise for the other layers, whose input has the
+            width D·P.
     """
 
     def __init__(
@@ -423,26 +422,15 @@ class LSTM(RNNBase):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
-        super().__init__(
-            "LSTM",
-            input_size,
-            hidden_size,
-            num_layers,
-            bias,
-            batch_first,
-            dropout,
-            bidirectional,
-            proj_size,
-            device,
-            dtype,
-        )
+        options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
+        super().__init__("LSTM", input_size, hidden_size, *options)
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> Shape:
         """(L·D, B, H): the shape of the cell state for an input."""
         return *self.get_expected_hidden_size(input, batch_sizes)[:2], self.hidden_size
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """Refuse an input or a pair of states that does not fit."""
+        """``check_input``, and ``check_hidden_size`` of both states."""
         self.check_input(input, batch_sizes)
         for i, shape in enumerate(self._state_shapes(input, batch_sizes)):
             self.check_hidden_size(hidden[i], shape, f"Expected hidden[{i}] size {{}}, got {{}}")
@@ -459,7 +447,7 @@ class LSTM(RNNBase):
         h, c = hx
         if h.dim() != 2 + batched or c.dim() != 2 + batched:
             raise RuntimeError(
-                f"For {_batch_told(batched)} input, hx and cx should also be {2 + batched}-D but got "
+                f"For {_BATCHED[batched]} input, hx and cx should also be {2 + batched}-D but got "
                 f"({h.dim()}-D, {c.dim()}-D) tensors"
             )
         return (h, c) if batched else (h.unsqueeze(1), c.unsqueeze(1))
@@ -474,21 +462,19 @@ class LSTM(RNNBase):
 # Cells ---------------------------------------------------------------------------------------------------
 
 
-class RNNCellBase(Module):
+class RNNCellBase(_Uniform):
     """What the cells share: parameters and checks.
 
     Args:
         input_size, hidden_size: I and H.
         bias: whether there are biases.
-        num_chunks: how many times H rows the weights have.
+        num_chunks: the weights have num_chunks·H rows.
         device, dtype: of the parameters.
 
     Attributes:
         weight_ih: (num_chunks·H, I), weight_hh: (num_chunks·H, H), bias_ih, bias_hh: (num_chunks·H) or None,
-            all uniform in ±1/√H at first.
+            all initially uniform in ±1/√H.
     """
-
-    mode: str
 
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool, num_chunks: int, device: Any = None, dtype: Any = None
@@ -496,23 +482,14 @@ class RNNCellBase(Module):
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
         rows = num_chunks * hidden_size
-        shapes = {
-            "weight_ih": (rows, input_size),
-            "weight_hh": (rows, hidden_size),
-            "bias_ih": (rows,),
-            "bias_hh": (rows,),
-        }
-        for name, shape in shapes.items():
-            has = bias or name.startswith("weight")
-            made = Parameter(empty(*shape, device=device, dtype=dtype)) if has else None
-            self.register_parameter(name, made)
+        weights: dict[str, Shape] = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
+        self._add_parameters(weights, device, dtype)
+        if bias:
+            self._add_parameters({"bias_ih": (rows,), "bias_hh": (rows,)}, device, dtype)
+        else:
+            self.register_parameter("bias_ih", None)
+            self.register_parameter("bias_hh", None)
         self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new values."""
-        bound = 1 / math.sqrt(self.hidden_size) if self.hidden_size > 0 else 0
-        for weight in self.parameters():
-            init.uniform_(weight, -bound, bound)
 
     def _step(self, input: Tensor, states: tuple[Any, ...], mode: str, count: int = 1) -> States:
         """One step: (B, I), or (I), and ``count`` states (B, H), or (H), () for zeros -> the next states."""
@@ -521,8 +498,8 @@ class RNNCellBase(Module):
             raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
         for i, state in enumerate(states):
             if state.dim() not in (1, 2):
-                told = "hidden" if count == 1 else f"hx[{i}]"
-                raise ValueError(f"{name}: Expected {told} to be 1D or 2D, got {state.dim()}D instead")
+                argument = "hidden" if count == 1 else f"hx[{i}]"
+                raise ValueError(f"{name}: Expected {argument} to be 1D or 2D, got {state.dim()}D instead")
         batched = input.dim() == 2
         x = input if batched else input.unsqueeze(0)
         states = tuple(s if batched else s.unsqueeze(0) for s in states)
@@ -530,8 +507,8 @@ class RNNCellBase(Module):
         if not states:
             states = (zeros(x.shape[0], self.hidden_size, dtype=x.dtype, device=x.device),) * count
         weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
-        found = _direction(mode, x, weights, states, (x.shape[0],), False)[1:]
-        return found if batched else tuple(s.squeeze(0) for s in found)
+        _, *ends = _direction(mode, x, weights, states, (x.shape[0],), False)
+        return tuple(s if batched else s.squeeze(0) for s in ends)
 
     def _check(self, x: Tensor, states: States) -> None:
         if x.shape[1] != self.input_size:
@@ -587,7 +564,7 @@ class GRUCell(RNNCellBase):
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, 3, device, dtype)
+        super().__init__(input_size, hidden_size, bias, _GATES["GRU"], device, dtype)
 
     def forward(self, input: Tensor, hx: Tensor | None = None) -> Tensor:
         """input (B, I), or (I), and h (B, H), or (H), zeros if None -> the next h."""
@@ -600,7 +577,7 @@ class LSTMCell(RNNCellBase):
     def __init__(
         self, input_size: int, hidden_size: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
-        super().__init__(input_size, hidden_size, bias, 4, device, dtype)
+        super().__init__(input_size, hidden_size, bias, _GATES["LSTM"], device, dtype)
 
     def forward(self, input: Tensor, hx: tuple[Tensor, Tensor] | None = None) -> tuple[Tensor, Tensor]:
         """input (B, I), or (I), and a pair h, c of (B, H), or (H), zeros if None -> the next h and c."""

@@ -1,4 +1,4 @@
-"""Positions as angles: queries and keys are turned, so that their products see distances alone."""
+"""Positions as angles: rotated queries and keys, whose products depend on distances alone."""
 
 from __future__ import annotations
 
@@ -11,21 +11,24 @@ from ..functions.shaping import stack
 from ..ops.rotary import rotate
 from ..tensor import Tensor
 from .module import Module
+from .positional import out_of_range
+
+__all__ = ["RotaryPositionalEncoding"]
 
 
 class RotaryPositionalEncoding(Module):
-    """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): at position t, the numbers 2i and 2i+1 of a
-    head's query or key are turned by the angle t / base^(2i/Dh).
+    """RoPE (Su et al. 2021, arXiv 2104.09864, equation 15): rotates the pair of elements 2i and 2i+1 of a head's
+    query or key at position t by the angle t / base^(2i/Dh).
 
-    A product of a query at t and a key at s then depends on t - s, not on where both are. It has no
-    parameters, and nothing in the state dict.
+    The product of a query at t and a key at s then depends on t - s alone. It has no parameters, and is not in the
+    state dict.
 
     Args:
-        head_dim: Dh, width of a head; even. max_len: how many positions there are. base: the slowest pair
-            turns once in about 2π · base positions.
+        head_dim: Dh, the width of a head; even. max_len: the number of positions. base: the slowest pair
+            completes a turn in about 2π · base positions.
 
     Raises:
-        ValueError: an odd width.
+        ValueError: the width is odd.
     """
 
     table: Tensor
@@ -44,18 +47,14 @@ class RotaryPositionalEncoding(Module):
         """Queries or keys (..., T, Dh) -> the same; ``offset`` is the first token's position.
 
         Raises:
-            RuntimeError: a width other than Dh, or more positions than ``max_len``.
+            RuntimeError: the width is not Dh, or there are more positions than ``max_len``.
         """
         if x.ndim < 2 or x.shape[-1] != self.head_dim:
             raise RuntimeError(f"{self._get_name()}: expected (..., T, {self.head_dim}), but got {tuple(x.shape)}")
         end = offset + x.shape[-2]
         if offset < 0 or end > self.max_len:
-            raise RuntimeError(
-                f"{self._get_name()}: positions {offset} .. {end - 1} are outside 0 .. max_len - 1 = "
-                f"{self.max_len - 1}: make it with a larger max_len"
-            )
-        found: Tensor = apply(rotate, (x, self.table[offset:end], False))
-        return found
+            raise RuntimeError(out_of_range(self, offset, end))
+        return apply(rotate, (x, self.table[offset:end], False))
 
     def extra_repr(self) -> str:
         return f"{self.head_dim}, max_len={self.max_len}, base={self.base:g}"

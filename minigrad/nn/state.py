@@ -1,19 +1,20 @@
-"""A module's state as a dict, and back. What is loaded is checked first and then copied: a failure changes
-nothing, unless a module's own ``_load_from_state_dict`` or hooks stand in between."""
+"""The state of a module as a dict, and back.
+
+Loading checks everything before it copies anything: an error changes nothing, unless a module's own
+``_load_from_state_dict`` or a hook stands in between.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple
 
 from ..autograd import no_grad
-from ..tensor import Tensor
+from ..tensor import RemovableHandle, Tensor
+from . import hooks
 from .parameter import Parameter
-
-if TYPE_CHECKING:
-    from .module import Module
 
 EXTRA = "_extra_state"
 
@@ -24,7 +25,7 @@ class _Keys(NamedTuple):
 
 
 class _IncompatibleKeys(_Keys):
-    """The names that a module has and the state dict lacks, and those it has in excess."""
+    """The names that a module has and the state dict lacks, and the other way round."""
 
     __slots__ = ()
 
@@ -36,72 +37,191 @@ class _IncompatibleKeys(_Keys):
     __str__ = __repr__
 
 
-def own_state(module: Module) -> Iterator[tuple[str, Tensor]]:
-    """(name, tensor) of a module's own parameters and persistent buffers."""
-    for name, tensor in module._parameters.items():
-        if tensor is not None:
-            yield name, tensor
-    for name, buffer in module._buffers.items():
-        if buffer is not None and name not in module._non_persistent_buffers_set:
-            yield name, buffer
+class Stateful:
+    """The part of Module that saves and loads."""
+
+    _version: int = 1  # of the format of the state dict; _load_from_state_dict gets the saved one
+    _parameters: dict[str, Parameter | None]
+    _buffers: dict[str, Tensor | None]
+    _modules: dict[str, Any]
+    _non_persistent_buffers_set: set[str]
+    _state_dict_hooks: dict[int, tuple[Callable[..., Any], bool]]  # and whether its result replaces the dict
+    _state_dict_pre_hooks: dict[int, Callable[..., Any]]
+    _load_state_dict_pre_hooks: dict[int, Callable[..., Any]]
+    _load_state_dict_post_hooks: dict[int, Callable[..., Any]]
+
+    def state_dict(
+        self, *args: Any, destination: dict[str, Any] | None = None, prefix: str = "", keep_vars: bool = False
+    ) -> dict[str, Any]:
+        """All parameters and persistent buffers by their full names, a tied one under each of its names.
+
+        Args:
+            destination: a dict to add to. prefix: put before every name.
+            keep_vars: return the parameters themselves instead of detached tensors. Both share the module's
+                memory: ``copy.deepcopy`` the result to keep the values.
+        """
+        positional = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
+        state: Any = positional.get("destination", destination)
+        prefix, keep_vars = positional.get("prefix", prefix), positional.get("keep_vars", keep_vars)
+        if state is None:
+            state = OrderedDict()
+            state._metadata = OrderedDict()
+        local_metadata = {"version": self._version}
+        if hasattr(state, "_metadata"):
+            state._metadata[prefix[:-1]] = local_metadata
+        for hook in list(self._state_dict_pre_hooks.values()):
+            hook(self, prefix, keep_vars)
+        self._save_to_state_dict(state, prefix, keep_vars)
+        for name, child in self._modules.items():
+            if child is not None:
+                child.state_dict(destination=state, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
+        for hook, may_replace in list(self._state_dict_hooks.values()):
+            replacement = hook(self, state, prefix, local_metadata)
+            if replacement is not None and not may_replace:
+                raise RuntimeError("state_dict post-hook must return None")
+            state = state if replacement is None else replacement
+        return state
+
+    def load_state_dict(
+        self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False
+    ) -> _IncompatibleKeys:
+        """Copy the values of a state dict into the parameters and buffers, in their dtypes and on their devices.
+
+        Args:
+            state_dict: tensors by full name.
+            strict: refuse missing and unexpected names; otherwise they are only returned.
+            assign: replace the module's tensors by those of the dict, with their dtypes and devices, without a
+                copy.
+
+        Returns:
+            The missing and the unexpected names.
+
+        Raises:
+            RuntimeError: names or shapes do not fit; the text lists them all.
+        """
+        if not isinstance(state_dict, Mapping):
+            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+        metadata = getattr(state_dict, "_metadata", None)
+        state: Any = OrderedDict(state_dict)
+        if metadata is not None:
+            state._metadata = metadata
+        keys, plan = _IncompatibleKeys([], []), _Plan()
+        _load(self, state, "", metadata or {}, assign, keys, plan)
+        if strict:
+            plan[:0] = _listed("Missing", keys.missing_keys) + _listed("Unexpected", keys.unexpected_keys)
+        if plan:
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(plan))
+        plan.carry_out()
+        return keys
+
+    # For one module, without those below it: subclasses may replace these ------------------------------------
+
+    def get_extra_state(self) -> Any:
+        """What the state holds besides tensors. Subclasses that have any write this and ``set_extra_state``."""
+        raise RuntimeError(f"{type(self).__name__} has no get_extra_state() of its own")
+
+    def set_extra_state(self, state: Any) -> None:
+        """Restore the result of ``get_extra_state``."""
+        raise RuntimeError(f"{type(self).__name__} has no set_extra_state() of its own")
+
+    def _saved_tensors(self) -> Iterator[tuple[str, Tensor]]:
+        """(name, tensor) of this module's parameters and persistent buffers."""
+        for name, tensor in (*self._parameters.items(), *self._buffers.items()):
+            if tensor is not None and name not in self._non_persistent_buffers_set:
+                yield name, tensor
+
+    def _save_to_state_dict(self, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
+        """Put this module's state into a dict."""
+        for name, tensor in self._saved_tensors():
+            destination[prefix + name] = tensor if keep_vars else tensor.detach()
+        if type(self).get_extra_state is not Stateful.get_extra_state:
+            destination[prefix + EXTRA] = self.get_extra_state()
+
+    def _load_from_state_dict(
+        self,
+        state_dict: dict[str, Any],
+        prefix: str,
+        local_metadata: dict[str, Any],
+        strict: bool,
+        missing_keys: list[str],
+        unexpected_keys: list[str],
+        error_msgs: list[str],
+    ) -> None:
+        """Load this module's state from a dict with full names.
+
+        Args:
+            prefix: of this module's names. local_metadata: saved with the state, such as "version".
+            strict: report missing and unexpected names.
+            missing_keys, unexpected_keys, error_msgs: lists to add to.
+        """
+        for hook in list(self._load_state_dict_pre_hooks.values()):
+            hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
+        plan = error_msgs if isinstance(error_msgs, _Plan) else _Plan()
+        assign = local_metadata.get("assign_to_params_buffers", False)
+        for name, tensor in self._saved_tensors():
+            key = prefix + name
+            if key not in state_dict:
+                missing_keys.extend([key] if strict else [])
+                continue
+            value, error = _fit(key, tensor, state_dict[key])
+            if error:
+                error_msgs.append(error)
+            elif assign:
+                plan.steps.append(partial(_replace, self, name, tensor, value, plan.replaced))
+            else:
+                plan.steps.append(partial(_copy, tensor, value))
+        if type(self).set_extra_state is not Stateful.set_extra_state:
+            if prefix + EXTRA in state_dict:
+                plan.steps.append(partial(self.set_extra_state, state_dict[prefix + EXTRA]))
+            elif strict:
+                missing_keys.append(prefix + EXTRA)
+        if strict:
+            unexpected_keys += [key for key in state_dict if _is_unexpected(self, key, prefix)]
+        if plan is not error_msgs or type(self)._load_from_state_dict is not Stateful._load_from_state_dict:
+            plan.carry_out()
+
+    # Hooks ----------------------------------------------------------------------------------------------------
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, prefix, keep_vars)`` before ``state_dict`` collects this module's state."""
+        return hooks.register(self._state_dict_pre_hooks, hook)
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata)``, which may change the dict in place."""
+        return hooks.register(self._state_dict_hooks, (hook, False))
+
+    def _register_state_dict_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """``register_state_dict_post_hook``, but the hook's result replaces the dict, unless it is None."""
+        return hooks.register(self._state_dict_hooks, (hook, True))
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+        error_msgs)`` before this module's state is loaded; it may change all of them in place."""
+        return self._register_load_state_dict_pre_hook(hook, with_module=True)
+
+    def _register_load_state_dict_pre_hook(
+        self, hook: Callable[..., Any], with_module: bool = False
+    ) -> RemovableHandle:
+        """``register_load_state_dict_pre_hook``, for hooks that do not take the module, unless ``with_module``."""
+        bound = partial(hook, self) if with_module else hook
+        return hooks.register(self._load_state_dict_pre_hooks, bound)
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Call ``hook(module, incompatible_keys)`` after this module's state has been loaded; it may change the
+        two lists of names in place."""
+        return hooks.register(self._load_state_dict_post_hooks, hook)
 
 
-def get_no_extra_state(self: Module) -> NoReturn:
-    """What a module's state holds besides tensors: write it, and ``set_extra_state``, to have something."""
-    raise RuntimeError(f"{type(self).__name__} has no get_extra_state() of its own")
-
-
-def set_no_extra_state(self: Module, state: Any) -> NoReturn:
-    """Take what ``get_extra_state`` gave."""
-    raise RuntimeError(f"{type(self).__name__} has no set_extra_state() of its own")
-
-
-# Saving -----------------------------------------------------------------------------------------------------
-
-
-def save(module: Module, destination: Any, prefix: str, keep_vars: bool) -> Any:
-    """See ``Module.state_dict``."""
-    if destination is None:
-        destination = OrderedDict()
-        destination._metadata = OrderedDict()
-    local_metadata = {"version": module._version}
-    if hasattr(destination, "_metadata"):
-        destination._metadata[prefix[:-1]] = local_metadata
-    for hook in list(module._state_dict_pre_hooks.values()):
-        hook(module, prefix, keep_vars)
-    module._save_to_state_dict(destination, prefix, keep_vars)
-    for name, child in module._modules.items():
-        if child is not None:  # by the child's own method, which a subclass may have replaced
-            child.state_dict(destination=destination, prefix=f"{prefix}{name}.", keep_vars=keep_vars)
-    for hook, may_replace in list(module._state_dict_hooks.values()):
-        replacement = hook(module, destination, prefix, local_metadata)
-        if replacement is not None and not may_replace:
-            raise RuntimeError("state_dict post-hook must return None")
-        destination = destination if replacement is None else replacement
-    return destination
-
-
-def save_own(self: Module, destination: dict[str, Any], prefix: str, keep_vars: bool) -> None:
-    """Put this module's own state, without that of its submodules, into a dict."""
-    for name, tensor in own_state(self):
-        destination[prefix + name] = tensor if keep_vars else tensor.detach()
-    if type(self).get_extra_state is not get_no_extra_state:
-        destination[prefix + EXTRA] = self.get_extra_state()
-
-
-# Loading ----------------------------------------------------------------------------------------------------
-
-
-class _Errors(list[str]):
-    """What does not fit, and what to do once it is known that all fits."""
+class _Plan(list[str]):
+    """Error messages, and the steps to carry out if there are none."""
 
     def __init__(self) -> None:
         super().__init__()
         self.steps: list[Callable[[], None]] = []
-        self.placed: dict[int, Tensor] = {}  # of a tensor that is replaced: one for all its names
+        self.replaced: dict[int, Tensor] = {}  # the new tensor for the old one's id: tied weights stay tied
 
     def carry_out(self) -> None:
-        """Do what has been planned, unless there are errors."""
+        """Run the steps, unless there are errors."""
         steps, self.steps = self.steps, []
         if not self:
             with no_grad():
@@ -109,45 +229,27 @@ class _Errors(list[str]):
                     step()
 
 
-def load(module: Module, state_dict: Mapping[str, Any], strict: bool, assign: bool) -> _IncompatibleKeys:
-    """See ``Module.load_state_dict``."""
-    if not isinstance(state_dict, Mapping):
-        raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
-    metadata = getattr(state_dict, "_metadata", None)
-    given: Any = OrderedDict(state_dict)
-    if metadata is not None:
-        given._metadata = metadata
-    keys, errors = _IncompatibleKeys([], []), _Errors()
-    _load(module, given, "", metadata or {}, assign, keys, errors)
-    if strict:
-        errors[:0] = _listed("Missing", keys.missing_keys) + _listed("Unexpected", keys.unexpected_keys)
-    if errors:
-        raise RuntimeError(f"Error(s) in loading state_dict for {type(module).__name__}:\n\t" + "\n\t".join(errors))
-    errors.carry_out()
-    return keys
-
-
 def _load(
-    module: Module,
+    module: Stateful,
     state_dict: dict[str, Any],
     prefix: str,
     metadata: Mapping[str, Any],
     assign: bool,
     keys: _IncompatibleKeys,
-    errors: _Errors,
+    plan: _Plan,
 ) -> None:
-    """A module and all below it, each by its own method, which a subclass may have replaced."""
-    local = dict(metadata.get(prefix[:-1], {}))
+    """Load a module and all below it, each by its own method."""
+    local_metadata = dict(metadata.get(prefix[:-1], {}))
     if assign:
-        local["assign_to_params_buffers"] = True
-    module._load_from_state_dict(state_dict, prefix, local, True, keys.missing_keys, keys.unexpected_keys, errors)
+        local_metadata["assign_to_params_buffers"] = True
+    module._load_from_state_dict(state_dict, prefix, local_metadata, True, *keys, plan)
     for name, child in module._modules.items():
         if child is not None:
             inner = f"{prefix}{name}."
             part = {key: value for key, value in state_dict.items() if key.startswith(inner)}
-            _load(child, part, inner, metadata, assign, keys, errors)
+            _load(child, part, inner, metadata, assign, keys, plan)
     for hook in list(module._load_state_dict_post_hooks.values()):
-        errors.carry_out()
+        plan.carry_out()
         if hook(module, keys) is not None:
             raise AssertionError(
                 "Hooks registered with register_load_state_dict_post_hook are not expected to return new "
@@ -155,67 +257,16 @@ def _load(
             )
 
 
-def load_own(
-    self: Module,
-    state_dict: dict[str, Any],
-    prefix: str,
-    local_metadata: dict[str, Any],
-    strict: bool,
-    missing_keys: list[str],
-    unexpected_keys: list[str],
-    error_msgs: list[str],
-) -> None:
-    """Take this module's own state, without that of its submodules, from a dict with full names.
-
-    Args:
-        prefix: of this module's names. local_metadata: what the saved state tells of it, as "version".
-        strict: tell of names that are missing or unexpected.
-        missing_keys, unexpected_keys, error_msgs: lists to add to.
-    """
-    for hook in list(self._load_state_dict_pre_hooks.values()):
-        hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-    errors = error_msgs if isinstance(error_msgs, _Errors) else _Errors()
-    assign = local_metadata.get("assign_to_params_buffers", False)
-    for name, tensor in own_state(self):
-        key = prefix + name
-        if key not in state_dict:
-            missing_keys.extend([key] if strict else [])
-            continue
-        value, wrong = _fitting(key, tensor, state_dict[key])
-        if wrong:
-            error_msgs.append(wrong)
-        elif assign:
-            errors.steps.append(partial(_put, self, name, tensor, value, errors.placed))
-        else:
-            errors.steps.append(partial(_copy, tensor, value))
-    _load_extra(self, state_dict, prefix + EXTRA, strict, missing_keys, errors)
-    if strict:
-        unexpected_keys += [key for key in state_dict if _unexpected(self, key, prefix)]
-    if errors is not error_msgs or type(self)._load_from_state_dict is not load_own:
-        errors.carry_out()
-
-
-def _load_extra(
-    module: Module, state_dict: dict[str, Any], key: str, strict: bool, missing: list[str], errors: _Errors
-) -> None:
-    if type(module).set_extra_state is set_no_extra_state:
-        return
-    if key in state_dict:
-        errors.steps.append(lambda: module.set_extra_state(state_dict[key]))
-    elif strict:
-        missing.append(key)
-
-
-def _unexpected(module: Module, key: str, prefix: str) -> bool:
-    """Whether nothing at or below a module answers to a full name."""
+def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
+    """Whether nothing at or below a module has that full name."""
     if not key.startswith(prefix):
         return False
     first, dot, _ = key[len(prefix) :].partition(".")
     if dot:
         return first not in module._modules
     if first == EXTRA:
-        return type(module).set_extra_state is set_no_extra_state
-    return all(first != name for name, _ in own_state(module))
+        return type(module).set_extra_state is Stateful.set_extra_state
+    return all(first != name for name, _ in module._saved_tensors())
 
 
 def _listed(kind: str, names: list[str]) -> list[str]:
@@ -223,37 +274,31 @@ def _listed(kind: str, names: list[str]) -> list[str]:
     return [f"{kind} key(s) in state_dict: {quoted}. "] if names else []
 
 
-def _fitting(name: str, own: Tensor, given: Any) -> tuple[Any, str]:
-    """A given value in the form to take it in, and what is wrong with it, if anything is."""
-    if not isinstance(given, Tensor):
-        return given, (
-            f'While copying the parameter named "{name}", expected a Tensor from checkpoint but received {type(given)}'
+def _fit(name: str, tensor: Tensor, value: Any) -> tuple[Any, str]:
+    """A value in the shape of the tensor that takes it, and an error message, or ""."""
+    if not isinstance(value, Tensor):
+        return value, (
+            f'While copying the parameter named "{name}", expected a Tensor from checkpoint but received {type(value)}'
         )
-    if own.array.shape == () and given.array.shape == (1,):
-        given = given[0]
-    if own.array.shape != given.array.shape:
-        return given, (
-            f"size mismatch for {name}: copying a param with shape {given.shape} from checkpoint, "
-            f"the shape in current model is {own.shape}."
+    if tensor.array.shape == () and value.array.shape == (1,):
+        value = value[0]
+    if tensor.array.shape != value.array.shape:
+        return value, (
+            f"size mismatch for {name}: copying a param with shape {value.shape} from checkpoint, "
+            f"the shape in current model is {tensor.shape}."
         )
-    return given, ""
+    return value, ""
 
 
 def _copy(tensor: Tensor, value: Tensor) -> None:
     tensor.copy_(value.to(device=tensor.device, dtype=tensor.dtype))
 
 
-def _put(module: Module, name: str, tensor: Tensor, value: Tensor, placed: dict[int, Tensor]) -> None:
-    """Put a value in a tensor's place; tied weights stay tied."""
-    if id(tensor) not in placed:
-        placed[id(tensor)] = _in_place_of(tensor, value)
-    setattr(module, name, placed[id(tensor)])
-
-
-def _in_place_of(tensor: Tensor, value: Tensor) -> Tensor:
-    """A value in the role of the tensor it replaces: a Parameter stays one."""
-    if not isinstance(tensor, Parameter):
-        return value
-    if isinstance(value, Parameter):
-        return value.requires_grad_(tensor.requires_grad)
-    return Parameter(value, tensor.requires_grad)
+def _replace(module: Stateful, name: str, tensor: Tensor, value: Tensor, replaced: dict[int, Tensor]) -> None:
+    """Put a value in a tensor's place: as a Parameter if the tensor is one."""
+    if id(tensor) not in replaced:
+        if isinstance(tensor, Parameter):
+            value = value if isinstance(value, Parameter) else Parameter(value, tensor.requires_grad)
+            value.requires_grad_(tensor.requires_grad)
+        replaced[id(tensor)] = value
+    setattr(module, name, replaced[id(tensor)])

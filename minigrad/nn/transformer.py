@@ -1,14 +1,14 @@
 """The transformer of "Attention Is All You Need" (Vaswani et al. 2017): blocks, stacks, and both together.
 
 Shape letters: B batch, T and S target and source length, D model width, H heads. Inputs are (T, B, D), or
-(B, T, D) with ``batch_first``, or (T, D) without a batch. Masks are PyTorch's: a bool True leaves out.
+(B, T, D) with ``batch_first``, or (T, D) without a batch. Masks are PyTorch's: True masks out.
 """
 
 from __future__ import annotations
 
 import copy
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from ..functions.creation import full
 from ..tensor import Tensor
@@ -23,71 +23,20 @@ from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
 
+__all__ = ["Transformer", "TransformerDecoder", "TransformerDecoderLayer", "TransformerEncoder"]
+__all__ += ["TransformerEncoderLayer"]
+
 Activation = Callable[[Tensor], Tensor]
 Mask = Tensor | None
 
 
 class _Block(Module):
-    """What encoder and decoder blocks share: the feed-forward part, and how a part is normalised and added.
+    """What encoder and decoder blocks share: their parts, each with a norm and a dropout, and the feed-forward part.
 
-    Args:
-        parts: how many parts the block has, each with a norm and a dropout of its own.
+    The arguments are those of TransformerEncoderLayer.
     """
 
-    norm_first: bool
-
-    def _add_feed_forward(self, d_model: int, width: int, dropout: float, bias: bool, factory: dict[str, Any]) -> None:
-        self.linear1 = Linear(d_model, width, bias=bias, **factory)
-        self.dropout = Dropout(dropout)
-        self.linear2 = Linear(width, d_model, bias=bias, **factory)
-
-    def _add_norms(
-        self, parts: int, d_model: int, eps: float, dropout: float, bias: bool, factory: dict[str, Any]
-    ) -> None:
-        for i in range(1, parts + 1):
-            setattr(self, f"norm{i}", LayerNorm(d_model, eps=eps, bias=bias, **factory))
-        for i in range(1, parts + 1):
-            setattr(self, f"dropout{i}", Dropout(dropout))
-
-    def _set_activation(self, activation: str | Activation) -> None:
-        self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
-        known = {1: (F.relu, ReLU), 2: (F.gelu, GELU)}
-        self.activation_relu_or_gelu = 0  # which of the two it is, in PyTorch's numbers
-        for number, (function, layer) in known.items():
-            if self.activation is function or isinstance(self.activation, layer):
-                self.activation_relu_or_gelu = number
-
-    def _attended(
-        self, attention: Module, x: Tensor, memory: Tensor, mask: Mask, padding: Mask, is_causal: bool
-    ) -> Tensor:
-        """Attention from x to memory, without its weights."""
-        out: Tensor = attention(
-            x, memory, memory, attn_mask=mask, key_padding_mask=padding, is_causal=is_causal, need_weights=False
-        )[0]
-        return out
-
-    def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
-        """Self-attention and its dropout."""
-        return self.dropout1(self._attended(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
-
-    def _feed_forward(self, x: Tensor) -> Tensor:
-        """(..., D) -> (..., dim_feedforward) -> (..., D)."""
-        return self.linear2(self.dropout(self.activation(self.linear1(x))))
-
-
-class TransformerEncoderLayer(_Block):
-    """Self-attention and a feed-forward network, each with a residual connection and a layer norm.
-
-    Args:
-        d_model: D. nhead: H. dim_feedforward: the hidden width of the feed-forward network.
-        dropout: of attention weights, of hidden units, and of each part's result.
-        activation: "relu", "gelu" or a function.
-        layer_norm_eps: of the norms.
-        batch_first: inputs are (B, S, D) and not (S, B, D).
-        norm_first: norms stand before the parts and not after the sums.
-        bias: whether linear maps and norms have one.
-        device, dtype: of the parameters.
-    """
+    _attentions: ClassVar[tuple[str, ...]] = ("self_attn",)
 
     def __init__(
         self,
@@ -105,11 +54,55 @@ class TransformerEncoderLayer(_Block):
     ) -> None:
         super().__init__()
         factory = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
-        self._add_feed_forward(d_model, dim_feedforward, dropout, bias, factory)
+        for name in self._attentions:
+            attention = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
+            setattr(self, name, attention)
+        self.linear1 = Linear(d_model, dim_feedforward, bias=bias, **factory)
+        self.dropout = Dropout(dropout)
+        self.linear2 = Linear(dim_feedforward, d_model, bias=bias, **factory)
         self.norm_first = norm_first
-        self._add_norms(2, d_model, layer_norm_eps, dropout, bias, factory)
-        self._set_activation(activation)
+        parts = range(1, len(self._attentions) + 2)
+        for i in parts:
+            setattr(self, f"norm{i}", LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory))
+        for i in parts:
+            setattr(self, f"dropout{i}", Dropout(dropout))
+        self.activation = _get_activation_fn(activation) if isinstance(activation, str) else activation
+        self.activation_relu_or_gelu = 0  # which of the two it is, in PyTorch's numbers
+        for number, (function, layer) in {1: (F.relu, ReLU), 2: (F.gelu, GELU)}.items():
+            if self.activation is function or isinstance(self.activation, layer):
+                self.activation_relu_or_gelu = number
+
+    def _attend(
+        self, attention: Module, x: Tensor, memory: Tensor, mask: Mask, padding: Mask, is_causal: bool
+    ) -> Tensor:
+        """Attention from x to memory, without its weights."""
+        masks = {"attn_mask": mask, "key_padding_mask": padding, "is_causal": is_causal}
+        return attention(x, memory, memory, **masks, need_weights=False)[0]
+
+    def _sa_block(self, x: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False) -> Tensor:
+        """Self-attention and its dropout."""
+        return self.dropout1(self._attend(self.self_attn, x, x, attn_mask, key_padding_mask, is_causal))
+
+    def _ff_block(self, x: Tensor) -> Tensor:
+        """The feed-forward network, (..., D) -> (..., dim_feedforward) -> (..., D), and its dropout."""
+        out = self.linear2(self.dropout(self.activation(self.linear1(x))))
+        dropout = getattr(self, f"dropout{len(self._attentions) + 1}")  # the last part's
+        return dropout(out)
+
+
+class TransformerEncoderLayer(_Block):
+    """Self-attention and a feed-forward network, each with a residual connection and a layer norm.
+
+    Args:
+        d_model: D. nhead: H. dim_feedforward: the hidden width of the feed-forward network.
+        dropout: of attention weights, of hidden units, and of each part's result.
+        activation: "relu", "gelu" or a function.
+        layer_norm_eps: of the norms.
+        batch_first: inputs are (B, S, D) instead of (S, B, D).
+        norm_first: norms stand before the parts instead of after the sums.
+        bias: whether linear maps and norms have one.
+        device, dtype: of the parameters.
+    """
 
     def forward(
         self, src: Tensor, src_mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool = False
@@ -120,17 +113,12 @@ class TransformerEncoderLayer(_Block):
             src_mask: (S, S) or (B H, S, S). src_key_padding_mask: (B, S).
             is_causal: ``src_mask`` is the causal mask (or stands for it, if None).
         """
-
         x, masks = src, (src_mask, src_key_padding_mask, is_causal)
         if self.norm_first:  # Xiong et al. 2020
             x = x + self._sa_block(self.norm1(x), *masks)
             return x + self._ff_block(self.norm2(x))
         x = self.norm1(x + self._sa_block(x, *masks))
         return self.norm2(x + self._ff_block(x))
-
-    def _ff_block(self, x: Tensor) -> Tensor:
-        """The feed-forward network and its dropout."""
-        return self.dropout2(self._feed_forward(x))
 
     def _nests(self) -> bool:
         """Whether PyTorch has a form of this block for rows of different lengths."""
@@ -149,28 +137,7 @@ class TransformerEncoderLayer(_Block):
 class TransformerDecoderLayer(_Block):
     """Self-attention, attention to the encoder's result, and feed-forward: see TransformerEncoderLayer."""
 
-    def __init__(
-        self,
-        d_model: int,
-        nhead: int,
-        dim_feedforward: int = 2048,
-        dropout: float = 0.1,
-        activation: str | Activation = F.relu,
-        layer_norm_eps: float = 1e-5,
-        batch_first: bool = False,
-        norm_first: bool = False,
-        bias: bool = True,
-        device: Any = None,
-        dtype: Any = None,
-    ) -> None:
-        super().__init__()
-        factory = {"device": device, "dtype": dtype}
-        self.self_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
-        self.multihead_attn = MultiheadAttention(d_model, nhead, dropout, bias, batch_first=batch_first, **factory)
-        self._add_feed_forward(d_model, dim_feedforward, dropout, bias, factory)
-        self.norm_first = norm_first
-        self._add_norms(3, d_model, layer_norm_eps, dropout, bias, factory)
-        self._set_activation(activation)
+    _attentions = ("self_attn", "multihead_attn")
 
     def forward(
         self,
@@ -190,38 +157,32 @@ class TransformerDecoderLayer(_Block):
             tgt_key_padding_mask: (B, T). memory_key_padding_mask: (B, S).
             tgt_is_causal, memory_is_causal: the mask is the causal one (or stands for it, if None).
         """
-
         x = tgt
-        own = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
-        other = (memory_mask, memory_key_padding_mask, memory_is_causal)
+        tgt_masks = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
+        memory_masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
         if self.norm_first:  # Xiong et al. 2020
-            x = x + self._sa_block(self.norm1(x), *own)
-            x = x + self._mha_block(self.norm2(x), memory, *other)
+            x = x + self._sa_block(self.norm1(x), *tgt_masks)
+            x = x + self._mha_block(self.norm2(x), memory, *memory_masks)
             return x + self._ff_block(self.norm3(x))
-        x = self.norm1(x + self._sa_block(x, *own))
-        x = self.norm2(x + self._mha_block(x, memory, *other))
+        x = self.norm1(x + self._sa_block(x, *tgt_masks))
+        x = self.norm2(x + self._mha_block(x, memory, *memory_masks))
         return self.norm3(x + self._ff_block(x))
 
     def _mha_block(
         self, x: Tensor, mem: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
     ) -> Tensor:
         """Attention to the encoder's result, and its dropout."""
-        return self.dropout2(self._attended(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal))
-
-    def _ff_block(self, x: Tensor) -> Tensor:
-        """The feed-forward network and its dropout."""
-        return self.dropout3(self._feed_forward(x))
+        return self.dropout2(self._attend(self.multihead_attn, x, mem, attn_mask, key_padding_mask, is_causal))
 
 
 class TransformerEncoder(Module):
-    """``num_layers`` copies of a block, and a last norm if one is given.
+    """``num_layers`` copies of a block, and an optional last norm.
 
     Args:
-        encoder_layer: the block; it is copied with its values. num_layers: how often. norm: after the last
-            block.
-        enable_nested_tensor: let padded places be zeros where PyTorch leaves them out: in evaluation,
-            without a graph, under a ``src_key_padding_mask`` (and no mask) that pads on the right.
-        mask_check: look whether that mask pads on the right.
+        encoder_layer: the block, of which the encoder holds copies. num_layers: their number. norm: applied last.
+        enable_nested_tensor: return zeros at padded positions where PyTorch skips them: in evaluation, without
+            a graph, under a ``src_key_padding_mask`` (and no mask) that pads on the right.
+        mask_check: check that the mask pads on the right.
     """
 
     def __init__(
@@ -242,9 +203,8 @@ class TransformerEncoder(Module):
     def forward(
         self, src: Tensor, mask: Mask = None, src_key_padding_mask: Mask = None, is_causal: bool | None = None
     ) -> Tensor:
-        """All blocks: ``src`` (S, B, D) -> the same shape; ``is_causal`` None looks at the mask."""
-        causal = _detect_is_causal_mask(mask, is_causal)
-        out = src
+        """All blocks: ``src`` (S, B, D) -> the same shape; ``is_causal`` None compares the mask with the causal one."""
+        out, causal = src, _detect_is_causal_mask(mask, is_causal)
         for layer in self.layers:
             out = layer(out, src_mask=mask, is_causal=causal, src_key_padding_mask=src_key_padding_mask)
         if src_key_padding_mask is not None and self._nested(src, mask, src_key_padding_mask, out):
@@ -252,21 +212,17 @@ class TransformerEncoder(Module):
         return out if self.norm is None else self.norm(out)
 
     def _nested(self, src: Tensor, mask: Mask, padding: Tensor, out: Tensor) -> bool:
-        """Whether PyTorch would leave padded places out, and give zeros for them."""
-        if (
-            not self.use_nested_tensor
-            or self.layers[0].training
-            or mask is not None
-            or src.ndim != 3
-            or out.requires_grad
-        ):
+        """Whether PyTorch would skip padded positions, and return zeros for them."""
+        if not self.use_nested_tensor or mask is not None or src.ndim != 3:
+            return False
+        if self.layers[0].training or out.requires_grad:
             return False
         kept = padding == 0  # (B, S)
         return not self.mask_check or not bool((kept[:, 1:] & ~kept[:, :-1]).any())
 
 
 class TransformerDecoder(Module):
-    """``num_layers`` copies of a decoder block, and a last norm if one is given; see TransformerEncoder."""
+    """``num_layers`` copies of a decoder block, and an optional last norm; see TransformerEncoder."""
 
     def __init__(self, decoder_layer: Module, num_layers: int, norm: Module | None = None) -> None:
         super().__init__()
@@ -285,29 +241,23 @@ class TransformerDecoder(Module):
         memory_is_causal: bool = False,
     ) -> Tensor:
         """All blocks: ``tgt`` (T, B, D), ``memory`` (S, B, D) -> (T, B, D); ``tgt_is_causal`` as there."""
-        causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal)
+        masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
+        padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
+        is_causal = _detect_is_causal_mask(tgt_mask, tgt_is_causal)
+        causal = {"tgt_is_causal": is_causal, "memory_is_causal": memory_is_causal}
         out = tgt
         for layer in self.layers:
-            out = layer(
-                out,
-                memory,
-                tgt_mask=tgt_mask,
-                memory_mask=memory_mask,
-                tgt_key_padding_mask=tgt_key_padding_mask,
-                memory_key_padding_mask=memory_key_padding_mask,
-                tgt_is_causal=causal,
-                memory_is_causal=memory_is_causal,
-            )
+            out = layer(out, memory, **masks, **padding, **causal)
         return out if self.norm is None else self.norm(out)
 
 
 class Transformer(Module):
-    """Encoder and decoder. Embeddings and the map to the vocabulary are the owner's.
+    """Encoder and decoder, without embeddings and without the projection to the vocabulary.
 
     Args:
-        d_model: D. nhead: H. num_encoder_layers, num_decoder_layers: how many blocks.
-        custom_encoder, custom_decoder: modules to take instead.
-        The others are those of TransformerEncoderLayer. Weights are drawn by ``init.xavier_uniform_``.
+        d_model: D. nhead: H. num_encoder_layers, num_decoder_layers: numbers of blocks.
+        custom_encoder, custom_decoder: modules to use instead.
+        The others are those of TransformerEncoderLayer. ``init.xavier_uniform_`` draws the weights.
     """
 
     def __init__(
@@ -331,15 +281,14 @@ class Transformer(Module):
         super().__init__()
         factory = {"device": device, "dtype": dtype}
         block = (d_model, nhead, dim_feedforward, dropout, activation, layer_norm_eps, batch_first, norm_first, bias)
+        norms = [LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory) for _ in range(2)]
         if custom_encoder is None:
-            layer: Module = TransformerEncoderLayer(*block, **factory)
-            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
-            custom_encoder = TransformerEncoder(layer, num_encoder_layers, norm)
+            encoder_layer = TransformerEncoderLayer(*block, **factory)
+            custom_encoder = TransformerEncoder(encoder_layer, num_encoder_layers, norms[0])
         self.encoder = custom_encoder
         if custom_decoder is None:
-            layer = TransformerDecoderLayer(*block, **factory)
-            norm = LayerNorm(d_model, eps=layer_norm_eps, bias=bias, **factory)
-            custom_decoder = TransformerDecoder(layer, num_decoder_layers, norm)
+            decoder_layer = TransformerDecoderLayer(*block, **factory)
+            custom_decoder = TransformerDecoder(decoder_layer, num_decoder_layers, norms[1])
         self.decoder = custom_decoder
         self._reset_parameters()
         self.d_model, self.nhead, self.batch_first = d_model, nhead, batch_first
@@ -366,20 +315,14 @@ class Transformer(Module):
         """``src`` (S, B, D) and ``tgt`` (T, B, D) -> (T, B, D). Masks as in the encoder and decoder blocks.
 
         Raises:
-            RuntimeError: widths or batches of ``src`` and ``tgt`` that do not fit.
+            RuntimeError: widths or batches of ``src`` and ``tgt`` do not fit.
         """
         self._check(src, tgt)
         memory = self.encoder(src, mask=src_mask, src_key_padding_mask=src_key_padding_mask, is_causal=src_is_causal)
-        return self.decoder(
-            tgt,
-            memory,
-            tgt_mask=tgt_mask,
-            memory_mask=memory_mask,
-            tgt_key_padding_mask=tgt_key_padding_mask,
-            memory_key_padding_mask=memory_key_padding_mask,
-            tgt_is_causal=tgt_is_causal,
-            memory_is_causal=memory_is_causal,
-        )
+        masks = {"tgt_mask": tgt_mask, "memory_mask": memory_mask}
+        padding = {"tgt_key_padding_mask": tgt_key_padding_mask, "memory_key_padding_mask": memory_key_padding_mask}
+        causal = {"tgt_is_causal": tgt_is_causal, "memory_is_causal": memory_is_causal}
+        return self.decoder(tgt, memory, **masks, **padding, **causal)
 
     def _check(self, src: Tensor, tgt: Tensor) -> None:
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
@@ -404,7 +347,7 @@ def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = N
 
 
 def _detect_is_causal_mask(mask: Mask, is_causal: bool | None = None, size: int | None = None) -> bool:
-    """Whether a mask, bool or of numbers, is the causal one: then attention need not read it."""
+    """Whether a mask, of bools or numbers, is the causal one, which attention need not read."""
     if is_causal is not None:
         return is_causal
     if mask is None or mask.ndim != 2 or mask.shape[0] != mask.shape[1]:

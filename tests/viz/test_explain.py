@@ -243,16 +243,6 @@ def test_hooks_that_may_have_changed_a_gradient_are_told() -> None:
     assert any(t.startswith("g         the gradient of h (2,) = [") and "], after hooks: " in t for t in told)
 
 
-def test_logits_that_the_loss_was_found_without() -> None:
-    layer, x = nn.Linear(8, 2048), minigrad.ones(512, 8)
-    logits = layer(x)
-    assert "array" not in vars(logits)
-    loss = F.cross_entropy(logits, minigrad.zeros(512, dtype=minigrad.int64))
-    told = lines(explain(logits, of=loss, run=True))
-    assert told[0] == "The gradient of logits, op (512, 2048) float32 in loss"
-    assert any(line.startswith("1  cross_entropy, its input logits is logits") for line in told)
-
-
 def test_a_long_chain_stays_short() -> None:
     w = minigrad.ones(2).requires_grad_()
     h = w

@@ -1,4 +1,4 @@
-"""Checks that the functions share: each error names the function, what clashes, and what to do."""
+"""Checks that functions share. Each error names the function, the conflict, and the remedy."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ def same_dtype(name: str, input: Tensor, **others: Tensor | None) -> None:
         RuntimeError: one of ``others`` does not have the dtype of ``input``.
     """
     dtype = input.array.dtype
-    for told, other in others.items():
+    for role, other in others.items():
         if other is not None and other.array.dtype is not dtype and other.array.dtype != dtype:
             raise RuntimeError(
-                f"{name}: expected input and {told} to have the same dtype, but got {input.dtype} and "
+                f"{name}: expected input and {role} to have the same dtype, but got {input.dtype} and "
                 f"{other.dtype}: convert one with .to(dtype)"
             )
 

@@ -1,4 +1,4 @@
-"""How a loss's elements become one number."""
+"""From the losses of elements to one number."""
 
 from __future__ import annotations
 
@@ -6,23 +6,27 @@ from warnings import warn
 
 from ...tensor import Tensor
 
+Flag = bool | None
 
-def reduction_of(size_average: bool | None, reduce: bool | None, reduction: str) -> str:
-    """The reduction, from PyTorch's old two flags where one is given.
+
+def reduction_of(size_average: Flag, reduce: Flag, reduction: str, stacklevel: int = 3) -> str:
+    """The reduction; PyTorch's two old flags, if one of them is not None, override it.
 
     Raises:
-        ValueError: it is none of "none", "mean", "sum".
+        ValueError: it is not "none", "mean" or "sum".
     """
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
-    elif reduction == "elementwise_mean":  # what "mean" was called at first
-        warn("reduction='elementwise_mean' is deprecated, please use reduction='mean' instead.", stacklevel=3)
+    elif reduction == "elementwise_mean":  # the first name of "mean"
+        text = "reduction='elementwise_mean' is deprecated, please use reduction='mean' instead."
+        warn(text, stacklevel=stacklevel)
         reduction = "mean"
     if reduction not in ("none", "mean", "sum"):
         raise ValueError(f"{reduction} is not a valid value for reduction: expected 'none', 'mean' or 'sum'")
     return reduction
 
 
-def reduced(losses: Tensor, reduction: str) -> Tensor:
-    """Losses as they are, their mean, or their sum."""
+def reduced(losses: Tensor, reduction: str, size_average: Flag = None, reduce: Flag = None) -> Tensor:
+    """The losses themselves, their mean, or their sum. Raises ValueError for another reduction."""
+    reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses

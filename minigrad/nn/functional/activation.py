@@ -23,12 +23,17 @@ from ...ops.op import Op
 from ...tensor import Tensor
 from ._checks import same_dtype
 
+__all__ = ["celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish"]
+__all__ += ["hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu"]
+__all__ += ["relu", "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin"]
+__all__ += ["softplus", "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_"]
+
 tanh, sigmoid, gelu = pointwise.tanh, pointwise.sigmoid, pointwise.gelu
-_SELU = (1.6732632423543772, 1.0507009873554805, 1.0)  # mean 0 and variance 1 stay so (Klambauer et al. 2017)
+_SELU = (1.6732632423543772, 1.0507009873554805, 1.0)  # they keep mean 0 and variance 1 (Klambauer et al. 2017)
 
 
 def _activate(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
-    """An op on a tensor, or in its place."""
+    """Apply an op to a tensor, or change the tensor in place."""
     args = (input, *attributes)
     return mutate(input, op, args) if inplace else apply(op, args)
 
@@ -75,7 +80,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """x held within [min_val, max_val], elementwise.
+    """x clamped to [min_val, max_val], elementwise.
 
     Raises:
         ValueError: min_val is above max_val.
@@ -86,12 +91,12 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """x held within [0, 6], elementwise (Krizhevsky 2010)."""
+    """x clamped to [0, 6], elementwise (Krizhevsky 2010)."""
     return _activate(a.hardtanh, input, inplace, 0, 6)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """x / 6 + 1 / 2 held within [0, 1], elementwise (Courbariaux et al. 2015)."""
+    """x / 6 + 1 / 2 clamped to [0, 1], elementwise (Courbariaux et al. 2015)."""
     return _activate(a.hardsigmoid, input, inplace)
 
 
@@ -118,14 +123,12 @@ def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh x, elementwise."""
-    out: Tensor = input - tanh(input)
-    return out
+    return input - tanh(input)
 
 
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|), elementwise."""
-    out: Tensor = input / (input.abs() + 1)
-    return out
+    return input / (input.abs() + 1)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
@@ -138,10 +141,10 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 
     Args:
         input: (N, C, ...), (N) or ().
-        weight: a slope for each channel, (C), or one for all, (1) or ().
+        weight: a slope for each channel, (C), or a common one, (1) or ().
 
     Raises:
-        RuntimeError: shapes or dtypes that do not fit.
+        RuntimeError: shapes or dtypes do not fit.
     """
     same_dtype("prelu", input, weight=weight)
     if weight.array.ndim > 1:
@@ -161,8 +164,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
 def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
-    """x for x > 0, else r · x, elementwise; r is uniform in [lower, upper) for each element in training, and
-    else their middle (Xu et al. 2015).
+    """x for x > 0, else r · x, elementwise; in training, r is uniform in [lower, upper) for each element, else it is
+    their mean (Xu et al. 2015).
 
     Raises:
         RuntimeError: lower is above upper.
@@ -174,21 +177,21 @@ def rrelu(
     backend = of(input.array)
     negative = backend.to_numpy(input.array) <= 0
     slopes = np.ones(negative.shape, input.array.dtype)
-    drawn = default_generator.uniform((int(negative.sum()),), np.float64)  # for these elements alone
-    slopes[negative] = drawn * (upper - lower) + lower
+    uniform = default_generator.uniform((int(negative.sum()),), np.float64)
+    slopes[negative] = uniform * (upper - lower) + lower
     return _activate(e.mul, input, inplace, wrap(backend.asarray(slopes, backend.device_of(input.array))))
 
 
 def _in_place(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A function of this file, working in place."""
+    """The in-place form of a function, with an underscore after its name."""
 
     @wraps(function)
-    def changed(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    def in_place(input: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return function(input, *args, **kwargs, inplace=True)
 
-    changed.__name__ = changed.__qualname__ = f"{function.__name__}_"
-    changed.__doc__ = f"In place: {function.__doc__}"
-    return changed
+    in_place.__name__ = in_place.__qualname__ = f"{function.__name__}_"
+    in_place.__doc__ = f"In place: {function.__doc__}"
+    return in_place
 
 
 relu_, elu_, selu_, celu_ = _in_place(relu), _in_place(elu), _in_place(selu), _in_place(celu)
@@ -216,12 +219,11 @@ def glu(input: Tensor, dim: int = -1) -> Tensor:
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {length}")
     value, gate = input.chunk(2, dim)
-    out: Tensor = value * gate.sigmoid()
-    return out
+    return value * gate.sigmoid()
 
 
 def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
-    """The axis; where it was left out, PyTorch's choice, with PyTorch's warning."""
+    """The axis; for None, PyTorch's choice, with PyTorch's warning."""
     if dim is not None:
         return dim
     warnings.warn(
@@ -246,18 +248,16 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample from the categorical distribution of ``logits`` that gradients flow through (Jang et al.
-    2016).
+    """A differentiable sample from the categorical distribution of ``logits`` (Jang et al. 2016).
 
     Args:
-        tau: the temperature. hard: a one-hot sample, with the soft one's gradient.
+        tau: the temperature. hard: return a one-hot sample, with the gradient of the soft one.
     """
     uniform = rand(logits.shape, dtype="float64")
-    noise = -(-(-uniform).log1p()).log()  # Gumbel(0, 1), from an exponential number
+    noise = -(-(-uniform).log1p()).log()  # Gumbel(0, 1), from the exponential distribution
     soft = pointwise.softmax((logits + noise.to(logits)) / tau, dim)
     if not hard:
         return soft
     index = soft.detach().argmax(dim, keepdim=True)
     sample = soft.detach().mul(0.0).scatter(dim, index, 1.0)
-    out: Tensor = sample - soft.detach() + soft
-    return out
+    return sample - soft.detach() + soft

@@ -13,6 +13,8 @@ from ...tensor import Tensor
 from ._checks import probability, same_dtype
 from .dropout import keep_mask
 
+__all__ = ["scaled_dot_product_attention"]
+
 
 def scaled_dot_product_attention(
     query: Tensor,
@@ -28,9 +30,9 @@ def scaled_dot_product_attention(
 
     Args:
         query: (..., T, Dh). key: (..., S, Dh). value: (..., S, Dv). Leading axes broadcast.
-        attn_mask: broadcasts to (..., T, S): bool, True where attention is allowed, or numbers that are
-            added.
-        dropout_p: dropout of the attention weights; it acts always, so pass 0.0 in evaluation.
+        attn_mask: broadcasts to (..., T, S): bools, True where attention is allowed, or numbers to add to the
+            scores.
+        dropout_p: dropout of the attention weights, also in evaluation: pass 0.0 there.
         is_causal: query i may attend to the keys up to i.
         scale: 1 / √Dh if None.
         enable_gqa: key and value may have fewer heads (axis -3) than the query, each shared by several.
@@ -39,7 +41,7 @@ def scaled_dot_product_attention(
         (..., T, Dv). A query that may attend to nothing gets zeros.
 
     Raises:
-        RuntimeError: shapes or dtypes that do not fit, or a mask given together with ``is_causal``.
+        RuntimeError: shapes or dtypes do not fit, or there is a mask together with ``is_causal``.
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -63,7 +65,7 @@ def attend(
     is_causal: bool = False,
     scale: float | None = None,
 ) -> Tensor:
-    """The fused op on (B, H, T, Dh), (B, H, S, Dh), (B, H, S, Dv) -> (B, H, T, Dv); a mask may join in."""
+    """The fused op: (B, H, T, Dh), (B, H, S, Dh), (B, H, S, Dv) and an optional mask -> (B, H, T, Dv)."""
     keep = None
     if dropout_p:
         keep = keep_mask(query, (*query.array.shape[:-1], key.array.shape[-2]), dropout_p)
@@ -94,12 +96,12 @@ def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | N
 
 def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
     """Each head of key or value repeated for the queries that share it: (..., Hk, S, D) -> (..., H, S, D)."""
-    heads, own = query.shape[-3], few.shape[-3]
-    if heads % own:
+    heads, shared = query.shape[-3], few.shape[-3]
+    if heads % shared:
         raise RuntimeError(
-            f"scaled_dot_product_attention: {heads} query heads cannot share {own} key or value heads evenly"
+            f"scaled_dot_product_attention: {heads} query heads cannot share {shared} key or value heads evenly"
         )
-    return few.repeat_interleave(heads // own, -3)
+    return few.repeat_interleave(heads // shared, -3)
 
 
 def _same_lead(*tensors: Tensor) -> tuple[Tensor, ...]:
@@ -123,6 +125,6 @@ def _folded_mask(mask: Tensor | None, lead: tuple[int, ...]) -> Tensor | None:
     """A mask that broadcasts to (*lead, T, S) as one that broadcasts to (B, H, T, S)."""
     if mask is None or len(lead) == 2 or mask.array.ndim <= min(3, len(lead) + 1):
         return mask
-    own = mask.array.shape
-    wide = mask.expand(*lead[: len(lead) - 1], *((1,) * (len(lead) + 2 - len(own)) + tuple(own))[-3:])
+    shape = tuple(mask.array.shape)
+    wide = mask.expand(*lead[:-1], *((1,) * (len(lead) + 2 - len(shape)) + shape)[-3:])
     return wide.reshape(math.prod(lead[:-1]), *wide.shape[-3:])  # (..., H, T, S) -> (B, H, T, S)

@@ -18,6 +18,8 @@ from ._checks import same_dtype
 from ._reduction import reduced, reduction_of
 from .linear import linear
 
+__all__ = ["cross_entropy", "linear_cross_entropy", "nll_loss"]
+
 
 def cross_entropy(
     input: Tensor,
@@ -33,29 +35,25 @@ def cross_entropy(
 
     Args:
         input: logits, (C), (N, C) or (N, C, d1, ...).
-        target: classes (integers, the shape without C), or probabilities (of the shape of ``input``).
+        target: classes (integers, the shape without C), or probabilities (the shape of ``input``).
         weight: (C), a factor for each class.
-        ignore_index: a target that counts for nothing.
-        reduction: "none", "mean" (by the sum of the weights of the targets that count) or "sum".
+        ignore_index: a target that is left out.
+        reduction: "none", "sum" or "mean", which divides by the weights of the targets; it is NaN if none is left.
         label_smoothing: ε: the target becomes (1 - ε) onehot + ε / C (Szegedy et al. 2016).
 
     Raises:
-        ValueError: another number of targets, an unknown reduction. RuntimeError: shapes that do not fit, ε
-            outside [0, 1].
-        IndexError: a class outside 0 .. C - 1 (checked on the CPU).
-        RuntimeError: dtypes or numbers of axes that do not fit. The mean over no target is NaN.
+        ValueError: the number of targets does not fit, or the reduction is unknown.
+        RuntimeError: shapes or dtypes do not fit, or ε is outside [0, 1].
+        IndexError: a class is outside 0 .. C - 1 (checked on the CPU).
     """
     reduction = reduction_of(size_average, reduce, reduction)
     _check_smoothing(label_smoothing)
     if target.array.dtype.kind == "f":
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
     rows, flat = _rows("cross_entropy", input, target, weight)
-    counted = _counted("cross_entropy", flat, ignore_index, rows.array.shape[1])
+    classes = _without_ignored("cross_entropy", flat, ignore_index, rows.array.shape[1])
     losses: Tensor = apply(ops.cross_entropy, (rows, flat, weight, ignore_index, float(label_smoothing)))
-    if reduction == "mean":
-        losses = losses.sum() / _divisor(losses, flat, counted, weight, ignore_index)
-        return losses
-    return losses.sum() if reduction == "sum" else losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
+    return _reduced(losses, reduction, target, classes, weight, ignore_index)
 
 
 def _soft_cross_entropy(
@@ -92,15 +90,12 @@ def nll_loss(
     """-input at the target class, input being log-probabilities. See ``cross_entropy`` for the arguments."""
     reduction = reduction_of(size_average, reduce, reduction)
     rows, flat = _rows("nll_loss", input, target, weight)
-    counted = _counted("nll_loss", flat, ignore_index, rows.array.shape[1])
-    losses = -rows.gather(1, counted.unsqueeze(1)).squeeze(1)
+    classes = _without_ignored("nll_loss", flat, ignore_index, rows.array.shape[1])
+    losses = -rows.gather(1, classes.unsqueeze(1)).squeeze(1)
     if weight is not None:
-        losses = losses * weight[counted]
+        losses = losses * weight[classes]
     losses = losses.masked_fill(flat == ignore_index, 0.0)
-    if reduction == "mean":
-        out: Tensor = losses.sum() / _divisor(losses, flat, counted, weight, ignore_index)
-        return out
-    return losses.sum() if reduction == "sum" else losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
+    return _reduced(losses, reduction, target, classes, weight, ignore_index)
 
 
 def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
@@ -134,20 +129,25 @@ def _check_integers(name: str, target: Tensor) -> None:
         raise RuntimeError(f"{name}: expected a target of an integer dtype, but got {target.dtype}: use .long()")
 
 
-def _counted(name: str, flat: Tensor, ignore_index: int, classes: int) -> Tensor:
-    """The targets with 0 in the place of those that do not count, after a check of their range."""
+def _without_ignored(name: str, flat: Tensor, ignore_index: int, classes: int) -> Tensor:
+    """The targets with 0 in the place of ``ignore_index``, after a check of their range."""
     array = flat.array
-    counted = xp(array).where(array == ignore_index, array.dtype.type(0), array)
-    check_indices(counted, classes, f"{name}: target")
-    return wrap(counted)
+    kept = xp(array).where(array == ignore_index, array.dtype.type(0), array)
+    check_indices(kept, classes, f"{name}: target")
+    return wrap(kept)
 
 
-def _divisor(losses: Tensor, flat: Tensor, counted: Tensor, weight: Tensor | None, ignore_index: int) -> Tensor:
-    """How many targets count, by weight; NaN for none. It stays on the device: nothing waits for a GPU."""
-    counts = flat.array != ignore_index
-    total = (counts if weight is None else weight.array[counted.array] * counts).sum()
-    divisor: Tensor = wrap(xp(flat.array).where(total == 0, float("nan"), total).astype(losses.array.dtype))
-    return divisor
+def _reduced(
+    losses: Tensor, reduction: str, target: Tensor, classes: Tensor, weight: Tensor | None, ignore_index: int
+) -> Tensor:
+    """Losses (N d1 ...) reduced; the mean divides by the weights of the targets that are not ignored."""
+    if reduction == "sum":
+        return losses.sum()
+    if reduction == "none":
+        return losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
+    is_kept = target.array.reshape(-1) != ignore_index
+    total = (is_kept if weight is None else weight.array[classes.array] * is_kept).sum()  # stays on the device
+    return losses.sum() / wrap(xp(is_kept).where(total == 0, float("nan"), total).astype(losses.array.dtype))
 
 
 def linear_cross_entropy(
@@ -162,19 +162,19 @@ def linear_cross_entropy(
     label_smoothing: float = 0.0,
     options: Any = None,
 ) -> Tensor:
-    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``; without class weights and with
-    classes as target, its mean and sum are found without the logits ever being whole in memory.
+    """``cross_entropy(linear(input, linear_weight, linear_bias), target)``; the mean and the sum for targets that
+    are classes, without class weights, are computed in chunks that never hold all logits in memory.
 
     Args:
-        input: (N, D) or (D); there also (..., D), with a target (...).
+        input: (N, D) or (D); in the chunked case also (..., D), with a target (...).
         linear_weight: (C, D), or (C, d1, ..., D) for a target (N, d1, ...). linear_bias: the same without D.
         target, weight, reduction, label_smoothing: as for ``cross_entropy``.
-        ignore_index: a target that counts for nothing, -100 unless told.
-        options: no meaning here: the kernel chooses its chunks.
+        ignore_index: a target that is left out; None stands for -100.
+        options: ignored: the kernel chooses its chunks.
 
     Raises:
-        RuntimeError: widths or dtypes that do not fit, ``ignore_index`` with probabilities as target.
-        ValueError: a target that does not fit. IndexError: a class outside 0 .. C - 1.
+        RuntimeError: widths or dtypes do not fit, or there is an ``ignore_index`` for probabilities as target.
+        ValueError: the target does not fit. IndexError: a class is outside 0 .. C - 1.
     """
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)
@@ -189,7 +189,10 @@ def linear_cross_entropy(
         raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
     ignored = -100 if ignore_index is None else ignore_index
     if has_classes and weight is None and reduction != "none" and len(widths) == 2:
-        return _fused(input, linear_weight, target, linear_bias, ignored, label_smoothing, reduction)
+        _check_chunked(input, linear_weight, target, linear_bias, ignored, label_smoothing)
+        rows = input.reshape(-1, widths[1])  # (..., D) -> (N, D)
+        operands = (rows, linear_weight, linear_bias, target.reshape(-1))
+        return apply(ops.linear_cross_entropy, (*operands, ignored, float(label_smoothing), reduction))
     if len(shape) > 2:
         raise RuntimeError(
             f"linear_cross_entropy: expected input with dimensionality 1 or 2, got {len(shape)}: use reshape"
@@ -202,17 +205,11 @@ def linear_cross_entropy(
     )
 
 
-def _fused(
-    input: Tensor,
-    weight: Tensor,
-    target: Tensor,
-    bias: Tensor | None,
-    ignore_index: int,
-    label_smoothing: float,
-    reduction: str,
-) -> Tensor:
-    """``linear_cross_entropy`` by its kernel: input (..., D), weight (C, D), target (...), bias (C)."""
-    shape, (classes, width) = tuple(input.array.shape), weight.array.shape
+def _check_chunked(
+    input: Tensor, weight: Tensor, target: Tensor, bias: Tensor | None, ignore_index: int, label_smoothing: float
+) -> None:
+    """Check input (..., D), weight (C, D), target (...), bias (C)."""
+    shape, classes = tuple(input.array.shape), weight.array.shape[0]
     _check_smoothing(label_smoothing)
     if tuple(target.array.shape) != shape[:-1]:
         raise ValueError(
@@ -222,11 +219,7 @@ def _fused(
     if bias is not None and bias.array.shape != (classes,):
         raise RuntimeError(f"linear_cross_entropy: linear_bias must have shape ({classes},), not {tuple(bias.shape)}")
     _check_integers("linear_cross_entropy", target)
-    rows = input.reshape(-1, width)  # (..., D) -> (N, D)
-    flat = target.reshape(-1)  # (...) -> (N)
-    _counted("linear_cross_entropy", flat, ignore_index, classes)
-    args: tuple[Any, ...] = (rows, weight, bias, flat, ignore_index, float(label_smoothing), reduction)
-    return apply(ops.linear_cross_entropy, args)
+    _without_ignored("linear_cross_entropy", target.reshape(-1), ignore_index, classes)
 
 
 def _check_smoothing(label_smoothing: float) -> None:

@@ -10,83 +10,51 @@ from ...ops import convolution as ops
 from ...ops.convolution import Window
 from ...tensor import Tensor
 from ._checks import same_dtype
-from ._spatial import Each, batched, each
+from ._spatial import Each, batched, each, over
 from .padding import pad
+
+__all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]
 
 Ints = tuple[int, ...]
 
 
-def conv1d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Each = 1,
-    padding: Each | str = 0,
-    dilation: Each = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Cross-correlation over one axis: input (N, C, L) or (C, L) -> (N, O, P) or (O, P).
-
-    Args:
-        weight: (O, C/groups, K). bias: (O).
-        stride, padding, dilation: a number, or a sequence of one an axis. padding: also "valid" (none) or
-            "same" (as many as keep the length; stride 1 only).
-        groups: into how many parts the channels are cut that do not see each other.
-
-    Raises:
-        RuntimeError: shapes or dtypes that do not go together, a kernel longer than the input.
-    """
-    return _conv("conv1d", 1, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Each = 1,
-    padding: Each | str = 0,
-    dilation: Each = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Cross-correlation over two axes, (N, C, H, W) -> (N, O, *P). Arguments as in ``conv1d``."""
-    return _conv("conv2d", 2, input, weight, bias, stride, padding, dilation, groups)
-
-
-def conv3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Each = 1,
-    padding: Each | str = 0,
-    dilation: Each = 1,
-    groups: int = 1,
-) -> Tensor:
-    """Cross-correlation over three axes, (N, C, D, H, W) -> (N, O, *P). Arguments as in ``conv1d``."""
-    return _conv("conv3d", 3, input, weight, bias, stride, padding, dilation, groups)
-
-
 def _conv(
-    name: str,
     n: int,
     input: Tensor,
     weight: Tensor,
-    bias: Tensor | None,
-    stride: Each,
-    padding: Each | str,
-    dilation: Each,
-    groups: int,
+    bias: Tensor | None = None,
+    stride: Each = 1,
+    padding: Each | str = 0,
+    dilation: Each = 1,
+    groups: int = 1,
 ) -> Tensor:
+    """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places).
+
+    Args:
+        weight: (O, C/groups, *kernel). bias: (O).
+        stride, padding, dilation: a number, or a sequence of one an axis. padding: also "valid" (none) or
+            "same" (the length stays; stride 1 only).
+        groups: the number of groups of channels that are convolved separately.
+
+    Raises:
+        RuntimeError: shapes or dtypes do not fit, or the kernel is longer than the input.
+    """
+    name = f"conv{n}d"
+
     def run(x: Tensor) -> Any:
         window = _window(name, n, weight.array.shape, stride, padding, dilation)
         _check(name, x, weight, bias, groups, transposed=False)
         _check_fits(name, window, x.array.shape[2:])
         return apply(ops.convolve, (x, weight, bias, window, groups))
 
-    out: Tensor = batched(name, input, n, run)
-    return out
+    return batched(name, input, n, run)
 
 
-def conv_transpose1d(
+conv1d, conv2d, conv3d = over(1, _conv), over(2, _conv), over(3, _conv)
+
+
+def _conv_transpose(
+    n: int,
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
@@ -96,92 +64,57 @@ def conv_transpose1d(
     groups: int = 1,
     dilation: Each = 1,
 ) -> Tensor:
-    """The gradient of ``conv1d`` by its input: input (N, C, L) or (C, L) -> (N, O, P) or (O, P).
+    """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P).
 
     P = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1.
 
     Args:
-        weight: (C, O/groups, K). bias: (O).
-        stride, padding, dilation: those of the convolution. output_padding: how much longer the result is on
-            one side.
+        weight: (C, O/groups, *kernel). bias: (O).
+        stride, padding, dilation: those of the convolution. output_padding: extra length on one side.
 
     Raises:
-        RuntimeError: shapes or dtypes that do not go together, too much ``output_padding``.
+        RuntimeError: shapes or dtypes do not fit, or there is too much ``output_padding``.
     """
-    return _transposed("conv_transpose1d", 1, input, weight, bias, stride, padding, output_padding, groups, dilation)
+    name = f"conv_transpose{n}d"
 
-
-def conv_transpose2d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Each = 1,
-    padding: Each = 0,
-    output_padding: Each = 0,
-    groups: int = 1,
-    dilation: Each = 1,
-) -> Tensor:
-    """The gradient of ``conv2d`` by its input. Arguments as in ``conv_transpose1d``."""
-    return _transposed("conv_transpose2d", 2, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def conv_transpose3d(
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None = None,
-    stride: Each = 1,
-    padding: Each = 0,
-    output_padding: Each = 0,
-    groups: int = 1,
-    dilation: Each = 1,
-) -> Tensor:
-    """The gradient of ``conv3d`` by its input. Arguments as in ``conv_transpose1d``."""
-    return _transposed("conv_transpose3d", 3, input, weight, bias, stride, padding, output_padding, groups, dilation)
-
-
-def _transposed(
-    name: str,
-    n: int,
-    input: Tensor,
-    weight: Tensor,
-    bias: Tensor | None,
-    stride: Each,
-    padding: Each,
-    output_padding: Each,
-    groups: int,
-    dilation: Each,
-) -> Tensor:
     def run(x: Tensor) -> Any:
         window = _window(name, n, weight.array.shape, stride, padding, dilation)
         extra = each(name, "output_padding", output_padding, n)
-        for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
-            if not 0 <= more < max(step, apart):
-                raise RuntimeError(
-                    f"{name}: output padding must be smaller than either stride or dilation, but got "
-                    f"output_padding {extra}, stride {window.stride}, dilation {window.dilation}"
-                )
+        _check_output_padding(name, window, extra)
         _check(name, x, weight, bias, groups, transposed=True)
         if any(beyond := [more // step for more, step in zip(extra, window.stride, strict=True)]):
-            # so much longer that there is room for further places: they are zeros of the input
+            # there is room for further places: they are zeros of the input
             x = pad(x, [width for places in reversed(beyond) for width in (0, places)])
             extra = tuple(more % step for more, step in zip(extra, window.stride, strict=True))
         lengths = _back_lengths(window, x.array.shape[2:], extra)
         if min(lengths) <= 0:
             raise RuntimeError(
-                f"{name}: Given input size per channel: ({_told(x.array.shape[2:])}). Calculated output size "
-                f"per channel: ({_told(lengths)}). Output size is too small"
+                f"{name}: Given input size per channel: ({_by(x.array.shape[2:])}). Calculated output size "
+                f"per channel: ({_by(lengths)}). Output size is too small"
             )
         out: Tensor = apply(ops.convolve_back, (x, weight, window, groups, lengths))
         return out if bias is None else out + bias.reshape(-1, *(1,) * n)
 
-    out: Tensor = batched(name, input, n, run)
-    return out
+    return batched(name, input, n, run)
+
+
+conv_transpose1d, conv_transpose2d = over(1, _conv_transpose), over(2, _conv_transpose)
+conv_transpose3d = over(3, _conv_transpose)
+
+
+def _check_output_padding(name: str, window: Window, extra: Ints) -> None:
+    for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
+        if not 0 <= more < max(step, apart):
+            raise RuntimeError(
+                f"{name}: output padding must be smaller than either stride or dilation, but got "
+                f"output_padding {extra}, stride {window.stride}, dilation {window.dilation}"
+            )
 
 
 def _back_lengths(window: Window, places: Ints, extra: Ints) -> Ints:
-    """The lengths that a window went over to come to so many places."""
-    known = zip(places, window.stride, window.padding, window.span(), extra, strict=True)
-    return tuple((n - 1) * s - sum(pads) + span + more for n, s, pads, span, more in known)
+    """The lengths of an input on which the window has that many places."""
+    axes = zip(places, window.stride, window.padding, window.span(), extra, strict=True)
+    return tuple((n - 1) * s - sum(pads) + span + more for n, s, pads, span, more in axes)
 
 
 def _window(name: str, n: int, weight: Ints, stride: Each, padding: Each | str, dilation: Each) -> Window:
@@ -189,9 +122,9 @@ def _window(name: str, n: int, weight: Ints, stride: Each, padding: Each | str, 
     if len(weight) != n + 2:
         raise RuntimeError(f"{name}: expected a weight of {n + 2} axes, but got one of size {list(weight)}")
     steps, apart = each(name, "stride", stride, n), each(name, "dilation", dilation, n)
-    for told, values in (("stride", steps), ("dilation", apart)):
+    for argument, values in (("stride", steps), ("dilation", apart)):
         if min(values) < 1:
-            raise RuntimeError(f"{name}: non-positive {told} is not supported: it is {values}")
+            raise RuntimeError(f"{name}: non-positive {argument} is not supported: it is {values}")
     pads = _pads(name, n, weight[2:], steps, padding, apart)
     return Window(tuple(weight[2:]), steps, pads, apart)
 
@@ -214,23 +147,23 @@ def _pads(name: str, n: int, kernel: Ints, stride: Ints, padding: Any, dilation:
 
 
 def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: int, transposed: bool) -> None:
-    """Refuse channels, groups and dtypes that do not go together."""
+    """Refuse channels, groups and dtypes that do not fit."""
     same_dtype(name, x, weight=weight, bias=bias)
-    size, given = list(weight.array.shape), list(x.array.shape)
-    told = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {size}"
+    size, shape = list(weight.array.shape), list(x.array.shape)
+    context = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {size}"
     if groups < 1 or size[0] % groups:
         raise RuntimeError(
-            f"{name}: {told}, expected weight to be at least {groups} at dimension 0 and divisible by it"
+            f"{name}: {context}, expected weight to be at least {groups} at dimension 0 and divisible by it"
         )
     wanted = size[0] if transposed else size[1] * groups
-    if given[1] != wanted:
+    if shape[1] != wanted:
         raise RuntimeError(
-            f"{told}, expected input{given} to have {wanted} channels, but got {given[1]} channels instead"
+            f"{context}, expected input{shape} to have {wanted} channels, but got {shape[1]} channels instead"
         )
     out = size[1] * groups if transposed else size[0]
     if bias is not None and tuple(bias.array.shape) != (out,):
         raise RuntimeError(
-            f"{told}, expected bias to be 1-dimensional with {out} elements, but got bias of size "
+            f"{context}, expected bias to be 1-dimensional with {out} elements, but got bias of size "
             f"{list(bias.array.shape)} instead"
         )
 
@@ -238,12 +171,12 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
 def _check_fits(name: str, window: Window, lengths: Ints) -> None:
     if min(window.places(lengths)) < 1:
         raise RuntimeError(
-            f"{name}: Calculated padded input size per channel: ({_told(window.padded(lengths))}). "
-            f"Kernel size: ({_told(window.span())}). Kernel size can't be greater than actual input size"
+            f"{name}: Calculated padded input size per channel: ({_by(window.padded(lengths))}). "
+            f"Kernel size: ({_by(window.span())}). Kernel size can't be greater than actual input size"
         )
 
 
-def _told(numbers: Ints) -> str:
+def _by(numbers: Ints) -> str:
     return " x ".join(map(str, numbers))
 
 
@@ -261,17 +194,16 @@ def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each =
         places = prod(taken.array.shape[4:])
         return taken.permute(3, 0, 1, 2, 4, 5).reshape(n, c * prod(window.kernel), places).contiguous()
 
-    out: Tensor = batched("unfold", input, 2, run)
-    return out
+    return batched("unfold", input, 2, run)
 
 
 def fold(
     input: Tensor, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
 ) -> Tensor:
-    """Blocks laid over each other and added: (N, C · kernel, places) -> (N, C, *output_size); also without N.
+    """Overlapping blocks, added: (N, C · kernel, places) -> (N, C, *output_size); also without N.
 
     Raises:
-        RuntimeError: the input is not of a size that ``unfold`` would give.
+        RuntimeError: the input does not have a shape that ``unfold`` returns.
     """
     window = _block("fold", kernel_size, dilation, padding, stride)
     lengths = each("fold", "output_size", output_size, 2)
@@ -287,8 +219,7 @@ def fold(
         taken = x.reshape(n, rows // kernel, *window.kernel, *places).permute(1, 2, 3, 0, 4, 5)
         return apply(ops.overlay, (taken, window, lengths))
 
-    out: Tensor = batched("fold", input, 1, run)
-    return out
+    return batched("fold", input, 1, run)
 
 
 def _block(name: str, kernel_size: Each, dilation: Each, padding: Each, stride: Each) -> Window:

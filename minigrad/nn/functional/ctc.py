@@ -1,9 +1,9 @@
 """The connectionist temporal classification loss (Graves et al. 2006).
 
-A path gives each frame a class or the blank; it spells a target if that is what remains after equal
-neighbours become one and blanks are left out. The loss is minus the logarithm of the probability of all
-paths that spell the target. With blanks around every label, a path moves along blank, t₁, blank, t₂, ...,
-blank: in each frame it stays, goes on by one, or by two over a blank between different labels.
+A path assigns a class or the blank to each frame. It spells a target if merging equal neighbours and removing blanks
+leaves the target. The loss is minus the logarithm of the probability of all paths that spell the target. A path moves
+along blank, t₁, blank, t₂, ..., blank: in each frame it stays, moves by one, or moves by two over a blank between
+different labels.
 """
 
 from __future__ import annotations
@@ -19,6 +19,8 @@ from ...tensor import Tensor
 from ._reduction import reduced, reduction_of
 from .padding import pad
 
+__all__ = ["ctc_loss"]
+
 
 def ctc_loss(
     log_probs: Tensor,
@@ -33,19 +35,18 @@ def ctc_loss(
 
     Args:
         log_probs: log-probabilities of C classes in T frames, (T, N, C) or (T, C).
-        targets: (N, S), what is beyond a target's length being ignored, or all one after the other, (sum of
-            the lengths).
+        targets: (N, S), ignored beyond a target's length, or concatenated, (sum of the lengths).
         input_lengths, target_lengths: (N) integers, or ().
-        blank: the class that stands for none.
-        reduction: "none"; "mean", of the losses by their targets' lengths; "sum".
-        zero_infinity: 0 in the place of infinite losses, of targets too long for their frames.
+        blank: the class that stands for no label.
+        reduction: "none"; "mean", of each loss over its target's length; "sum".
+        zero_infinity: replace infinite losses, of targets too long for their frames, by 0.
 
     Raises:
-        RuntimeError: lengths or shapes that do not fit, or a blank outside 0 .. C - 1.
-        IndexError: a target outside 0 .. C - 1 (checked on the CPU).
+        RuntimeError: lengths or shapes do not fit, or the blank is outside 0 .. C - 1.
+        IndexError: a target is outside 0 .. C - 1 (checked on the CPU).
 
-    The gradient is that of this formula. PyTorch's is larger by exp(log_probs), which a log-softmax in front
-    of the loss takes out again: behind that, both are equal.
+    The gradient is that of this formula. PyTorch's is larger by exp(log_probs), which a preceding log-softmax
+    removes: before it, both gradients are equal.
     """
     reduction = reduction_of(None, None, reduction)
     batched = log_probs.array.ndim == 3
@@ -71,9 +72,9 @@ def ctc_loss(
     return reduced(losses if batched else losses.squeeze(0), reduction)
 
 
-def _lengths(name: str, given: Any, batch: int, like: Any) -> Any:
+def _lengths(name: str, value: Any, batch: int, like: Any) -> Any:
     """(N,) integers on the device of an array, from a tensor or a sequence."""
-    lengths = _beside(like, given).reshape(-1)
+    lengths = _beside(like, value).reshape(-1)
     if lengths.dtype.kind not in "iu":
         raise RuntimeError(f"ctc_loss: {name} must be integral")
     if lengths.shape != (batch,):
@@ -81,14 +82,14 @@ def _lengths(name: str, given: Any, batch: int, like: Any) -> Any:
     return lengths.astype("int64")
 
 
-def _beside(like: Any, given: Any) -> Any:
+def _beside(like: Any, value: Any) -> Any:
     """An array on the device of ``like``; targets and lengths are often on the CPU."""
     backend = of(like)
-    return backend.asarray(raw(given), backend.device_of(like))
+    return backend.asarray(raw(value), backend.device_of(like))
 
 
 def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
-    """Targets (N, S) with blanks beyond their lengths, from such rows or from one row of all."""
+    """Targets (N, S) with blanks beyond their lengths, from rows or from their concatenation."""
     m, longest = xp(targets), int(lengths.max()) if lengths.size else 0
     if targets.ndim == 1 and batched:
         if targets.shape[0] != int(lengths.sum()):

@@ -14,13 +14,15 @@ from ...ops.dropout import dropout as op
 from ...tensor import Tensor
 from ._checks import probability
 
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Each element 0 with probability ``p``, the rest times 1 / (1 - p), in training (Srivastava et al.
+    """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
     2014).
 
     Raises:
-        ValueError: ``p`` is no probability.
+        ValueError: ``p`` is not a probability.
     """
     probability("dropout", p)
     if not training or p == 0.0:
@@ -34,7 +36,7 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L).
 
     Raises:
-        ValueError: ``p`` is no probability. RuntimeError: an input of another number of axes.
+        ValueError: ``p`` is not a probability. RuntimeError: the input has another number of axes.
     """
     probability("dropout", p)
     ndim = input.array.ndim
@@ -76,7 +78,7 @@ def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
 
 
 def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
-    """``dropout`` with one draw for each channel of each sample."""
+    """``dropout`` of whole channels of each sample."""
     if not training or p == 0.0 or not input.array.size:
         return input
     keep = _channel_mask(input, p, 2 if batched else 1)
@@ -85,7 +87,7 @@ def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: b
 
 
 def _channel_mask(input: Tensor, p: float, lead: int) -> Any:
-    """A draw for each element of the first axes, the others of length 1."""
+    """A mask for the elements of the first ``lead`` axes; the other axes have length 1."""
     if input.array.ndim < 2:
         raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
     shape = input.array.shape
@@ -93,11 +95,11 @@ def _channel_mask(input: Tensor, p: float, lead: int) -> Any:
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean 0 and variance 1, for SELU: what is dropped becomes SELU's least value, and a
-    linear map follows (Klambauer et al. 2017).
+    """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's least value, and a linear
+    map follows (Klambauer et al. 2017).
 
     Raises:
-        ValueError: ``p`` is no probability.
+        ValueError: ``p`` is not a probability.
     """
     probability("dropout", p)
     if not training or p == 0.0 or not input.array.size:
@@ -114,22 +116,21 @@ def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
 
 
 def _alpha(input: Tensor, keep: Any, p: float, inplace: bool) -> Tensor:
-    least = 1.7580993408473766  # SELU goes to minus this: scale times alpha
+    least = 1.7580993408473766  # SELU's infimum is minus this: scale times alpha
     slope = 0.0 if p == 1 else 1 / math.sqrt((least * least * p + 1) * (1 - p))
     mask: Tensor = wrap(keep.astype(input.array.dtype))
     shift = (mask - 1) * (least * slope) + least * slope * p
     if inplace:
         return input.mul_(mask * slope).add_(shift)
-    out: Tensor = input * (mask * slope) + shift
-    return out
+    return input * (mask * slope) + shift
 
 
 def keep_mask(like: Tensor, shape: tuple[int, ...], p: float, strides: tuple[int, ...] | None = None) -> Any:
-    """A draw of dropout's on the device of a tensor: a bool array, False with probability ``p``.
+    """A dropout mask on the device of a tensor: a bool array, False with probability ``p``.
 
     Args:
-        strides: those of the tensor that is masked, if its shape is ``shape``. PyTorch's stream goes through
-            memory, not through indices, which differs after a transposition.
+        strides: of the masked tensor, if its shape is ``shape``: PyTorch draws in the order of memory, not of
+            indices.
     """
     backend = of(like.array)
     where = backend.device_of(like.array)

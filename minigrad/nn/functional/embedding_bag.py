@@ -1,4 +1,4 @@
-"""Vectors of a table, added up by bags of indices."""
+"""Vectors of a table, reduced by bags of indices."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ...functions.creation import arange
 from ...ops import indexing as index_ops
 from ...tensor import Tensor
 from .linear import embedding
+
+__all__ = ["embedding_bag"]
 
 
 def embedding_bag(
@@ -30,15 +32,15 @@ def embedding_bag(
 
     Args:
         input: (B, L) integers, a bag a row; or (M) with ``offsets`` (B), where each bag begins.
-        mode: "sum", "mean" or "max"; a bag of nothing gives zeros.
-        per_sample_weights: of the input's shape: factors of the rows, for "sum" alone.
-        include_last_offset: whether ``offsets`` has one more, the end of the last bag.
-        padding_idx: an index that counts as not there.
-        sparse: taken and without effect: gradients are dense.
+        mode: "sum", "mean" or "max"; an empty bag gives zeros.
+        per_sample_weights: (the input's shape): factors of the rows, for "sum" only.
+        include_last_offset: whether ``offsets`` has one more entry, the end of the last bag.
+        padding_idx: an index that is left out.
+        sparse: ignored: gradients are dense.
 
     Raises:
-        ValueError: shapes that do not go together, or an unknown mode. NotImplementedError: ``max_norm``,
-            ``scale_grad_by_freq``, factors in another mode than "sum".
+        ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: ``max_norm``,
+            ``scale_grad_by_freq``, or factors in another mode than "sum".
     """
     if max_norm is not None or scale_grad_by_freq:
         raise NotImplementedError(
@@ -59,9 +61,9 @@ def embedding_bag(
     flat = input.reshape(-1)
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
     if padding_idx is not None:
-        there = flat != padding_idx % weight.array.shape[0]
-        flat, bag = flat[there], bag[there]
-        factors = None if factors is None else factors[there]
+        is_kept = flat != padding_idx % weight.array.shape[0]
+        flat, bag = flat[is_kept], bag[is_kept]
+        factors = None if factors is None else factors[is_kept]
     rows = embedding(flat, weight)
     if mode == "max":
         return _largest(rows, bag, bags)
@@ -70,7 +72,7 @@ def embedding_bag(
 
 
 def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, int]:
-    """In which bag each index is, (M), and how many bags there are."""
+    """The bag of each index, (M), and the number of bags."""
     if input.array.ndim == 2:
         if offsets is not None:
             raise ValueError(
@@ -95,12 +97,11 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
 
 def _added(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
     """Rows (M, D) added up by bag, (bags, D)."""
-    out: Tensor = apply(index_ops.scatter_add_rows, (rows, bag, bags))
-    return out
+    return apply(index_ops.scatter_add_rows, (rows, bag, bags))
 
 
 def _counts(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
-    """How many rows each bag has, (bags, 1)."""
+    """The number of rows of each bag, (bags, 1)."""
     return _added(rows.detach().new_ones(rows.array.shape[0], 1), bag, bags)
 
 
@@ -112,7 +113,7 @@ def _largest(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
     counts = _counts(rows, bag, bags).long()
     ends = counts.cumsum(0)
     grid = arange(int(counts.max().item()), device=rows.device)
-    there = (grid < counts).unsqueeze(-1)  # (bags, longest, 1)
+    exists = (grid < counts).unsqueeze(-1)  # (bags, longest, 1)
     taken = rows[(ends - counts + grid).clamp(max=number - 1)]
-    found = taken.masked_fill(~there, float("-inf")).max(1).values
-    return found.masked_fill(counts == 0, 0.0)
+    largest = taken.masked_fill(~exists, float("-inf")).max(1).values
+    return largest.masked_fill(counts == 0, 0.0)

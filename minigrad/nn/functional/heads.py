@@ -1,4 +1,4 @@
-"""What multi-head attention is made of: projections cut into heads, masks, and keys that are added.
+"""The parts of multi-head attention: projections split into heads, masks, and additional keys.
 
 Shape letters: B batch, H heads, T and S target and source length, D model width, Dh width of a head.
 """
@@ -37,8 +37,8 @@ def merge_heads(x: Tensor, batch_first: bool) -> Tensor:
 
 
 def laid_out(x: Tensor, batch_first: bool) -> Tensor:
-    """(B, T, D), in memory as PyTorch has it, (T, B, D), where dropout is to follow its stream (which goes
-    through memory)."""
+    """(B, T, D), with PyTorch's memory layout, (T, B, D), if dropout follows PyTorch's stream, which is drawn in
+    the order of memory."""
     if batch_first and get_dropout_stream() == "pytorch":
         return x.transpose(0, 1).contiguous().transpose(0, 1)
     return x
@@ -47,31 +47,30 @@ def laid_out(x: Tensor, batch_first: bool) -> Tensor:
 def project_in(
     query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None, heads: int
 ) -> tuple[Tensor, ...]:
-    """x Wᵀ + b for query, key and value, as (., ., H, Dh): one product where they are one tensor, two where
-    key is value.
+    """x Wᵀ + b for query, key and value, as (., ., H, Dh): one product if they are one tensor, two if key is value.
 
     Args:
-        weights: the three in one (3 D, D), or three of their own (D, D), (D, kdim), (D, vdim) after None.
+        weights: (3 D, D), then ignored ones; or None, then (D, D), (D, kdim), (D, vdim).
         bias: (3 D) or None.
     """
     joint = weights[0]
     if joint is not None and query is key and key is value:
-        return _several(linear(query, joint, bias), 3, heads)
+        return _split_projections(linear(query, joint, bias), 3, heads)
     width = weights[1].array.shape[0] if weights[1] is not None else query.array.shape[-1]
     if joint is not None and key is value:
         first, rest = joint.split((width, 2 * width))
         biases = (None, None) if bias is None else bias.split((width, 2 * width))
         q = linear(query, first, biases[0])
-        return *_several(q, 1, heads), *_several(linear(key, rest, biases[1]), 2, heads)
-    each = joint.chunk(3) if joint is not None else [w for w in weights[1:] if w is not None]
-    each_bias = (None, None, None) if bias is None else bias.chunk(3)
-    return tuple(
-        _several(linear(x, w, b), 1, heads)[0] for x, w, b in zip((query, key, value), each, each_bias, strict=True)
-    )
+        kv = linear(key, rest, biases[1])
+        return *_split_projections(q, 1, heads), *_split_projections(kv, 2, heads)
+    matrices = joint.chunk(3) if joint is not None else [w for w in weights[1:] if w is not None]
+    vectors = (None, None, None) if bias is None else bias.chunk(3)
+    projected = [linear(x, w, b) for x, w, b in zip((query, key, value), matrices, vectors, strict=True)]
+    return tuple(_split_projections(x, 1, heads)[0] for x in projected)
 
 
-def _several(x: Tensor, count: int, heads: int) -> tuple[Tensor, ...]:
-    """``count`` projections side by side, (., ., count D), each as (., ., H, Dh)."""
+def _split_projections(x: Tensor, count: int, heads: int) -> tuple[Tensor, ...]:
+    """``count`` projections in one, (., ., count D), each as (., ., H, Dh)."""
     a, b, width = x.array.shape
     return x.reshape(a, b, count, heads, width // count // heads).unbind(2)
 
@@ -85,13 +84,12 @@ def joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int
     """PyTorch's two masks (True is masked out) as one for ``attend`` (True may attend), or None.
 
     Args:
-        attn_mask: (T, S) or (B H, T, S), bool or numbers to add.
-        padding_mask: (B, S), bool or numbers to add.
+        attn_mask: (T, S) or (B H, T, S), padding_mask: (B, S); bools, or numbers to add to the scores.
     """
     parts: list[Tensor] = []
     if attn_mask is not None:
-        of_each_head = attn_mask.ndim == 3  # (B H, T, S) -> (B, H, T, S)
-        parts.append(attn_mask.unflatten(0, (-1, heads)) if of_each_head else attn_mask)
+        is_by_head = attn_mask.ndim == 3
+        parts.append(attn_mask.unflatten(0, (-1, heads)) if is_by_head else attn_mask)  # (B H, ...) -> (B, H, ...)
     if padding_mask is not None:
         parts.append(padding_mask[:, None, None, :])  # (B, S) -> (B, 1, 1, S)
     if not parts:
@@ -103,7 +101,7 @@ def joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int
 
 
 def _additive(mask: Tensor, like: Tensor) -> Tensor:
-    """A mask as numbers to add: -inf where a bool one is True."""
+    """A mask as numbers to add to the scores: -inf where a bool is True."""
     if mask.array.dtype.kind == "b":
         return zeros(mask.shape, dtype=like.dtype, device=mask.device).masked_fill_(mask, float("-inf"))
     return mask.to(dtype=like.dtype)
@@ -112,7 +110,7 @@ def _additive(mask: Tensor, like: Tensor) -> Tensor:
 def attend_with_weights(
     query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool
 ) -> tuple[Tensor, Tensor]:
-    """``attend`` that also returns the attention weights (B, H, T, S), after their dropout as in PyTorch."""
+    """``attend``, and the attention weights (B, H, T, S) after dropout, as in PyTorch."""
     weights = ops.attention_weights(query, key, mask, is_causal, 1 / math.sqrt(query.array.shape[-1]))
     weights = dropout(weights, dropout_p)
     return weights @ value, weights
@@ -125,7 +123,7 @@ def extended(x: Tensor, *rows: Tensor) -> Tensor:
 
 
 def extended_mask(mask: Tensor | None, count: int) -> Tensor | None:
-    """A mask (True is masked out) with ``count`` more keys that everything may attend to."""
+    """A mask (True is masked out) with ``count`` more keys, which are not masked."""
     if mask is None or not count:
         return mask
     more: Any = zeros(*mask.shape[:-1], count, dtype=mask.dtype, device=mask.device)

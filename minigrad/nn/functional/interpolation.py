@@ -1,4 +1,4 @@
-"""Planes made larger and smaller: interpolation axis by axis, and channels turned into pixels."""
+"""Resampling: interpolation axis by axis, and channels turned into pixels."""
 
 from __future__ import annotations
 
@@ -13,11 +13,13 @@ from ...functions.creation import as_tensor
 from ...tensor import Tensor
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
-_LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}  # how many axes an input has
+__all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
+
+_LINEAR = {"linear": 3, "bilinear": 4, "trilinear": 5}  # the number of axes of an input
 _SMOOTH = (*_LINEAR, "bicubic")
 _MODES = ("nearest", *_SMOOTH, "area", "nearest-exact")
 _MEANS = {3: adaptive_avg_pool1d, 4: adaptive_avg_pool2d, 5: adaptive_avg_pool3d}
-Taps = list[tuple[Any, Any]]  # (indices, weights or None) of what each new element is the sum of
+Taps = list[tuple[Any, Any]]  # (indices, weights or None): a new element is the sum of these old ones
 
 
 def interpolate(
@@ -29,19 +31,18 @@ def interpolate(
     recompute_scale_factor: bool | None = None,
     antialias: bool = False,
 ) -> Tensor:
-    """Spatial axes at another length: (N, C, *lengths) -> (N, C, *size).
+    """Resample the spatial axes: (N, C, *lengths) -> (N, C, *size).
 
     Args:
-        size: the new lengths, or ``scale_factor``: by how much (a number, or one an axis).
+        size: the new lengths; or ``scale_factor``, by which to multiply them (a number, or one an axis).
         mode: "nearest", "nearest-exact", "linear" (one axis), "bilinear" (two), "trilinear" (three),
             "bicubic" (two), "area" (means of bins).
-        align_corners: of the linear and cubic modes: whether the first and last elements stay where they are.
-        recompute_scale_factor: whether coordinates follow from the new lengths, rounded, and not from
-            ``scale_factor``.
+        align_corners: of the linear and cubic modes: whether the first and last elements keep their positions.
+        recompute_scale_factor: derive the coordinates from the rounded new lengths instead of ``scale_factor``.
 
     Raises:
-        ValueError: not exactly one of ``size`` and ``scale_factor``. NotImplementedError: a mode that does
-            not go with the number of axes; ``antialias``.
+        ValueError: not exactly one of ``size`` and ``scale_factor``. NotImplementedError: the mode does not fit
+            the number of axes; ``antialias``.
     """
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
@@ -59,37 +60,37 @@ def interpolate(
     out = input
     for axis, (new, factor) in enumerate(zip(sizes, factors, strict=True), 2):
         length = input.array.shape[axis]
-        if _is_whole(mode, ndim, length, new):
+        if _ignores_factor(mode, ndim, length, new):
             factor = None
         if length != new or factor is not None or mode == "bicubic":
             out = _along(out, axis, _taps(mode, length, new, factor, bool(align_corners)))
     return out.clone() if out is input else out.contiguous()
 
 
-def _is_whole(mode: str, ndim: int, length: int, new: int) -> bool:
-    """Whether coordinates follow from the lengths, whatever the factor: so it is in PyTorch for these."""
+def _ignores_factor(mode: str, ndim: int, length: int, new: int) -> bool:
+    """Whether PyTorch derives the coordinates from the lengths, whatever the factor."""
     if mode in _LINEAR:
         return new == length
     return mode == "nearest" and ndim == 4 and new in (length, 2 * length)
 
 
 def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:
-    """The new lengths, and by which factors they were asked for (None: not by factors)."""
+    """The new lengths, and the factors that determine them (None: there are none)."""
     if size is None and scale_factor is None:
         raise ValueError("either size or scale_factor should be defined")
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
-    given = size if scale_factor is None else scale_factor
-    told = tuple(given) if isinstance(given, Sequence) else (given,) * len(lengths)
-    if len(told) != len(lengths):
+    argument = size if scale_factor is None else scale_factor
+    values = tuple(argument) if isinstance(argument, Sequence) else (argument,) * len(lengths)
+    if len(values) != len(lengths):
         raise ValueError(
             f"Input and output must have the same number of spatial dimensions, but got input with spatial "
             f"dimensions of {list(lengths)} and {'output size' if scale_factor is None else 'scale_factor'} "
-            f"of {given}."
+            f"of {argument}."
         )
     if scale_factor is None:
-        return tuple(map(int, told)), (None,) * len(lengths)
-    return tuple(math.floor(n * float(f)) for n, f in zip(lengths, told, strict=True)), told
+        return tuple(map(int, values)), (None,) * len(lengths)
+    return tuple(math.floor(n * float(f)) for n, f in zip(lengths, values, strict=True)), values
 
 
 def _check_mode(ndim: int, mode: str, antialias: bool) -> None:
@@ -115,12 +116,11 @@ def _along(x: Tensor, axis: int, taps: Taps) -> Tensor:
             shape = (-1,) + (1,) * (x.array.ndim - axis - 1)
             taken = taken * as_tensor(weights.reshape(shape), dtype=x.dtype, device=x.device)
         total = taken if total is None else total + taken
-    out: Tensor = total
-    return out
+    return total
 
 
 def _taps(mode: str, length: int, new: int, factor: float | None, align_corners: bool) -> Taps:
-    """For each new element of an axis, which old ones it is made of."""
+    """The old elements, with weights, of which each new element of an axis is the sum."""
     place = np.arange(new)
     if mode in ("nearest", "nearest-exact"):
         step = np.float32(length / new if factor is None else 1.0 / factor)
@@ -154,7 +154,7 @@ def _cubic_taps(at: Any, length: int) -> Taps:
 def upsample(
     input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest", align_corners: bool | None = None
 ) -> Tensor:
-    """``interpolate``, by its old name."""
+    """``interpolate`` under its old name."""
     warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
     return interpolate(input, size, scale_factor, mode, align_corners)
 
@@ -197,7 +197,7 @@ def _plane(name: str, input: Tensor) -> tuple[int, int, int]:
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
-    """Channels of ``groups`` groups, one of each in turn: (N, C, ...) -> the same (Zhang et al. 2018)."""
+    """The channels of ``groups`` groups interleaved: (N, C, ...) -> the same (Zhang et al. 2018)."""
     n, c, *lengths = input.array.shape
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")

@@ -14,12 +14,14 @@ from ...ops import linear as linear_ops
 from ...tensor import Tensor
 from ._checks import same_dtype
 
+__all__ = ["bilinear", "embedding", "linear", "one_hot"]
+
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out).
 
     Raises:
-        RuntimeError: shapes or dtypes that do not go together. TypeError: the input is no tensor.
+        RuntimeError: shapes or dtypes do not fit. TypeError: the input is not a tensor.
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' must be Tensor, not {type(input).__name__}")
@@ -54,14 +56,12 @@ def embedding(
 
     Args:
         padding_idx: a row that gets no gradient.
-        max_norm: rows that are looked up are first scaled down, in place, to a norm (of ``norm_type``) of at
-            most this.
-        scale_grad_by_freq: the gradient of a row is divided by how often it is looked up here.
-        sparse: taken and without effect: gradients are dense.
+        max_norm: rows that are looked up are first scaled down, in place, to at most this norm (of ``norm_type``).
+        scale_grad_by_freq: divide the gradient of a row by the number of its lookups.
+        sparse: ignored: gradients are dense.
 
     Raises:
-        RuntimeError: indices that are no integers. IndexError: an index outside 0 .. V - 1 (checked on the
-            CPU).
+        RuntimeError: indices are not integers. IndexError: an index is outside 0 .. V - 1 (checked on the CPU).
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"embedding(): argument 'input' must be Tensor, not {type(input).__name__}")
@@ -74,18 +74,18 @@ def embedding(
         padding_idx %= rows
     index_ops.check_indices(input.array, rows, "embedding")
     if max_norm is not None:
-        _renormed(weight, input, max_norm, norm_type)
+        _renormalize(weight, input, max_norm, norm_type)
     out: Tensor = apply(index_ops.embedding, (weight, input, padding_idx))
     if scale_grad_by_freq and out.requires_grad:
         _, which, counts = unique(input, return_inverse=True, return_counts=True)
-        often = counts[which].unsqueeze(-1)
-        out.register_hook(lambda g: g / often)
-        out = out.clone()  # what the caller holds has the gradient as it arrived
+        lookups = counts[which].unsqueeze(-1)
+        out.register_hook(lambda g: g / lookups)
+        out = out.clone()  # the gradient of the caller's tensor is not divided
     return out
 
 
 @no_grad()
-def _renormed(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+def _renormalize(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
     """Scale down, in place, the rows that are looked up and longer than ``max_norm``."""
     used = unique(input)
     rows = weight[used]
@@ -94,7 +94,7 @@ def _renormed(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) 
 
 
 def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Integers (...) as vectors of 0 and one 1, (..., num_classes) int64; -1 takes the largest plus 1."""
+    """Integers (...) as one-hot vectors, (..., num_classes) int64; -1 stands for the largest integer plus 1."""
     if tensor.array.dtype.kind not in "iu":
         raise RuntimeError(f"one_hot is only applicable to index tensors of type long, not {tensor.dtype}: use .long()")
     if num_classes < 0:
@@ -104,7 +104,6 @@ def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
     elif num_classes == 0:
         raise RuntimeError("num_classes should be positive")
     if tensor.numel() and (int(tensor.min()) < 0 or int(tensor.max()) >= num_classes):
-        told = "non-negative" if int(tensor.min()) < 0 else f"smaller than num_classes ({num_classes})"
-        raise RuntimeError(f"one_hot: Class values must be {told}")
-    out: Tensor = (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
-    return out
+        bound = "non-negative" if int(tensor.min()) < 0 else f"smaller than num_classes ({num_classes})"
+        raise RuntimeError(f"one_hot: Class values must be {bound}")
+    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()

@@ -1,4 +1,4 @@
-"""Losses that ask one score, or one distance, to be larger than another by a margin."""
+"""Losses that are 0 once one score, or distance, exceeds another by a margin."""
 
 from __future__ import annotations
 
@@ -11,11 +11,14 @@ from ...functions import pointwise
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
 from ._checks import same_dtype
-from ._reduction import reduced, reduction_of
+from ._reduction import Flag, reduced
 from .activation import logsigmoid
 from .distance import pairwise_distance
 
-Flag = bool | None
+__all__ = ["cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss"]
+__all__ += ["multilabel_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss"]
+__all__ += ["triplet_margin_with_distance_loss"]
+
 Distance = Callable[[Tensor, Tensor], Tensor]
 
 
@@ -31,15 +34,14 @@ def margin_ranking_loss(
     """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should.
 
     Raises:
-        RuntimeError: numbers of axes that differ.
+        RuntimeError: the numbers of axes differ.
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     if not input1.array.ndim == input2.array.ndim == target.array.ndim:
         raise RuntimeError(
             f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
             f"{input1.shape}, input2: {input2.shape}, target: {target.shape} "
         )
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction, size_average, reduce)
 
 
 def hinge_embedding_loss(
@@ -51,9 +53,8 @@ def hinge_embedding_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """x where the target is 1, max(0, margin - x) where it is -1; x is usually a distance."""
-    reduction = reduction_of(size_average, reduce, reduction)
     apart = pointwise.where(target != 1, (margin - input).clamp_min(0), 0.0)
-    return reduced(apart + pointwise.where(target != -1, input, 0.0), reduction)
+    return reduced(apart + pointwise.where(target != -1, input, 0.0), reduction, size_average, reduce)
 
 
 def cosine_embedding_loss(
@@ -71,9 +72,8 @@ def cosine_embedding_loss(
         input1, input2: (N, D), or (D). target: (N), or ().
 
     Raises:
-        RuntimeError: other numbers of axes.
+        RuntimeError: the numbers of axes do not fit.
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     axes = target.array.ndim
     if axes > 1:
         raise RuntimeError("cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported")
@@ -86,15 +86,14 @@ def cosine_embedding_loss(
     cosine = (input1 * input2).sum(-1) / (lengths[0] * lengths[1]).sqrt()
     near = pointwise.where(target == 1, 1 - cosine, 0.0)
     far = pointwise.where(target == -1, (cosine - margin).clamp_min(0), 0.0)
-    return reduced(near + far, reduction)
+    return reduced(near + far, reduction, size_average, reduce)
 
 
 def soft_margin_loss(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Tensor:
-    """ln(1 + exp(-t x)), where t is 1 or -1; it does not overflow, as PyTorch's does from t x = -89 on."""
-    reduction = reduction_of(size_average, reduce, reduction)
-    return reduced(-logsigmoid(input * target), reduction)
+    """ln(1 + exp(-t x)), where t is 1 or -1; it does not overflow, as PyTorch's does below t x = -89."""
+    return reduced(-logsigmoid(input * target), reduction, size_average, reduce)
 
 
 def multi_margin_loss(
@@ -114,9 +113,8 @@ def multi_margin_loss(
         p: 1 or 2. weight: a factor for each class, (C).
 
     Raises:
-        ValueError: another ``p``. RuntimeError: shapes that do not fit; a class outside 0 .. C - 1.
+        ValueError: ``p`` is neither 1 nor 2. RuntimeError: shapes do not fit; a class is outside 0 .. C - 1.
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     shape = tuple(input.array.shape)
     if p not in (1, 2):
         raise ValueError("multi_margin_loss: only p == 1 and p == 2 supported")
@@ -136,7 +134,7 @@ def multi_margin_loss(
     if weight is not None:
         over = over * _class_weights(input, weight)[chosen]
     losses = over.scatter(1, chosen, 0.0).sum(1) / shape[-1]
-    return reduced(losses.reshape(target.shape), reduction)
+    return reduced(losses.reshape(target.shape), reduction, size_average, reduce)
 
 
 def _class_weights(input: Tensor, weight: Tensor) -> Tensor:
@@ -162,16 +160,15 @@ def _check_classes(name: str, target: Any, counted: Any, classes: int) -> None:
 def multilabel_margin_loss(
     input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
 ) -> Tensor:
-    """Σₜ Σᵢ max(0, 1 - xₜ + xᵢ) / C over the targets t of a sample and the classes i that are none.
+    """Σₜ Σᵢ max(0, 1 - xₜ + xᵢ) / C over a sample's targets t and all other classes i.
 
     Args:
         input: scores, (N, C), or (C).
         target: classes (integers) of the shape of ``input``; a sample's targets end before its first -1.
 
     Raises:
-        RuntimeError: shapes that differ; a class outside -1 .. C - 1.
+        RuntimeError: the shapes differ; a class is outside -1 .. C - 1.
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     shape, array = tuple(input.array.shape), target.array
     if len(shape) > 2 or tuple(array.shape) != shape:
         raise RuntimeError(
@@ -187,7 +184,7 @@ def multilabel_margin_loss(
     pairs = counts[:, :, None] & ~is_label.any(1, keepdims=True)
     over = 1 - rows.gather(1, wrap(labels)).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)
     losses = pointwise.where(wrap(pairs), over.relu(), 0.0).sum((1, 2)) / classes
-    return reduced(losses.reshape(shape[:-1]), reduction)
+    return reduced(losses.reshape(shape[:-1]), reduction, size_average, reduce)
 
 
 def multilabel_soft_margin_loss(
@@ -199,11 +196,10 @@ def multilabel_soft_margin_loss(
     reduction: str = "mean",
 ) -> Tensor:
     """-(t ln σ(x) + (1 - t) ln σ(-x)), times a class's weight, its mean over the last axis (the classes)."""
-    reduction = reduction_of(size_average, reduce, reduction)
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         losses = losses * weight
-    return reduced(losses.sum(-1) / input.array.shape[-1], reduction)
+    return reduced(losses.sum(-1) / input.array.shape[-1], reduction, size_average, reduce)
 
 
 def triplet_margin_loss(
@@ -222,13 +218,16 @@ def triplet_margin_loss(
 
     Args:
         p, eps: of the distance, see ``pairwise_distance``.
-        swap: the negative's distance from the positive counts, where it is the smaller (Balntas et al. 2016).
+        swap: use the negative's distance from the positive, where it is smaller (Balntas et al. 2016).
 
     Raises:
-        ValueError: a margin that is not positive. RuntimeError: numbers of axes that differ.
+        ValueError: the margin is not positive. RuntimeError: the numbers of axes differ.
     """
-    reduction = reduction_of(size_average, reduce, reduction)
-    return _triplet(anchor, positive, negative, lambda a, b: pairwise_distance(a, b, p, eps), margin, swap, reduction)
+
+    def distance(a: Tensor, b: Tensor) -> Tensor:
+        return pairwise_distance(a, b, p, eps)
+
+    return reduced(_triplet(anchor, positive, negative, distance, margin, swap), reduction, size_average, reduce)
 
 
 def triplet_margin_with_distance_loss(
@@ -241,18 +240,13 @@ def triplet_margin_with_distance_loss(
     swap: bool = False,
     reduction: str = "mean",
 ) -> Tensor:
-    """``triplet_margin_loss`` with any distance of two tensors, by default ``pairwise_distance``.
-
-    Raises:
-        ValueError: a margin that is not positive. RuntimeError: numbers of axes that differ.
-    """
-    reduction = reduction_of(None, None, reduction)
+    """``triplet_margin_loss`` with any distance of two tensors, by default ``pairwise_distance``."""
     distance = distance_function or pairwise_distance
-    return _triplet(anchor, positive, negative, distance, margin, swap, reduction)
+    return reduced(_triplet(anchor, positive, negative, distance, margin, swap), reduction)
 
 
 def _triplet(
-    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Distance, margin: float, swap: bool, reduction: str
+    anchor: Tensor, positive: Tensor, negative: Tensor, distance: Distance, margin: float, swap: bool
 ) -> Tensor:
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
@@ -265,4 +259,4 @@ def _triplet(
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = pointwise.minimum(far, distance(positive, negative))
-    return reduced((near - far + margin).clamp_min(0), reduction)
+    return (near - far + margin).clamp_min(0)

@@ -5,22 +5,15 @@ Shape letters: B batch, H heads, T and S target and source length, D model width
 
 from __future__ import annotations
 
+from typing import Any
+
 from ...functions.creation import zeros
 from ...tensor import Tensor
+from . import heads as parts
 from .attention import attend
-from .heads import (
-    attend_with_weights,
-    causal_mask,
-    extended,
-    extended_mask,
-    heads_first,
-    joint_mask,
-    laid_out,
-    merge_heads,
-    project_in,
-    split_heads,
-)
 from .linear import linear
+
+__all__ = ["multi_head_attention_forward"]
 
 Mask = Tensor | None
 
@@ -61,12 +54,12 @@ def multi_head_attention_forward(
         in_proj_weight: (3 D, D); None with ``use_separate_proj_weight``, which takes q_proj_weight (D, D),
             k_proj_weight (D, kdim) and v_proj_weight (D, vdim).
         in_proj_bias: (3 D). out_proj_weight: (D, D). out_proj_bias: (D).
-        bias_k, bias_v: (1, 1, D), a key and value after those given. add_zero_attn: one of zeros.
-        static_k, static_v: (B H, S, Dh), in the place of the projected key and value.
-        batch_first: not PyTorch's: inputs are (B, T, D).
+        bias_k, bias_v: (1, 1, D), an additional key and value. add_zero_attn: append a key and value of zeros.
+        static_k, static_v: (B H, S, Dh), used instead of the projected key and value.
+        batch_first: not in PyTorch: inputs are (B, T, D).
 
     Raises:
-        AssertionError, RuntimeError: shapes or dtypes that do not fit.
+        AssertionError, RuntimeError: shapes or dtypes do not fit.
     """
     if query.ndim == 2:
         return _unbatched(query, key, value, locals())
@@ -74,8 +67,8 @@ def multi_head_attention_forward(
     if use_separate_proj_weight:
         weights = (None, *weights[1:])
     _check(query, key, value, embed_dim_to_check, weights, batch_first)
-    projected = project_in(query, key, value, weights, in_proj_bias, num_heads)
-    q, k, v = (heads_first(x, batch_first) for x in projected)  # (B, H, T or S, Dh)
+    projected = parts.project_in(query, key, value, weights, in_proj_bias, num_heads)
+    q, k, v = (parts.heads_first(x, batch_first) for x in projected)  # (B, H, T or S, Dh)
     if bias_k is not None and (static_k is not None or static_v is not None):
         raise AssertionError("bias cannot be added to static key and value")
     k = k if static_k is None else static_k.unflatten(0, (-1, num_heads))  # (B H, S, Dh) -> (B, H, S, Dh)
@@ -83,44 +76,42 @@ def multi_head_attention_forward(
     _check_masks(attn_mask, key_padding_mask, q, k)
     more = _more_keys(bias_k, bias_v, add_zero_attn, q)
     if is_causal and not more:
-        attn_mask = None  # the flag says it
+        attn_mask = None  # it is the causal mask
     elif is_causal:
-        attn_mask = causal_mask(q.shape[2], k.shape[2], q) if attn_mask is None else attn_mask
+        attn_mask = parts.causal_mask(q.shape[2], k.shape[2], q) if attn_mask is None else attn_mask
         is_causal = False
     if more:
-        k, v = extended(k, *(key for key, _ in more)), extended(v, *(value for _, value in more))
-        attn_mask = extended_mask(attn_mask, len(more))
-        key_padding_mask = extended_mask(key_padding_mask, len(more))
-    mask = joint_mask(attn_mask, key_padding_mask, num_heads, q)
+        k, v = parts.extended(k, *(key for key, _ in more)), parts.extended(v, *(value for _, value in more))
+        attn_mask = parts.extended_mask(attn_mask, len(more))
+        key_padding_mask = parts.extended_mask(key_padding_mask, len(more))
+    mask = parts.joint_mask(attn_mask, key_padding_mask, num_heads, q)
     dropout_p = dropout_p if training else 0.0
     attention = None
     if need_weights:
-        out, attention = attend_with_weights(q, k, v, mask, dropout_p, is_causal)
+        out, attention = parts.attend_with_weights(q, k, v, mask, dropout_p, is_causal)
         attention = attention.mean(1) if average_attn_weights else attention  # (B, H, T, S) -> (B, T, S)
     else:
         out = attend(q, k, v, mask, dropout_p, is_causal)
-    out = linear(merge_heads(out, batch_first), out_proj_weight, out_proj_bias)
-    return laid_out(out, batch_first), attention
+    out = linear(parts.merge_heads(out, batch_first), out_proj_weight, out_proj_bias)
+    return parts.laid_out(out, batch_first), attention
 
 
-def _unbatched(
-    query: Tensor, key: Tensor, value: Tensor, given: dict[str, Tensor | None]
-) -> tuple[Tensor, Tensor | None]:
-    """Inputs without a batch, (T, D), as a batch of one; what is one tensor stays one."""
-    at = 0 if given["batch_first"] else 1
-    lifted = {id(t): t.unsqueeze(at) for t in (query, key, value)}  # (T, D) -> (1, T, D) or (T, 1, D)
-    q, k, v = (lifted[id(t)] for t in (query, key, value))
-    padding = given["key_padding_mask"]
-    given = {**given, "query": q, "key": k, "value": v}
-    given["key_padding_mask"] = None if padding is None else padding.unsqueeze(0)  # (S) -> (1, S)
-    out, weights = multi_head_attention_forward(**given)  # type: ignore[arg-type]
-    return out.squeeze(at), None if weights is None else weights.squeeze(0)
+def _unbatched(query: Tensor, key: Tensor, value: Tensor, arguments: dict[str, Any]) -> tuple[Tensor, Tensor | None]:
+    """``multi_head_attention_forward`` without a batch, (T, D), as a batch of one."""
+    axis = 0 if arguments["batch_first"] else 1
+    lifted = {id(t): t.unsqueeze(axis) for t in (query, key, value)}  # (T, D) -> (1, T, D) or (T, 1, D)
+    q, k, v = (lifted[id(t)] for t in (query, key, value))  # equal inputs stay one tensor
+    padding = arguments["key_padding_mask"]
+    padding = None if padding is None else padding.unsqueeze(0)  # (S) -> (1, S)
+    batch = {"query": q, "key": k, "value": v, "key_padding_mask": padding}
+    out, weights = multi_head_attention_forward(**{**arguments, **batch})
+    return out.squeeze(axis), None if weights is None else weights.squeeze(0)
 
 
 def _check(
     query: Tensor, key: Tensor, value: Tensor, width: int, weights: tuple[Tensor | None, ...], batch_first: bool
 ) -> None:
-    """Refuse inputs that do not fit, in terms of this layer."""
+    """Refuse inputs that do not fit."""
     shapes = tuple(tuple(t.array.shape) for t in (query, key, value))
     widths = (width, *(width if w is None else w.array.shape[1] for w in weights[2:]))
     b, t = (0, 1) if batch_first else (1, 0)  # the axes of batch and length
@@ -141,27 +132,29 @@ def _check(
 def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
     """Refuse masks that do not fit."""
     (batch, heads, target, _), source = q.array.shape, k.array.shape[2]
-    for name, given, fitting in (
+    for name, tensor, shapes in (
         ("attn_mask", mask, [(target, source), (batch * heads, target, source)]),
         ("key_padding_mask", padding, [(batch, source)]),
     ):
-        if given is not None and given.array.dtype.kind not in "bf":
+        if tensor is None:
+            continue
+        if tensor.array.dtype.kind not in "bf":
             raise AssertionError(
-                f"only bool and floating types of {name} are supported, not {given.dtype}: use .bool()"
+                f"only bool and floating types of {name} are supported, not {tensor.dtype}: use .bool()"
             )
-        if given is not None and tuple(given.array.shape) not in fitting:
-            told = " or ".join(map(str, fitting))
-            raise RuntimeError(f"MultiheadAttention: {name} must have shape {told}, not {tuple(given.array.shape)}")
+        if tuple(tensor.array.shape) not in shapes:
+            expected, actual = " or ".join(map(str, shapes)), tuple(tensor.array.shape)
+            raise RuntimeError(f"MultiheadAttention: {name} must have shape {expected}, not {actual}")
 
 
 def _more_keys(
     bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, q: Tensor
 ) -> list[tuple[Tensor, Tensor]]:
-    """The keys and values (1, H, 1, Dh) that stand after those given."""
+    """The additional keys and values (1, H, 1, Dh)."""
     _, heads, _, width = q.array.shape
     more: list[tuple[Tensor, Tensor]] = []
     if bias_k is not None and bias_v is not None:
-        more.append((split_heads(bias_k, heads, True), split_heads(bias_v, heads, True)))
+        more.append((parts.split_heads(bias_k, heads, True), parts.split_heads(bias_v, heads, True)))
     if add_zero_attn:
         nothing = zeros(1, heads, 1, width, dtype=q.dtype, device=q.device)
         more.append((nothing, nothing))

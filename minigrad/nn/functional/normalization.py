@@ -1,4 +1,4 @@
-"""Normalisations."""
+"""Normalisation over the last axes, by channel, and by group of channels."""
 
 from __future__ import annotations
 
@@ -14,28 +14,29 @@ from ._checks import same_dtype
 from .padding import pad
 from .pooling import avg_pool1d
 
-_EPSILON = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}  # from 1 to the next number, by bytes
+__all__ = ["batch_norm", "group_norm", "instance_norm", "layer_norm", "local_response_norm", "normalize", "rms_norm"]
+
+_EPSILON = {2: 2.0**-10, 4: 2.0**-23, 8: 2.0**-52}  # machine epsilons by itemsize
 
 
 def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None) -> tuple[Tensor | None, ...]:
     """The input and its weights with the normalised axes as one, after a check that they fit."""
-    wanted, given = tuple(shape), input.array.shape
-    n = len(wanted)
-    if not n or given[-n:] != wanted:
+    expected, actual = tuple(shape), input.array.shape
+    n = len(expected)
+    if not n or actual[-n:] != expected:
         raise RuntimeError(
-            f"{name}: given normalized_shape={list(wanted)}, expected input with shape [*, "
-            f"{str(list(wanted))[1:-1]}], but got input of size {list(given)}"
+            f"{name}: given normalized_shape={list(expected)}, expected input with shape [*, "
+            f"{str(list(expected))[1:-1]}], but got input of size {list(actual)}"
         )
-    for told, tensor in zip(("weight", "bias"), affine, strict=False):
-        if tensor is not None and tensor.array.shape != wanted:
-            raise RuntimeError(f"{name}: expected {told} of shape {list(wanted)}, but got {list(tensor.array.shape)}")
-    for told, tensor in zip(("weight", "bias"), affine, strict=False):
+    for role, tensor in zip(("weight", "bias"), affine, strict=False):
+        if tensor is not None and tensor.array.shape != expected:
+            raise RuntimeError(f"{name}: expected {role} of shape {list(expected)}, but got {list(tensor.array.shape)}")
         if tensor is not None and tensor.array.dtype is not input.array.dtype:
-            same_dtype(name, input, **{told: tensor})
+            same_dtype(name, input, **{role: tensor})
     if n == 1:
         return (input, *affine)
-    width = math.prod(wanted)
-    flat = input.reshape(*given[: len(given) - n], width)  # (..., a, b) -> (..., ab)
+    width = math.prod(expected)
+    flat = input.reshape(*actual[: len(actual) - n], width)  # (..., a, b) -> (..., ab)
     return (flat, *(None if t is None else t.reshape(width) for t in affine))
 
 
@@ -49,7 +50,7 @@ def layer_norm(
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
 
     Args:
-        input: (..., *normalized_shape). weight, bias: of ``normalized_shape``.
+        input: (..., *normalized_shape). weight, bias: ``normalized_shape``.
 
     Raises:
         RuntimeError: the last axes are not ``normalized_shape``, or dtypes differ.
@@ -64,7 +65,7 @@ def rms_norm(
     """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019).
 
     Args:
-        eps: None takes the dtype's machine epsilon.
+        eps: None stands for the dtype's machine epsilon.
     """
     small = _EPSILON[input.array.dtype.itemsize] if eps is None else float(eps)
     out: Tensor = apply(ops.rms_norm, (*_flat("rms_norm", input, normalized_shape, weight), small))
@@ -85,12 +86,12 @@ def batch_norm(
 
     Args:
         input: (N, C) or (N, C, *lengths).
-        running_mean, running_var: (C), or None. In training they move by ``momentum`` towards the batch's,
-            in place; otherwise they are what is taken for its mean and variance.
+        running_mean, running_var: (C), or None. Training moves them, in place, by ``momentum`` towards the
+            batch's mean and variance; evaluation uses them instead of these.
         weight, bias: (C), or None.
 
     Raises:
-        ValueError: one value a channel in training. RuntimeError: statistics or weights that do not fit.
+        ValueError: one value a channel in training. RuntimeError: statistics or weights do not fit.
     """
     shape = input.array.shape
     if len(shape) < 2:
@@ -121,24 +122,24 @@ def _by_channel(values: Tensor, ndim: int) -> Tensor:
 
 
 def _scaled(centred: Tensor, var: Tensor, weight: Tensor | None, bias: Tensor | None, eps: float) -> Tensor:
-    """The end of a normalisation by channel: x / √(var + eps) · weight + bias."""
+    """x / √(var + eps) · weight + bias, by channel."""
     scale, ndim = (var + eps).rsqrt(), centred.array.ndim
     out: Tensor = centred * (scale if weight is None else scale * _by_channel(weight, ndim))
     return out if bias is None else out + _by_channel(bias, ndim)
 
 
 def _move(running: Tensor | None, now: Tensor, momentum: float) -> None:
-    """Bring a running statistic nearer to that of the batch, in place."""
+    """Move a running statistic, in place, towards that of the batch."""
     if running is not None:
         with no_grad():
             running.mul_(1 - momentum).add_(now.to(running) * momentum)
 
 
 def _check_channels(name: str, channels: int, **others: Tensor | None) -> None:
-    for told, tensor in others.items():
+    for role, tensor in others.items():
         if tensor is not None and tuple(tensor.array.shape) != (channels,):
             raise RuntimeError(
-                f"{name}: {told} should contain {channels} elements not {tensor.array.size}: the input has "
+                f"{name}: {role} should contain {channels} elements not {tensor.array.size}: the input has "
                 f"{channels} channels"
             )
 
@@ -154,10 +155,10 @@ def group_norm(
     """(x - mean) / √(variance + eps) · weight + bias, over each group of channels (Wu and He 2018).
 
     Args:
-        input: (N, C, ...). num_groups: into how many the channels are cut. weight, bias: (C), or None.
+        input: (N, C, ...). num_groups: the number of groups, which divides C. weight, bias: (C), or None.
 
     Raises:
-        RuntimeError: C cannot be cut so, or weights that do not fit. ValueError: groups of one value.
+        RuntimeError: ``num_groups`` does not divide C, or weights do not fit. ValueError: groups of one value.
     """
     shape = input.array.shape
     if len(shape) < 2:
@@ -188,8 +189,8 @@ def instance_norm(
 ) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016).
 
-    Args: as in ``batch_norm``; running statistics take the mean over the samples.
-        use_input_stats: whether mean and variance are the input's, and not the running ones.
+    Args: as in ``batch_norm``; the running statistics are means over the samples.
+        use_input_stats: use the input's mean and variance instead of the running ones.
     """
     if not use_input_stats:
         return batch_norm(input, running_mean, running_var, weight, bias, False, momentum, eps)
@@ -211,11 +212,9 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     n, c = input.array.shape[:2]
     flat = input.square().reshape(n, c, -1).transpose(1, 2)  # (N, P, C)
     means = avg_pool1d(pad(flat, (size // 2, (size - 1) // 2)), size, 1)
-    out: Tensor = input / (means.transpose(1, 2).reshape(input.shape) * alpha + k).pow(beta)
-    return out
+    return input / (means.transpose(1, 2).reshape(input.shape) * alpha + k).pow(beta)
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12) -> Tensor:
     """x / max(‖x‖ₚ, eps) along ``dim``."""
-    out: Tensor = input / reduction.norm(input, p, dim, True).clamp_min(eps)
-    return out
+    return input / reduction.norm(input, p, dim, True).clamp_min(eps)

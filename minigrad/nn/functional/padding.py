@@ -1,4 +1,4 @@
-"""Padding: with a constant, or with what the axis itself holds."""
+"""Padding with a constant, or with elements of the axis itself."""
 
 from __future__ import annotations
 
@@ -9,22 +9,23 @@ from ...functions.shaping import cat
 from ...ops import joining as joining_ops
 from ...tensor import Tensor
 
+__all__ = ["pad"]
+
 _MODES = ("constant", "reflect", "replicate", "circular")
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
-    """Elements before and after axes; negative numbers take elements away.
+    """Add elements before and after axes; negative numbers remove elements.
 
     Args:
         pad: (before, after) of the last axis, then of the last but one, and so on.
-        mode: "constant", "reflect" (mirrored, the edge not twice), "replicate" (the edge again) or "circular"
-            (from the other end). These three leave the first axis (unbatched) or two as they are.
+        mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular"
+            (from the other end). The last three do not pad the first axis (unbatched) or the first two.
         value: the constant, 0 if None.
 
     Raises:
-        RuntimeError: an odd number of widths, more than there are axes, or an axis shorter than what is taken
-            away or mirrored.
-        NotImplementedError: another mode, or axes that this mode does not pad.
+        RuntimeError: the number of widths is odd or too large, or an axis is too short.
+        NotImplementedError: the mode is unknown, or does not pad these axes.
     """
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of {', '.join(_MODES)}")
@@ -47,7 +48,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
 
 
 def _cropped(input: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
-    """Without what negative widths take away."""
+    """Remove elements where widths are negative."""
     for axis, ((before, after), n) in enumerate(zip(pairs, input.array.shape, strict=True)):
         if n + before + after < 0 or n + min(before, 0) + min(after, 0) < 0:
             raise RuntimeError(f"pad: ({before}, {after}) takes more away than axis {axis} of length {n} has")
@@ -80,7 +81,7 @@ def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, m
 
 
 def _parts(x: Tensor, axis: int, before: int, after: int, mode: str) -> tuple[Tensor, Tensor, Tensor]:
-    """What stands before an axis, the axis, and what stands after it."""
+    """The elements before an axis, the axis, and the elements after it."""
     n = x.array.shape[axis]
     if mode == "reflect":
         return x.narrow(axis, 1, before).flip(axis), x, x.narrow(axis, n - 1 - after, after).flip(axis)

@@ -1,4 +1,4 @@
-"""Pooling: the largest or the mean of each window, or of each of a number of bins."""
+"""Pooling: the maximum or the mean of each window, or of each of a number of bins."""
 
 from __future__ import annotations
 
@@ -14,71 +14,38 @@ from ...functions.shaping import stack
 from ...ops import pooling as ops
 from ...ops.convolution import Window
 from ...tensor import Tensor
-from ._spatial import Each, batched, each
+from ._spatial import Each, batched, each, over
+
+__all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d"]
+__all__ += ["adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d"]
+__all__ += ["lp_pool2d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d"]
 
 Step = Each | None
 Ints = tuple[int, ...]
-
-
-def max_pool1d(
-    input: Tensor,
-    kernel_size: Each,
-    stride: Step = None,
-    padding: Each = 0,
-    dilation: Each = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The largest element of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
-
-    Args:
-        stride: from one window to the next; None stands for ``kernel_size``. padding: -inf on both sides, at
-            most half a kernel. dilation: from one element of a window to the next.
-        ceil_mode: whether a last window may hang over the end.
-        return_indices: give (values, indices), where an index counts the elements of a channel.
-
-    Raises:
-        RuntimeError: an input of another number of axes, or one too small; too much padding.
-    """
-    return _max_pool(1, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-def max_pool2d(
-    input: Tensor,
-    kernel_size: Each,
-    stride: Step = None,
-    padding: Each = 0,
-    dilation: Each = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The largest element of each window of two axes. Arguments as in ``max_pool1d``."""
-    return _max_pool(2, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
-
-
-def max_pool3d(
-    input: Tensor,
-    kernel_size: Each,
-    stride: Step = None,
-    padding: Each = 0,
-    dilation: Each = 1,
-    ceil_mode: bool = False,
-    return_indices: bool = False,
-) -> Any:
-    """The largest element of each window of three axes. Arguments as in ``max_pool1d``."""
-    return _max_pool(3, input, kernel_size, stride, padding, dilation, ceil_mode, return_indices)
 
 
 def _max_pool(
     n: int,
     input: Tensor,
     kernel_size: Each,
-    stride: Step,
-    padding: Each,
-    dilation: Each,
-    ceil_mode: bool,
-    return_indices: bool,
+    stride: Step = None,
+    padding: Each = 0,
+    dilation: Each = 1,
+    ceil_mode: bool = False,
+    return_indices: bool = False,
 ) -> Any:
+    """The largest element of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
+
+    Args:
+        kernel_size, stride, padding, dilation: a number, or one an axis.
+        stride: from one window to the next; None stands for ``kernel_size``. padding: -inf on both sides, at
+            most half a kernel. dilation: from one element of a window to the next.
+        ceil_mode: whether the last window may reach beyond the end.
+        return_indices: return (values, indices), where an index counts the elements of a channel.
+
+    Raises:
+        RuntimeError: the input has another number of axes or is too small; there is too much padding.
+    """
     name = f"max_pool{n}d"
 
     def run(x: Tensor) -> Any:
@@ -89,8 +56,11 @@ def _max_pool(
     return batched(name, input, n, run)
 
 
+max_pool1d, max_pool2d, max_pool3d = over(1, _max_pool), over(2, _max_pool), over(3, _max_pool)
+
+
 def _check_not_empty(name: str, window: Window, lengths: Ints) -> None:
-    """Refuse windows that step over the input: their maximum would be -inf, at no place."""
+    """Refuse windows that hold nothing but padding: their maximum would be -inf, at no place."""
     for axis, (n, places) in enumerate(zip(lengths, window.places(lengths), strict=True)):
         start = np.arange(places) * window.stride[axis] - window.padding[axis][0]
         if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:
@@ -105,66 +75,45 @@ def _picked(x: Tensor, cells: Tensor, return_indices: bool) -> Any:
     return (values, cells) if return_indices else values
 
 
-def max_unpool1d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Each,
-    stride: Step = None,
-    padding: Each = 0,
-    output_size: Sequence[int] | None = None,
-) -> Tensor:
-    """Zeros with each element where ``max_pool1d`` found it: (N, C, P) or (C, P) -> (N, C, L) or (C, L).
-
-    Args:
-        output_size: the L of the input of ``max_pool1d``, if it is not (P - 1) stride - 2 padding + kernel.
-    """
-    return _unpool("max_unpool1d", 1, input, indices, kernel_size, stride, padding, output_size)
-
-
-def max_unpool2d(
-    input: Tensor,
-    indices: Tensor,
-    kernel_size: Each,
-    stride: Step = None,
-    padding: Each = 0,
-    output_size: Sequence[int] | None = None,
-) -> Tensor:
-    """Zeros with each element where ``max_pool2d`` found it. Arguments as in ``max_unpool1d``."""
-    return _unpool("max_unpool2d", 2, input, indices, kernel_size, stride, padding, output_size)
-
-
-def _unpool(
-    name: str,
+def _max_unpool(
     n: int,
     input: Tensor,
     indices: Tensor,
     kernel_size: Each,
-    stride: Step,
-    padding: Each,
-    output_size: Sequence[int] | None,
+    stride: Step = None,
+    padding: Each = 0,
+    output_size: Sequence[int] | None = None,
 ) -> Tensor:
+    """Zeros, and each element where ``max_pool`` took it from: (N, C, *places) or (C, *places) -> (N, C, *lengths) or
+    (C, *lengths).
+
+    Args:
+        output_size: the lengths of the input of ``max_pool``, if they are not (places - 1) stride - 2 padding +
+            kernel.
+    """
+    name = f"max_unpool{n}d"
     kernel = each(name, "kernel_size", kernel_size, n)
     steps = kernel if stride is None else each(name, "stride", stride, n)
     pads = each(name, "padding", padding, n)
 
     def run(x: Tensor) -> Any:
-        known = zip(x.array.shape[2:], steps, pads, kernel, strict=True)
-        lengths = tuple((places - 1) * s - 2 * p + k for places, s, p, k in known)
+        axes = zip(x.array.shape[2:], steps, pads, kernel, strict=True)
+        lengths = tuple((places - 1) * s - 2 * p + k for places, s, p, k in axes)
         if output_size is not None:
             lengths = tuple(output_size)[-n:]
         cells = indices if indices.array.ndim == n + 2 else indices.unsqueeze(0)
-        if cells.array.shape != x.array.shape:
+        lead, shape = x.array.shape[:2], x.array.shape
+        if cells.array.shape != shape:
             raise RuntimeError(
-                f"{name}: expected indices of the input's shape {list(x.array.shape)}, but got "
-                f"{list(cells.array.shape)}"
+                f"{name}: expected indices of the input's shape {list(shape)}, but got {list(cells.array.shape)}"
             )
-        flat = cells.reshape(*x.array.shape[:2], -1)
-        zeros = x.new_zeros((*x.array.shape[:2], prod(lengths)))
-        values = x.reshape(*x.array.shape[:2], -1)
-        return zeros.scatter(2, flat, values).reshape(*x.array.shape[:2], *lengths)
+        zeros = x.new_zeros((*lead, prod(lengths)))
+        return zeros.scatter(2, cells.reshape(*lead, -1), x.reshape(*lead, -1)).reshape(*lead, *lengths)
 
-    out: Tensor = batched(name, input, n, run)
-    return out
+    return batched(name, input, n, run)
+
+
+max_unpool1d, max_unpool2d = over(1, _max_unpool), over(2, _max_unpool)
 
 
 def avg_pool1d(
@@ -175,86 +124,69 @@ def avg_pool1d(
     ceil_mode: bool = False,
     count_include_pad: bool = True,
 ) -> Tensor:
-    """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
-
-    Args:
-        stride: from one window to the next; None stands for ``kernel_size``. padding: zeros on both sides, at
-            most half a kernel.
-        ceil_mode: whether a last window may hang over the end.
-        count_include_pad: whether the mean counts the padding.
-
-    Raises:
-        RuntimeError: an input of another number of axes, or one too small; too much padding.
-    """
-    return _avg_pool("avg_pool1d", 1, input, kernel_size, stride, padding, ceil_mode, count_include_pad, None)
-
-
-def avg_pool2d(
-    input: Tensor,
-    kernel_size: Each,
-    stride: Step = None,
-    padding: Each = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The mean of each window of two axes. Arguments as in ``avg_pool1d``.
-
-    Args:
-        divisor_override: what to divide each sum by in place of how many elements there are.
-    """
-    return _avg_pool(
-        "avg_pool2d", 2, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
-
-
-def avg_pool3d(
-    input: Tensor,
-    kernel_size: Each,
-    stride: Step = None,
-    padding: Each = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The mean of each window of three axes. Arguments as in ``avg_pool2d``."""
-    return _avg_pool(
-        "avg_pool3d", 3, input, kernel_size, stride, padding, ceil_mode, count_include_pad, divisor_override
-    )
+    """The mean of each window of one axis. Arguments as in ``avg_pool2d``, which has ``divisor_override`` besides."""
+    return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 def _avg_pool(
-    name: str,
     n: int,
     input: Tensor,
     kernel_size: Each,
-    stride: Step,
-    padding: Each,
-    ceil_mode: bool,
-    count_include_pad: bool,
-    divisor: int | None,
+    stride: Step = None,
+    padding: Each = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
 ) -> Tensor:
-    if divisor == 0:
+    """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
+
+    Args:
+        kernel_size, stride, padding: a number, or one an axis.
+        stride: from one window to the next; None stands for ``kernel_size``. padding: zeros on both sides, at
+            most half a kernel.
+        ceil_mode: whether the last window may reach beyond the end.
+        count_include_pad: whether the mean counts the padding.
+        divisor_override: divides each sum, instead of the number of elements.
+
+    Raises:
+        RuntimeError: the input has another number of axes or is too small; there is too much padding.
+    """
+    name = f"avg_pool{n}d"
+    if divisor_override == 0:
         raise RuntimeError(f"{name}: divisor must be not zero")
 
     def run(x: Tensor) -> Any:
         lengths = x.array.shape[2:]
         window = _window(name, n, lengths, kernel_size, stride, padding, 1, ceil_mode)
         total = apply(ops.window_sum, (x, window))
-        if divisor is not None:
-            return total / divisor
+        if divisor_override is not None:
+            return total / divisor_override
         pads = each(name, "padding", padding, n)
         counts = _counts(window, lengths, pads, count_include_pad)
         if counts.min() == counts.max():
             return total / int(counts.max())
         return total / as_tensor(counts, dtype=x.dtype, device=x.device)
 
-    out: Tensor = batched(name, input, n, run)
-    return out
+    return batched(name, input, n, run)
+
+
+avg_pool2d, avg_pool3d = over(2, _avg_pool), over(3, _avg_pool)
+
+
+def _lp_pool(
+    n: int, input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None, ceil_mode: bool = False
+) -> Tensor:
+    """(Σ xᵖ)^(1/p) of each window, p being ``norm_type``. Other arguments as in ``avg_pool2d``."""
+    kernel = prod(each(f"lp_pool{n}d", "kernel_size", kernel_size, n))
+    means = _avg_pool(n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    return (means * kernel).pow(1.0 / norm_type)
+
+
+lp_pool1d, lp_pool2d = over(1, _lp_pool), over(2, _lp_pool)
 
 
 def _counts(window: Window, lengths: Ints, pads: Ints, include: bool) -> Any:
-    """How many elements each mean is of, (*places)."""
+    """The number of elements in each window, (*places)."""
     counts: Any = np.ones((), np.int64)
     places = window.places(lengths)
     for count, step, kernel, n, p in zip(places, window.stride, window.kernel, lengths, pads, strict=True):
@@ -268,13 +200,13 @@ def _counts(window: Window, lengths: Ints, pads: Ints, include: bool) -> Any:
 def _window(
     name: str, n: int, lengths: Ints, kernel_size: Each, stride: Step, padding: Each, dilation: Each, ceil_mode: bool
 ) -> Window:
-    """The window of a pool; where its last place hangs over the end there is more padding after."""
+    """The window of a pool; a last place beyond the end becomes padding after it."""
     kernel, apart = each(name, "kernel_size", kernel_size, n), each(name, "dilation", dilation, n)
     steps = each(name, "stride", stride, n) if stride is not None and stride != [] else kernel
     pads = each(name, "padding", padding, n)
-    for told, values in (("kernel_size", kernel), ("stride", steps), ("dilation", apart)):
+    for argument, values in (("kernel_size", kernel), ("stride", steps), ("dilation", apart)):
         if min(values) < 1:
-            raise RuntimeError(f"{name}: {told} must be greater than zero, but got {values}")
+            raise RuntimeError(f"{name}: {argument} must be greater than zero, but got {values}")
     window = Window(kernel, steps, tuple((p, p) for p in pads), apart)
     if any(not 0 <= 2 * p <= k for p, k in zip(pads, kernel, strict=True)):
         raise RuntimeError(
@@ -292,45 +224,37 @@ def _window(
 
 
 def _overhanging(window: Window, lengths: Ints) -> tuple[tuple[int, int], ...]:
-    """The padding with which a last window counts that begins in the input or the padding before it."""
-    found = []
+    """The padding that admits a last window beyond the end, if it begins in the input or in the padding before it."""
+    padding = []
     for n, (p, _), span, step in zip(lengths, window.padding, window.span(), window.stride, strict=True):
         places = -((n + 2 * p - span) // -step) + 1
         if (places - 1) * step >= n + p:
             places -= 1
-        found.append((p, max(p, (places - 1) * step + span - n - p)))
-    return tuple(found)
+        padding.append((p, max(p, (places - 1) * step + span - n - p)))
+    return tuple(padding)
 
 
-# A number of bins ------------------------------------------------------------------------------------------
+# Adaptive pooling: bin i of P on an axis of length L goes from floor(i L / P) to ceil((i + 1) L / P) ------------------
 
 
-def adaptive_avg_pool1d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
+def _adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
+    """The mean of each of ``output_size`` bins: (N, C, *lengths) or (C, *lengths) -> (N, C, *bins) or (C, *bins).
 
-    Bin i goes from floor(i L / P) to ceil((i + 1) L / P).
+    Args:
+        output_size: the number of bins, or one an axis; None keeps an axis as it is.
     """
-    return _adaptive_avg("adaptive_avg_pool1d", 1, input, output_size)
+    name = f"adaptive_avg_pool{n}d"
 
-
-def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of each bin of two axes; None in ``output_size`` leaves an axis as it is."""
-    return _adaptive_avg("adaptive_avg_pool2d", 2, input, output_size)
-
-
-def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
-    """The mean of each bin of three axes; None in ``output_size`` leaves an axis as it is."""
-    return _adaptive_avg("adaptive_avg_pool3d", 3, input, output_size)
-
-
-def _adaptive_avg(name: str, n: int, input: Tensor, output_size: Any) -> Tensor:
     def run(x: Tensor) -> Any:
         for axis, size in enumerate(_sizes(name, n, output_size, x.array.shape[2:]), 2):
             x = _binned_mean(x, axis, size)
         return x.contiguous()
 
-    out: Tensor = batched(name, input, n, run)
-    return out
+    return batched(name, input, n, run)
+
+
+adaptive_avg_pool1d, adaptive_avg_pool2d = over(1, _adaptive_avg_pool), over(2, _adaptive_avg_pool)
+adaptive_avg_pool3d = over(3, _adaptive_avg_pool)
 
 
 def _binned_mean(x: Tensor, axis: int, size: int) -> Tensor:
@@ -344,31 +268,23 @@ def _binned_mean(x: Tensor, axis: int, size: int) -> Tensor:
     return stack(means, axis) if means else x.narrow(axis, 0, 0)
 
 
-def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest element of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
+def _adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """The largest element of each of ``output_size`` bins. Shapes and arguments as in ``adaptive_avg_pool1d``.
 
     Args:
-        return_indices: give (values, indices), where an index counts the elements of a channel.
+        return_indices: return (values, indices), where an index counts the elements of a channel.
     """
-    return _adaptive_max("adaptive_max_pool1d", 1, input, output_size, return_indices)
+    name = f"adaptive_max_pool{n}d"
 
-
-def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest element of each bin of two axes; None in ``output_size`` leaves an axis as it is."""
-    return _adaptive_max("adaptive_max_pool2d", 2, input, output_size, return_indices)
-
-
-def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
-    """The largest element of each bin of three axes; None in ``output_size`` leaves an axis as it is."""
-    return _adaptive_max("adaptive_max_pool3d", 3, input, output_size, return_indices)
-
-
-def _adaptive_max(name: str, n: int, input: Tensor, output_size: Any, return_indices: bool) -> Any:
     def run(x: Tensor) -> Any:
         sizes = _sizes(name, n, output_size, x.array.shape[2:])
         return _picked(x, ops.largest_cells_of_bins(x.detach(), sizes), return_indices)
 
     return batched(name, input, n, run)
+
+
+adaptive_max_pool1d, adaptive_max_pool2d = over(1, _adaptive_max_pool), over(2, _adaptive_max_pool)
+adaptive_max_pool3d = over(3, _adaptive_max_pool)
 
 
 def _sizes(name: str, n: int, output_size: Any, lengths: Ints) -> Ints:
@@ -382,24 +298,3 @@ def _sizes(name: str, n: int, output_size: Any, lengths: Ints) -> Ints:
             f"greater than 0, but got {sizes} for {tuple(lengths)}"
         )
     return sizes
-
-
-def lp_pool1d(
-    input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None, ceil_mode: bool = False
-) -> Tensor:
-    """(Σ xᵖ)^(1/p) of each window, p being ``norm_type``. Other arguments as in ``avg_pool1d``."""
-    return _lp_pool("lp_pool1d", 1, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-def lp_pool2d(
-    input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None, ceil_mode: bool = False
-) -> Tensor:
-    """(Σ xᵖ)^(1/p) of each window of two axes, p being ``norm_type``."""
-    return _lp_pool("lp_pool2d", 2, input, norm_type, kernel_size, stride, ceil_mode)
-
-
-def _lp_pool(name: str, n: int, input: Tensor, p: float, kernel_size: Each, stride: Step, ceil_mode: bool) -> Tensor:
-    kernel = prod(each(name, "kernel_size", kernel_size, n))
-    means = _avg_pool(name, n, input.pow(p), kernel_size, stride, 0, ceil_mode, True, None)
-    out: Tensor = (means * kernel).pow(1.0 / p)
-    return out

@@ -13,10 +13,11 @@ from ...functions import pointwise
 from ...ops import loss as ops
 from ...tensor import Tensor
 from ._checks import same_dtype
-from ._reduction import reduced, reduction_of
+from ._reduction import Flag, reduced, reduction_of
 from .activation import logsigmoid
 
-Flag = bool | None
+__all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss", "kl_div"]
+__all__ += ["l1_loss", "mse_loss", "poisson_nll_loss", "smooth_l1_loss"]
 
 
 def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
@@ -28,20 +29,21 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
             stacklevel=3,
         )
     common = dt.result_type(input.array, target.array)
-    out: Tensor = input.to(common) - target.to(common)
-    return out
+    return input.to(common) - target.to(common)
 
 
-def _weighted(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
-    return reduced(losses if weight is None else losses * weight, reduction)
+def _weighted(losses: Tensor, weight: Tensor | None, reduction: str, *flags: Flag) -> Tensor:
+    return reduced(losses if weight is None else losses * weight, reduction, *flags)
 
 
-def _weighted_mean(losses: Tensor, weight: Tensor | None, reduction: str) -> Tensor:
-    """``_weighted``, but the mean is by the weights' sum."""
+def _weighted_mean(
+    losses: Tensor, weight: Tensor | None, reduction: str, size_average: Flag = None, reduce: Flag = None
+) -> Tensor:
+    """``_weighted``, but the mean divides by the sum of the weights."""
+    reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
     if weight is None or reduction != "mean":
         return _weighted(losses, weight, reduction)
-    out: Tensor = (losses * weight).sum() / weight.expand(losses.shape).sum()
-    return out
+    return (losses * weight).sum() / weight.expand(losses.shape).sum()
 
 
 def mse_loss(
@@ -52,9 +54,9 @@ def mse_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """(input - target)²; with weights, the mean is by their sum."""
-    reduction = reduction_of(size_average, reduce, reduction)
-    return _weighted_mean(_difference("mse_loss", input, target).square(), weight, reduction)
+    """(input - target)²; the mean divides by the sum of the weights, if there are any."""
+    squares = _difference("mse_loss", input, target).square()
+    return _weighted_mean(squares, weight, reduction, size_average, reduce)
 
 
 def l1_loss(
@@ -65,9 +67,8 @@ def l1_loss(
     reduction: str = "mean",
     weight: Tensor | None = None,
 ) -> Tensor:
-    """|input - target|; with weights, the mean is by their sum."""
-    reduction = reduction_of(size_average, reduce, reduction)
-    return _weighted_mean(_difference("l1_loss", input, target).abs(), weight, reduction)
+    """|input - target|; the mean divides by the sum of the weights, if there are any."""
+    return _weighted_mean(_difference("l1_loss", input, target).abs(), weight, reduction, size_average, reduce)
 
 
 def smooth_l1_loss(
@@ -79,20 +80,19 @@ def smooth_l1_loss(
     beta: float = 1.0,
 ) -> Tensor:
     """d² / 2β where d = |input - target| < β, else d - β / 2 (Girshick 2015)."""
-    reduction = reduction_of(size_average, reduce, reduction)
     if beta < 0:
         raise RuntimeError("smooth_l1_loss does not support negative values for beta.")
     if beta == 0:
-        return l1_loss(input, target, reduction=reduction)
+        return l1_loss(input, target, size_average, reduce, reduction)
     d = _difference("smooth_l1_loss", input, target).abs()
-    return reduced(pointwise.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta), reduction)
+    losses = pointwise.where(d < beta, d * d * (0.5 / beta), d - 0.5 * beta)
+    return reduced(losses, reduction, size_average, reduce)
 
 
 def huber_loss(
     input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None
 ) -> Tensor:
     """d² / 2 where d = |input - target| < δ, else δ (d - δ / 2) (Huber 1964)."""
-    reduction = reduction_of(None, None, reduction)
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     d = _difference("huber_loss", input, target).abs()
@@ -107,19 +107,18 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100. The input is probabilities.
+    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities.
 
     Raises:
-        ValueError: input and target of different shapes.
-        RuntimeError: of different dtypes; an input outside [0, 1], or NaN (checked on the CPU).
+        ValueError: input and target differ in shape.
+        RuntimeError: they differ in dtype; the input is outside [0, 1], or NaN (checked on the CPU).
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     _check_same_shape("binary_cross_entropy", input, target)
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
     if of(array).device_type == "cpu" and array.size and not ((array >= 0) & (array <= 1)).all():
         raise RuntimeError("binary_cross_entropy: all elements of input should be between 0 and 1")
-    return _weighted(apply(ops.binary_cross_entropy, (input, target)), weight, reduction)
+    return _weighted(apply(ops.binary_cross_entropy, (input, target)), weight, reduction, size_average, reduce)
 
 
 def binary_cross_entropy_with_logits(
@@ -131,15 +130,14 @@ def binary_cross_entropy_with_logits(
     reduction: str = "mean",
     pos_weight: Tensor | None = None,
 ) -> Tensor:
-    """``binary_cross_entropy(sigmoid(input), target)`` in a form that loses nothing.
+    """``binary_cross_entropy(sigmoid(input), target)`` in a numerically stable form.
 
     Args:
         pos_weight: a factor for the part of the loss where the target is 1.
 
     Raises:
-        ValueError: input and target of different shapes. RuntimeError: a target that is not floating.
+        ValueError: input and target differ in shape. RuntimeError: the target is not floating-point.
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
         raise RuntimeError(
@@ -148,7 +146,7 @@ def binary_cross_entropy_with_logits(
         )
     log_p = logsigmoid(input)
     weighed = log_p if pos_weight is None else log_p * ((pos_weight - 1) * target + 1)
-    return _weighted((1 - target) * input - weighed, weight, reduction)
+    return _weighted((1 - target) * input - weighed, weight, reduction, size_average, reduce)
 
 
 def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
@@ -166,19 +164,18 @@ def kl_div(
     reduction: str = "mean",
     log_target: bool = False,
 ) -> Tensor:
-    """t (ln t - input): the divergence of distributions, ``input`` being log-probabilities.
+    """t (ln t - input): the Kullback-Leibler divergence, ``input`` being log-probabilities.
 
     Args:
         target: probabilities, or log-probabilities if ``log_target``.
-        reduction: also "batchmean": the sum divided by the length of the first axis, which is the divergence.
+        reduction: also "batchmean": the sum over the length of the first axis, which is the divergence.
     """
     batchmean = reduction == "batchmean"
-    reduction = "sum" if batchmean else reduction_of(size_average, reduce, reduction)
     if log_target:
         losses = target.exp() * (target - input)
     else:
         losses = target * target.masked_fill(target == 0, 1.0).log() - target * input  # 0 ln 0 = 0
-    total = reduced(losses, reduction)
+    total = losses.sum() if batchmean else reduced(losses, reduction, size_average, reduce)
     return total / input.array.shape[0] if batchmean and input.array.ndim else total
 
 
@@ -192,42 +189,40 @@ def poisson_nll_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """The negative log-likelihood of counts: λ - t ln λ, where ln λ is the input.
+    """The negative log-likelihood of Poisson counts: λ - t ln λ, where ln λ is the input.
 
     Args:
-        log_input: False: the input is λ; ``eps`` then keeps its logarithm finite.
-        full: add Stirling's formula for ln t! where t > 1.
+        log_input: whether the input is ln λ, or else λ, whose logarithm ``eps`` keeps finite.
+        full: add Stirling's approximation of ln t! where t > 1.
     """
-    reduction = reduction_of(size_average, reduce, reduction)
     losses = input.exp() - target * input if log_input else input - target * (input + eps).log()
     if full:
         rest = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         losses = losses + rest.masked_fill(target <= 1, 0)
-    return reduced(losses, reduction)
+    return reduced(losses, reduction, size_average, reduce)
 
 
 def gaussian_nll_loss(
     input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6, reduction: str = "mean"
 ) -> Tensor:
-    """The negative log-likelihood of normal numbers: (ln v + (input - target)² / v) / 2.
+    """The negative log-likelihood of a normal distribution: (ln v + (input - target)² / v) / 2.
 
     Args:
-        input: the mean. var: the variance v, a number or a tensor of the shape of ``input``, of which the
-            last axis may be 1 or absent; it is held above ``eps``, which gradients do not see.
+        input: the mean. var: the variance v, a number or a tensor of the shape of ``input``, whose last axis may
+            be 1 or absent. It is clamped to at least ``eps``, which gradients ignore.
         full: add ln 2π / 2.
 
     Raises:
-        ValueError: a negative variance, or one of another shape; an unknown reduction.
+        ValueError: the variance is negative, or of another shape; the reduction is unknown.
     """
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
     if bool((variance.array < 0).any()):
         raise ValueError("gaussian_nll_loss: var has negative entry/entries")
-    given, wanted = variance.array.shape, input.array.shape
-    if given != wanted and given == wanted[:-1]:
+    shape, expected = variance.array.shape, input.array.shape
+    if shape != expected and shape == expected[:-1]:
         variance = variance.unsqueeze(-1)
-    elif given != wanted and given != (*wanted[:-1], 1):
-        raise ValueError(f"gaussian_nll_loss: var is of incorrect size: {given}, the input is {wanted}")
-    reduction = reduction_of(None, None, reduction)
+    elif shape not in (expected, (*expected[:-1], 1)):
+        raise ValueError(f"gaussian_nll_loss: var is of incorrect size: {shape}, the input is {expected}")
     variance = variance.clone()
     with no_grad():
         variance.clamp_(min=eps)

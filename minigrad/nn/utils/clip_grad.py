@@ -1,4 +1,4 @@
-"""Keeping gradients small."""
+"""Gradient clipping."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def get_total_norm(
     """The norm of all tensors together, as if they were one vector: a tensor without axes.
 
     Raises:
-        RuntimeError: it is not finite, and ``error_if_nonfinite``.
+        RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
     """
     listed = [tensors] if isinstance(tensors, Tensor) else list(tensors)
     if not listed:
@@ -55,9 +55,9 @@ def get_total_norm(
 def clip_grads_with_norm_(
     parameters: Parameters, max_norm: float, total_norm: Tensor, foreach: bool | None = None
 ) -> None:
-    """Scale all gradients together, in place, as those of norm ``total_norm`` that may have ``max_norm``."""
+    """Scale all gradients, in place, by min(1, max_norm / total_norm)."""
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
-    if factor.device.type == "cpu" and factor.item() == 1:  # a GPU is not waited for
+    if factor.device.type == "cpu" and factor.item() == 1:  # on a GPU, the comparison would wait
         return
     for gradient in _gradients(parameters):
         gradient.mul_(factor.to(gradient))
@@ -71,12 +71,11 @@ def clip_grad_norm_(
     error_if_nonfinite: bool = False,
     foreach: bool | None = None,
 ) -> Tensor:
-    """Scale all gradients together, in place, so that their joint norm is at most ``max_norm`` (Pascanu et
-    al. 2013).
+    """Scale all gradients, in place, so that their joint norm is at most ``max_norm`` (Pascanu et al. 2013).
 
     Args:
-        parameters: those whose gradients to scale. norm_type: which norm; inf for the largest number.
-        foreach: taken for PyTorch's signature.
+        parameters: whose gradients to scale. norm_type: which norm; inf for the largest absolute value.
+        foreach: ignored.
 
     Returns:
         The norm before, a tensor without axes.
@@ -109,6 +108,6 @@ def clip_grad_norm(
 
 @no_grad()
 def clip_grad_value_(parameters: Parameters, clip_value: float, foreach: bool | None = None) -> None:
-    """Hold every number of the gradients within ±``clip_value``, in place."""
+    """Clamp all elements of the gradients to ±``clip_value``, in place."""
     for gradient in _gradients(parameters):
         gradient.clamp_(-float(clip_value), float(clip_value))

@@ -10,10 +10,10 @@ from ...tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Parameters one after another, flattened: gradients flow through.
+    """Concatenate the flattened parameters, differentiably.
 
     Raises:
-        TypeError: they lie on different devices.
+        TypeError: they are on different devices.
     """
     parameters = list(parameters)
     if len({p.device for p in parameters}) > 1:
@@ -26,8 +26,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     """Copy a vector into parameters, in order.
 
     Raises:
-        TypeError: ``vec`` is no tensor.
-        RuntimeError: the vector does not have exactly as many numbers as the parameters.
+        TypeError: ``vec`` is not a tensor. RuntimeError: its length is not that of all parameters.
     """
     if not isinstance(vec, Tensor):
         raise TypeError(f"expected a Tensor, but got: {type(vec).__name__}")

@@ -1,4 +1,4 @@
-"""Modules made without drawing initial values."""
+"""Modules without initial values."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ M = TypeVar("M", bound=Module)
 
 
 def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
-    """A module whose parameters are whatever their memory holds: fill them in, as from a state dict.
+    """A module with uninitialised parameters: load a state dict into it.
 
     Raises:
-        RuntimeError: not a Module with an argument ``device``.
+        RuntimeError: it is not a Module with an argument ``device``.
     """
     if not issubclass(module_cls, Module):
         raise RuntimeError(f"Expected a Module; got {module_cls}")
     if "device" not in inspect.signature(module_cls).parameters:
         raise RuntimeError("Module must support a 'device' arg to skip initialization")
-    before = default_generator.get_state()  # nothing counts as drawn
-    made = module_cls(*args, **kwargs)
+    before = default_generator.get_state()
+    module = module_cls(*args, **kwargs)
     default_generator.set_state(before)
-    return made.to_empty(device=kwargs.get("device") or "cpu")
+    return module.to_empty(device=kwargs.get("device") or "cpu")

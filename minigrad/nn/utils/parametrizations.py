@@ -1,4 +1,4 @@
-"""Ready parametrizations: weight normalisation and spectral normalisation (see ``parametrize``)."""
+"""Weight normalisation and spectral normalisation as parametrizations (see ``parametrize``)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from ...tensor import Tensor
 from ..functional.normalization import normalize
 from ..module import Module
 from .parametrize import register_parametrization
-from .spectral_norm import as_matrix, default_dim, iterate, new_vectors, normed
+from .spectral_norm import as_matrix, check_iterations, default_dim, iterate, new_vectors, normed
 from .weight_norm import norm_except_dim, weighted
 
 M = TypeVar("M", bound=Module)
@@ -28,16 +28,17 @@ class _WeightNorm(Module):
 
 
 def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
-    """A parameter as g v / ‖v‖ (Salimans and Kingma 2016): ``parametrizations.name.original0`` and 1.
+    """Compute a parameter as g v / ‖v‖ (Salimans and Kingma 2016): g is ``parametrizations.name.original0``, v
+    ``original1``.
 
     Args:
         module: whose parameter. name: of the parameter.
-        dim: the axis whose indices have a norm each; None for one norm in all.
+        dim: the axis whose indices have a norm each; None for a single norm.
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
     def renamed(state_dict: dict[str, Any], prefix: str, *rest: Any) -> None:
-        """State dicts of ``nn.utils.weight_norm``, too."""
+        """Accept the state dicts of ``nn.utils.weight_norm``, too."""
         for i, letter in enumerate("gv"):
             old = f"{prefix}{name}_{letter}"
             if old in state_dict:
@@ -57,10 +58,7 @@ class _SpectralNorm(Module):
             raise IndexError(
                 f"Dimension out of range (expected to be in range of [-{weight.ndim}, {weight.ndim - 1}] but got {dim})"
             )
-        if n_power_iterations <= 0:
-            raise ValueError(
-                f"Expected n_power_iterations to be positive, but got n_power_iterations={n_power_iterations}"
-            )
+        check_iterations(n_power_iterations)
         self.dim, self.eps, self.n_power_iterations = dim % weight.ndim, eps, n_power_iterations
         if weight.ndim > 1:
             matrix = as_matrix(weight.detach(), self.dim)
@@ -85,7 +83,7 @@ class _SpectralNorm(Module):
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
 ) -> M:
-    """A parameter over its largest singular value (Miyato et al. 2018), estimated anew in training.
+    """Divide a parameter by its largest singular value (Miyato et al. 2018), estimated anew in training.
 
     Args:
         module: whose parameter. name: of the parameter.
@@ -93,5 +91,5 @@ def spectral_norm(
         dim: the axis of the outputs; None for the usual one.
     """
     dim = default_dim(module) if dim is None else dim
-    made = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)
-    return register_parametrization(module, name, made)
+    parametrization = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)
+    return register_parametrization(module, name, parametrization)

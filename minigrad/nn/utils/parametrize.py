@@ -1,6 +1,6 @@
-"""Parametrizations: a parameter of a module computed from others by a module, whenever it is read.
+"""Parametrizations: a module's parameter that another module computes whenever it is read.
 
-The originals are in ``module.parametrizations``; the module's class becomes one of its own, in which the
+The original tensors are in ``module.parametrizations``; the module gets a class of its own, in which the
 parameter's name is a property.
 """
 
@@ -22,7 +22,7 @@ _cache: dict[tuple[int, str], Tensor] | None = None
 
 @contextmanager
 def cached() -> Iterator[None]:
-    """Within it, a parametrized tensor is computed once, and then kept."""
+    """A context in which a parametrized tensor is computed only once."""
     global _cache
     before, _cache = _cache, {} if _cache is None else _cache
     try:
@@ -35,9 +35,9 @@ class ParametrizationList(ModuleList):
     """The modules that compute one tensor, one after another, from ``original`` (original0, original1, ...).
 
     Args:
-        modules: the parametrizations. The first may have a ``right_inverse``, which makes the originals.
-        original: the tensor before.
-        unsafe: take shapes and dtypes as they come.
+        modules: the parametrizations; their ``right_inverse``, if any, computes the originals.
+        original: the tensor to parametrize.
+        unsafe: accept any shapes and dtypes.
     """
 
     def __init__(self, modules: list[Module], original: Tensor, unsafe: bool = False) -> None:
@@ -50,14 +50,14 @@ class ParametrizationList(ModuleList):
         self.ntensors = 1 if self.is_tensor else len(new)
         originals = {"original": new} if self.is_tensor else {f"original{i}": t for i, t in enumerate(new)}
         for name, tensor in originals.items():
-            self._hold(name, tensor, original)
+            self._register(name, tensor, original)
 
-    def _hold(self, name: str, tensor: Any, like: Tensor) -> None:
+    def _register(self, name: str, tensor: Any, like: Tensor) -> None:
         if not isinstance(tensor, Tensor):
             raise ValueError(f"right_inverse must return tensors, not {type(tensor).__name__}")
         if isinstance(like, Parameter):
-            kept = like if tensor is like else Parameter(tensor.detach(), like.requires_grad)
-            self.register_parameter(name, kept)
+            parameter = like if tensor is like else Parameter(tensor.detach(), like.requires_grad)
+            self.register_parameter(name, parameter)
         else:
             self.register_buffer(name, tensor)
 
@@ -67,7 +67,7 @@ class ParametrizationList(ModuleList):
         return [getattr(self, f"original{i}") for i in range(self.ntensors)]
 
     def forward(self) -> Tensor:
-        """The tensor, computed anew."""
+        """Compute the tensor."""
         first, *others = self
         out: Tensor = first(*self._originals())
         for module in others:
@@ -75,7 +75,7 @@ class ParametrizationList(ModuleList):
         return out
 
 
-def _give_own_class(module: Module) -> None:
+def _specialize(module: Module) -> None:
     """Give a module a class of its own, with a property for each tensor that is parametrized."""
     base = type(module)
 
@@ -86,12 +86,12 @@ def _give_own_class(module: Module) -> None:
         twin: Any = base.__new__(base)
         memo[id(self)] = twin
         twin.__dict__.update(copy.deepcopy(self.__dict__, memo))
-        _give_own_class(twin)
+        _specialize(twin)
         return twin
 
-    own: dict[str, Any] = {name: _property(name) for name in module.parametrizations}
-    own.update(__reduce_ex__=__reduce_ex__, __deepcopy__=__deepcopy__, _parametrized_from=base)
-    module.__class__ = type(f"Parametrized{base.__name__}", (base,), own)
+    members: dict[str, Any] = {name: _property(name) for name in module.parametrizations}
+    members.update(__reduce_ex__=__reduce_ex__, __deepcopy__=__deepcopy__, _parametrized_from=base)
+    module.__class__ = type(f"Parametrized{base.__name__}", (base,), members)
 
 
 def _property(name: str) -> property:
@@ -106,35 +106,36 @@ def _property(name: str) -> property:
 
     def put(self: Any, value: Tensor) -> None:
         listed = self.parametrizations[name]
-        made = ParametrizationList(list(listed), value)
-        for own, new in zip(listed._originals(), made._originals(), strict=True):
-            own.data = new.data
+        inverted = ParametrizationList(list(listed), value)
+        for original, new in zip(listed._originals(), inverted._originals(), strict=True):
+            original.data = new.data
 
     return property(get, put)
 
 
 def is_parametrized(module: Module, tensor_name: str | None = None) -> bool:
     """Whether a module has a parametrized tensor, or that one."""
-    held = module._modules.get("parametrizations")
-    if not isinstance(held, ModuleDict) or not len(held):
+    listed = module._modules.get("parametrizations")
+    if not isinstance(listed, ModuleDict) or not len(listed):
         return False
-    return tensor_name is None or tensor_name in held
+    return tensor_name is None or tensor_name in listed
 
 
 def register_parametrization(module: M, tensor_name: str, parametrization: Module, *, unsafe: bool = False) -> M:
     """Compute a parameter or buffer by ``parametrization`` from now on.
 
     Args:
-        parametrization: called with the original(s); its ``right_inverse(tensor)``, if any, makes them.
-        unsafe: do not check that shape and dtype stay.
+        parametrization: called with the original(s); its ``right_inverse(tensor)``, if any, computes them.
+        unsafe: do not check that shape and dtype stay the same.
 
     Raises:
-        ValueError: no such tensor; a result of another shape or dtype.
+        ValueError: there is no such tensor, or the result has another shape or dtype.
     """
     parametrization.train(module.training)
     if is_parametrized(module, tensor_name):
         listed = module.parametrizations[tensor_name]
-        _check(listed(), parametrization, unsafe)
+        if not unsafe:
+            _check_same(parametrization(listed()), listed())
         listed.append(parametrization)
         return module
     tables = (module._parameters, module._buffers)
@@ -146,30 +147,24 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
         )
     original = table[tensor_name]
     listed = ParametrizationList([parametrization], original, unsafe)
-    _check_same(listed(), original, unsafe)
+    if not unsafe:
+        _check_same(listed(), original)
     del table[tensor_name]
     if is_parametrized(module):
         module.parametrizations[tensor_name] = listed
         setattr(type(module), tensor_name, _property(tensor_name))
     else:
         module.parametrizations = ModuleDict({tensor_name: listed})
-        _give_own_class(module)
+        _specialize(module)
     return module
 
 
-def _check(before: Tensor, parametrization: Module, unsafe: bool) -> None:
-    if not unsafe:
-        _check_same(parametrization(before), before, unsafe)
-
-
-def _check_same(made: Any, before: Tensor, unsafe: bool) -> None:
-    if unsafe:
-        return
-    if not isinstance(made, Tensor) or made.dtype != before.dtype or made.shape != before.shape:
-        told = f"{made.dtype} {tuple(made.shape)}" if isinstance(made, Tensor) else type(made).__name__
+def _check_same(result: Any, before: Tensor) -> None:
+    if not isinstance(result, Tensor) or result.dtype != before.dtype or result.shape != before.shape:
+        kind = f"{result.dtype} {tuple(result.shape)}" if isinstance(result, Tensor) else type(result).__name__
         raise ValueError(
             f"Registering a parametrization may not change shape or dtype of the tensor, unless unsafe=True: "
-            f"{before.dtype} {tuple(before.shape)} became {told}"
+            f"{before.dtype} {tuple(before.shape)} became {kind}"
         )
 
 
@@ -177,10 +172,10 @@ def remove_parametrizations(module: M, tensor_name: str, leave_parametrized: boo
     """Make a parametrized tensor an ordinary one again.
 
     Args:
-        leave_parametrized: with the computed values; else with those of the original.
+        leave_parametrized: keep the computed values, or else those of the original.
 
     Raises:
-        ValueError: the tensor is not parametrized, or has several originals and is to become the original.
+        ValueError: the tensor is not parametrized, or has several originals and should become the original.
     """
     if not is_parametrized(module, tensor_name):
         raise ValueError(f"Module {module} does not have a parametrization on {tensor_name}")

@@ -1,13 +1,13 @@
 """Sequences of different lengths in one tensor: padded to one length, or packed without padding.
 
-A packed sequence holds the first elements of all sequences, then the second of those that have one, and so
-on, the sequences sorted by length, the longest first. Each form is made from the other by one index.
+A packed sequence holds the first elements of all sequences, then the second elements of those that have one, and
+so on; the sequences are sorted by length, the longest first. One index converts each form to the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +15,15 @@ from ...backend.dtype import Array
 from ...functions.creation import full, tensor
 from ...functions.shaping import cat
 from ...tensor import Tensor
+
+
+def _to(dtype: str) -> Callable[[PackedSequence], PackedSequence]:
+    """A method that converts the data to a dtype."""
+
+    def convert(self: PackedSequence) -> PackedSequence:
+        return self.to(dtype)
+
+    return convert
 
 
 class PackedSequence_(NamedTuple):
@@ -27,13 +36,13 @@ class PackedSequence_(NamedTuple):
 
 
 class PackedSequence(PackedSequence_):
-    """Sequences without their padding, time by time. ``pack_padded_sequence`` and ``pack_sequence`` make it.
+    """Sequences without padding, step by step. ``pack_padded_sequence`` and ``pack_sequence`` return it.
 
     Attributes:
         data: (N, ...), N being the sum of all lengths.
-        batch_sizes: how many sequences reach each step, int64 (T), on the CPU.
-        sorted_indices, unsorted_indices: how the batch was sorted by length, and the way back; None where the
-            caller had sorted it.
+        batch_sizes: the number of sequences that reach each step, int64 (T), on the CPU.
+        sorted_indices, unsorted_indices: the order of the batch by length, and its inverse; None if the caller
+            sorted the batch.
     """
 
     __slots__ = ()
@@ -66,7 +75,7 @@ class PackedSequence(PackedSequence_):
         return self.data.is_cuda
 
     def is_pinned(self) -> bool:
-        """Never: there is no pinned memory here."""
+        """False: there is no pinned memory here."""
         return False
 
     def pin_memory(self) -> PackedSequence:
@@ -74,7 +83,7 @@ class PackedSequence(PackedSequence_):
         return self
 
     def to(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """The data in another dtype or on another device, as by ``Tensor.to``; ``batch_sizes`` stay put."""
+        """Convert or move the data, as ``Tensor.to``; ``batch_sizes`` stay on the CPU."""
         data = self.data.to(*args, **kwargs)
         if data is self.data:
             return self
@@ -82,45 +91,17 @@ class PackedSequence(PackedSequence_):
         return type(self)(data, self.batch_sizes, *order)
 
     def cuda(self, *args: Any, **kwargs: Any) -> PackedSequence:
-        """On a GPU."""
+        """Move to a GPU."""
         device = kwargs.get("device", args[0] if args else None)
         return self.to("cuda" if device is None else device)
 
     def cpu(self) -> PackedSequence:
-        """In main memory."""
+        """Move to main memory."""
         return self.to("cpu")
 
-    def double(self) -> PackedSequence:
-        """In float64."""
-        return self.to("float64")
-
-    def float(self) -> PackedSequence:
-        """In float32."""
-        return self.to("float32")
-
-    def half(self) -> PackedSequence:
-        """In float16."""
-        return self.to("float16")
-
-    def long(self) -> PackedSequence:
-        """In int64."""
-        return self.to("int64")
-
-    def int(self) -> PackedSequence:
-        """In int32."""
-        return self.to("int32")
-
-    def short(self) -> PackedSequence:
-        """In int16."""
-        return self.to("int16")
-
-    def char(self) -> PackedSequence:
-        """In int8."""
-        return self.to("int8")
-
-    def byte(self) -> PackedSequence:
-        """In uint8."""
-        return self.to("uint8")
+    double, float, half = _to("float64"), _to("float32"), _to("float16")
+    long, int, short = _to("int64"), _to("int32"), _to("int16")
+    char, byte = _to("int8"), _to("uint8")
 
 
 def invert_permutation(permutation: Tensor | None) -> Tensor | None:
@@ -131,14 +112,14 @@ def invert_permutation(permutation: Tensor | None) -> Tensor | None:
 def pack_padded_sequence(
     input: Tensor, lengths: Any, batch_first: bool = False, enforce_sorted: bool = True
 ) -> PackedSequence:
-    """Leave the padding out: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...).
+    """Remove the padding: input (T, B, ...), or (B, T, ...) -> data (sum of lengths, ...).
 
     Args:
         lengths: of each sequence, B integers: a list, or a tensor on the CPU.
-        enforce_sorted: the sequences must come longest first; if False, they are sorted here.
+        enforce_sorted: require the longest sequence first; if False, they are sorted here.
 
     Raises:
-        RuntimeError: lengths that are not sorted, not positive, longer than T, or not B.
+        RuntimeError: the lengths are not sorted, not positive, longer than T, or not B.
     """
     if input.ndim < 2:
         raise IndexError(
@@ -146,14 +127,14 @@ def pack_padded_sequence(
             f"{tuple(input.shape)}"
         )
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
-    found = _checked_lengths(lengths, time, batch)
-    order = None if enforce_sorted else np.argsort(-found, kind="stable")
-    if order is None and (found[1:] > found[:-1]).any():
+    checked = _checked_lengths(lengths, time, batch)
+    order = None if enforce_sorted else np.argsort(-checked, kind="stable")
+    if order is None and (checked[1:] > checked[:-1]).any():
         raise RuntimeError(
             f"pack_padded_sequence: `lengths` array must be sorted in decreasing order when `enforce_sorted` "
-            f"is True, and it is {found.tolist()}: pass enforce_sorted=False to have the sequences sorted"
+            f"is True, and it is {checked.tolist()}: pass enforce_sorted=False to have the sequences sorted"
         )
-    sizes = _sizes(found)
+    sizes = _sizes(checked)
     index = _places(sizes, order, time, batch, batch_first)
     data = input.reshape(time * batch, *input.shape[2:])[index]
     indices = None if order is None else tensor(order, device=input.device)
@@ -169,36 +150,35 @@ def _checked_lengths(lengths: Any, time: int, batch: int) -> Array:
                 f"{lengths.device.type} {lengths.dtype} tensor"
             )
         lengths = lengths.detach().numpy()
-    found = np.asarray([int(n) for n in lengths], np.int64)
+    checked = np.asarray([int(n) for n in lengths], np.int64)
+    count = len(checked)
     if batch == 0:
         raise RuntimeError("Cannot pack empty tensors.")
-    if len(found) != batch:
-        raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {len(found)} (batch_size={batch})"
-        )
-    if found.min() <= 0:
+    if count != batch:
+        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {count} (batch_size={batch})")
+    if checked.min() <= 0:
         raise RuntimeError(
             "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
         )
-    if found.max() > time:
-        raise RuntimeError(f"pack_padded_sequence: a length of {found.max()}, but the input has {time} steps")
-    return found
+    if checked.max() > time:
+        raise RuntimeError(f"pack_padded_sequence: a length of {checked.max()}, but the input has {time} steps")
+    return checked
 
 
 def _sizes(lengths: Array) -> Array:
-    """How many sequences have each step, (T,)."""
+    """The number of sequences that have each step, (T,)."""
     return (np.arange(int(lengths.max()))[:, None] < lengths).sum(axis=1)
 
 
 def _places(sizes: Array, order: Array | None, time: int, batch: int, batch_first: bool) -> Array:
-    """Where each packed row stands among the rows of the padded tensor, (N,)."""
+    """The index of each packed row among the rows of the padded tensor, (N,)."""
     steps, rank = np.nonzero(np.arange(batch) < sizes[:, None])
     sequence = rank if order is None else order[rank]
     return sequence * time + steps if batch_first else steps * batch + sequence
 
 
 def _spread(data: Tensor, index: Any, rows: int, value: Any) -> Tensor:
-    """(N, ...) put at their places among (rows, ...), the others filled with ``value``."""
+    """Rows (N, ...) at their indices in a tensor (rows, ...) that is otherwise filled with ``value``."""
     out = full((rows, *data.shape[1:]), value, dtype=data.dtype, device=data.device)
     out[index] = data
     return out
@@ -207,10 +187,10 @@ def _spread(data: Tensor, index: Any, rows: int, value: Any) -> Tensor:
 def pad_packed_sequence(
     sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0, total_length: int | None = None
 ) -> tuple[Tensor, Tensor]:
-    """The inverse of ``pack_padded_sequence``, the batch in its order before.
+    """The inverse of ``pack_padded_sequence``; the batch gets its original order.
 
     Args:
-        total_length: pad to this length, not to that of the longest sequence.
+        total_length: pad to this length instead of the longest sequence's.
 
     Returns:
         (T, B, ...), or (B, T, ...), and the lengths, int64 (B) on the CPU.
@@ -240,38 +220,38 @@ def pad_packed_sequence(
 def pad_sequence(
     sequences: Iterable[Tensor], batch_first: bool = False, padding_value: float = 0.0, padding_side: str = "right"
 ) -> Tensor:
-    """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the longest.
+    """Tensors (L, ...) of different L as one (T, B, ...), or (B, T, ...), T being the largest L.
 
     Raises:
-        RuntimeError: an unknown side, no sequences, or axes after the first that differ.
+        RuntimeError: the side is unknown, there are no sequences, or axes after the first differ.
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
-    found = _checked_sequences(sequences)
-    lengths = np.array([len(s) for s in found])
-    time, batch = int(lengths.max()), len(found)
+    listed = _checked_sequences(sequences)
+    lengths = np.array([len(s) for s in listed])
+    time, batch = int(lengths.max()), len(listed)
     start = time - lengths if padding_side == "left" else 0 * lengths
     which = np.repeat(np.arange(batch), lengths)
     step = np.arange(len(which)) - np.repeat(np.cumsum(lengths) - lengths - start, lengths)
-    data = cat([s.to(found[0].dtype) for s in found])
+    data = cat([s.to(listed[0].dtype) for s in listed])
     index = which * time + step if batch_first else step * batch + which
     rows = _spread(data, index, time * batch, padding_value)
     return rows.reshape(*((batch, time) if batch_first else (time, batch)), *rows.shape[1:])
 
 
 def _checked_sequences(sequences: Any) -> list[Tensor]:
-    """The sequences as a list: some, each with a first axis, the others equal."""
+    """The sequences as a list, after a check that their axes but the first are equal."""
     if not isinstance(sequences, Iterable):
         raise RuntimeError(
             f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
         )
-    found = list(sequences)
-    if not found:
+    listed = list(sequences)
+    if not listed:
         raise RuntimeError("pad_sequence: received an empty list of sequences")
-    shapes = [tuple(s.shape) for s in found]
+    shapes = [tuple(s.shape) for s in listed]
     if any(not shape or shape[1:] != shapes[0][1:] for shape in shapes):
         raise RuntimeError(f"pad_sequence: sequences (L, ...) must be equal but for L, got {shapes}")
-    return found
+    return listed
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:

@@ -1,4 +1,4 @@
-"""A module called with other values for its parameters."""
+"""Calling a module with other values for its parameters."""
 
 from __future__ import annotations
 
@@ -19,38 +19,38 @@ def functional_call(
     tie_weights: bool = True,
     strict: bool = False,
 ) -> Any:
-    """``module(*args, **kwargs)`` with the given tensors as its parameters and buffers, by full name.
+    """``module(*args, **kwargs)`` with other tensors as its parameters and buffers, by full name.
 
     Args:
-        parameter_and_buffer_dicts: one dict, or several that are joined.
+        parameter_and_buffer_dicts: one dict, or several to merge.
         args: a tuple, or the only argument.
-        tie_weights: a tensor for one name of a tied parameter stands for all its names.
-        strict: refuse names that the module does not have, and names that are missing.
+        tie_weights: use the tensor for one name of a tied parameter for all its names.
+        strict: also refuse missing names.
 
     Raises:
-        RuntimeError: names that do not fit, with ``strict``; a name that is no tensor of the module.
+        RuntimeError: the module has no tensor of a name; with ``strict``, a name is missing.
     """
     dicts = parameter_and_buffer_dicts
-    given = dict(dicts) if isinstance(dicts, Mapping) else {k: v for d in dicts for k, v in d.items()}
-    own = dict(module.named_parameters(remove_duplicate=False))
-    own.update(module.named_buffers(remove_duplicate=False))  # type: ignore[arg-type]
+    values = dict(dicts) if isinstance(dicts, Mapping) else {k: v for d in dicts for k, v in d.items()}
+    tensors: dict[str, Tensor] = dict(module.named_parameters(remove_duplicate=False))
+    tensors.update(module.named_buffers(remove_duplicate=False))
     if tie_weights:
-        by_id = {id(own[name]): value for name, value in given.items() if name in own}
-        given = {**{name: by_id[id(t)] for name, t in own.items() if id(t) in by_id}, **given}
-    unexpected, missing = sorted(given.keys() - own.keys()), sorted(own.keys() - given.keys())
+        by_id = {id(tensors[name]): value for name, value in values.items() if name in tensors}
+        values = {**{name: by_id[id(t)] for name, t in tensors.items() if id(t) in by_id}, **values}
+    unexpected, missing = sorted(values.keys() - tensors.keys()), sorted(tensors.keys() - values.keys())
     if unexpected or (strict and missing):
         raise RuntimeError(f"functional_call: unexpected names {unexpected}, missing names {missing}")
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, given):
+    with _replaced(module, values):
         return module(*args, **(kwargs or {}))
 
 
 @contextmanager
-def _replaced(module: Module, given: Mapping[str, Tensor]) -> Iterator[None]:
-    """Within it, the module holds other tensors."""
+def _replaced(module: Module, values: Mapping[str, Tensor]) -> Iterator[None]:
+    """A context in which the module holds other tensors."""
     before: list[tuple[dict[str, Any], str, Any]] = []
     try:
-        for full_name, value in given.items():
+        for full_name, value in values.items():
             path, _, name = full_name.rpartition(".")
             owner = module.get_submodule(path)
             table: Any = owner._parameters if name in owner._parameters else owner._buffers

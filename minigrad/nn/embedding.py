@@ -1,0 +1,166 @@
+"""Tables of vectors: looked up one by one, or added up by bags."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..functions.creation import empty
+from ..tensor import Tensor
+from . import functional as F
+from . import init
+from .module import Module
+from .parameter import Parameter
+
+__all__ = ["Embedding", "EmbeddingBag"]
+
+
+class _Table(Module):
+    """A weight (num_embeddings, embedding_dim), drawn from the standard normal distribution."""
+
+    def _add_weight(
+        self, shape: tuple[int, int], padding_idx: int | None, weight: Tensor | None, device: Any, dtype: Any
+    ) -> None:
+        self.num_embeddings, self.embedding_dim = rows, _ = shape
+        if padding_idx is not None and not -rows <= padding_idx < rows:
+            raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
+        self.padding_idx = None if padding_idx is None else padding_idx % rows
+        if weight is not None and tuple(weight.shape) != shape:
+            raise AssertionError(
+                f"Shape of weight {tuple(weight.shape)} does not match (num_embeddings, embedding_dim) {shape}"
+            )
+        self.weight = Parameter(empty(shape, device=device, dtype=dtype) if weight is None else weight)
+        if weight is None:
+            self.reset_parameters()
+
+    def reset_parameters(self) -> None:
+        """Draw new values."""
+        init.normal_(self.weight)
+        self._fill_padding_idx_with_zero()
+
+    def _fill_padding_idx_with_zero(self) -> None:
+        if self.padding_idx is not None:
+            init.zeros_(self.weight.data[self.padding_idx])
+
+
+class Embedding(_Table):
+    """A vector for each of V indices: (...) integers -> (..., embedding_dim).
+
+    Args:
+        num_embeddings: V. embedding_dim: the length of a vector.
+        padding_idx: an index whose vector is initially zero and gets no gradient.
+        max_norm: rows that are looked up are first scaled down, in place, to at most this norm.
+        norm_type: which norm. scale_grad_by_freq: divide a row's gradient by the number of its lookups.
+        sparse: has no effect; gradients are dense.
+        device, dtype: of the weight.
+
+    Attributes:
+        weight: (num_embeddings, embedding_dim), initially standard normal.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        _freeze: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        super().__init__()
+        self.max_norm, self.norm_type = max_norm, norm_type
+        self.scale_grad_by_freq, self.sparse = scale_grad_by_freq, sparse
+        self._add_weight((num_embeddings, embedding_dim), padding_idx, _weight, device, dtype)
+        self.weight.requires_grad_(not _freeze)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        padding_idx: int | None = None,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        sparse: bool = False,
+    ) -> Embedding:
+        """An Embedding that shares the memory of a table (V, D), and learns unless ``freeze``."""
+        if embeddings.ndim != 2:
+            raise AssertionError(f"Embeddings parameter is expected to be 2-dimensional, not {tuple(embeddings.shape)}")
+        rows, width = embeddings.shape
+        return cls(rows, width, padding_idx, max_norm, norm_type, scale_grad_by_freq, sparse, embeddings, freeze)
+
+    def forward(self, input: Tensor) -> Tensor:
+        return F.embedding(
+            input, self.weight, self.padding_idx, self.max_norm, self.norm_type, self.scale_grad_by_freq, self.sparse
+        )
+
+    def extra_repr(self) -> str:
+        usual = {"padding_idx": None, "max_norm": None, "norm_type": 2, "scale_grad_by_freq": False, "sparse": False}
+        unusual = [f", {name}={value}" for name, default in usual.items() if (value := getattr(self, name)) != default]
+        return f"{self.num_embeddings}, {self.embedding_dim}{''.join(unusual)}"
+
+
+class EmbeddingBag(_Table):
+    """The sum, mean or maximum of the vectors of each bag of indices, (B, embedding_dim).
+
+    Args and attributes: as of ``Embedding``, but ``max_norm`` and ``scale_grad_by_freq`` are not provided.
+        mode: "sum", "mean" or "max".
+        include_last_offset: whether offsets have one more entry, the end of the last bag.
+        padding_idx: an index that is left out; its vector is initially zero and gets no gradient.
+    """
+
+    def __init__(
+        self,
+        num_embeddings: int,
+        embedding_dim: int,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        _weight: Tensor | None = None,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+        device: Any = None,
+        dtype: Any = None,
+    ) -> None:
+        if max_norm is not None or scale_grad_by_freq:
+            raise NotImplementedError("EmbeddingBag: max_norm and scale_grad_by_freq are not provided")
+        super().__init__()
+        self.mode, self.include_last_offset = mode, include_last_offset
+        self._add_weight((num_embeddings, embedding_dim), padding_idx, _weight, device, dtype)
+
+    @classmethod
+    def from_pretrained(
+        cls,
+        embeddings: Tensor,
+        freeze: bool = True,
+        max_norm: float | None = None,
+        norm_type: float = 2.0,
+        scale_grad_by_freq: bool = False,
+        mode: str = "mean",
+        sparse: bool = False,
+        include_last_offset: bool = False,
+        padding_idx: int | None = None,
+    ) -> EmbeddingBag:
+        """An EmbeddingBag that shares the memory of a table (V, D), and learns unless ``freeze``."""
+        rows, width = embeddings.shape
+        options = (max_norm, norm_type, scale_grad_by_freq, mode, sparse)
+        bag = cls(rows, width, *options, embeddings, include_last_offset, padding_idx)
+        bag.weight.requires_grad_(not freeze)
+        return bag
+
+    def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
+        """(B, L), or (M) with ``offsets`` (B), integers -> (B, embedding_dim)."""
+        names = ("mode", "include_last_offset", "padding_idx")
+        options = {name: getattr(self, name) for name in names}
+        return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **options)
+
+    def extra_repr(self) -> str:
+        padding = "" if self.padding_idx is None else f", padding_idx={self.padding_idx}"
+        return f"{self.num_embeddings}, {self.embedding_dim}, mode={self.mode!r}{padding}"
