@@ -52,7 +52,7 @@ from .backend.random import default_generator as default_generator
 from .backend.random import get_dropout_stream as get_dropout_stream
 from .backend.random import manual_seed as manual_seed
 from .backend.random import set_dropout_stream as set_dropout_stream
-from .names import *  # noqa: F403
+from .names import *
 from .printing import set_printoptions as set_printoptions
 from .tensor import Size as Size
 from .tensor import Tensor as Tensor

@@ -1,8 +1,5 @@
 """Layers and what they are made of, by PyTorch's names."""
 
-from typing import TYPE_CHECKING
-
-from ..missing import names_of
 from . import functional as functional
 from . import init as init
 from . import utils as utils
@@ -27,6 +24,3 @@ from .recurrent import *
 from .rotary import *
 from .shaping import *
 from .transformer import *
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

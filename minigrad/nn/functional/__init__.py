@@ -1,8 +1,5 @@
 """The functions behind the layers, by PyTorch's names: ``import minigrad.nn.functional as F``."""
 
-from typing import TYPE_CHECKING
-
-from ...missing import names_of
 from .activation import *
 from .attention import *
 from .classification import *
@@ -19,6 +16,3 @@ from .normalization import *
 from .padding import *
 from .pooling import *
 from .regression import *
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

@@ -10,6 +10,3 @@ from .weight_norm import remove_weight_norm, weight_norm
 __all__ = ["clip_grad_norm", "clip_grad_norm_", "clip_grad_value_", "clip_grads_with_norm_", "get_total_norm"]
 __all__ += ["parameters_to_vector", "remove_spectral_norm", "remove_weight_norm", "rnn", "skip_init", "spectral_norm"]
 __all__ += ["vector_to_parameters", "weight_norm"]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

@@ -7,7 +7,7 @@ so on; the sequences are sorted by length, the longest first. One index converts
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
