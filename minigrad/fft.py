@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd.tape import apply
+from .autograd.calls import apply
 from .backend import dtype as dt
 from .functions.arguments import axis
 from .functions.complex import conj, real

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .autograd.tape import apply, wrap
+from .autograd.calls import apply
+from .autograd.tape import wrap
 from .functions import linalg as products
 from .functions import return_types
 from .functions.arguments import Dims, spelled

@@ -7,6 +7,7 @@ gradient rule); how it is recorded, in ``autograd``. Here the names are brought 
 from __future__ import annotations
 
 import copy
+import weakref
 from collections.abc import Callable, Iterator
 from inspect import unwrap
 from itertools import count
@@ -16,8 +17,10 @@ import numpy as np
 
 from . import autograd
 from . import linalg as algebra
-from .autograd import tape
-from .autograd.tape import Node, Variable, apply, binary, mutate, unary, wrap
+from .autograd import calls, graph, tape
+from .autograd.calls import apply
+from .autograd.inplace import mutate
+from .autograd.tape import Variable, wrap
 from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
@@ -144,7 +147,7 @@ def _operator(op: Op, in_order: bool = True) -> Operator:
             other = operand(other, self)
             if other is NotImplemented:
                 return NotImplemented
-        return binary(op, self, other) if in_order else apply(op, (other, self))
+        return apply(op, (self, other)) if in_order else apply(op, (other, self))
 
     method.__doc__ = op.__doc__
     return method
@@ -185,6 +188,7 @@ class Tensor(InPlace):
         grad: the gradient that ``backward()`` has added up, of the same shape, or None.
     """
 
+    apply = staticmethod(calls.apply)
     __array_priority__ = 1000  # NumPy leaves ``ndarray * tensor`` to the tensor
 
     def __new__(cls, *data: Any, **kwargs: Any) -> Tensor:
@@ -402,9 +406,10 @@ class Tensor(InPlace):
         self._grad = None
 
     @property
-    def grad_fn(self) -> Node | None:
+    def grad_fn(self) -> graph.Node | None:
         """The node of the tape that made it; None for a leaf."""
-        return self._source()[0]
+        node: graph.Node | None = self._source()[0]  # type: ignore[assignment]
+        return node
 
     @property
     def is_leaf(self) -> bool:
@@ -454,11 +459,10 @@ class Tensor(InPlace):
         """Keep the gradient of a tensor that ops made in its ``.grad``, too."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        self._close_bypasses()
         node, slot = self._source()
         if node is None:
             return
-        seen = tape.weak(self)
+        seen = weakref.ref(self)
 
         def keep(gradient: Tensor) -> None:
             tensor = seen()
@@ -473,7 +477,6 @@ class Tensor(InPlace):
         """Call ``hook(gradient)`` whenever this tensor's gradient is complete; a result replaces it."""
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
-        self._close_bypasses()
         node, slot = self._source()
         if node is None:
             if self._hooks is None:
@@ -707,13 +710,13 @@ class Tensor(InPlace):
     __irshift__ = _inplace_operator(e.bitwise_right_shift)
 
     def __neg__(self) -> Tensor:
-        return pointwise.neg(self) if self.array.dtype.kind == "b" else unary(e.neg, self)
+        return pointwise.neg(self) if self.array.dtype.kind == "b" else apply(e.neg, (self,))
 
     def __pos__(self) -> Tensor:
         return self
 
     def __abs__(self) -> Tensor:
-        return unary(e.abs, self)
+        return apply(e.abs, (self,))
 
     def __invert__(self) -> Tensor:
         return apply(e.bitwise_not, (self,))
@@ -963,7 +966,7 @@ class Tensor(InPlace):
 
 def _attributes(tensor: Tensor) -> dict[str, Any]:
     """What a program has noted on a tensor: all its attributes but the engine's own."""
-    own = Variable.__annotations__.keys() | Tensor.__annotations__.keys()
+    own = {name for cls in Tensor.__mro__ for name in cls.__dict__.get("__annotations__", ())}
     return {name: value for name, value in vars(tensor).items() if name not in own}
 
 
@@ -988,5 +991,5 @@ def _bare(cls: type[Tensor]) -> None:
 
 
 _bare(Tensor)
-tape.results_are(Tensor)
+tape.classes_are(variable=Tensor)
 states_are(wrap)

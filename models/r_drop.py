@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import minigrad as mg
 from minigrad import Tensor
-from minigrad.ops.loss import linear_r_drop
+from minigrad.nn import functional
 
 
 def r_drop_loss(
@@ -31,6 +31,9 @@ def r_drop_loss(
     if not alpha >= 0:
         raise ValueError(f"R-Drop's alpha must be 0 or more, not {alpha}")
     counts = target != ignore_index
-    both = mg.cat([half[counts] for half in states.chunk(2)])  # (2N, D)
-    found: Tensor = linear_r_drop(both, weight, target[counts], float(alpha), label_smoothing)
-    return found
+    both, counted = mg.cat([half[counts] for half in states.chunk(2)]), target[counts]  # (2N, D), (N,)
+    entropy = functional.linear_cross_entropy(both, weight, mg.cat((counted, counted)), label_smoothing=label_smoothing)
+    first, second = functional.linear(both, weight).log_softmax(-1).chunk(2)  # (N, V) each
+    # KL(P₁‖P₂) + KL(P₂‖P₁) = Σ (P₁ - P₂)(ln P₁ - ln P₂)
+    divergence = ((first.exp() - second.exp()) * (first - second)).sum() / (len(counted) or float("nan"))
+    return entropy + divergence * (alpha / 4)

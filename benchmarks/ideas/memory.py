@@ -7,13 +7,12 @@ from statistics import median
 from unittest.mock import patch
 
 from minigrad.backend.kernels import scaled_dot_product_attention as attention
-from minigrad.nn.functional import deferred as logits
 
 from ..process import Answer, Missing, alternate, ask
-from ..steps import WARM_UP, memory_of, repeat, time_of
-from .idea import PAID, Given, Row, idea, medians
+from ..steps import WARM_UP, repeat, time_of
+from .idea import PAID, Given, Row, idea
 from .training import trainer
-from .ways import Way, take
+from .ways import Way
 
 
 def train(library: str, work: str, seconds: float) -> Answer:
@@ -53,19 +52,6 @@ def kept(given: Given) -> list[Row]:
     times = [time_of(answers) or 0.0 for answers in found]
     faults = [median(answer["faults"] for answer in answers) for answers in found]
     return [Row(what, times), Row(f"{what}: page faults", faults, "")]
-
-
-@idea(PAID, "logits that nobody looks at are not computed", "nn/functional/deferred.py")
-def deferred(given: Given) -> list[Row]:
-    """Of logits and their gradient, 164 MB each here, a step needs only the loss and two products; in chunks
-    that fit into cache they are never whole in memory."""
-    off = {"MINIGRAD_DEFERRED_LOGITS": "0"}
-    found = asked("benchmarks.steps:train", given.work("multi30k"), 0.0, off, 1)
-    what = "step of encoder-decoder 4+4 × 128, V 10,000"
-    step = trainer(given.work("multi30k"))
-    ways = [Way(step), Way(step, switches=[(logits, "ENABLED", False)])]
-    times, memory = medians(take(ways, 10 * given.seconds)), [memory_of(answers) or 0.0 for answers in found]
-    return [Row(what, times), Row(f"{what}: peak memory", memory, "MiB")]
 
 
 @idea(PAID, "causal attention in parts of 64 queries", "kernels/scaled_dot_product_attention.py, PART")

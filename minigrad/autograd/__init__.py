@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING
 
 from ..missing import names_of
-from . import function, functional
+from . import function, functional, graph
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function
 from .gradcheck import GradcheckError, gradcheck, gradgradcheck
@@ -21,6 +21,7 @@ __all__ = [
     "grad",
     "gradcheck",
     "gradgradcheck",
+    "graph",
     "inference_mode",
     "is_grad_enabled",
     "no_grad",

@@ -10,9 +10,10 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from ..ops.op import Op, Plan
+from ..ops.op import Op, watch
+from .inplace import rebase
 from .mode import enable_grad, no_grad, state
-from .tape import Lost, Node, Variable, rebase, record, wrap
+from .tape import Node, Variable, lead_back, node_of, wrap
 
 
 class FunctionCtx:
@@ -84,8 +85,8 @@ class FunctionCtx:
 class _Result:
     """A kept result: its array, not the tensor, which holds the node (that would be a cycle)."""
 
-    def __init__(self, made: Variable) -> None:
-        self.array, self.version, self.slot = made.array, made._version, made._slot
+    def __init__(self, tensor: Variable) -> None:
+        self.array, self.version, self.slot = tensor.array, tensor._version, tensor._slot
 
 
 def _result_of(node: Node, kept: _Result) -> Variable:
@@ -102,18 +103,11 @@ class _UserOp(Op):
         self.name = self.__name__ = cls.__name__
         self.params: tuple[str, ...] = ()
         self.arity, self.variadic, self.kernel, self.promote, self.view = 0, "", "", "", False
-        self.rules, self.plans, self.differentiable = {}, {}, -1
+        self.rules, self.formulas, self.plans, self.differentiable = {}, {}, {}, -1
         self.backward: Any = _run_backward
-        self.complex: Op | None = self  # what it makes of complex numbers is the user's affair
 
     def param(self, i: int) -> str:
         return f"argument {i}"
-
-    def plan(self, mask: int, arity: int) -> Plan:
-        plan = self.plans.get(mask | 1 << arity)
-        if plan is None:
-            plan = self.plans[mask | 1 << arity] = Plan(self, mask, arity)
-        return plan
 
     def rule_place(self, name: str) -> str:
         code = getattr(self.function.backward, "__code__", None)
@@ -170,6 +164,8 @@ class Function:
     @classmethod
     def apply(cls, *args: Any) -> Any:
         """Run ``forward``, and record it where an argument wants a gradient."""
+        for observer in watch.observers:
+            observer.applying(cls._op, args)
         wanted = tuple(isinstance(a, Variable) and a._wanted() for a in args)
         ctx: Any = FunctionCtx()
         ctx.needs_input_grad = wanted
@@ -181,8 +177,11 @@ class Function:
                 cls.setup_context(ctx, args, output)
         mask = sum(1 << i for i, want in enumerate(wanted) if want) if state.grad else 0
         results = output if isinstance(output, tuple) else (output,)
-        made = _recorded(cls._op, ctx, args, mask, results)
-        return made if isinstance(output, tuple) else made[0]
+        results = _recorded(cls._op, ctx, args, mask, results)
+        node = node_of(tuple(r for r in results if isinstance(r, Variable))) if mask else None
+        for observer in watch.observers:
+            observer.applied(cls._op, args, results if isinstance(output, tuple) else results[0], node)
+        return results if isinstance(output, tuple) else results[0]
 
 
 def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple[Any, ...]) -> tuple[Any, ...]:
@@ -191,13 +190,13 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
     if not mask or not any(t.array.dtype.kind in "fc" for t in tensors):
         return results
     ctx._are_tensors = [isinstance(r, Variable) for r in results]
-    made = record(op, args, mask, tuple(t.array for t in tensors), ctx)
-    node: Node = next(m._node for m in made if m._node is not None)
-    for original, new in zip(tensors, made, strict=True):
+    recorded = lead_back(op, args, mask, tuple(t.array for t in tensors), None, ctx)
+    node: Node = node_of(recorded)  # type: ignore[assignment]
+    for original, new in zip(tensors, recorded, strict=True):
         new._version = original._version
         if any(original is c for c in ctx._constant):
             new._node, new._slot, new._needs = None, 0, False
-    by_id = {id(original): new for original, new in zip(tensors, made, strict=True)}
+    by_id = {id(original): new for original, new in zip(tensors, recorded, strict=True)}
     _keep(ctx, node, by_id)
     for tensor in ctx._dirty:
         if id(tensor) not in by_id:
@@ -209,12 +208,10 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
 
 def _keep(ctx: Any, node: Node, results: dict[int, Variable]) -> None:
     """Let the node keep what ``save_for_backward`` named."""
-    if isinstance(node.saved, Lost):  # a checkpoint's first run keeps nothing
-        return
     ctx._saved = node.saved = []
     for tensor in ctx._to_save:
-        own = None if tensor is None else results.get(id(tensor))
-        ctx._saved.append(tensor if own is None or own._node is not node else _Result(own))
+        result = None if tensor is None else results.get(id(tensor))
+        ctx._saved.append(tensor if result is None or result._node is not node else _Result(result))
         if tensor is not None:
             node.versions.append((tensor._version, tensor._version[0]))
     ctx._to_save = ()
@@ -225,11 +222,11 @@ def _run_backward(node: Node, sums: dict[int, list[Any]], create: bool) -> list[
     ctx, op = node.residual, node.op
     ctx._node = weakref.ref(node)
     slots = count()
-    given = [
+    arriving = [
         _arrived(node, next(slots), sums, ctx._materialize) if is_tensor else None for is_tensor in ctx._are_tensors
     ]
     with enable_grad() if create else no_grad():
-        returned = op.function.backward(ctx, *given)  # type: ignore[attr-defined]
+        returned = op.function.backward(ctx, *arriving)  # type: ignore[attr-defined]
     gradients = returned if isinstance(returned, tuple) else (returned,)
     arguments = len(ctx.needs_input_grad)
     if len(gradients) < arguments or any(g is not None for g in gradients[arguments:]):
@@ -294,14 +291,14 @@ def once_differentiable(backward: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(backward)
     def wrapped(ctx: Any, *grads: Any) -> Any:
         with no_grad():
-            found = backward(ctx, *grads)
+            returned = backward(ctx, *grads)
         if not state.grad or not any(isinstance(g, Variable) and g._wanted() for g in grads):
-            return found
-        listed = found if isinstance(found, tuple) else (found,)
+            return returned
+        listed = returned if isinstance(returned, tuple) else (returned,)
         places = [i for i, g in enumerate(listed) if isinstance(g, Variable)]
         anchors = [wrap(listed[i].array).requires_grad_() for i in places]
         marked = dict(zip(places, _Once.apply(*anchors), strict=True))
         result = tuple(marked.get(i, g) for i, g in enumerate(listed))
-        return result if isinstance(found, tuple) else result[0]
+        return result if isinstance(returned, tuple) else result[0]
 
     return wrapped

@@ -9,10 +9,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..backend import xp
-from ..ops.shape import stack
+from ..ops.elementwise import clone
+from ..ops.joining import stack
+from .calls import apply
 from .mode import enable_grad
-from .tape import Variable, apply, wrap
-from .walk import grad, identity
+from .tape import Variable, wrap
+from .walk import grad
 
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 
@@ -234,7 +236,7 @@ def _run(
     """The inputs as nodes or leaves of a graph of their own, the outputs, and which of them were tuples."""
     points, several = _as_tuple(inputs, "inputs", name)
     given = tuple(
-        apply(identity, (p,)) if create_graph and p.requires_grad else p.detach().requires_grad_() for p in points
+        apply(clone, (p,)) if create_graph and p.requires_grad else p.detach().requires_grad_() for p in points
     )
     outputs, many = _as_tuple(func(*given), "outputs of the user-provided function", name)
     _check_wanted(outputs, _CONSTANT if strict else None)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any, TypeVar
 
@@ -15,22 +14,10 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 class _State(threading.local):
     grad = True  # ops on tensors that require gradients are recorded
-    observers: tuple[Callable[..., None], ...] = ()  # called with (node, args, result) for each recorded op
     inference = False  # within ``inference_mode``
 
 
 state = _State()
-
-
-@contextmanager
-def observed(observers: tuple[Callable[..., None], ...]) -> Iterator[None]:
-    """Within it, each recorded op is shown to these."""
-    before = state.observers
-    state.observers = observers
-    try:
-        yield
-    finally:
-        state.observers = before
 
 
 class _Mode:
@@ -96,11 +83,11 @@ class no_grad(_Mode):
         super().__init__(False)
 
     def __new__(cls, function: Any = None) -> Any:
-        made = super().__new__(cls)
+        mode = super().__new__(cls)
         if function is None:
-            return made
-        made.__init__()  # type: ignore[misc]
-        return made(function)  # @no_grad without parentheses
+            return mode
+        mode.__init__()  # type: ignore[misc]
+        return mode(function)  # @no_grad without parentheses
 
 
 class enable_grad(no_grad):

@@ -1,9 +1,9 @@
 """Recomputation instead of memory: a region of the graph that keeps nothing and is run again when needed.
 
-The forward records its nodes as ever, but what they keep is let go at once (Chen et al. 2016, "Training Deep
-Nets with Sublinear Memory Cost"). The walk back, when it meets the first of them, has the region's function
-run a second time on the same inputs, with the same random numbers: its n-th node has what the n-th node of
-the first run has lost. The graph itself stays whole, so ``grad``, hooks and second order work as without.
+The forward records its nodes as ever, but what they keep is let go at once (Chen et al. 2016, "Training Deep Nets
+with Sublinear Memory Cost"). The walk back, when it meets the first of them, has the region's function run a second
+time on the same inputs, with the same random numbers: its n-th node has what the n-th node of the first run has lost.
+The graph itself stays whole, so ``grad``, hooks and second order work as without.
 """
 
 from __future__ import annotations
@@ -13,13 +13,15 @@ from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 from ..backend.random import default_generator
-from .mode import enable_grad, observed, state
+from ..ops.op import Op, watch
+from .mode import enable_grad
+from .observer import Observer, observed
 from .tape import Lost, Node
 
 Contexts = Callable[[], tuple[AbstractContextManager[Any], AbstractContextManager[Any]]]
 
 
-class Region:
+class Region(Observer):
     """One call of a function whose nodes keep nothing.
 
     Args:
@@ -51,17 +53,20 @@ class Region:
 
     def run(self) -> Any:
         """The function's result; its nodes keep nothing."""
-        with self.first, observed((*state.observers, self._drop)):
+        with self.first, observed(self):
             result = self.function(*self.args, **self.kwargs)
         self.complete = True
         return result
 
-    def _drop(self, node: Node, args: tuple[Any, ...], result: Any) -> None:
-        node.saved, node.residual, node.out, node.versions = _Kept(self, len(self.names)), None, None, []
-        self.names.append(node.op.name)
-        self.left += 1
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
+        """Let go of what a node of the first run keeps."""
+        if node is not None:
+            node.free()
+            node.saved = _Kept(self, len(self.names))
+            self.names.append(op.name)
+            self.left += 1
 
-    def found(self, number: int) -> Node:
+    def twin(self, number: int) -> Node:
         """A node of the second run, which the first that asks for one begins.
 
         Raises:
@@ -69,11 +74,11 @@ class Region:
         """
         if not self.again:
             self._run_again()
-        found = self.again[number]
+        node = self.again[number]
         self.left -= 1
         if not self.left:
             self.again = []
-        return found
+        return node
 
     def _run_again(self) -> None:
         again: list[Node] = []
@@ -81,7 +86,7 @@ class Region:
         if self.random is not None:
             default_generator.set_state(self.random)
         try:
-            with enable_grad(), self.second, observed((*_not_of_regions(), _Note(again))):
+            with enable_grad(), self.second, observed(*_not_of_regions(), _Recorded(again), alone=True):
                 self.function(*self.args, **self.kwargs)
         finally:
             if self.random is not None:
@@ -97,14 +102,15 @@ class Region:
         self.again = again
 
 
-class _Note:
-    """An observer that lists the nodes of a second run."""
+class _Recorded(Observer):
+    """Lists the nodes of a second run."""
 
     def __init__(self, nodes: list[Node]) -> None:
         self.nodes = nodes
 
-    def __call__(self, node: Node, args: tuple[Any, ...], result: Any) -> None:
-        self.nodes.append(node)
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
+        if node is not None:
+            self.nodes.append(node)
 
 
 class _Kept(Lost):
@@ -114,8 +120,8 @@ class _Kept(Lost):
         self.region, self.number = region, number
 
     def restore(self, node: Node) -> None:
-        found = self.region.found(self.number)
-        node.saved, node.residual, node.out, node.versions = (found.saved, found.residual, found.out, found.versions)
+        twin = self.region.twin(self.number)
+        node.saved, node.residual, node.out, node.versions = twin.saved, twin.residual, twin.out, twin.versions
 
 
 def _difference(first: list[str], second: list[str]) -> str:
@@ -125,20 +131,11 @@ def _difference(first: list[str], second: list[str]) -> str:
     return f"{len(first)} ops, then {len(second)}"
 
 
-def _drops(observer: Any) -> bool:
-    return getattr(observer, "__func__", None) is Region._drop
-
-
-def _not_of_regions() -> tuple[Callable[..., None], ...]:
+def _not_of_regions() -> tuple[Observer, ...]:
     """The observers but for those of other runs, to which the nodes of a second run do not belong."""
-    return tuple(o for o in state.observers if not (_drops(o) or isinstance(o, _Note)))
+    return tuple(o for o in watch.observers if not isinstance(o, (Region, _Recorded)))
 
 
-def in_region() -> bool:
-    """Whether a region is being run, for the first or the second time."""
-    return any(_drops(o) or isinstance(o, _Note) for o in state.observers)
-
-
-def is_dropping() -> bool:
-    """Whether a region is in its first run: what is recorded now keeps nothing already."""
-    return any(map(_drops, state.observers))
+def is_in_first_run() -> bool:
+    """Whether a region is in its first run, in which nodes keep nothing anyway."""
+    return any(isinstance(o, Region) for o in watch.observers)

@@ -1,8 +1,8 @@
 """The walk back: from a result to everything it was computed from, youngest node first.
 
-Nodes are numbered as they are made, so a node is younger than all nodes behind it. A heap that always gives
-the youngest therefore meets a node after everything that used its results, when its gradient is complete.
-There is no recursion, and a node's kept values are freed as soon as its rules have run.
+Nodes are numbered as they are recorded, so a node is younger than all nodes behind it. A heap that always gives the
+youngest therefore meets a node after everything that used its results, when its gradient is complete. There is no
+recursion, and a node's kept values are freed as soon as its rules have run.
 """
 
 from __future__ import annotations
@@ -15,26 +15,15 @@ import numpy as np
 
 from ..backend import dtype as dt
 from ..backend import of, xp
-from ..ops.complex import real
-from ..ops.op import op
+from ..ops.elementwise import add, cast, clone
+from ..ops.op import bare, watch
 from ..ops.reduction import sum_to
-from .anomaly import check_gradients
 from .mode import enable_grad, state
-from .tape import RETAINED, Lost, Node, Variable, apply, before_change, wrap
+from .tape import RETAINED, Lost, Node, Variable, wrap
 
 Array = dt.Array
 Targets = tuple[Variable, ...]
 Sum = list[Any]  # [gradient so far, whether it is ours to add to in place]
-
-
-@op
-def identity(x: Array) -> Array:
-    """The same value, as a node of its own."""
-    return x
-
-
-identity.gradient(x=lambda g: g)
-identity.complex = identity
 
 
 def backward(
@@ -60,10 +49,10 @@ def backward(
     roots = (tensors,) if isinstance(tensors, Variable) else tuple(tensors)
     targets = (inputs,) if isinstance(inputs, Variable) else None if inputs is None else tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    walk = _Walk(roots, _starts(roots, grad_tensors), targets, create_graph)
+    walk = Walk(roots, _starts(roots, grad_tensors), targets, create_graph)
     walk.run(keep)
     if targets is not None:
-        for variable, gradient in zip(targets, walk.found, strict=True):
+        for variable, gradient in zip(targets, walk.gradients, strict=True):
             if gradient is not None:
                 _accumulate(variable, gradient, False, create_graph)
         return
@@ -94,10 +83,10 @@ def grad(
     roots = (outputs,) if isinstance(outputs, Variable) else tuple(outputs)
     targets = (inputs,) if isinstance(inputs, Variable) else tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    walk = _Walk(roots, _starts(roots, grad_outputs), targets, create_graph)
+    walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph)
     walk.run(keep)
     results: list[Any] = []
-    for i, (variable, gradient) in enumerate(zip(targets, walk.found, strict=True)):
+    for i, (variable, gradient) in enumerate(zip(targets, walk.gradients, strict=True)):
         if gradient is None and materialize_grads:
             gradient = xp(variable.array).zeros_like(variable.array)
         elif gradient is None and not allow_unused:
@@ -150,25 +139,31 @@ def _start(root: Variable, gradient: Any) -> Variable:
     return gradient
 
 
-class _Walk:
-    """One walk back: the nodes whose gradient has arrived, the youngest first, and what the leaves have got.
+class Walk:
+    """One walk back: the nodes whose gradient has arrived, the youngest first, and what has arrived at the leaves.
 
     Args:
         roots, starts: where to begin, and the gradient there.
         targets: walk only the paths that lead to these, and find their gradients; None for every path.
         create: record the gradients' own computation.
+
+    Attributes:
+        leaves: by id, each leaf with its gradient and whether that is the walk's own array.
+        gradients: of the targets, in their order; None where nothing arrived.
     """
 
-    def __init__(self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None, create: bool) -> None:
+    def __init__(
+        self, roots: tuple[Variable, ...], starts: list[Any], targets: Targets | None = None, create: bool = False
+    ) -> None:
         self.targets, self.create = targets or (), create
         self.heap: list[int] = []  # the numbers of the nodes below, negative: the youngest comes first
         self.pending: dict[int, tuple[Node, dict[int, Sum]]] = {}  # what has arrived at a node, by result
         self.leaves: dict[int, tuple[Variable, Sum]] = {}
-        self.found: list[Any] = [None] * len(self.targets)
-        self.watched: dict[Node, list[tuple[int, int]]] = {}
+        self.gradients: list[Any] = [None] * len(self.targets)
+        self.wanted_of: dict[Node, list[tuple[int, int]]] = {}
         self.useful: dict[Any, bool] | None = None
         if targets is not None:
-            self.watched, self.useful = _watch(roots, targets)
+            self.wanted_of, self.useful = _paths(roots, targets)
         for root, start in zip(roots, starts, strict=True):
             source, slot = root._source()
             begin = root if source is None else source
@@ -177,7 +172,7 @@ class _Walk:
 
     def deliver(self, target: Any, slot: int, gradient: Any, ours: bool) -> None:
         """Add a gradient to what has arrived at a node or a leaf."""
-        if target.__class__ is Node:
+        if isinstance(target, Node):
             order = -target.order
             if order not in self.pending:
                 self.pending[order] = target, {slot: [gradient, ours]}
@@ -196,88 +191,95 @@ class _Walk:
         if held[1]:
             held[0] += gradient
         else:
-            held[0], held[1] = held[0] + gradient, not self.create
+            held[0], held[1] = add(held[0], gradient), not self.create
 
-    def run(self, retain: bool) -> None:
+    def run(self, retain: bool) -> Walk:
         """Walk to the end. Unless ``retain``, what a node kept is freed as it is passed."""
         before, state.grad = state.grad, self.create
         try:
-            heap, pending = self.heap, self.pending
-            while heap:
-                node, sums = pending.pop(heappop(heap))
-                if node.hooks:
-                    _run_hooks(node.hooks, sums)
-                if self.useful is None or self.leads_on(node, sums):
-                    self.pass_on(node, sums)
-                    if node.versions and not retain:  # one that keeps no tensor may be walked again
-                        node.saved = node.residual = node.out = None
-                        node.versions = []
+            with np.errstate(all="ignore"):  # as in the forward, 1 / 0 is inf without a warning
+                while self.heap:
+                    node, sums = self.pending.pop(heappop(self.heap))
+                    if node.hooks:
+                        _run_hooks(node.hooks, sums)
+                    if watch.observers:
+                        _arrived(node, {slot: held[0] for slot, held in sums.items()})
+                    if self.useful is None or self.leads_on(node, sums):
+                        self.pass_on(node, sums)
+                        if node.versions and not retain:  # one that keeps no tensor may be walked again
+                            node.free()
             for leaf, held in self.leaves.values():
                 if leaf._hooks:
                     _run_hooks({0: leaf._hooks}, {0: held})
+                _arrived(leaf, {0: held[0]})
         finally:
             state.grad = before
+            for observer in watch.observers:
+                observer.ended()
         for position, target in enumerate(self.targets):
             if id(target) in self.leaves:
-                self.found[position] = self.leaves[id(target)][1][0]
+                self.gradients[position] = self.leaves[id(target)][1][0]
+        return self
 
     def leads_on(self, node: Node, sums: dict[int, Sum]) -> bool:
         """Note the gradient of a node's results that are targets; whether something wanted lies behind it."""
-        for slot, position in self.watched.get(node, ()):
+        for slot, position in self.wanted_of.get(node, ()):
             if slot in sums:
-                self.found[position] = sums[slot][0]
+                self.gradients[position] = sums[slot][0]
         return self.useful is None or self.useful[node]
 
     def pass_on(self, node: Node, sums: dict[int, Sum]) -> None:
         """Run a node's rules, and deliver what they give to the node's inputs."""
-        create, plan, own, useful = self.create, node.plan, node.op.backward, self.useful
+        create, useful, observers = self.create, self.useful, watch.observers
+        for observer in observers:
+            observer.passing(node)
+        saved = _intact(node)
         g: Any = None
         gradients: Sequence[Any]
-        if own is None:
-            g = sums[0][0] if node.results is None else _together(node, sums, create)
-            saved = node.saved
-            if saved.__class__ is not list:
-                saved = _recovered(node)
-            for version, at_save in node.versions:
-                if version[0] != at_save:
-                    raise _changed(node, version, at_save)
-            if plan.gradients is not None and not create and useful is None:  # the usual case
-                gradients = plan.gradients(g, node.out, node.edges, node.residual, saved)
-            else:
-                gradients = _run(node, g, saved, create, useful)
+        if node.op.backward is not None:
+            gradients = node.op.backward(node, sums, create)
         else:
-            _recovered(node)
-            _check_versions(node)
-            gradients = own(node, sums, create)
-        if node.place:
-            check_gradients(node, gradients)
+            g = sums[0][0] if node.results is None else _together(node, sums, create)
+            if node.kernel is not None and not create:
+                gradients = _run_kernel(node, g, saved)
+            else:
+                gradients = _run_rules(node, g, saved, create, useful)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
-            # A fused op's kernel and a Function give all gradients, also those that lead to no target.
+            # A kernel and a Function give all gradients, also those that lead to no target.
             if gradient is not None and (useful is None or target in useful):
                 array = gradient.array if create else gradient
                 if array.dtype is not dtype or array.shape != shape or not shape:
-                    gradient = _fit(gradient, shape, dtype, create)
-                ours = not create and own is None and gradient is not g and gradient.base is None
+                    gradient = _fit(gradient, shape, dtype)
+                for observer in observers:
+                    observer.delivered(node, i, gradient)
+                ours = not create and g is not None and gradient is not g and gradient.base is None
                 self.deliver(target, slot, gradient, ours)
+        for observer in observers:
+            observer.passed(node, gradients)
 
 
-def _watch(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
+def _arrived(target: Any, gradients: dict[int, Any]) -> None:
+    for observer in watch.observers:
+        for slot, gradient in gradients.items():
+            observer.arrived(target, slot, gradient)
+
+
+def _paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
     """Which nodes' results are targets, and which nodes and leaves are targets or on a path to one.
 
     The second mapping tells of each of these whether something wanted lies behind it.
     """
-    watched: dict[Node, list[tuple[int, int]]] = {}
+    wanted_of: dict[Node, list[tuple[int, int]]] = {}
     useful: dict[Any, bool] = {}
     for position, target in enumerate(targets):
-        target._close_bypasses()
         source, slot = target._source()
         if not target._needs:
             raise RuntimeError(f"input {position} of grad() does not require grad: set requires_grad on it first")
         if source is None:
             useful[target] = False
         else:
-            watched.setdefault(source, []).append((slot, position))
+            wanted_of.setdefault(source, []).append((slot, position))
     seen: set[Node] = set()
     stack = [source for root in roots if (source := root._source()[0]) is not None]
     while stack:
@@ -287,9 +289,9 @@ def _watch(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, li
             stack.extend(edge[0] for edge in node.edges if isinstance(edge[0], Node))
     for node in sorted(seen, key=lambda n: n.order):
         behind = any(edge[0] in useful for edge in node.edges)
-        if behind or node in watched:
+        if behind or node in wanted_of:
             useful[node] = behind
-    return watched, useful
+    return wanted_of, useful
 
 
 def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]:
@@ -299,54 +301,46 @@ def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]
     )
 
 
-def _run(node: Node, g: Any, saved: Any, create: bool, useful: dict[Any, bool] | None) -> list[Any]:
+def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[Any, bool] | None) -> list[Any]:
     """The gradient for each input of a node that wants one; None where the walk has no use for it."""
+    op, plan, out = node.op, node.plan, node.out
     if not create:
-        saved = [a.array if isinstance(a, Variable) else a for a in saved]
-    op, plan = node.op, node.plan
-    if op.kernel and not op.rules:
-        return _run_kernel(node, g, saved, create)
-    out = _own_result(node) if create and node.out is not None else node.out
+        saved = [bare(a) for a in saved]
+    elif out is not None:
+        out = _result(node)
     gradients = []
     for i, (rule, pick) in enumerate(plan.rules):
         edge = node.edges[i]
         if useful is None or edge[0] in useful:
-            given = (g, out, edge[2], plan.inputs[i] - op.arity, node.residual, *saved)
-            gradients.append(rule(*pick(given)))
+            values = (g, out, edge[2], plan.inputs[i] - op.arity, node.shapes, *saved)
+            gradients.append(rule(*pick(values)))
         else:
             gradients.append(None)
     return gradients
 
 
-def _run_kernel(node: Node, g: Any, saved: list[Any], create: bool) -> list[Any]:
-    """A fused op's gradients by its kernel, or by its plain definition."""
-    kernel: Any = None if create else node.op.find_kernel(saved)
-    if not hasattr(kernel, "backward"):
-        return _run_plain(node, g, create)
-    found = kernel.backward(node.plan.needs, node.residual, g, *saved)
-    return [found[i] for i in node.plan.inputs]
+def _run_kernel(node: Node, g: Any, saved: list[Any]) -> list[Any]:
+    """The same by the kernel that computed the result; it gets None for arguments that no rule names."""
+    args: list[Any] = [None] * len(node.plan.needs)
+    for i, a in zip(node.plan.keep, saved, strict=True):
+        args[i] = bare(a)
+    gradients = node.kernel.backward(node.plan.needs, node.residual, g, *args)
+    return [gradients[i] for i in node.plan.inputs]
 
 
-def _run_plain(node: Node, g: Any, create: bool) -> list[Any]:
-    """A fused op's gradient through its plain definition: as a graph, or where the kernel has no backward."""
-    saved: list[Any] = list(node.saved)  # type: ignore[arg-type]
-    inputs = node.plan.inputs
-    with enable_grad():
-        for i in inputs:  # an input may depend on another: a node between keeps their gradients apart
-            saved[i] = apply(identity, (saved[i],))
-        result = node.op.plain(*saved)
-        found = grad(
-            result, [saved[i] for i in inputs], g if create else wrap(g), create_graph=create, allow_unused=True
-        )
-    return list(found) if create else [None if f is None else f.array for f in found]
+def _intact(node: Node) -> list[Any]:
+    """What a node keeps, computed again if it has to be.
 
-
-def _recovered(node: Node) -> list[Any]:
-    """What a node keeps, computed again if it has to be; an error where the walk has freed it."""
+    Raises:
+        RuntimeError: the walk has freed it, or it is not what it was.
+    """
     while isinstance(node.saved, Lost):
         node.saved.restore(node)
     if node.saved is None:
         raise _walked_twice(node)
+    for version, at_save in node.versions:
+        if version[0] != at_save:
+            raise _changed(node, version, at_save)
     return node.saved
 
 
@@ -355,13 +349,6 @@ def _walked_twice(node: Node) -> RuntimeError:
         f"trying to backward through the graph a second time: {_described(node)} has freed what it kept when "
         f"the first backward() passed it. Pass retain_graph=True to that one if you need a second"
     )
-
-
-def _check_versions(node: Node) -> None:
-    """Refuse to go on where a kept value is not what it was."""
-    for version, at_save in node.versions:
-        if version[0] != at_save:
-            raise _changed(node, version, at_save)
 
 
 def _changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
@@ -374,7 +361,7 @@ def _changed(node: Node, version: list[Any], at_save: int) -> RuntimeError:
     )
 
 
-def _own_result(node: Node) -> Variable:
+def _result(node: Node) -> Variable:
     """The result a rule names as ``out``, with its history (the node itself must not hold it: a cycle)."""
     assert node.out is not None
     result: Variable = wrap(node.out)
@@ -396,17 +383,12 @@ def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:
     return wrap(zeros) if create else zeros
 
 
-def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any, create: bool) -> Any:
+def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Sum a gradient over the axes that its input was broadcast along, and give it the input's dtype."""
-    array = gradient.array if create else gradient
-    if array.shape != shape:
+    if bare(gradient).shape != shape:
         gradient = sum_to(gradient, shape)
-        array = gradient.array if create else gradient
-    if array.dtype.kind == "c" and dtype.kind != "c":
-        gradient = real(gradient)
-        array = gradient.array if create else gradient
-    if array.dtype != dtype:
-        gradient = gradient.to(dt.of_numpy(dtype)) if create else gradient.astype(dtype)
+    if bare(gradient).dtype != dtype:
+        gradient = cast(gradient, dtype)
     return np.asarray(gradient) if isinstance(gradient, np.generic) else gradient
 
 
@@ -414,17 +396,16 @@ def _accumulate(leaf: Variable, gradient: Any, ours: bool, create: bool) -> None
     """Add to ``.grad``. An array that others may hold as well is copied first."""
     if create:
         with enable_grad():
-            leaf._grad = gradient.clone() if leaf._grad is None else leaf._grad + gradient
+            leaf._grad = clone(gradient) if leaf._grad is None else add(leaf._grad, gradient)
     elif leaf._grad is None:
-        array = gradient.array if isinstance(gradient, Variable) else gradient
+        array = bare(gradient)
         leaf._grad = wrap(array if ours else array.copy())
     else:
-        total, version = leaf._grad.array, leaf._grad._version
-        before_change(total)
-        total += gradient
+        leaf._grad.array += bare(gradient)
+        version = leaf._grad._version
         version[0] += 1
         version[1] = ("the accumulation of gradients", "backward()")
-    if after := leaf._after:  # Tensor.register_post_accumulate_grad_hook
+    if after := leaf._after:
         for hook in list(after.values()):
             hook(leaf)
 
@@ -434,7 +415,7 @@ def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:
     for slot, held in sums.items():
         registered = hooks.get(slot, {})
         for key in sorted(registered, key=lambda k: k == RETAINED):  # retain_grad's comes last
-            hook, held[1] = registered[key], False  # it may keep what it is given
+            hook, held[1] = registered[key], False  # it may keep the gradient
             given = held[0] if isinstance(held[0], Variable) else wrap(held[0])
             changed = hook(given)
             if changed is not None:

@@ -8,32 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from . import memory, random
+from . import kernels, memory, random
 from .device import Device
 
 _CPU = Device("cpu")
-_KERNELS = frozenset(
-    {
-        "adam",
-        "cross_entropy",
-        "dropout",
-        "gelu",
-        "gru",
-        "layer_norm",
-        "linear",
-        "linear_cross_entropy",
-        "linear_r_drop",
-        "log_softmax",
-        "log_softmax_gradient",
-        "lstm",
-        "rms_norm",
-        "rnn",
-        "scaled_dot_product_attention",
-        "scatter_add_rows",
-        "softmax",
-        "softmax_gradient",
-    }
-)
 
 
 class NumpyBackend:
@@ -59,7 +37,7 @@ class NumpyBackend:
 
     def kernel(self, name: str) -> Any:
         found = self._kernels.get(name)
-        if found is None and name in _KERNELS:
+        if found is None and name in kernels.NAMES:
             found = self._kernels[name] = importlib.import_module(f"{__package__}.kernels.{name}")
         return found
 

@@ -10,31 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from . import random
+from . import kernels, random
 from .device import Device
 from .dtype import Array
 
-KERNELS = frozenset(
-    {
-        "adam",
-        "cross_entropy",
-        "dropout",
-        "gelu",
-        "gru",
-        "layer_norm",
-        "linear",
-        "linear_cross_entropy",
-        "log_softmax",
-        "log_softmax_gradient",
-        "lstm",
-        "rms_norm",
-        "rnn",
-        "scaled_dot_product_attention",
-        "scatter_add_rows",
-        "softmax",
-        "softmax_gradient",
-    }
-)
 _INSTALL = "install CuPy for your driver: pip install cupy-cuda12x (or cupy-cuda13x), and see `nvidia-smi`"
 
 
@@ -79,7 +58,7 @@ class CupyBackend:
 
     def kernel(self, name: str) -> Any:
         found = self._kernels.get(name)
-        if found is None and name in KERNELS:
+        if found is None and name in kernels.CUDA_NAMES:
             module = importlib.import_module(f"{__package__}.kernels.{name}_cuda")
             found = self._kernels[name] = module if len(self._devices) == 1 else OnDevice(module)
         return found

@@ -150,6 +150,11 @@ def can_cast(source: DType, target: DType) -> bool:
     return source.rank <= target.rank
 
 
+def has_gradient(kind: np.dtype[Any]) -> bool:
+    """Whether numbers of a NumPy dtype can have a gradient."""
+    return kind.kind in "fc"
+
+
 def promote_types(a: Any, b: Any) -> DType:
     """The dtype that holds both, by PyTorch's table: complex beats float, that any integer, and that bool."""
     first, second = as_dtype(a), as_dtype(b)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..autograd.tape import apply
+from ..autograd.calls import apply
 from ..ops import complex as c
 from ..ops.elementwise import cos as _cos
 from ..ops.elementwise import eq as _eq

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.tape import Variable, apply, bump, check_mutable, mutate, wrap
+from ..autograd.calls import apply
+from ..autograd.inplace import bump, check_mutable, mutate
+from ..autograd.tape import Variable, wrap
 from ..backend import is_array, of, xp
 from ..ops import indexing as i
 from . import return_types

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..autograd import tape
+from ..autograd.inplace import bump, check_mutable, mutate, rebase
 from ..autograd.mode import state
-from ..autograd.tape import Variable, bump, mutate, rebase, wrap
+from ..autograd.tape import Variable, wrap
+from ..autograd.views import Viewing
 from ..backend import dtype as dt
 from ..backend import xp
 from ..ops import elementwise as e
@@ -41,7 +42,7 @@ def by_function(function: Callable[..., Any], name: str = "") -> Method:
     name = name or function.__name__
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        tape.check_mutable(self, name)
+        check_mutable(self, name)
         source = _before(self) if state.grad and _any_wanted(self, *args, *kwargs.values()) else self
         return _become(self, function(source, *args, **kwargs), name)
 
@@ -84,7 +85,7 @@ def by_view(function: Callable[..., Any], name: str = "") -> Method:
     name = name or function.__name__
 
     def method(self: Any, *args: Any, **kwargs: Any) -> Any:
-        tape.check_mutable(self, name)
+        check_mutable(self, name)
         before = object.__new__(type(self))
         before.__dict__.update(self.__dict__)
         seen = function(before, *args, **kwargs)
@@ -98,7 +99,7 @@ def by_view(function: Callable[..., Any], name: str = "") -> Method:
     return method
 
 
-class InPlace(Variable):
+class InPlace(Viewing):
     """What a Tensor has of such methods."""
 
     # Each element -------------------------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.tape import apply, binary
+from ..autograd.calls import apply
 from ..ops import linear as ops
 from .arguments import factors_first, spelled
 from .creation import arange, eye
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def matmul(input: Tensor, other: Tensor) -> Tensor:
     """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
     _check_floats_agree(input, other, "matmul")
-    return binary(ops.matmul, input, other)
+    return apply(ops.matmul, (input, other))
 
 
 def _check_floats_agree(a: Tensor, b: Tensor, name: str) -> None:

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.tape import Variable, apply, binary, unary, wrap
+from ..autograd.calls import apply
+from ..autograd.tape import Variable, wrap
 from ..backend import xp
 from ..backend.dtype import as_dtype, result_type
 from ..ops import elementwise as e
@@ -32,7 +33,7 @@ def _unary(op: Op, name: str = "") -> Unary:
 
     @spelled
     def function(input: Tensor) -> Tensor:
-        return unary(op, input)
+        return apply(op, (input,))
 
     function.__name__ = function.__qualname__ = name or op.name
     function.__doc__ = f"{op.__doc__}, elementwise."
@@ -44,7 +45,7 @@ def _binary(op: Op, name: str = "") -> Binary:
 
     @spelled
     def function(input: Tensor, other: Tensor | Scalar) -> Tensor:
-        return binary(op, *pair(op, input, other))
+        return apply(op, pair(op, input, other))
 
     function.__name__ = function.__qualname__ = name or op.name
     function.__doc__ = f"{op.__doc__}, elementwise; the operands broadcast."
@@ -81,7 +82,7 @@ def neg(input: Tensor) -> Tensor:
             "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a "
             "mask, use the `~` or `logical_not()` operator instead."
         )
-    return unary(e.neg, input)
+    return apply(e.neg, (input,))
 
 
 negative = neg

@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.tape import Variable, bump, check_mutable
+from ..autograd.inplace import bump, check_mutable
+from ..autograd.tape import Variable
 from ..backend import dtype as dt
 from ..backend import of
 from ..backend.random import Generator, default_generator

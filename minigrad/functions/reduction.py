@@ -6,7 +6,8 @@ import math
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from ..autograd.tape import apply
+from ..autograd.calls import apply
+from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..ops import reduction as r
 from . import return_types
@@ -78,21 +79,21 @@ def std(
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Π over ``dim``, over everything if None."""
     input = input if dtype is None else input.to(dtype)
-    return apply(r.prod, (input, axes(dim, input.array.ndim), keepdim))
+    return apply(cumulative_ops.prod, (input, axes(dim, input.array.ndim), keepdim))
 
 
 @spelled
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along ``dim``."""
     input = input if dtype is None else input.to(dtype)
-    return apply(r.cumsum, (input, axis(dim, input.array.ndim)))
+    return apply(cumulative_ops.cumsum, (input, axis(dim, input.array.ndim)))
 
 
 @spelled
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along ``dim``."""
     input = input if dtype is None else input.to(dtype)
-    return apply(r.cumprod, (input, axis(dim, input.array.ndim)))
+    return apply(cumulative_ops.cumprod, (input, axis(dim, input.array.ndim)))
 
 
 @spelled

@@ -9,9 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.tape import apply, wrap
+from ..autograd.calls import apply
+from ..autograd.tape import wrap
 from ..backend import xp
 from ..backend.dtype import DType, result_type
+from ..ops import joining as joining_ops
 from ..ops import shape as s
 from .arguments import axes, axis, common_shape, raw, sizes, spelled
 
@@ -190,7 +192,7 @@ def repeat(input: Tensor, *counts: Any, repeats: Any = None) -> Tensor:
     counts = sizes(counts if repeats is None else repeats)
     if len(counts) < input.array.ndim:
         raise RuntimeError("Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
-    return apply(s.repeat, (input, counts))
+    return apply(joining_ops.repeat, (input, counts))
 
 
 @spelled
@@ -212,7 +214,7 @@ def repeat_interleave(
     if dim is None:
         input, dim = flatten(input), 0
     args = (input, raw(repeats), axis(dim, input.array.ndim))
-    return apply(s.repeat_interleave, args)
+    return apply(joining_ops.repeat_interleave, args)
 
 
 @spelled
@@ -255,7 +257,7 @@ def cat(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"cat: sizes of tensors must match except in dimension {place}: tensor 0 has shape "
                 f"{tuple(first)}, tensor {n} has shape {tuple(own)}"
             )
-    return apply(s.concatenate, (place, *listed))
+    return apply(joining_ops.concatenate, (place, *listed))
 
 
 concat = cat
@@ -272,7 +274,7 @@ def stack(tensors: Sequence[Tensor], dim: int = 0) -> Tensor:
                 f"stack expects each tensor to be equal size, but got {list(listed[0].array.shape)} at "
                 f"entry 0 and {list(other.array.shape)} at entry {n}"
             )
-    return apply(s.stack, (axis(dim, listed[0].array.ndim + 1), *listed))
+    return apply(joining_ops.stack, (axis(dim, listed[0].array.ndim + 1), *listed))
 
 
 @spelled
@@ -304,7 +306,7 @@ def split(input: Tensor, split_size_or_sections: int | Sequence[int], dim: int =
                 f"split_with_sizes expects split_sizes to sum exactly to {length} (input tensor's size at "
                 f"dimension {place}), but got split_sizes={list(parts)}"
             )
-    return apply(s.split, (input, parts, place))
+    return apply(joining_ops.split, (input, parts, place))
 
 
 @spelled
@@ -321,7 +323,7 @@ def unbind(input: Tensor, dim: int = 0) -> tuple[Tensor, ...]:
     """The slices along an axis."""
     if input.array.ndim == 0:
         raise RuntimeError("unbind: a tensor without axes cannot be taken apart")
-    return apply(s.unbind, (input, axis(dim, input.array.ndim)))
+    return apply(joining_ops.unbind, (input, axis(dim, input.array.ndim)))
 
 
 def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
@@ -543,7 +545,7 @@ def block_diag(*tensors: Tensor) -> Tensor:
     width, left, rows = sum(t.array.shape[1] for t in listed), 0, []
     for block in listed:
         after = width - left - block.array.shape[1]
-        rows.append(apply(s.pad, (block, ((0, 0), (left, after)))))
+        rows.append(apply(joining_ops.pad, (block, ((0, 0), (left, after)))))
         left += block.array.shape[1]
     return cat(rows, 0)
 
@@ -578,7 +580,7 @@ def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
         raise RuntimeError(
             f"maximum size for tensor at dimension {dimension} is {input.array.shape[place]} but size is {size}"
         )
-    return apply(s.unfold, (input, place, size, step))
+    return apply(joining_ops.unfold, (input, place, size, step))
 
 
 @spelled
@@ -600,7 +602,7 @@ def as_strided(input: Tensor, size: Sequence[int], stride: Sequence[int], storag
             f"as_strided: sizes {list(shape)}, strides {list(steps)} and offset {start} reach beyond the "
             f"{input.array.size} elements of the tensor"
         )
-    return apply(s.as_strided, (input, shape, steps, start))
+    return apply(joining_ops.as_strided, (input, shape, steps, start))
 
 
 def broadcast_shapes(*shapes: Any) -> tuple[int, ...]:

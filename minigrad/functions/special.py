@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
-from ..autograd.tape import apply
+from ..autograd.calls import apply
 from ..ops import special as s
 from .arguments import spelled
 from .pointwise import _unary, erfc, erfinv, isnan, log, where

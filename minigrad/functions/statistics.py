@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..autograd.tape import Variable, apply, wrap
+from ..autograd.calls import apply
+from ..autograd.tape import Variable, wrap
 from ..backend import of, xp
+from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
-from ..ops import reduction as r
 from . import return_types
 from .arguments import Dims, as_tensor_like, axis, raw, spelled
 from .creation import tensor
@@ -163,7 +164,9 @@ def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> return_types.
 @spelled
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """ln of the running sums of eˣ along ``dim``."""
-    return apply(r.logcumsumexp, (input, axis(dim, input.array.ndim))) if input.array.ndim else input.clone()
+    return (
+        apply(cumulative_ops.logcumsumexp, (input, axis(dim, input.array.ndim))) if input.array.ndim else input.clone()
+    )
 
 
 @spelled

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from numbers import Number
 from typing import Any
 
-from ..autograd.tape import apply
+from ..autograd.calls import apply
 from ..functions.creation import empty, zeros
 from ..functions.shaping import cat, stack
 from ..ops import recurrent as ops

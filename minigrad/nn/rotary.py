@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..autograd.tape import apply
+from ..autograd.calls import apply
 from ..functions.creation import arange
 from ..functions.shaping import stack
 from ..ops.rotary import rotate

@@ -11,15 +11,32 @@ from .elementwise import erf, exp, minimum, sigmoid, softplus, tanh, where
 from .op import op
 
 
-@op(promote="float", kernel="gelu")
+@op(promote="float")
 def gelu(x: Array, approximate: str = "none") -> Array:
     """x Φ(x), Φ the normal distribution function (Hendrycks and Gimpel 2016), exact or by its tanh formula"""
+    return x * _normal_cdf(x, approximate)
+
+
+def _normal_cdf(x: Array, approximate: str) -> Array:
+    """Φ(x), or (1 + tanh u) / 2 with u = √(2/π) (x + 0.044715 x³)."""
     if approximate == "tanh":
-        return 0.5 * x * (1 + tanh(math.sqrt(2 / math.pi) * (x + 0.044715 * (x * x * x))))
-    return 0.5 * x * (1 + erf(x * math.sqrt(0.5)))
+        return 0.5 * (1 + tanh(_ROOT * (x + 0.044715 * (x * x * x))))
+    return 0.5 * (1 + erf(x * math.sqrt(0.5)))
 
 
-gelu.gradient(x=None)
+def _normal_pdf(x: Array, approximate: str) -> Array:
+    """The derivative of ``_normal_cdf``: the normal density φ(x), or that of the tanh formula."""
+    if approximate == "tanh":
+        cdf = _normal_cdf(x, approximate)
+        return 2 * _ROOT * cdf * (1 - cdf) * (1 + 3 * 0.044715 * (x * x))
+    return exp(-0.5 * (x * x)) * (0.5 * _ROOT)
+
+
+_ROOT = math.sqrt(2 / math.pi)
+gelu.gradient(
+    "dx = g (Φ(x) + x φ(x))",
+    x=lambda g, x, approximate: g * (_normal_cdf(x, approximate) + x * _normal_pdf(x, approximate)),
+)
 
 
 @op(promote="float")
@@ -30,7 +47,8 @@ def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Arra
 
 
 scaled_elu.gradient(
-    x=lambda g, x, alpha, scale, input_scale: g * _elu_slope(x, alpha * input_scale, input_scale) * scale
+    "dx = g · scale where x > 0, else g · scale · α · input_scale · exp(input_scale · x)",
+    x=lambda g, x, alpha, scale, input_scale: g * _elu_slope(x, alpha * input_scale, input_scale) * scale,
 )
 
 
@@ -45,7 +63,10 @@ def mish(x: Array) -> Array:
     return x * tanh(softplus(x, 1.0, math.inf))
 
 
-mish.gradient(x=lambda g, x: g * _mish_slope(x, tanh(softplus(x, 1.0, math.inf))))
+mish.gradient(
+    "dx = g (t + x σ(x) (1 − t²)), t = tanh ln(1 + eˣ)",
+    x=lambda g, x: g * _mish_slope(x, tanh(softplus(x, 1.0, math.inf))),
+)
 
 
 def _mish_slope(x: Array, t: Array) -> Array:
@@ -59,7 +80,9 @@ def hardtanh(x: Array, low: float = -1.0, high: float = 1.0) -> Array:
     return m.minimum(m.maximum(x, low), high)
 
 
-hardtanh.gradient(x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g))
+hardtanh.gradient(
+    "dx = g where low < x < high, else 0", x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g)
+)
 
 
 @op(promote="float")
@@ -69,7 +92,7 @@ def hardsigmoid(x: Array) -> Array:
     return m.minimum(m.maximum(x + 3, 0), 6) / 6
 
 
-hardsigmoid.gradient(x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0.0))
+hardsigmoid.gradient("dx = g / 6 where −3 < x < 3, else 0", x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0.0))
 
 
 @op(promote="float")
@@ -79,7 +102,10 @@ def hardswish(x: Array) -> Array:
     return x * m.minimum(m.maximum(x + 3, 0), 6) / 6
 
 
-hardswish.gradient(x=lambda g, x: where(x <= -3, 0.0, where(x < 3, g * (x / 3 + 0.5), g)))
+hardswish.gradient(
+    "dx = g (x / 3 + ½) where −3 < x < 3, g above, 0 below",
+    x=lambda g, x: where(x <= -3, 0.0, where(x < 3, g * (x / 3 + 0.5), g)),
+)
 
 
 @op
@@ -96,8 +122,8 @@ def softshrink(x: Array, lambd: float = 0.5) -> Array:
     return m.where(m.absolute(x) <= lambd, x.dtype.type(0), x - lambd * m.sign(x))
 
 
-hardshrink.gradient(x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
-softshrink.gradient(x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
+hardshrink.gradient("dx = g where |x| > λ, else 0", x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
+softshrink.gradient("dx = g where |x| > λ, else 0", x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
 
 
 @op
@@ -106,7 +132,7 @@ def threshold(x: Array, threshold: float, value: float) -> Array:
     return xp(x).where(x <= threshold, x.dtype.type(value), x)
 
 
-threshold.gradient(x=lambda g, x, threshold: where(x <= threshold, 0.0, g))
+threshold.gradient("dx = g where x > threshold, else 0", x=lambda g, x, threshold: where(x <= threshold, 0.0, g))
 
 
 @op
@@ -115,4 +141,8 @@ def prelu(x: Array, weight: Array) -> Array:
     return xp(x).where(x > 0, x, weight * x)
 
 
-prelu.gradient(x=lambda g, x, weight: where(x > 0, g, g * weight), weight=lambda g, x: where(x > 0, 0.0, g * x))
+prelu.gradient(
+    "dx = g where x > 0, else g w; dw = Σ g x where x ≤ 0",
+    x=lambda g, x, weight: where(x > 0, g, g * weight),
+    weight=lambda g, x: where(x > 0, 0.0, g * x),
+)

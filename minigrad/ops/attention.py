@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..backend import xp
 from ..backend.dtype import Array
 from .dropout import dropout
 from .elementwise import where
 from .linear import matmul
-from .op import op
+from .op import bare, op
+from .reduction import sum as sum_over
 from .shape import transpose
 from .softmax import softmax
 
 
-@op(kernel="scaled_dot_product_attention")
+@op
 def scaled_dot_product_attention(
     query: Array,
     key: Array,
@@ -31,28 +30,58 @@ def scaled_dot_product_attention(
     (B, H, T, S)) is True where attention is allowed; a float mask is added. ``keep`` is dropout's draw over
     (B, H, T, S). A query that may attend to nothing gets zeros.
     """
-    weights = attention_weights(query, key, mask, is_causal, scale)
-    if keep is not None:
-        weights = dropout(weights, keep, 1 / (1 - dropout_p) if dropout_p < 1 else 0.0)
-    return matmul(weights, value)
-
-
-scaled_dot_product_attention.gradient(query=None, key=None, value=None, mask=None)
+    return matmul(_drop(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), value)
 
 
 def attention_weights(query: Array, key: Array, mask: Array, is_causal: bool, scale: float) -> Array:
-    """softmax(scale · q kᵀ + mask), (B, H, T, S)."""
+    """P = softmax(S), S = scale · q kᵀ + mask, both (B, H, T, S)."""
     scores = matmul(query * scale, transpose(key, -1, -2))
     if is_causal:
         scores = where(causal_mask(scores), scores, float("-inf"))
     if mask is not None:
-        array: Any = getattr(mask, "array", mask)
-        is_bool = array.dtype.kind == "b"
-        scores = where(mask, scores, float("-inf")) if is_bool else scores + mask
+        scores = where(mask, scores, float("-inf")) if bare(mask).dtype.kind == "b" else scores + mask
     return softmax(scores, -1)
 
 
 def causal_mask(scores: Array) -> Array:
     """(T, S) bools: query i may see the keys up to i."""
-    m = xp(getattr(scores, "array", scores))
-    return m.tri(scores.shape[-2], scores.shape[-1], dtype=bool)
+    return xp(bare(scores)).tri(scores.shape[-2], scores.shape[-1], dtype=bool)
+
+
+def _drop(x: Array, keep: Array, dropout_p: float) -> Array:
+    return x if keep is None else dropout(x, keep, 1 / (1 - dropout_p) if dropout_p < 1 else 0.0)
+
+
+def _score_slope(
+    g: Array,
+    out: Array,
+    query: Array,
+    key: Array,
+    value: Array,
+    mask: Array,
+    keep: Array,
+    is_causal: bool,
+    scale: float,
+    dropout_p: float,
+) -> Array:
+    """dS = P (dP − Σ P dP), where dP = g vᵀ and Σ P dP over the keys is Σ g y over the width of the values."""
+    slope = _drop(matmul(g, transpose(value, -1, -2)), keep, dropout_p)
+    return attention_weights(query, key, mask, is_causal, scale) * (slope - sum_over(g * out, -1, True))
+
+
+scaled_dot_product_attention.gradient(
+    "dq = scale · dS k, dS = P (g vᵀ − Σ g y); dk = scale · dSᵀ q; dv = Pᵀ g; dmask = Σ dS",
+    query=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: (
+        matmul(_score_slope(g, out, query, key, value, mask, keep, is_causal, scale, dropout_p), key) * scale
+    ),
+    key=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: matmul(
+        transpose(_score_slope(g, out, query, key, value, mask, keep, is_causal, scale, dropout_p), -1, -2),
+        query * scale,
+    ),
+    value=lambda g, query, key, mask, keep, is_causal, scale, dropout_p: matmul(
+        transpose(_drop(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), -1, -2), g
+    ),
+    mask=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: _score_slope(
+        g, out, query, key, value, mask, keep, is_causal, scale, dropout_p
+    ),
+)

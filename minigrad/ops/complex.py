@@ -3,7 +3,7 @@
 The gradient of a real loss for a complex z = a + bi is ∂L/∂a + i ∂L/∂b, PyTorch's convention. The rule of a
 product therefore conjugates. ``multiply`` and ``divide`` stand in for ``mul`` and ``div`` where operands are
 complex; ops that only arrange or add elements are right as they are. All others refuse complex operands,
-with ``Op.complex`` None.
+and are not in ``IN_PLACE_OF``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from ..backend import xp
 from ..backend.dtype import Array
-from . import device, elementwise, indexing, reduction, shape
+from . import device, elementwise, fourier, indexing, joining, reduction, shape
 from .op import Op, op
 
 _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
@@ -27,7 +27,7 @@ def view_as_complex(x: Array) -> Array:
     return x.view(_COMPLEX[x.dtype.name]).squeeze(-1)
 
 
-view_as_complex.gradient(x=lambda g: view_as_real(g))
+view_as_complex.gradient("dx = (Re g, Im g)", x=lambda g: view_as_real(g))
 
 
 @op(view=True)
@@ -36,7 +36,7 @@ def view_as_real(x: Array) -> Array:
     return x[..., None].view(x.real.dtype)
 
 
-view_as_real.gradient(x=lambda g: as_complex(g))
+view_as_real.gradient("dx = g₀ + i g₁", x=lambda g: as_complex(g))
 
 
 def as_complex(g: Array) -> Array:
@@ -50,7 +50,7 @@ def complex(real: Array, imag: Array) -> Array:
     return real + imag * _COMPLEX[real.dtype.name](1j)
 
 
-complex.gradient(real=lambda g: real(g), imag=lambda g: imag(g))
+complex.gradient("da = Re g; db = Im g", real=lambda g: real(g), imag=lambda g: imag(g))
 
 
 @op(view=True)
@@ -59,7 +59,7 @@ def real(x: Array) -> Array:
     return x.real
 
 
-real.gradient(x=lambda g: complex(g, g * 0))
+real.gradient("dx = g + 0i", x=lambda g: complex(g, g * 0))
 
 
 @op(view=True)
@@ -68,7 +68,7 @@ def imag(x: Array) -> Array:
     return x.imag
 
 
-imag.gradient(x=lambda g: complex(g * 0, g))
+imag.gradient("dx = 0 + i g", x=lambda g: complex(g * 0, g))
 
 
 @op
@@ -77,7 +77,7 @@ def conj(x: Array) -> Array:
     return xp(x).conjugate(x)
 
 
-conj.gradient(x=lambda g: conj(g))
+conj.gradient("dx = conj(g)", x=lambda g: conj(g))
 
 
 @op(promote="same")
@@ -86,7 +86,11 @@ def multiply(a: Array, b: Array) -> Array:
     return a * b
 
 
-multiply.gradient(a=lambda g, b: multiply(g, _conjugate(b)), b=lambda g, a: multiply(g, _conjugate(a)))
+multiply.gradient(
+    "da = g conj(b); db = g conj(a)",
+    a=lambda g, b: multiply(g, _conjugate(b)),
+    b=lambda g, a: multiply(g, _conjugate(a)),
+)
 
 
 @op(promote="same")
@@ -96,7 +100,9 @@ def divide(a: Array, b: Array) -> Array:
 
 
 divide.gradient(
-    a=lambda g, b: divide(g, _conjugate(b)), b=lambda g, b, out: -divide(multiply(g, _conjugate(out)), _conjugate(b))
+    "da = g / conj(b); db = −g conj(y) / conj(b)",
+    a=lambda g, b: divide(g, _conjugate(b)),
+    b=lambda g, b, out: -divide(multiply(g, _conjugate(out)), _conjugate(b)),
 )
 
 
@@ -110,7 +116,7 @@ def modulus(x: Array) -> Array:
     return xp(x).absolute(x)
 
 
-modulus.gradient(x=lambda g, x, out: g * divide(x, out + (out == 0)))
+modulus.gradient("dx = g x / |x|, 0 at 0", x=lambda g, x, out: g * divide(x, out + (out == 0)))
 
 
 @op
@@ -119,7 +125,7 @@ def angle(x: Array) -> Array:
     return xp(x).angle(x)
 
 
-angle.gradient(x=lambda g, x: _turned(g, x))
+angle.gradient("dx = g (−b + ai) / (a² + b²) for x = a + bi", x=lambda g, x: _turned(g, x))
 
 
 def _turned(g: Array, x: Array) -> Array:
@@ -130,8 +136,8 @@ def _turned(g: Array, x: Array) -> Array:
     return complex(-g * b / square, g * a / square)
 
 
-# Which ops take complex operands: themselves, or another in their place.
-_OTHERS = (
+# What computes an op of complex operands: the op itself, or another in its place. All others refuse them.
+_THEMSELVES = (
     elementwise.add,
     elementwise.sub,
     elementwise.neg,
@@ -147,6 +153,16 @@ _OTHERS = (
     indexing.index_select,
     indexing.masked_fill,
     device.moved,
+    view_as_real,
+    real,
+    imag,
+    conj,
+    multiply,
+    divide,
+    modulus,
+    angle,
+    fourier.fft,
+    fourier.ifft,
 )
 
 
@@ -154,6 +170,8 @@ def _of(module: Any) -> list[Op]:
     return [value for value in vars(module).values() if isinstance(value, Op)]
 
 
-for _op in (*_of(shape), *_OTHERS, view_as_real, real, imag, conj, multiply, divide, modulus, angle):
-    _op.complex = _op
-elementwise.mul.complex, elementwise.div.complex, elementwise.abs.complex = multiply, divide, modulus
+IN_PLACE_OF: dict[Op, Op] = {op: op for op in (*_of(shape), *_of(joining), *_THEMSELVES)} | {
+    elementwise.mul: multiply,
+    elementwise.div: divide,
+    elementwise.abs: modulus,
+}

@@ -90,8 +90,8 @@ def overlay(x: Array, window: Window, lengths: Ints) -> Array:
     return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))])
 
 
-columns.gradient(x=lambda g, shape, window: overlay(g, window, shape[2:]))
-overlay.gradient(x=lambda g, window: columns(g, window))
+columns.gradient("dx = overlay(g)", x=lambda g, shape, window: overlay(g, window, shape[2:]))
+overlay.gradient("dx = columns(g)", x=lambda g, window: columns(g, window))
 
 
 @op
@@ -135,15 +135,18 @@ def _by_group(y: Array, groups: int) -> Array:
 
 
 convolve.gradient(
+    "dx = g laid over itself by W; dW = Σ g x over all places; db = Σ g",
     x=lambda g, weight, shape, window, groups: convolve_back(g, weight, window, groups, shape[2:]),
     weight=lambda g, x, window, groups: convolve_weight(x, g, window, groups),
     bias=lambda g: sum_over(g, (0, *range(2, len(g.shape))), False),
 )
 convolve_back.gradient(
+    "dy = g convolved by W; dW = Σ y g over all places",
     y=lambda g, weight, window, groups: convolve(g, weight, None, window, groups),
     weight=lambda g, y, window, groups: convolve_weight(g, y, window, groups),
 )
 convolve_weight.gradient(
+    "dx = y laid over itself by g; dy = x convolved by g",
     x=lambda g, y, shape, window, groups: convolve_back(y, g, window, groups, shape[2:]),
     y=lambda g, x, window, groups: convolve(x, g, None, window, groups),
 )

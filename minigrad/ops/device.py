@@ -14,4 +14,4 @@ def moved(x: Array, device: Device, source: Device) -> Array:
     return target.asarray(x if own is target else own.to_numpy(x), device)
 
 
-moved.gradient(x=lambda g, device, source: moved(g, source, device))
+moved.gradient("dx = g on the device of x", x=lambda g, device, source: moved(g, source, device))

@@ -6,10 +6,10 @@ from ..backend.dtype import Array
 from .op import op
 
 
-@op(kernel="dropout")
+@op
 def dropout(x: Array, keep: Array, scale: float) -> Array:
     """x · scale where ``keep`` is True, 0 elsewhere; scale = 1/(1 - p) (Srivastava et al. 2014)"""
-    return x * (keep * x.dtype.type(scale)) if hasattr(x, "base") else x * keep * scale
+    return x * (keep * x.dtype.type(scale))
 
 
-dropout.gradient(x=lambda g, keep, scale: dropout(g, keep, scale))
+dropout.gradient("dx = g · keep · scale", x=lambda g, keep, scale: dropout(g, keep, scale))

@@ -23,7 +23,7 @@ def add(a: Array, b: Array) -> Array:
     return a + b
 
 
-add.gradient(a=lambda g: g, b=lambda g: g)
+add.gradient("da = g; db = g", a=lambda g: g, b=lambda g: g)
 
 
 @op(promote="same")
@@ -32,7 +32,7 @@ def sub(a: Array, b: Array) -> Array:
     return a - b
 
 
-sub.gradient(a=lambda g: g, b=lambda g: -g)
+sub.gradient("da = g; db = −g", a=lambda g: g, b=lambda g: -g)
 
 
 @op(promote="same")
@@ -41,7 +41,7 @@ def mul(a: Array, b: Array) -> Array:
     return a * b
 
 
-mul.gradient(a=lambda g, b: g * b, b=lambda g, a: g * a)
+mul.gradient("da = g b; db = g a", a=lambda g, b: g * b, b=lambda g, a: g * a)
 
 
 @op(promote="float")
@@ -50,7 +50,9 @@ def div(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).true_divide(a, b)
 
 
-div.gradient(a=lambda g, b: g / b, b=lambda g, a, b: -g * ((a / b) / b))  # b * b could underflow
+div.gradient(
+    "da = g / b; db = −g a / b²", a=lambda g, b: g / b, b=lambda g, a, b: -g * ((a / b) / b)
+)  # b * b could underflow
 
 
 def _check_divisor(a: Array, b: Array) -> None:
@@ -74,7 +76,7 @@ def remainder(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).remainder(a, b)
 
 
-remainder.gradient(a=lambda g: g, b=lambda g, a, b: -g * floor(a / b))
+remainder.gradient("da = g; db = −g ⌊a / b⌋", a=lambda g: g, b=lambda g, a, b: -g * floor(a / b))
 
 
 @op(promote="same")
@@ -84,7 +86,7 @@ def fmod(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).fmod(a, b)
 
 
-fmod.gradient(a=lambda g: g, b=lambda g, a, b: -g * trunc(a / b))
+fmod.gradient("da = g; db = −g trunc(a / b)", a=lambda g: g, b=lambda g, a, b: -g * trunc(a / b))
 
 
 @op(promote="same")
@@ -96,7 +98,11 @@ def pow(a: Array, b: Array) -> Array:
 
 
 # At b = 0 the first is 0 and not 0 * inf; at a = 0 the second is 0 for b >= 0, as aᵇ is flat in b there.
-pow.gradient(a=lambda g, a, b: g * _power_slope(a, b), b=lambda g, a, b, out: g * _exponent_slope(a, b, out))
+pow.gradient(
+    "da = g b aᵇ⁻¹; db = g aᵇ ln a",
+    a=lambda g, a, b: g * _power_slope(a, b),
+    b=lambda g, a, b, out: g * _exponent_slope(a, b, out),
+)
 
 
 def _power_slope(a: Array, b: Array) -> Array:
@@ -124,7 +130,7 @@ def neg(x: Array) -> Array:
     return -x
 
 
-neg.gradient(x=lambda g: -g)
+neg.gradient("dx = −g", x=lambda g: -g)
 
 
 @op(promote="same")
@@ -133,7 +139,7 @@ def abs(x: Array) -> Array:
     return xp(x).absolute(x)
 
 
-abs.gradient(x=lambda g, x: g * sign(x))
+abs.gradient("dx = g sign(x)", x=lambda g, x: g * sign(x))
 
 
 @op
@@ -142,7 +148,7 @@ def sign(x: Array) -> Array:
     return xp(x).sign(x)
 
 
-sign.gradient(x=lambda g: g * 0)
+sign.gradient("dx = 0", x=lambda g: g * 0)
 
 # Powers, exponentials, logarithms --------------------------------------------------------------------------
 
@@ -153,7 +159,7 @@ def square(x: Array) -> Array:
     return x * x
 
 
-square.gradient(x=lambda g, x: g * (2 * x))
+square.gradient("dx = 2 g x", x=lambda g, x: g * (2 * x))
 
 
 @op(promote="float")
@@ -162,7 +168,7 @@ def sqrt(x: Array) -> Array:
     return xp(x).sqrt(x)
 
 
-sqrt.gradient(x=lambda g, out: g / (2 * out))
+sqrt.gradient("dx = g / (2y)", x=lambda g, out: g / (2 * out))
 
 
 @op(promote="float")
@@ -171,7 +177,7 @@ def rsqrt(x: Array) -> Array:
     return 1 / xp(x).sqrt(x)
 
 
-rsqrt.gradient(x=lambda g, out: g * (-0.5 * (out * out * out)))
+rsqrt.gradient("dx = −½ g y³", x=lambda g, out: g * (-0.5 * (out * out * out)))
 
 
 @op(promote="float")
@@ -180,7 +186,7 @@ def reciprocal(x: Array) -> Array:
     return 1 / x
 
 
-reciprocal.gradient(x=lambda g, out: -g * (out * out))
+reciprocal.gradient("dx = −g y²", x=lambda g, out: -g * (out * out))
 
 
 @op(promote="float")
@@ -189,7 +195,7 @@ def exp(x: Array) -> Array:
     return xp(x).exp(x)
 
 
-exp.gradient(x=lambda g, out: g * out)
+exp.gradient("dx = g y", x=lambda g, out: g * out)
 
 
 @op(promote="float")
@@ -198,7 +204,7 @@ def exp2(x: Array) -> Array:
     return xp(x).exp2(x)
 
 
-exp2.gradient(x=lambda g, out: g * (out * math.log(2)))
+exp2.gradient("dx = g y ln 2", x=lambda g, out: g * (out * math.log(2)))
 
 
 @op(promote="float")
@@ -207,7 +213,7 @@ def expm1(x: Array) -> Array:
     return xp(x).expm1(x)
 
 
-expm1.gradient(x=lambda g, out: g * (out + 1))
+expm1.gradient("dx = g (y + 1)", x=lambda g, out: g * (out + 1))
 
 
 @op(promote="float")
@@ -216,7 +222,7 @@ def log(x: Array) -> Array:
     return xp(x).log(x)
 
 
-log.gradient(x=lambda g, x: g / x)
+log.gradient("dx = g / x", x=lambda g, x: g / x)
 
 
 @op(promote="float")
@@ -225,7 +231,7 @@ def log2(x: Array) -> Array:
     return xp(x).log2(x)
 
 
-log2.gradient(x=lambda g, x: g / (x * math.log(2)))
+log2.gradient("dx = g / (x ln 2)", x=lambda g, x: g / (x * math.log(2)))
 
 
 @op(promote="float")
@@ -234,7 +240,7 @@ def log10(x: Array) -> Array:
     return xp(x).log10(x)
 
 
-log10.gradient(x=lambda g, x: g / (x * math.log(10)))
+log10.gradient("dx = g / (x ln 10)", x=lambda g, x: g / (x * math.log(10)))
 
 
 @op(promote="float")
@@ -243,7 +249,7 @@ def log1p(x: Array) -> Array:
     return xp(x).log1p(x)
 
 
-log1p.gradient(x=lambda g, x: g / (1 + x))
+log1p.gradient("dx = g / (1 + x)", x=lambda g, x: g / (1 + x))
 
 # Trigonometric and hyperbolic ------------------------------------------------------------------------------
 
@@ -254,7 +260,7 @@ def sin(x: Array) -> Array:
     return xp(x).sin(x)
 
 
-sin.gradient(x=lambda g, x: g * cos(x))
+sin.gradient("dx = g cos x", x=lambda g, x: g * cos(x))
 
 
 @op(promote="float")
@@ -263,7 +269,7 @@ def cos(x: Array) -> Array:
     return xp(x).cos(x)
 
 
-cos.gradient(x=lambda g, x: -g * sin(x))
+cos.gradient("dx = −g sin x", x=lambda g, x: -g * sin(x))
 
 
 @op(promote="float")
@@ -272,7 +278,7 @@ def tan(x: Array) -> Array:
     return xp(x).tan(x)
 
 
-tan.gradient(x=lambda g, out: g * (1 + out * out))
+tan.gradient("dx = g (1 + y²)", x=lambda g, out: g * (1 + out * out))
 
 
 @op(promote="float")
@@ -281,7 +287,7 @@ def atan(x: Array) -> Array:
     return xp(x).arctan(x)
 
 
-atan.gradient(x=lambda g, x: g / (1 + x * x))
+atan.gradient("dx = g / (1 + x²)", x=lambda g, x: g / (1 + x * x))
 
 
 @op(promote="float")
@@ -290,7 +296,7 @@ def tanh(x: Array) -> Array:
     return xp(x).tanh(x)
 
 
-tanh.gradient(x=lambda g, out: g - g * out * out)
+tanh.gradient("dx = g (1 − y²)", x=lambda g, out: g - g * out * out)
 
 
 @op(promote="float")
@@ -299,7 +305,7 @@ def asin(x: Array) -> Array:
     return xp(x).arcsin(x)
 
 
-asin.gradient(x=lambda g, x: g / sqrt(1 - x * x))
+asin.gradient("dx = g / √(1 − x²)", x=lambda g, x: g / sqrt(1 - x * x))
 
 
 @op(promote="float")
@@ -308,7 +314,7 @@ def acos(x: Array) -> Array:
     return xp(x).arccos(x)
 
 
-acos.gradient(x=lambda g, x: -g / sqrt(1 - x * x))
+acos.gradient("dx = −g / √(1 − x²)", x=lambda g, x: -g / sqrt(1 - x * x))
 
 
 @op(promote="float")
@@ -317,7 +323,7 @@ def sinh(x: Array) -> Array:
     return xp(x).sinh(x)
 
 
-sinh.gradient(x=lambda g, x: g * cosh(x))
+sinh.gradient("dx = g cosh x", x=lambda g, x: g * cosh(x))
 
 
 @op(promote="float")
@@ -326,7 +332,7 @@ def cosh(x: Array) -> Array:
     return xp(x).cosh(x)
 
 
-cosh.gradient(x=lambda g, x: g * sinh(x))
+cosh.gradient("dx = g sinh x", x=lambda g, x: g * sinh(x))
 
 
 @op(promote="float")
@@ -335,7 +341,7 @@ def asinh(x: Array) -> Array:
     return xp(x).arcsinh(x)
 
 
-asinh.gradient(x=lambda g, x: g / sqrt(x * x + 1))
+asinh.gradient("dx = g / √(x² + 1)", x=lambda g, x: g / sqrt(x * x + 1))
 
 
 @op(promote="float")
@@ -344,7 +350,7 @@ def acosh(x: Array) -> Array:
     return xp(x).arccosh(x)
 
 
-acosh.gradient(x=lambda g, x: g / sqrt(x * x - 1))
+acosh.gradient("dx = g / √(x² − 1)", x=lambda g, x: g / sqrt(x * x - 1))
 
 
 @op(promote="float")
@@ -353,7 +359,7 @@ def atanh(x: Array) -> Array:
     return xp(x).arctanh(x)
 
 
-atanh.gradient(x=lambda g, x: g / (1 - x * x))
+atanh.gradient("dx = g / (1 − x²)", x=lambda g, x: g / (1 - x * x))
 
 
 @op(promote="float")
@@ -362,7 +368,7 @@ def erf(x: Array) -> Array:
     return error_function(x)
 
 
-erf.gradient(x=lambda g, x: g * (exp(-(x * x)) * (2 / math.sqrt(math.pi))))
+erf.gradient("dx = g · 2/√π · exp(−x²)", x=lambda g, x: g * (exp(-(x * x)) * (2 / math.sqrt(math.pi))))
 
 
 @op(promote="float")
@@ -371,7 +377,7 @@ def erfc(x: Array) -> Array:
     return complementary_error_function(x)
 
 
-erfc.gradient(x=lambda g, x: g * (exp(-(x * x)) * (-2 / math.sqrt(math.pi))))
+erfc.gradient("dx = −g · 2/√π · exp(−x²)", x=lambda g, x: g * (exp(-(x * x)) * (-2 / math.sqrt(math.pi))))
 
 
 @op(promote="float")
@@ -380,7 +386,7 @@ def erfinv(x: Array) -> Array:
     return inverse_error_function(x)
 
 
-erfinv.gradient(x=lambda g, out: g * (exp(out * out) * (math.sqrt(math.pi) / 2)))
+erfinv.gradient("dx = g · √π/2 · exp(y²)", x=lambda g, out: g * (exp(out * out) * (math.sqrt(math.pi) / 2)))
 
 
 # Activations -----------------------------------------------------------------------------------------------
@@ -395,7 +401,7 @@ def relu(x: Array) -> Array:
     return spread(partial(_maximum, zero), x) if x.size >= WIDE else np.maximum(x, zero)
 
 
-relu.gradient(x=lambda g, out: _where_positive(g, out))
+relu.gradient("dx = g where y > 0, else 0", x=lambda g, out: _where_positive(g, out))
 _ZEROS = {np.dtype(kind): np.zeros((), kind) for kind in ("f4", "f8")}  # as operands cheaper than a Python 0
 
 
@@ -422,7 +428,7 @@ def sigmoid(x: Array) -> Array:
     return 1 / (1 + xp(x).exp(-x))
 
 
-sigmoid.gradient(x=lambda g, out: g * (out * (1 - out)))
+sigmoid.gradient("dx = g y (1 − y)", x=lambda g, out: g * (out * (1 - out)))
 
 
 @op(promote="float")
@@ -431,7 +437,7 @@ def silu(x: Array) -> Array:
     return x * sigmoid(x)
 
 
-silu.gradient(x=lambda g, x: g * _silu_slope(x, sigmoid(x)))
+silu.gradient("dx = g σ(x) (1 + x (1 − σ(x)))", x=lambda g, x: g * _silu_slope(x, sigmoid(x)))
 
 
 def _silu_slope(x: Array, s: Array) -> Array:
@@ -445,7 +451,10 @@ def softplus(x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     return xp(x).where(scaled > threshold, x, xp(x).logaddexp(scaled, xp(x).zeros_like(scaled)) / beta)
 
 
-softplus.gradient(x=lambda g, x, beta, threshold: g * where(x * beta > threshold, 1.0, sigmoid(x * beta)))
+softplus.gradient(
+    "dx = g σ(βx), g above the threshold",
+    x=lambda g, x, beta, threshold: g * where(x * beta > threshold, 1.0, sigmoid(x * beta)),
+)
 
 
 @op(promote="float")
@@ -455,7 +464,7 @@ def logsigmoid(x: Array) -> Array:
     return m.minimum(x, 0) - m.log1p(m.exp(-m.absolute(x)))
 
 
-logsigmoid.gradient(x=lambda g, x: g * sigmoid(-x))
+logsigmoid.gradient("dx = g σ(−x)", x=lambda g, x: g * sigmoid(-x))
 
 
 @op(promote="float")
@@ -465,7 +474,9 @@ def elu(x: Array, alpha: float = 1.0) -> Array:
     return m.where(x > 0, x, alpha * m.expm1(m.minimum(x, 0)))
 
 
-elu.gradient(x=lambda g, x, alpha: g * where(x > 0, 1.0, alpha * exp(minimum(x, 0.0))))
+elu.gradient(
+    "dx = g where x > 0, else g α eˣ", x=lambda g, x, alpha: g * where(x > 0, 1.0, alpha * exp(minimum(x, 0.0)))
+)
 
 
 @op
@@ -474,7 +485,9 @@ def leaky_relu(x: Array, negative_slope: float = 0.01) -> Array:
     return xp(x).where(x > 0, x, x * negative_slope)
 
 
-leaky_relu.gradient(x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope))
+leaky_relu.gradient(
+    "dx = g where x > 0, else g · slope", x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope)
+)
 
 # Rounding --------------------------------------------------------------------------------------------------
 
@@ -503,10 +516,10 @@ def trunc(x: Array) -> Array:
     return xp(x).trunc(x)
 
 
-floor.gradient(x=lambda g: g * 0)
-ceil.gradient(x=lambda g: g * 0)
-round.gradient(x=lambda g: g * 0)
-trunc.gradient(x=lambda g: g * 0)
+floor.gradient("dx = 0", x=lambda g: g * 0)
+ceil.gradient("dx = 0", x=lambda g: g * 0)
+round.gradient("dx = 0", x=lambda g: g * 0)
+trunc.gradient("dx = 0", x=lambda g: g * 0)
 
 # Choice ----------------------------------------------------------------------------------------------------
 
@@ -523,8 +536,16 @@ def minimum(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).minimum(a, b)
 
 
-maximum.gradient(a=lambda g, a, b: g * _share(a > b, a == b), b=lambda g, a, b: g * _share(b > a, a == b))
-minimum.gradient(a=lambda g, a, b: g * _share(a < b, a == b), b=lambda g, a, b: g * _share(b < a, a == b))
+maximum.gradient(
+    "da = g where a > b, g/2 where equal, else 0; db = g where b > a, g/2 where equal, else 0",
+    a=lambda g, a, b: g * _share(a > b, a == b),
+    b=lambda g, a, b: g * _share(b > a, a == b),
+)
+minimum.gradient(
+    "da = g where a < b, g/2 where equal, else 0; db = g where b < a, g/2 where equal, else 0",
+    a=lambda g, a, b: g * _share(a < b, a == b),
+    b=lambda g, a, b: g * _share(b < a, a == b),
+)
 
 
 def _share(wins: Array, ties: Array) -> Array:
@@ -541,7 +562,7 @@ def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
     return x if max is None else m.minimum(x, max)
 
 
-clamp.gradient(x=lambda g, x, min, max: g * _inside(x, min, max))
+clamp.gradient("dx = g where min ≤ x ≤ max, else 0", x=lambda g, x, min, max: g * _inside(x, min, max))
 
 
 def _inside(x: Array, low: Array, high: Array) -> Array:
@@ -559,7 +580,11 @@ def where(condition: Array, a: Array, b: Array) -> Array:
     return m.where(condition, a, b)
 
 
-where.gradient(a=lambda g, condition: where(condition, g, 0.0), b=lambda g, condition: where(condition, 0.0, g))
+where.gradient(
+    "da = g where the condition holds, else 0; db = 0 where the condition holds, else g",
+    a=lambda g, condition: where(condition, g, 0.0),
+    b=lambda g, condition: where(condition, 0.0, g),
+)
 
 
 @op(promote="same")
@@ -568,7 +593,12 @@ def lerp(a: Array, b: Array, weight: Array) -> Array:
     return a + weight * (b - a)
 
 
-lerp.gradient(a=lambda g, weight: g * (1 - weight), b=lambda g, weight: g * weight, weight=lambda g, a, b: g * (b - a))
+lerp.gradient(
+    "da = g (1 − w); db = g w; dw = g (b − a)",
+    a=lambda g, weight: g * (1 - weight),
+    b=lambda g, weight: g * weight,
+    weight=lambda g, a, b: g * (b - a),
+)
 
 
 @op(promote="same")
@@ -577,7 +607,11 @@ def atan2(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).arctan2(a, b)
 
 
-atan2.gradient(a=lambda g, a, b: g * b / (a * a + b * b), b=lambda g, a, b: -g * a / (a * a + b * b))
+atan2.gradient(
+    "da = g b / (a² + b²); db = −g a / (a² + b²)",
+    a=lambda g, a, b: g * b / (a * a + b * b),
+    b=lambda g, a, b: -g * a / (a * a + b * b),
+)
 
 
 @op(promote="float")
@@ -586,7 +620,7 @@ def hypot(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).hypot(a, b)
 
 
-hypot.gradient(a=lambda g, a, out: g * (a / out), b=lambda g, b, out: g * (b / out))
+hypot.gradient("da = g a / y; db = g b / y", a=lambda g, a, out: g * (a / out), b=lambda g, b, out: g * (b / out))
 
 
 @op(promote="float")
@@ -595,7 +629,9 @@ def logaddexp(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).logaddexp(a, b)
 
 
-logaddexp.gradient(a=lambda g, a, out: g * exp(a - out), b=lambda g, b, out: g * exp(b - out))
+logaddexp.gradient(
+    "da = g exp(a − y); db = g exp(b − y)", a=lambda g, a, out: g * exp(a - out), b=lambda g, b, out: g * exp(b - out)
+)
 
 # Copies and dtypes -----------------------------------------------------------------------------------------
 
@@ -606,7 +642,7 @@ def clone(x: Array) -> Array:
     return x.copy()
 
 
-clone.gradient(x=lambda g: g)
+clone.gradient("dx = g", x=lambda g: g)
 
 
 @op
@@ -615,7 +651,7 @@ def cast(x: Array, dtype: Any) -> Array:
     return x.astype(dtype)
 
 
-cast.gradient(x=lambda g: g)
+cast.gradient("dx = g in the dtype of x", x=lambda g: g)
 
 
 @op
@@ -624,7 +660,7 @@ def nan_to_num(x: Array, nan: float = 0.0, posinf: float | None = None, neginf: 
     return xp(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
 
-nan_to_num.gradient(x=lambda g, x: where(isfinite(x), g, 0.0))
+nan_to_num.gradient("dx = g where x is finite, else 0", x=lambda g, x: where(isfinite(x), g, 0.0))
 
 # Comparison and logic: bools, without gradient --------------------------------------------------------------
 

@@ -21,6 +21,5 @@ def ifft(x: Array, dim: int, norm: str = "backward") -> Array:
     return xp(x).fft.ifft(x, axis=dim, norm=norm).astype(x.dtype)
 
 
-fft.gradient(x=lambda g, dim, norm: ifft(g, dim, _ADJOINT[norm]))
-ifft.gradient(x=lambda g, dim, norm: fft(g, dim, _ADJOINT[norm]))
-fft.complex, ifft.complex = fft, ifft
+fft.gradient("dx = n · ifft(g)", x=lambda g, dim, norm: ifft(g, dim, _ADJOINT[norm]))
+ifft.gradient("dx = fft(g) / n", x=lambda g, dim, norm: fft(g, dim, _ADJOINT[norm]))

@@ -10,9 +10,8 @@ import numpy as np
 from ..backend import in_order, of, xp
 from ..backend.dtype import Array
 from .elementwise import where
-from .op import Op, op
-
-Shape = tuple[int, ...]
+from .op import Op, bare, op
+from .shape import Shape, reshape
 
 
 def _is_basic(index: tuple[Any, ...]) -> bool:
@@ -33,7 +32,7 @@ def getitem(x: Array, index: tuple[Any, ...]) -> Array:
     return x[index] if _is_basic(index) else in_order(x[index])
 
 
-getitem.gradient(x=lambda g, shape, index: put_back(g, shape, index))
+getitem.gradient("dx = zeros with g added at index", x=lambda g, shape, index: put_back(g, shape, index))
 
 
 @op
@@ -51,16 +50,16 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
     return out
 
 
-put_back.gradient(x=lambda g, index: getitem(g, index))
+put_back.gradient("dx = g[index]", x=lambda g, index: getitem(g, index))
 
 
-@op(kernel="scatter_add_rows")
+@op
 def scatter_add_rows(x: Array, indices: Array, rows: int) -> Array:
     """out[indices[i]] += x[i], from zeros (rows, D): an embedding's gradient"""
     return index_add((rows, x.shape[1]), 0, indices, x)
 
 
-scatter_add_rows.gradient(x=lambda g, indices: index_select(g, 0, indices))
+scatter_add_rows.gradient("dxᵢ = g at row indicesᵢ", x=lambda g, indices: index_select(g, 0, indices))
 
 
 @op
@@ -71,7 +70,11 @@ def put(x: Array, value: Array, index: tuple[Any, ...]) -> Array:
     return out
 
 
-put.gradient(x=lambda g, index: put(g, 0.0, index), value=lambda g, index: getitem(g, index))
+put.gradient(
+    "dx = g with 0 at index; dvalue = g[index]",
+    x=lambda g, index: put(g, 0.0, index),
+    value=lambda g, index: getitem(g, index),
+)
 
 
 @op
@@ -83,6 +86,7 @@ def assign_view(x: Array, value: Array, view: Op, args: tuple[Any, ...], slot: i
 
 
 assign_view.gradient(
+    "dx = g with 0 in the view; dvalue = view(g)",
     x=lambda g, view, args, slot: assign_view(g, 0.0, view, args, slot),
     value=lambda g, view, args, slot: _view_of(g, view, args, slot),
 )
@@ -99,7 +103,10 @@ def gather(x: Array, dim: int, index: Array) -> Array:
     return x[_along(x.ndim, dim, index)]
 
 
-gather.gradient(x=lambda g, shape, dim, index: scatter_add(_zeros_for(g, shape), dim, index, g))
+gather.gradient(
+    "dx = zeros with g added at index along dim",
+    x=lambda g, shape, dim, index: scatter_add(_zeros_for(g, shape), dim, index, g),
+)
 
 
 def _along(ndim: int, dim: int, index: Array) -> tuple[Array, ...]:
@@ -111,7 +118,7 @@ def _along(ndim: int, dim: int, index: Array) -> tuple[Array, ...]:
 
 
 def _zeros_for(g: Any, shape: Shape) -> Array:
-    array = getattr(g, "array", g)
+    array = bare(g)
     return xp(array).zeros(shape, array.dtype)
 
 
@@ -124,9 +131,15 @@ def scatter(x: Array, dim: int, index: Array, src: Array) -> Array:
 
 
 scatter.gradient(
+    "dx = g with 0 at index along dim; dsrc = g at index along dim",
     x=lambda g, dim, index: scatter(g, dim, index, 0.0),
-    src=lambda g, shape, dim, index: _padded_to(gather(g, dim, index), shape),
+    src=lambda g, shape, dim, index: _in_corner(gather(g, dim, index), shape),
 )
+
+
+def _in_corner(x: Array, shape: Shape) -> Array:
+    """x, then zeros up to a shape (for the part of ``src`` that no index named)."""
+    return x if x.shape == shape else put_back(x, shape, tuple(slice(0, n) for n in x.shape))
 
 
 @op
@@ -138,14 +151,11 @@ def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
     return out
 
 
-scatter_add.gradient(x=lambda g: g, src=lambda g, shape, dim, index: _padded_to(gather(g, dim, index), shape))
-
-
-def _padded_to(x: Array, shape: Shape) -> Array:
-    """Zeros after x's elements up to a shape (the part of ``src`` that no index named)."""
-    from .shape import pad
-
-    return x if x.shape == shape else pad(x, tuple((0, n - m) for n, m in zip(shape, x.shape, strict=True)))
+scatter_add.gradient(
+    "dx = g; dsrc = g at index along dim",
+    x=lambda g: g,
+    src=lambda g, shape, dim, index: _in_corner(gather(g, dim, index), shape),
+)
 
 
 @op
@@ -154,7 +164,9 @@ def index_select(x: Array, dim: int, index: Array) -> Array:
     return xp(x).take(x, index, axis=dim)
 
 
-index_select.gradient(x=lambda g, shape, dim, index: index_add(shape, dim, index, g))
+index_select.gradient(
+    "dx = zeros with the slices of g added at index", x=lambda g, shape, dim, index: index_add(shape, dim, index, g)
+)
 
 
 @op
@@ -166,7 +178,7 @@ def index_add(size: Shape, dim: int, index: Array, src: Array) -> Array:
     return out
 
 
-index_add.gradient(src=lambda g, dim, index: index_select(g, dim, index))
+index_add.gradient("dsrc = the slices of g at index", src=lambda g, dim, index: index_select(g, dim, index))
 
 
 @op
@@ -175,7 +187,7 @@ def masked_fill(x: Array, mask: Array, value: float) -> Array:
     return in_order(xp(x).where(mask, xp(x).asarray(value, x.dtype), x))
 
 
-masked_fill.gradient(x=lambda g, mask: where(mask, 0.0, g))
+masked_fill.gradient("dx = 0 where the mask is True, else g", x=lambda g, mask: where(mask, 0.0, g))
 
 
 @op
@@ -184,13 +196,14 @@ def embedding(weight: Array, indices: Array, padding_idx: int | None = None) -> 
     return xp(weight).take(weight, indices, axis=0)
 
 
-embedding.gradient(weight=lambda g, shape, indices, padding_idx: _row_gradient(g, shape, indices, padding_idx))
+embedding.gradient(
+    "dW = the rows of g added up by index",
+    weight=lambda g, shape, indices, padding_idx: _row_gradient(g, shape, indices, padding_idx),
+)
 
 
 def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | None) -> Array:
     """The sum of g's rows by index, that of ``padding_idx`` left out."""
-    from .shape import reshape
-
     flat = indices.reshape(-1)
     rows = scatter_add_rows(reshape(g, (prod(flat.shape), shape[1])), flat, shape[0])
     if padding_idx is None:
@@ -212,7 +225,10 @@ def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Arra
     return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
 
 
-sort.gradient(x=lambda g, shape, x, dim, descending: _unsorted(g[0], shape, _order_of(x, dim, descending), dim))
+sort.gradient(
+    "dx = g put back in the order of x",
+    x=lambda g, shape, x, dim, descending: _unsorted(g[0], shape, _order_of(x, dim, descending), dim),
+)
 
 
 @op
@@ -222,15 +238,18 @@ def topk(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, 
     return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
 
 
-topk.gradient(x=lambda g, shape, x, k, dim, largest: _unsorted(g[0], shape, _top_order_of(x, k, dim, largest), dim))
+topk.gradient(
+    "dx = g at the places it was taken from, else 0",
+    x=lambda g, shape, x, k, dim, largest: _unsorted(g[0], shape, _top_order_of(x, k, dim, largest), dim),
+)
 
 
 def _order_of(x: Any, dim: int, descending: bool) -> Array:
-    return _stable_order(getattr(x, "array", x), dim, descending)
+    return _stable_order(bare(x), dim, descending)
 
 
 def _top_order_of(x: Any, k: int, dim: int, largest: bool) -> Array:
-    return _top_order(getattr(x, "array", x), k, dim, largest)
+    return _top_order(bare(x), k, dim, largest)
 
 
 def _stable_order(x: Array, dim: int, descending: bool) -> Array:

@@ -31,7 +31,7 @@ def matmul(a: Array, b: Array) -> Array:
     return products.matmul(a, b)
 
 
-matmul.gradient(a=lambda g, a, b: _left(g, a, b), b=lambda g, a, b: _right(g, a, b))
+matmul.gradient("da = g bᵀ; db = aᵀ g", a=lambda g, a, b: _left(g, a, b), b=lambda g, a, b: _right(g, a, b))
 
 
 def _told(x: Array) -> str:
@@ -58,14 +58,19 @@ def _right(g: Array, a: Array, b: Array) -> Array:
     return matmul(transpose(a, -1, -2), g)
 
 
-@op(promote="same", kernel="linear")
+@op(promote="same")
 def linear(x: Array, weight: Array, bias: Array = None) -> Array:
     """x Wᵀ + b: x (..., in), W (out, in), b (out)"""
     out = matmul(x, transpose(weight, 0, 1))
     return out if bias is None else out + bias
 
 
-linear.gradient(x=None, weight=None, bias=None)
+linear.gradient(
+    "dx = g W; dW = gᵀ x; db = Σ g",
+    x=lambda g, weight: matmul(g, weight),
+    weight=lambda g, x: matmul(transpose(_rows(g), 0, 1), _rows(x)),
+    bias=lambda g: g,
+)
 
 
 def _rows(x: Array) -> Array:
@@ -80,6 +85,7 @@ def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
 
 
 einsum_pair.gradient(
+    "da = the sum of g and b over the letters that a lacks; db = the sum of g and a over the letters that b lacks",
     a=lambda g, b, shape, subscripts: _einsum_slope(g, b, shape, subscripts[0], subscripts[1], subscripts[2]),
     b=lambda g, a, shape, subscripts: _einsum_slope(g, a, shape, subscripts[1], subscripts[0], subscripts[2]),
 )
@@ -128,7 +134,7 @@ def outer(a: Array, b: Array) -> Array:
     return xp(a).multiply(a[:, None], b[None, :])
 
 
-outer.gradient(a=lambda g, b: matmul(g, b), b=lambda g, a: matmul(a, g))
+outer.gradient("da = g b; db = gᵀ a", a=lambda g, b: matmul(g, b), b=lambda g, a: matmul(a, g))
 
 
 # Equations and determinants, computed on the CPU by LAPACK --------------------------------------------------
@@ -163,7 +169,7 @@ def inverse(x: Array) -> Array:
     return on_host(np.linalg.inv, x)
 
 
-inverse.gradient(x=lambda g, out: -matmul(transpose(out, -1, -2), matmul(g, transpose(out, -1, -2))))
+inverse.gradient("dx = −yᵀ g yᵀ", x=lambda g, out: -matmul(transpose(out, -1, -2), matmul(g, transpose(out, -1, -2))))
 
 
 @op
@@ -172,7 +178,7 @@ def det(x: Array) -> Array:
     return on_host(np.linalg.det, x)
 
 
-det.gradient(x=lambda g, x, out: _one_matrix(g * out) * transpose(inverse(x), -1, -2))
+det.gradient("dx = g y x⁻ᵀ", x=lambda g, x, out: _one_matrix(g * out) * transpose(inverse(x), -1, -2))
 
 
 @op
@@ -181,7 +187,7 @@ def slogdet(x: Array) -> tuple[Array, Array]:
     return on_host(lambda a: tuple(np.linalg.slogdet(a)), x)
 
 
-slogdet.gradient(x=lambda g, x: _one_matrix(g[1]) * transpose(inverse(x), -1, -2))
+slogdet.gradient("dx = g x⁻ᵀ", x=lambda g, x: _one_matrix(g[1]) * transpose(inverse(x), -1, -2))
 
 
 def _one_matrix(x: Array) -> Array:
@@ -196,6 +202,7 @@ def solve(a: Array, b: Array) -> Array:
 
 
 solve.gradient(
+    "da = −a⁻ᵀ g yᵀ; db = a⁻ᵀ g",
     a=lambda g, a, out: -matmul(solve(transpose(a, -1, -2), g), transpose(out, -1, -2)),
     b=lambda g, a: solve(transpose(a, -1, -2), g),
 )
@@ -207,7 +214,10 @@ def cholesky(x: Array) -> Array:
     return on_host(np.linalg.cholesky, x)
 
 
-cholesky.gradient(x=lambda g, out: _cholesky_slope(g, out))
+cholesky.gradient(
+    "dx = the symmetric part of y⁻ᵀ Φ(yᵀ g) y⁻¹, Φ the lower triangle with half the diagonal",
+    x=lambda g, out: _cholesky_slope(g, out),
+)
 
 
 def _cholesky_slope(g: Array, out: Array) -> Array:

@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from ..backend import xp
 from ..backend.dtype import Array
-from .elementwise import exp, log, maximum, where
-from .indexing import gather, getitem
-from .linear import linear
-from .op import op
+from .elementwise import log, maximum, where
+from .indexing import gather
+from .linear import linear, matmul
+from .op import bare, op
 from .reduction import sum as sum_over
-from .shape import reshape
-from .softmax import log_softmax
+from .shape import reshape, transpose, unsqueeze
+from .softmax import log_softmax, softmax
 
 
-@op(kernel="cross_entropy")
+@op
 def cross_entropy(
     logits: Array, target: Array, weight: Array = None, ignore_index: int = -100, label_smoothing: float = 0.0
 ) -> Array:
@@ -25,7 +23,6 @@ def cross_entropy(
     (Szegedy et al. 2016 for the smoothing; class weights as PyTorch applies them).
     """
     log_p = log_softmax(logits, -1)
-    target = getattr(target, "array", target)
     ignored = target == ignore_index
     index = xp(target).where(ignored, 0, target)
     classes = logits.shape[-1]
@@ -38,10 +35,36 @@ def cross_entropy(
     return where(ignored, 0.0, loss)
 
 
-cross_entropy.gradient(logits=None)
+def _weighted_targets(
+    logits: Array, target: Array, weight: Array, ignore_index: int, label_smoothing: float
+) -> tuple[Array, Array]:
+    """q w, (N, V), zeros in the rows that are ignored, and its sum over the classes, (N, 1)."""
+    logits, target, weight = bare(logits), bare(target), bare(weight)
+    m, (rows, classes) = xp(logits), logits.shape
+    counts = target != ignore_index
+    q = m.full((rows, classes), label_smoothing / classes, logits.dtype)
+    q[m.arange(rows), m.where(counts, target, 0)] += 1 - label_smoothing
+    q = (q if weight is None else q * weight) * counts[:, None]
+    return q, q.sum(axis=1, keepdims=True)
 
 
-@op(kernel="linear_cross_entropy")
+def _logit_slope(
+    g: Array, logits: Array, target: Array, weight: Array, ignore_index: int, label_smoothing: float
+) -> Array:
+    """g (p Σ q w − q w), p = softmax(logits); g is (N, 1) or a number."""
+    q, total = _weighted_targets(logits, target, weight, ignore_index, label_smoothing)
+    return g * (softmax(logits, -1) * total - q)
+
+
+cross_entropy.gradient(
+    "dx = g (softmax(x) Σ q w − q w)",
+    logits=lambda g, logits, target, weight, ignore_index, label_smoothing: _logit_slope(
+        unsqueeze(g, 1), logits, target, weight, ignore_index, label_smoothing
+    ),
+)
+
+
+@op
 def linear_cross_entropy(
     x: Array,
     weight: Array,
@@ -54,41 +77,44 @@ def linear_cross_entropy(
     """cross_entropy(x Wᵀ + b, target), its mean or sum over the rows that count
 
     x (N, D), weight (V, D), bias (V,) or None, target (N,). The kernel works in chunks of rows, so that the
-    logits (N, V) are never whole in memory.
+    logits (N, V) are never whole in memory. The mean over no rows is NaN.
     """
-    losses = cross_entropy(linear(x, weight, bias), target, None, ignore_index, label_smoothing)
-    total = sum_over(losses, None, False)
-    return total if reduction == "sum" else total / count_targets(target, ignore_index)
+    total = sum_over(cross_entropy(linear(x, weight, bias), target, None, ignore_index, label_smoothing), None, False)
+    return total if reduction == "sum" else total / (count_targets(target, ignore_index) or float("nan"))
 
 
-linear_cross_entropy.gradient(x=None, weight=None, bias=None)
+def count_targets(target: Array, ignore_index: int) -> int:
+    """How many rows count."""
+    return int((bare(target) != ignore_index).sum())
 
 
-def count_targets(target: Any, ignore_index: int) -> float:
-    """How many targets count (NaN for none: the mean of nothing)."""
-    count = int((getattr(target, "array", target) != ignore_index).sum())
-    return float(count) if count else float("nan")
+def _head_slope(
+    g: Array,
+    x: Array,
+    weight: Array,
+    bias: Array,
+    target: Array,
+    ignore_index: int,
+    label_smoothing: float,
+    reduction: str,
+) -> Array:
+    """dz, the gradient of the logits z = x Wᵀ + b, (N, V)."""
+    rows = 1 if reduction == "sum" else max(1, count_targets(target, ignore_index))
+    return _logit_slope(g / rows, linear(x, weight, bias), target, None, ignore_index, label_smoothing)
 
 
-@op(kernel="linear_r_drop")
-def linear_r_drop(x: Array, weight: Array, target: Array, alpha: float, label_smoothing: float = 0.0) -> Array:
-    """mean of ½ (CE(P₁) + CE(P₂)) + α/4 (KL(P₁‖P₂) + KL(P₂‖P₁)), P = softmax(x Wᵀ) of two passes
-
-    x (2N, D), the second pass's rows after the first's, weight (V, D), target (N,) (Liang et al. 2021,
-    arXiv 2106.14448, equation 4, halved). The kernel works in chunks of rows, as ``linear_cross_entropy``'s.
-    """
-    target = getattr(target, "array", target)
-    n, twice = len(target), xp(target).concatenate((target, target))
-    logits = linear(x, weight, None)
-    entropies = sum_over(cross_entropy(logits, twice, None, -100, label_smoothing), None, False)
-    log_p, first, second = log_softmax(logits, -1), (slice(None, n),), (slice(n, None),)
-    p = exp(log_p)
-    # KL(P₁‖P₂) + KL(P₂‖P₁) = Σ (P₁ - P₂)(ln P₁ - ln P₂)
-    apart = (getitem(p, first) - getitem(p, second)) * (getitem(log_p, first) - getitem(log_p, second))
-    return (entropies * 0.5 + sum_over(apart, None, False) * (alpha / 4)) / (n or float("nan"))
-
-
-linear_r_drop.gradient(x=None, weight=None)
+linear_cross_entropy.gradient(
+    "dx = dz W, dz = g (softmax(z) − q) / N; dW = dzᵀ x; db = Σ dz",
+    x=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: matmul(
+        _head_slope(g, x, weight, bias, target, ignore_index, label_smoothing, reduction), weight
+    ),
+    weight=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: matmul(
+        transpose(_head_slope(g, x, weight, bias, target, ignore_index, label_smoothing, reduction), 0, 1), x
+    ),
+    bias=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: _head_slope(
+        g, x, weight, bias, target, ignore_index, label_smoothing, reduction
+    ),
+)
 
 
 @op
@@ -100,6 +126,7 @@ def binary_cross_entropy(x: Array, target: Array) -> Array:
 
 
 binary_cross_entropy.gradient(
+    "dx = g (x − t) / (x (1 − x)); dt = g (ln(1 − x) − ln x)",
     x=lambda g, x, target: g * (x - target) / maximum(x * (1 - x), 1e-12),
     target=lambda g, x: g * (maximum(log(1 - x), -100.0) - maximum(log(x), -100.0)),
 )

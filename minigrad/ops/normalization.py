@@ -1,4 +1,4 @@
-"""Normalisation over the last axis."""
+"""Normalisation over the last axis. x̂ stands for the normalised input, before weight and bias."""
 
 from __future__ import annotations
 
@@ -8,23 +8,53 @@ from .op import op
 from .reduction import mean
 
 
-@op(kernel="layer_norm")
+@op
 def layer_norm(x: Array, weight: Array = None, bias: Array = None, eps: float = 1e-5) -> Array:
     """(x - mean) / √(variance + eps) · weight + bias over the last axis (Ba et al. 2016)"""
-    centred = x - mean(x, -1, True)
-    out = centred * rsqrt(mean(centred * centred, -1, True) + eps)
+    out = _standardize(x, eps)[0]
     out = out if weight is None else out * weight
     return out if bias is None else out + bias
 
 
-layer_norm.gradient(x=None, weight=None, bias=None)
+def _standardize(x: Array, eps: float) -> tuple[Array, Array]:
+    """x̂, of mean 0 and variance 1, and 1 / √(variance + eps)."""
+    centred = x - mean(x, -1, True)
+    scale = rsqrt(mean(centred * centred, -1, True) + eps)
+    return centred * scale, scale
 
 
-@op(kernel="rms_norm")
+def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
+    """The gradient of x for the gradient g of x̂: what is left of g without its mean and its part along x̂."""
+    normal, scale = _standardize(x, eps)
+    return scale * (g - mean(g, -1, True) - normal * mean(g * normal, -1, True))
+
+
+layer_norm.gradient(
+    "dx = (gw − mean(gw) − x̂ mean(gw x̂)) / √(variance + eps); dw = Σ g x̂; db = Σ g",
+    x=lambda g, x, weight, eps: _standardize_slope(g if weight is None else g * weight, x, eps),
+    weight=lambda g, x, eps: g * _standardize(x, eps)[0],
+    bias=lambda g: g,
+)
+
+
+@op
 def rms_norm(x: Array, weight: Array = None, eps: float = 1e-6) -> Array:
     """x / √(mean of x² + eps) · weight over the last axis (Zhang and Sennrich 2019)"""
-    out = x * rsqrt(mean(x * x, -1, True) + eps)
+    out = x * _inverse_rms(x, eps)
     return out if weight is None else out * weight
 
 
-rms_norm.gradient(x=None, weight=None)
+def _inverse_rms(x: Array, eps: float) -> Array:
+    return rsqrt(mean(x * x, -1, True) + eps)
+
+
+def _rms_slope(g: Array, x: Array, scale: Array) -> Array:
+    normal = x * scale
+    return scale * (g - normal * mean(g * normal, -1, True))
+
+
+rms_norm.gradient(
+    "dx = (gw − x̂ mean(gw x̂)) / √(mean(x²) + eps); dw = Σ g x̂",
+    x=lambda g, x, weight, eps: _rms_slope(g if weight is None else g * weight, x, _inverse_rms(x, eps)),
+    weight=lambda g, x, eps: g * (x * _inverse_rms(x, eps)),
+)

@@ -4,33 +4,44 @@
     def tanh(x):
         return xp(x).tanh(x)
 
-    tanh.gradient(x=lambda g, out: g * (1 - out * out))
+    tanh.gradient("dx = g (1 - y²)", x=lambda g, out: g * (1 - out * out))
 
-The names of a rule's parameters say what the tape keeps for it: ``g`` is the gradient that arrives, ``out``
-the op's result, ``shape`` the shape of the input that the rule is for (of a variadic input ``which`` is its
-number, and ``shapes`` are those of all), and any other name is an argument of the forward. Nothing else is
-held in memory, and the rule of an input that needs no gradient is never called.
+The names of a rule's parameters say what the tape keeps for it: ``g`` is the gradient of the result, ``out`` the
+result, ``shape`` the shape of the input that the rule is for (of a variadic input ``which`` is its number, and
+``shapes`` are those of all), and any other name is an argument of the forward. Nothing else is held in memory, and
+the rule of an input that needs no gradient never runs.
 
-Rules are written in operators and ops. An op called on arrays returns an array; called on a Tensor, it
-returns a Tensor and is recorded. So the same rule gives numbers in ``backward()`` and, on Tensors, a graph of
-its own in ``backward(create_graph=True)``: higher orders need no second set of rules. Rules do not sum over
-broadcast axes or convert dtypes: the walk does that once, for all (``autograd/walk.py``).
+Rules are written in operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a
+Tensor and is recorded. So the same rule gives numbers in ``backward()`` and, on Tensors, a graph of its own in
+``backward(create_graph=True)``: higher orders need no second set of rules. Rules do not sum over broadcast axes or
+convert dtypes: the walk does that once, for all (``autograd/walk.py``).
 
-A fused op names a kernel of the backend. Its function is then the *plain definition*, in ordinary ops: what
-the kernel must compute, what runs where a backend has no such kernel, and what second order differentiates.
+A fused op has a kernel, a file of its name in ``backend/kernels``. The kernel computes the same as forward and rules
+in fewer passes over memory. It changes nothing else: the forward is its definition, runs where a backend has no such
+kernel, and higher orders use the rules.
 """
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from operator import itemgetter
 from typing import Any, overload
 
-from ..backend import of
+from ..backend import kernels, of
 
 Rule = Callable[..., Any]
 _VARIADIC = 0x04  # CO_VARARGS
-_GIVEN = ("g", "out", "shape", "which", "shapes")
+_VALUES = ("g", "out", "shape", "which", "shapes")  # what a rule may name beside the op's arguments
+
+
+class Watch(threading.local):
+    """Who watches this thread's ops and walks: the observers of ``autograd/observer.py``."""
+
+    observers: tuple[Any, ...] = ()
+
+
+watch = Watch()
 
 
 class Traced:
@@ -43,59 +54,35 @@ class Traced:
         raise NotImplementedError
 
 
+def bare(value: Any) -> Any:
+    """The array of a Tensor; anything else as it is. For what a rule takes as constant."""
+    return value.array if isinstance(value, Traced) else value
+
+
 class Plan:
     """What the backward pass of an op needs, given which of its inputs want a gradient.
 
     Attributes:
         inputs: the positions of those inputs among the arguments.
+        needs: for each argument, whether it is one of them.
         keep: the positions of the arguments to keep.
         keeps_out: whether to keep the result.
-        rules: for each input its rule, and the getter that picks the rule's arguments.
-        gradients: all rules as one function of arrays (see ``_as_one``); None for an op without rules.
+        rules: for each input its rule, and the getter that picks the rule's arguments out of
+            ``(g, out, shape, which, shapes, *kept)``.
     """
 
-    __slots__ = ("gradients", "inputs", "keep", "keeps_out", "needs", "rules")
+    __slots__ = ("inputs", "keep", "keeps_out", "needs", "rules")
 
     def __init__(self, op: Op, mask: int, arity: int) -> None:
-        self.inputs = tuple(i for i in range(arity) if mask >> i & 1)
         self.needs = tuple(bool(mask >> i & 1) for i in range(arity))
+        self.inputs = tuple(i for i in range(arity) if self.needs[i])
         rules = [op.rules[op.param(i)] for i in self.inputs] if op.rules else []
-        names = {name for _, wanted in rules for name in wanted}
-        if op.kernel and not op.rules:
-            self.keep = tuple(range(arity))
-        else:
-            self.keep = tuple(i for i in range(arity) if op.param(i) in names)
+        kept_for = op.rules.values() if op.kernel else rules  # a kernel may want what any of the rules names
+        names = {name for _, wanted in kept_for for name in wanted}
+        self.keep = tuple(i for i in range(arity) if op.param(i) in names)
         self.keeps_out = "out" in names
-        place = {name: i for i, name in enumerate((*_GIVEN, *map(op.param, self.keep)))}
+        place = {name: i for i, name in enumerate((*_VALUES, *map(op.param, self.keep)))}
         self.rules = [(rule, _picker([place[name] for name in wanted])) for rule, wanted in rules]
-        self.gradients = self._as_one(op, rules) if rules else None
-
-    def _as_one(self, op: Op, rules: list[tuple[Rule, tuple[str, ...]]]) -> Callable[..., tuple[Any, ...]]:
-        """All rules in one call, compiled once, as nothing else spends so little on finding arguments.
-
-        For ``mul`` this is ``lambda g, out, edges, shapes, saved: (rule0(g, saved[1].array), rule1(g,
-        saved[0].array),)``. It does what a loop over ``rules`` does, where everything kept is an array.
-        """
-
-        def word(name: str, n: int) -> str:
-            if name in _GIVEN:
-                which = str(self.inputs[n] - op.arity)
-                return {"shape": f"edges[{n}][2]", "which": which}.get(name, name)
-            kept = f"saved[{place[name]}]"
-            return f"{kept}.array" if self.keep[place[name]] in self.inputs else f"bare({kept})"
-
-        place = {op.param(i): k for k, i in enumerate(self.keep)}
-        calls = [f"rule{n}({', '.join(word(name, n) for name in wanted)})" for n, (_, wanted) in enumerate(rules)]
-        known = {f"rule{n}": rule for n, (rule, _) in enumerate(rules)}
-        text = f"lambda g, out, edges, shapes, saved: ({', '.join(calls)},)"
-        code = compile(text, f"<the rules of {op.name} in one>", "eval")
-        made: Callable[..., tuple[Any, ...]] = eval(code, {**known, "bare": _bare})
-        return made
-
-
-def _bare(value: Any) -> Any:
-    """The array of a Variable; anything else as it is."""
-    return value.array if isinstance(value, Traced) else value
 
 
 def _picker(places: list[int]) -> Callable[[tuple[Any, ...]], tuple[Any, ...]]:
@@ -107,37 +94,37 @@ class Op:
     """A primitive: ``forward`` on arrays, ``rules`` by input name. Make one with ``@op``.
 
     Args:
-        forward: a function of arrays and attributes, all of them positional. A last ``*xs`` makes it
-            variadic.
+        forward: a function of arrays and attributes, all of them positional. A last ``*xs`` makes it variadic.
         promote: "same" brings array arguments to one dtype first, "float" to a floating one.
         view: the result may share memory with the first argument.
-        kernel: the backend's kernel that computes the same; ``forward`` is then its plain definition.
+
+    Attributes:
+        rules: for each differentiable input, by its name, the rule and the names of the rule's parameters.
+        formulas: for each of them, the rule in the notation of formulas.
+        kernel: the name of the op's kernel; "" where it has none.
     """
 
-    def __init__(self, forward: Callable[..., Any], *, promote: str = "", view: bool = False, kernel: str = "") -> None:
+    def __init__(self, forward: Callable[..., Any], *, promote: str = "", view: bool = False) -> None:
         code = forward.__code__
         self.forward = forward
-        self.plain = forward
         self.name: str = forward.__name__
         self.__name__ = self.name
         self.__doc__ = forward.__doc__
         self.__module__ = forward.__module__
         self.__wrapped__ = forward
-        self.promote, self.view, self.kernel = promote, view, kernel
-        self.direct = not (view or kernel)  # there is nothing to do beside calling ``forward``
+        self.promote, self.view = promote, view
+        self.kernel = self.name if self.name in kernels.NAMES else ""
         self.arity = code.co_argcount
         self.params = code.co_varnames[: self.arity]
-        if taken := set(self.params) & set(_GIVEN):
-            raise TypeError(f"{self.name}: {taken} mean something else in a gradient rule; rename the arguments")
+        if reserved := set(self.params) & set(_VALUES):
+            raise TypeError(f"{self.name}: {reserved} mean something else in a gradient rule; rename the arguments")
         self.variadic = code.co_varnames[self.arity] if code.co_flags & _VARIADIC else ""
         self.defaults = forward.__defaults__ or ()
         self.rules: dict[str, tuple[Rule, tuple[str, ...]]] = {}
+        self.formulas: dict[str, str] = {}
         self.differentiable = 0  # a bit for each argument that has a rule
         self.plans: dict[int, Plan] = {}
-        self.complex: Op | None = None  # what computes it of complex numbers (ops/complex.py)
-        self.backward: Any = None  # what a user's Function runs in place of rules (autograd/function.py)
-        if kernel:
-            self.forward = self._run_kernel
+        self.backward: Any = None  # a user's Function has this in place of rules (autograd/function.py)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
@@ -148,7 +135,7 @@ class Op:
         for a in args:
             if isinstance(a, Traced):
                 return a.apply(self, args)
-        return self.forward(*args)
+        return self._observed(args) if watch.observers else self.compute(args)[0]
 
     def bind(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
         """All arguments in their positions, defaults filled in."""
@@ -166,26 +153,63 @@ class Op:
             raise TypeError(f"{self.name}() got an unexpected or repeated argument {next(iter(kwargs))!r}")
         return tuple(bound)
 
-    def gradient(self, **rules: Rule | None) -> Op:
-        """Give the rule of each differentiable input, by its name: ``tanh.gradient(x=lambda g, out: ...)``.
+    def compute(self, args: Any, needs: tuple[bool, ...] = ()) -> tuple[Any, Any, Any]:
+        """The result on arrays, by the kernel if there is one.
 
-        A fused op whose kernel has a backward takes no rules: ``gradient(x=None)`` merely names the inputs.
+        Args:
+            args: all arguments.
+            needs: for each argument, whether a gradient will be wanted; nothing for none.
+
+        Returns:
+            The result, the kernel that computed it, and what that keeps for its own backward pass; two None
+            where the gradients come from the rules.
         """
-        for name, rule in rules.items():
+        kernel = self.find_kernel(args) if self.kernel else None
+        if kernel is None:
+            return self.forward(*args), None, None
+        out, residual = kernel.forward(needs or (False,) * len(args), *args)
+        return out, kernel if hasattr(kernel, "backward") else None, residual
+
+    def find_kernel(self, arrays: Any) -> Any:
+        """The kernel of the arguments' backend, or None."""
+        first = next((a for a in arrays if hasattr(a, "dtype")), None)
+        return of(first).kernel(self.kernel)
+
+    def _observed(self, args: tuple[Any, ...]) -> Any:
+        for observer in watch.observers:
+            observer.applying(self, args)
+        out = self.compute(args)[0]
+        for observer in watch.observers:
+            observer.applied(self, args, out, None)
+        return out
+
+    def gradient(self, formulas: str = "", /, **rules: Rule) -> Op:
+        """Give the rule of each differentiable input, by its name.
+
+        Args:
+            formulas: the rules in the field's notation, separated by "; ", in the order of ``rules``: y stands for
+                the result, dx for the gradient of x.
+            rules: functions of ``g`` and of what else they name.
+        """
+        lines = formulas.split("; ") if formulas else [""] * len(rules)
+        if len(lines) != len(rules):
+            raise TypeError(f"{self.name} has {len(rules)} rules and {len(lines)} formulas: {formulas!r}")
+        for (name, rule), formula in zip(rules.items(), lines, strict=True):
             if name != self.variadic and name not in self.params:
                 raise TypeError(f"{self.name} has no input {name!r}")
-            if rule is not None:
-                code = rule.__code__
-                wanted = code.co_varnames[: code.co_argcount]
-                known = (*_GIVEN, *self.params)
-                if not wanted or wanted[0] != "g" or any(w not in known for w in wanted):
-                    raise TypeError(f"the rule of {self.name} for {name} takes g first, then any of {known}")
-                self.rules[name] = (rule, wanted)
-            if name == self.variadic:
-                self.differentiable |= -1 << self.arity
-            else:
-                self.differentiable |= 1 << self.params.index(name)
+            wanted = rule.__code__.co_varnames[: rule.__code__.co_argcount]
+            known = (*_VALUES, *self.params)
+            if wanted[:1] != ("g",) or any(w not in known for w in wanted):
+                raise TypeError(f"the rule of {self.name} for {name} takes g first, then any of {known}")
+            self.rules[name] = (rule, wanted)
+            self.formulas[name] = formula
+            variadic = name == self.variadic
+            self.differentiable |= -1 << self.arity if variadic else 1 << self.params.index(name)
         return self
+
+    def formula(self, name: str) -> str:
+        """The formula of an input's rule: ``linear.formula("weight") == "dW = gᵀ x"``; "" if it has none."""
+        return self.formulas.get(name, "")
 
     def param(self, i: int) -> str:
         """The name of argument ``i``."""
@@ -199,20 +223,9 @@ class Op:
             plan = self.plans[key] = Plan(self, mask, arity)
         return plan
 
-    def find_kernel(self, arrays: tuple[Any, ...] | list[Any]) -> Any:
-        """The kernel of the arguments' backend, or None."""
-        first = arrays[0]
-        if not hasattr(first, "dtype"):
-            first = next(a for a in arrays if hasattr(a, "dtype"))
-        return of(first).kernel(self.kernel)
-
-    def _run_kernel(self, *args: Any) -> Any:
-        kernel = self.find_kernel(args)
-        return self.plain(*args) if kernel is None else kernel.forward((False,) * len(args), *args)[0]
-
     def rule_place(self, name: str) -> str:
         """Where a gradient rule stands: "file:line"."""
-        rule = self.rules[name][0] if name in self.rules else self.plain
+        rule = self.rules[name][0] if name in self.rules else self.forward
         return f"{rule.__code__.co_filename}:{rule.__code__.co_firstlineno}"
 
 
@@ -225,18 +238,18 @@ def op(forward: Callable[..., Any], /) -> Any:
 
 
 @overload
-def op(*, promote: str = "", view: bool = False, kernel: str = "") -> Callable[[Callable[..., Any]], Any]:
+def op(*, promote: str = "", view: bool = False) -> Callable[[Callable[..., Any]], Any]:
     """``@op(promote="same")``: what makes an Op."""
 
 
-def op(forward: Callable[..., Any] | None = None, *, promote: str = "", view: bool = False, kernel: str = "") -> Any:
+def op(forward: Callable[..., Any] | None = None, *, promote: str = "", view: bool = False) -> Any:
     """Turn a function of arrays into an op, and register it by its name. See ``Op`` for the arguments."""
 
-    def make(function: Callable[..., Any]) -> Op:
-        made = Op(function, promote=promote, view=view, kernel=kernel)
-        if made.name in REGISTRY:
-            raise ValueError(f"there is an op {made.name!r} already, in {REGISTRY[made.name].__module__}")
-        REGISTRY[made.name] = made
-        return made
+    def register(function: Callable[..., Any]) -> Op:
+        result = Op(function, promote=promote, view=view)
+        if result.name in REGISTRY:
+            raise ValueError(f"there is an op {result.name!r} already, in {REGISTRY[result.name].__module__}")
+        REGISTRY[result.name] = result
+        return result
 
-    return make if forward is None else make(forward)
+    return register if forward is None else register(forward)

@@ -34,8 +34,10 @@ def window_spread(x: Array, window: Window, lengths: Ints) -> Array:
     return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))])
 
 
-window_sum.gradient(x=lambda g, shape, window: window_spread(g, window, shape[2:]))
-window_spread.gradient(x=lambda g, window: window_sum(g, window))
+window_sum.gradient(
+    "dx = Σ g over the windows that hold an element", x=lambda g, shape, window: window_spread(g, window, shape[2:])
+)
+window_spread.gradient("dx = Σ g over the window of an element", x=lambda g, window: window_sum(g, window))
 
 
 @op
@@ -60,8 +62,8 @@ def _flat(cells: Array, size: int) -> Array:
     return (each + m.arange(planes)[:, None] * size).reshape(-1)
 
 
-pick.gradient(x=lambda g, shape, cells: put_picked(g, cells, shape[2:]))
-put_picked.gradient(x=lambda g, cells: pick(g, cells))
+pick.gradient("dx = zeros with g added at cells", x=lambda g, shape, cells: put_picked(g, cells, shape[2:]))
+put_picked.gradient("dx = g at cells", x=lambda g, cells: pick(g, cells))
 
 
 @op

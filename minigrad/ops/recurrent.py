@@ -1,88 +1,24 @@
 """Recurrent layers, one direction of one layer at a time, over all steps.
 
-Rows of all steps lie below one another, time by time: ``sizes[t]`` rows at step t, never more than at the
-step before. That is how packed sequences are kept; a padded batch of B has ``sizes = (B,) * T``. The input's
-share of the gates, one product for all steps, is made before (``linear``); here is the rest, step by step.
+Rows of all steps lie below one another, time by time: ``sizes[t]`` rows at step t, never more than at the step
+before. That is how packed sequences are kept; a padded batch of B has ``sizes = (B,) * T``. The input's share of the
+gates, one product for all steps, is made before (``linear``); here is the rest, step by step.
+
+The rules are backpropagation through time (Werbos 1990): ``a`` stands for what a step's non-linearities act on, ``da``
+for its gradient. In each ``_through_time`` the forward's steps run again, then the same steps backwards.
 """
 
 from __future__ import annotations
 
 from ..backend.dtype import Array
-from .elementwise import relu, sigmoid, tanh
+from .elementwise import relu, sigmoid, tanh, where
 from .indexing import getitem
+from .joining import concatenate, split
 from .linear import matmul
 from .op import op
-from .shape import concatenate, split, transpose
+from .shape import transpose
 
 Sizes = tuple[int, ...]
-
-
-@op(kernel="rnn")
-def rnn(
-    x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool = False, rectify: bool = False
-) -> tuple[Array, Array]:
-    """h ← tanh(x + W h), or relu, at every step (Elman 1990)
-
-    x (N, H), weight (H, H), h (B, H) -> each step's h (N, H), the last of each sequence (B, H).
-    """
-    rows, turned = split(x, sizes, 0), transpose(weight, 0, 1)
-    outs = list(rows)
-    for t in order(sizes, reverse):
-        before = _first(h, sizes[t])
-        outs[t] = (relu if rectify else tanh)(rows[t] + matmul(before, turned))
-        h = _with_first(h, outs[t])
-    return concatenate(0, *outs), h
-
-
-rnn.gradient(x=None, weight=None, h=None)
-
-
-@op(kernel="gru")
-def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool = False) -> tuple[Array, Array]:
-    """r, z = σ(x + W h + b), n = tanh(x + r (W h + b)), h ← n + z (h - n) (Cho et al. 2014)
-
-    x (N, 3H) and weight (3H, H) for r, z and n, bias (3H) or None, h (B, H) -> each step's h (N, H), the last
-    of each sequence (B, H). The reset gate r acts after the product, as in PyTorch.
-    """
-    rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), h.shape[1]
-    outs = list(rows)
-    for t in order(sizes, reverse):
-        before = _first(h, sizes[t])
-        share = matmul(before, turned)
-        share = share if bias is None else share + bias
-        (r, z, n), (hr, hz, hn) = (split(s, (width,) * 3, 1) for s in (rows[t], share))
-        n = tanh(n + sigmoid(r + hr) * hn)
-        outs[t] = n + sigmoid(z + hz) * (before - n)
-        h = _with_first(h, outs[t])
-    return concatenate(0, *outs), h
-
-
-gru.gradient(x=None, weight=None, bias=None, h=None)
-
-
-@op(kernel="lstm")
-def lstm(
-    x: Array, weight: Array, project: Array, h: Array, c: Array, sizes: Sizes, reverse: bool = False
-) -> tuple[Array, Array, Array]:
-    """i, f, o = σ(x + W h), g = tanh(x + W h), c ← f c + i g, h ← P (o tanh c)
-
-    x (N, 4H) and weight (4H, P) for i, f, g and o, project (P, H) or None (then P = H), h (B, P), c (B, H) ->
-    each step's h (N, P), the last of each sequence (B, P), its c (B, H). Hochreiter and Schmidhuber 1997; the
-    forget gate: Gers et al. 2000; the projection: Sak et al. 2014.
-    """
-    rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), c.shape[1]
-    outs = list(rows)
-    for t in order(sizes, reverse):
-        i, f, g, o = split(rows[t] + matmul(_first(h, sizes[t]), turned), (width,) * 4, 1)
-        cell = sigmoid(f) * _first(c, sizes[t]) + sigmoid(i) * tanh(g)
-        outs[t] = sigmoid(o) * tanh(cell)
-        if project is not None:
-            outs[t] = matmul(outs[t], transpose(project, 0, 1))
-        h, c = _with_first(h, outs[t]), _with_first(c, cell)
-    return concatenate(0, *outs), h, c
-
-
-lstm.gradient(x=None, weight=None, project=None, h=None, c=None)
 
 
 def order(sizes: Sizes, reverse: bool) -> range:
@@ -99,3 +35,194 @@ def _with_first(state: Array, new: Array) -> Array:
     """A state with its first rows new: the others have ended, or not begun yet."""
     n = new.shape[0]
     return new if n == state.shape[0] else concatenate(0, new, getitem(state, (slice(n, None),)))
+
+
+def _outer(slopes: Array, inputs: Array) -> Array:
+    """The gradient of a weight, Σ daᵀ input over all steps."""
+    return matmul(transpose(slopes, 0, 1), inputs)
+
+
+@op
+def rnn(
+    x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool = False, rectify: bool = False
+) -> tuple[Array, Array]:
+    """h ← tanh(x + W h), or relu, at every step (Elman 1990)
+
+    x (N, H), weight (H, H), h (B, H) -> each step's h (N, H), the last of each sequence (B, H).
+    """
+    outs, _, h = _rnn_steps(x, weight, h, sizes, reverse, rectify)
+    return concatenate(0, *outs), h
+
+
+def _rnn_steps(
+    x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool, rectify: bool
+) -> tuple[list[Array], list[Array], Array]:
+    """Each step's h, each step's h of the step before, and the last of each sequence."""
+    rows, turned = split(x, sizes, 0), transpose(weight, 0, 1)
+    outs, before = list(rows), list(rows)
+    for t in order(sizes, reverse):
+        before[t] = _first(h, sizes[t])
+        outs[t] = (relu if rectify else tanh)(rows[t] + matmul(before[t], turned))
+        h = _with_first(h, outs[t])
+    return outs, before, h
+
+
+def _rnn_through_time(
+    g: tuple[Array, Array], x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool, rectify: bool
+) -> tuple[Array, Array, Array]:
+    """da and h of the step before, both (N, H), and the gradient of the first h, (B, H)."""
+    outs, before, _ = _rnn_steps(x, weight, h, sizes, reverse, rectify)
+    slopes, dh = list(split(g[0], sizes, 0)), g[1]
+    for t in reversed(order(sizes, reverse)):
+        back = slopes[t] + _first(dh, sizes[t])
+        slopes[t] = where(outs[t] > 0, back, 0.0) if rectify else back * (1 - outs[t] * outs[t])
+        dh = _with_first(dh, matmul(slopes[t], weight))
+    return concatenate(0, *slopes), concatenate(0, *before), dh
+
+
+rnn.gradient(
+    "dx = da, daₜ = (gₜ + daₜ₊₁ W)(1 − hₜ²); dW = Σ daₜᵀ hₜ₋₁; dh₀ = da₁ W",
+    x=lambda g, x, weight, h, sizes, reverse, rectify: _rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[0],
+    weight=lambda g, x, weight, h, sizes, reverse, rectify: _outer(
+        *_rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[:2]
+    ),
+    h=lambda g, x, weight, h, sizes, reverse, rectify: _rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[2],
+)
+
+
+@op
+def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool = False) -> tuple[Array, Array]:
+    """r, z = σ(x + W h + b), n = tanh(x + r (W h + b)), h ← n + z (h - n) (Cho et al. 2014)
+
+    x (N, 3H) and weight (3H, H) for r, z and n, bias (3H) or None, h (B, H) -> each step's h (N, H), the last of each
+    sequence (B, H). The reset gate r acts after the product, as in PyTorch.
+    """
+    outs, _, _, h = _gru_steps(x, weight, bias, h, sizes, reverse)
+    return concatenate(0, *outs), h
+
+
+def _gru_steps(
+    x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool
+) -> tuple[list[Array], list[tuple[Array, ...]], list[Array], Array]:
+    """Each step's h; its r, z, n and the share of W h + b in n; its h of the step before; each sequence's last h."""
+    rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), h.shape[1]
+    outs, before = list(rows), list(rows)
+    gates: list[tuple[Array, ...]] = [()] * len(sizes)
+    for t in order(sizes, reverse):
+        before[t] = _first(h, sizes[t])
+        share = matmul(before[t], turned)
+        share = share if bias is None else share + bias
+        (r, z, n), (hr, hz, hn) = (split(s, (width,) * 3, 1) for s in (rows[t], share))
+        r, z = sigmoid(r + hr), sigmoid(z + hz)
+        n = tanh(n + r * hn)
+        outs[t], gates[t] = n + z * (before[t] - n), (r, z, n, hn)
+        h = _with_first(h, outs[t])
+    return outs, gates, before, h
+
+
+def _gru_through_time(
+    g: tuple[Array, Array], x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool
+) -> tuple[Array, Array, Array, Array]:
+    """The gradients of x and of W h + b, (N, 3H), h of the step before, (N, H), and that of the first h, (B, H)."""
+    _, gates, before, _ = _gru_steps(x, weight, bias, h, sizes, reverse)
+    slopes, shares, dh = list(split(g[0], sizes, 0)), list(before), g[1]
+    for t in reversed(order(sizes, reverse)):
+        r, z, n, hn = gates[t]
+        back = slopes[t] + _first(dh, sizes[t])
+        dn = back * (1 - z) * (1 - n * n)
+        dz = back * (before[t] - n) * (z * (1 - z))
+        dr = dn * hn * (r * (1 - r))
+        slopes[t], shares[t] = concatenate(1, dr, dz, dn), concatenate(1, dr, dz, dn * r)
+        dh = _with_first(dh, back * z + matmul(shares[t], weight))
+    return concatenate(0, *slopes), concatenate(0, *shares), concatenate(0, *before), dh
+
+
+gru.gradient(
+    "dx = da of r, z and n; dW = Σ d(Wh + b)ₜᵀ hₜ₋₁; db = Σ d(Wh + b)ₜ; dh₀ = dh₁ z + d(Wh + b)₁ W",
+    x=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[0],
+    weight=lambda g, x, weight, bias, h, sizes, reverse: _outer(
+        *_gru_through_time(g, x, weight, bias, h, sizes, reverse)[1:3]
+    ),
+    bias=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[1],
+    h=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[3],
+)
+
+
+@op
+def lstm(
+    x: Array, weight: Array, project: Array, h: Array, c: Array, sizes: Sizes, reverse: bool = False
+) -> tuple[Array, Array, Array]:
+    """i, f, o = σ(x + W h), g = tanh(x + W h), c ← f c + i g, h ← P (o tanh c)
+
+    x (N, 4H) and weight (4H, P) for i, f, g and o, project (P, H) or None (then P = H), h (B, P), c (B, H) -> each
+    step's h (N, P), the last of each sequence (B, P), its c (B, H). Hochreiter and Schmidhuber 1997; the forget gate:
+    Gers et al. 2000; the projection: Sak et al. 2014.
+    """
+    outs, _, _, h, c = _lstm_steps(x, weight, project, h, c, sizes, reverse)
+    return concatenate(0, *outs), h, c
+
+
+def _lstm_steps(
+    x: Array, weight: Array, project: Array, h: Array, c: Array, sizes: Sizes, reverse: bool
+) -> tuple[list[Array], list[tuple[Array, ...]], list[Array], Array, Array]:
+    """Each step's h; its i, f, g, o, c of the step before and tanh c; its h of the step before; the last h and c."""
+    rows, turned, width = split(x, sizes, 0), transpose(weight, 0, 1), c.shape[1]
+    outs, before = list(rows), list(rows)
+    gates: list[tuple[Array, ...]] = [()] * len(sizes)
+    for t in order(sizes, reverse):
+        before[t], cell = _first(h, sizes[t]), _first(c, sizes[t])
+        i, f, new, o = split(rows[t] + matmul(before[t], turned), (width,) * 4, 1)
+        i, f, new, o = sigmoid(i), sigmoid(f), tanh(new), sigmoid(o)
+        c_new = f * cell + i * new
+        top = tanh(c_new)
+        outs[t] = o * top if project is None else matmul(o * top, transpose(project, 0, 1))
+        gates[t] = (i, f, new, o, cell, top)
+        h, c = _with_first(h, outs[t]), _with_first(c, c_new)
+    return outs, gates, before, h, c
+
+
+def _lstm_through_time(
+    g: tuple[Array, Array, Array],
+    x: Array,
+    weight: Array,
+    project: Array,
+    h: Array,
+    c: Array,
+    sizes: Sizes,
+    reverse: bool,
+) -> tuple[Array, Array, Array, Array, Array, Array]:
+    """da (N, 4H), h of the step before and the gradient of each h, (N, P), o tanh c (N, H), those of h and c."""
+    _, gates, before, _, _ = _lstm_steps(x, weight, project, h, c, sizes, reverse)
+    slopes, backs, tops = list(split(g[0], sizes, 0)), list(before), list(before)
+    dh, dc = g[1], g[2]
+    for t in reversed(order(sizes, reverse)):
+        i, f, new, o, cell, top = gates[t]
+        backs[t], tops[t] = slopes[t] + _first(dh, sizes[t]), o * top
+        flow = backs[t] if project is None else matmul(backs[t], project)
+        dcell = _first(dc, sizes[t]) + flow * o * (1 - top * top)
+        di, df = dcell * new * (i * (1 - i)), dcell * cell * (f * (1 - f))
+        dnew, do = dcell * i * (1 - new * new), flow * top * (o * (1 - o))
+        slopes[t] = concatenate(1, di, df, dnew, do)
+        dh, dc = _with_first(dh, matmul(slopes[t], weight)), _with_first(dc, dcell * f)
+    joined = (concatenate(0, *steps) for steps in (slopes, before, backs, tops))
+    return (*joined, dh, dc)  # type: ignore[return-value]
+
+
+lstm.gradient(
+    "dx = da of i, f, g and o; dW = Σ daₜᵀ hₜ₋₁; dP = Σ dhₜᵀ (oₜ tanh cₜ); dh₀ = da₁ W; dc₀ = dc₁ f₁",
+    x=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
+        g, x, weight, project, h, c, sizes, reverse
+    )[0],
+    weight=lambda g, x, weight, project, h, c, sizes, reverse: _outer(
+        *_lstm_through_time(g, x, weight, project, h, c, sizes, reverse)[:2]
+    ),
+    project=lambda g, x, weight, project, h, c, sizes, reverse: _outer(
+        *_lstm_through_time(g, x, weight, project, h, c, sizes, reverse)[2:4]
+    ),
+    h=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
+        g, x, weight, project, h, c, sizes, reverse
+    )[4],
+    c=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
+        g, x, weight, project, h, c, sizes, reverse
+    )[5],
+)

@@ -11,7 +11,7 @@ from ..backend import in_order, products, xp
 from ..backend.dtype import Array
 from .elementwise import exp, where
 from .op import op
-from .shape import broadcast_to, flip, reshape
+from .shape import broadcast_to, reshape
 
 Axes = int | tuple[int, ...] | None
 
@@ -22,7 +22,7 @@ def keepdim_shape(shape: tuple[int, ...], dim: Axes) -> tuple[int, ...]:
     return tuple(1 if i in axes else n for i, n in enumerate(shape))
 
 
-def _spread(g: Array, shape: tuple[int, ...], dim: Axes) -> Array:
+def spread(g: Array, shape: tuple[int, ...], dim: Axes) -> Array:
     """A reduction's gradient with its axes back, repeated along them."""
     return broadcast_to(_restore(g, shape, dim), shape)
 
@@ -44,7 +44,7 @@ def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     return in_order(x.sum(axis=dim, keepdims=keepdim))
 
 
-sum.gradient(x=lambda g, shape, dim: _spread(g, shape, dim))
+sum.gradient("dx = g repeated along dim", x=lambda g, shape, dim: spread(g, shape, dim))
 
 
 def _leading(x: Array, dim: Axes) -> int:
@@ -80,7 +80,7 @@ def mean(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     return in_order(x.mean(axis=dim, keepdims=keepdim))
 
 
-mean.gradient(x=lambda g, shape, dim: _spread(g / _count(shape, dim), shape, dim))
+mean.gradient("dx = g / n repeated along dim", x=lambda g, shape, dim: spread(g / _count(shape, dim), shape, dim))
 
 
 def _count(shape: tuple[int, ...], dim: Axes) -> int:
@@ -96,9 +96,10 @@ def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 
 var.gradient(
+    "dx = g · 2 (x − mean) / (n − correction)",
     x=lambda g, x, shape, dim, correction: (
-        _spread(g * 2, shape, dim) * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
-    )
+        spread(g * 2, shape, dim) * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
+    ),
 )
 
 
@@ -120,85 +121,12 @@ def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 
 std.gradient(
+    "dx = g (x − mean) / (y (n − correction)), 0 where y = 0",
     x=lambda g, x, out, shape, dim, correction: (
-        _spread(where(out == 0, 0.0, g / where(out == 0, 1.0, out)), shape, dim)
+        spread(where(out == 0, 0.0, g / where(out == 0, 1.0, out)), shape, dim)
         * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
-    )
+    ),
 )
-
-
-@op
-def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
-    """Π x"""
-    return x.prod(axis=dim, keepdims=keepdim, dtype=_wide(x))
-
-
-def _wide(x: Array) -> Any:
-    """The dtype to add up or multiply in: int64 for bools and integers of any width."""
-    return x.dtype if x.dtype.kind in "fc" else np.int64
-
-
-prod.gradient(x=lambda g, x, shape, dim: _spread(g, shape, dim) * _others(x, dim))
-
-
-def _others(x: Array, dim: int | None) -> Array:
-    """For each element the product of all the others (right where some are zero, too)."""
-    if dim is None:
-        return reshape(_others(reshape(x, (-1,)), 0), x.shape)
-    before = cumprod_exclusive(x, dim)
-    after = flip(cumprod_exclusive(flip(x, (dim,)), dim), (dim,))
-    return before * after
-
-
-def cumprod_exclusive(x: Array, dim: int) -> Array:
-    """Products of the elements before each one."""
-    from .indexing import getitem
-    from .shape import concatenate
-
-    n, axis = x.shape[dim], dim % len(x.shape)
-    lead = (slice(None),) * axis
-    first = getitem(x, (*lead, slice(0, 1))) * 0 + 1
-    parts = [first]
-    for i in range(n - 1):
-        parts.append(parts[-1] * getitem(x, (*lead, slice(i, i + 1))))
-    return concatenate(axis, *parts)
-
-
-@op
-def cumsum(x: Array, dim: int) -> Array:
-    """Running sums along an axis"""
-    return in_order(xp(x).cumsum(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
-
-
-cumsum.gradient(x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
-
-
-@op
-def cumprod(x: Array, dim: int) -> Array:
-    """Running products along an axis"""
-    return in_order(xp(x).cumprod(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
-
-
-cumprod.gradient(x=lambda g, x, dim: _cumprod_slope(g, x, dim))
-
-
-def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
-    """Σₖ gₖ ∂outₖ/∂xᵢ, each derivative a product that leaves xᵢ out (right at zeros; O(n²))."""
-    from .indexing import getitem
-    from .shape import concatenate
-
-    axis = dim % len(x.shape)
-    lead = (slice(None),) * axis
-    n, columns = x.shape[axis], []
-    before = cumprod_exclusive(x, axis)
-    for i in range(n):
-        running = getitem(before, (*lead, slice(i, i + 1)))
-        total = running * getitem(g, (*lead, slice(i, i + 1)))
-        for k in range(i + 1, n):
-            running = running * getitem(x, (*lead, slice(k, k + 1)))
-            total = total + running * getitem(g, (*lead, slice(k, k + 1)))
-        columns.append(total)
-    return concatenate(axis, *columns) if columns else g
 
 
 @op
@@ -213,8 +141,12 @@ def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     return in_order(x.min(axis=dim, keepdims=keepdim))
 
 
-amax.gradient(x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
-amin.gradient(x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
+amax.gradient(
+    "dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim)
+)
+amin.gradient(
+    "dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim)
+)
 
 
 def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
@@ -235,40 +167,12 @@ def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
 
 
 logsumexp.gradient(
-    x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - _finite(_restore(out, shape, dim)))
+    "dx = g exp(x − y)",
+    x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - finite(_restore(out, shape, dim))),
 )
 
 
-@op(promote="float")
-def logcumsumexp(x: Array, dim: int) -> Array:
-    """ln of the running sums of eˣ along an axis"""
-    return xp(x).logaddexp.accumulate(x, axis=dim) if type(x) is np.ndarray else _running(x, dim)
-
-
-logcumsumexp.gradient(x=lambda g, x, out, dim: _logcumsumexp_slope(g, x, out, dim))
-
-
-def _running(x: Array, dim: int) -> Array:
-    """``logcumsumexp`` in log₂ n steps of whole arrays (Hillis and Steele 1986)."""
-    m, lead = xp(x), (slice(None),) * (dim % x.ndim)
-    out, reach = x.copy(), 1
-    while reach < x.shape[dim]:
-        before = out.copy()
-        out[(*lead, slice(reach, None))] = m.logaddexp(
-            before[(*lead, slice(reach, None))], before[(*lead, slice(None, -reach))]
-        )
-        reach *= 2
-    return out
-
-
-def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
-    """Σₖ≥ᵢ gₖ exp(xᵢ - outₖ): differences from the row's largest x, which no exponent of is beyond 1."""
-    top = amax(x, (dim,), True)
-    weighted = g * exp(top - out)
-    return exp(x - top) * flip(cumsum(flip(weighted, (dim,)), dim), (dim,))
-
-
-def _finite(x: Array) -> Array:
+def finite(x: Array) -> Array:
     """x, and 0 where it is infinite: exp(-inf - 0) is 0 where exp(-inf + inf) would be NaN."""
     return where(x == float("-inf"), 0.0, x)
 

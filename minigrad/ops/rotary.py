@@ -21,7 +21,7 @@ def rotate(x: Array, turns: Array, back: bool = False) -> Array:
     return out.view(out.real.dtype).astype(x.dtype, copy=False)
 
 
-rotate.gradient(x=lambda g, turns, back: rotate(g, turns, not back))
+rotate.gradient("dx = g turned by −θ", x=lambda g, turns, back: rotate(g, turns, not back))
 
 
 def _as_complex(x: Array, like: Array) -> Any:

@@ -1,9 +1,6 @@
-"""Shapes: views of the same memory where that is possible, and arrays put together."""
+"""Shapes: the same elements in another order of axes or of memory, as views where that is possible."""
 
 from __future__ import annotations
-
-from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
@@ -20,7 +17,7 @@ def reshape(x: Array, size: Shape) -> Array:
     return x.reshape(size)
 
 
-reshape.gradient(x=lambda g, shape: reshape(g, shape))
+reshape.gradient("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape))
 
 
 @op(view=True)
@@ -29,7 +26,7 @@ def permute(x: Array, dims: Shape) -> Array:
     return x.transpose(dims)
 
 
-permute.gradient(x=lambda g, dims: permute(g, _inverse(dims)))
+permute.gradient("dx = g with its axes put back", x=lambda g, dims: permute(g, _inverse(dims)))
 
 
 def _inverse(dims: Shape) -> Shape:
@@ -44,7 +41,7 @@ def transpose(x: Array, dim0: int, dim1: int) -> Array:
     return x.swapaxes(dim0, dim1)
 
 
-transpose.gradient(x=lambda g, dim0, dim1: transpose(g, dim0, dim1))
+transpose.gradient("dx = gᵀ", x=lambda g, dim0, dim1: transpose(g, dim0, dim1))
 
 
 @op(view=True)
@@ -53,7 +50,7 @@ def unsqueeze(x: Array, dim: int) -> Array:
     return xp(x).expand_dims(x, dim)
 
 
-unsqueeze.gradient(x=lambda g, shape: reshape(g, shape))
+unsqueeze.gradient("dx = g without the new axis", x=lambda g, shape: reshape(g, shape))
 
 
 @op(view=True)
@@ -63,7 +60,7 @@ def squeeze(x: Array, dim: int | Shape | None = None) -> Array:
     return x.reshape(tuple(n for i, n in enumerate(x.shape) if n != 1 or i not in axes))
 
 
-squeeze.gradient(x=lambda g, shape: reshape(g, shape))
+squeeze.gradient("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape))
 
 
 @op(view=True)
@@ -75,7 +72,7 @@ def broadcast_to(x: Array, size: Shape) -> Array:
     return out
 
 
-broadcast_to.gradient(x=lambda g: g)  # the walk sums over the broadcast axes
+broadcast_to.gradient("dx = Σ g over the broadcast axes", x=lambda g: g)  # the walk sums over the broadcast axes
 
 
 @op(view=True)
@@ -87,7 +84,10 @@ def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     return found
 
 
-diagonal.gradient(x=lambda g, shape, offset, dim1, dim2: diagonal_scatter(g, shape, offset, dim1, dim2))
+diagonal.gradient(
+    "dx = zeros with g on the diagonal",
+    x=lambda g, shape, offset, dim1, dim2: diagonal_scatter(g, shape, offset, dim1, dim2),
+)
 
 
 @op
@@ -101,7 +101,7 @@ def diagonal_scatter(x: Array, size: Shape, offset: int, dim1: int, dim2: int) -
     return out
 
 
-diagonal_scatter.gradient(x=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
+diagonal_scatter.gradient("dx = the diagonal of g", x=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
 
 
 @op
@@ -110,7 +110,7 @@ def flip(x: Array, dims: Shape) -> Array:
     return xp(x).flip(x, dims).copy()
 
 
-flip.gradient(x=lambda g, dims: flip(g, dims))
+flip.gradient("dx = g flipped along dims", x=lambda g, dims: flip(g, dims))
 
 
 @op
@@ -119,135 +119,11 @@ def roll(x: Array, shifts: int | Shape, dims: int | Shape | None = None) -> Arra
     return in_order(xp(x).roll(x, shifts, dims))
 
 
-roll.gradient(x=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
+roll.gradient("dx = g rolled back", x=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
 
 
 def _negated(shifts: int | Shape) -> int | Shape:
     return -shifts if isinstance(shifts, int) else tuple(-s for s in shifts)
-
-
-@op
-def repeat(x: Array, repeats: Shape) -> Array:
-    """x laid out ``repeats`` times along each axis"""
-    return xp(x).tile(x, repeats)
-
-
-repeat.gradient(x=lambda g, shape, repeats: _sum_tiles(g, shape, repeats))
-
-
-def _sum_tiles(g: Array, shape: Shape, repeats: Shape) -> Array:
-    """The sum of the copies that ``repeat`` made."""
-    from .reduction import sum as sum_over
-
-    padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
-    split = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
-    return reshape(sum_over(reshape(g, split), tuple(range(0, len(split), 2)), False), shape)
-
-
-@op
-def concatenate(dim: int, *xs: Array) -> Array:
-    """Arrays one after another along an axis they have"""
-    return in_order(xp(xs[0]).concatenate(xs, axis=dim))
-
-
-concatenate.gradient(xs=lambda g, dim, which, shapes: _part(g, dim, [shape[dim] for shape in shapes], which))
-
-
-def _part(g: Array, dim: int, lengths: list[int], index: int) -> Array:
-    """The piece of g that input ``index`` became."""
-    from .indexing import getitem
-
-    start = sum(lengths[:index])
-    lead = (slice(None),) * (dim % len(g.shape))
-    return getitem(g, (*lead, slice(start, start + lengths[index])))
-
-
-@op
-def pad(x: Array, widths: tuple[tuple[int, int], ...], value: float = 0.0) -> Array:
-    """x with (before, after) elements of a constant added on each axis"""
-    return in_order(xp(x).pad(x, widths, mode="constant", constant_values=value))
-
-
-pad.gradient(x=lambda g, widths: _inner(g, widths))
-
-
-def _inner(g: Array, widths: tuple[tuple[int, int], ...]) -> Array:
-    from .indexing import getitem
-
-    return getitem(g, tuple(slice(b, n - a) for (b, a), n in zip(widths, g.shape, strict=True)))
-
-
-@op(view=True)
-def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
-    """Consecutive pieces of the given lengths along an axis"""
-    lead, pieces, start = (slice(None),) * (dim % x.ndim), [], 0
-    for size in sizes:
-        pieces.append(x[(*lead, slice(start, start + size))])
-        start += size
-    return tuple(pieces)
-
-
-split.gradient(x=lambda g, dim: _rejoined(g, dim, False))
-
-
-@op(view=True)
-def unbind(x: Array, dim: int) -> tuple[Array, ...]:
-    """The slices along an axis, which they lose"""
-    lead = (slice(None),) * (dim % x.ndim)
-    return tuple(x[(*lead, i, ...)] for i in range(x.shape[dim]))
-
-
-unbind.gradient(x=lambda g, dim: _rejoined(g, dim, True))
-
-
-def _rejoined(pieces: tuple[Array, ...], dim: int, new_axis: bool) -> Array:
-    """Pieces as one array: ``stack`` along a new axis, or ``concatenate``. Where they lie side by side in one
-    memory already (attention makes its three gradients so), it is a view of that."""
-    if type(pieces[0]) is np.ndarray and len(pieces) > 1 and _alike(pieces):
-        whole = _as_view(pieces, dim % (pieces[0].ndim + new_axis), new_axis)
-        if whole is not None:
-            return whole
-    return stack(dim, *pieces) if new_axis else concatenate(dim, *pieces)
-
-
-def _alike(pieces: tuple[Array, ...]) -> bool:
-    """Whether NumPy arrays are views of one memory, with the same shape and strides."""
-    a = pieces[0]
-    return a.base is not None and all(
-        p.base is a.base and p.shape == a.shape and p.strides == a.strides for p in pieces
-    )
-
-
-def _as_view(pieces: tuple[Array, ...], at: int, new_axis: bool) -> Array | None:
-    """The contiguous array of which the pieces are the slices along axis ``at``; None if they are not."""
-    first, places = pieces[0], [p.__array_interface__["data"][0] for p in pieces]
-    shape, strides, step = list(first.shape), list(first.strides), places[1] - places[0]
-    if any(b - a != step for a, b in pairwise(places)):
-        return None
-    if new_axis:
-        shape.insert(at, len(pieces))
-        strides.insert(at, step)
-    elif step != shape[at] * strides[at]:
-        return None
-    else:
-        shape[at] *= len(pieces)
-    whole = np.lib.stride_tricks.as_strided(first, shape, strides)
-    return whole if whole.flags.c_contiguous else None
-
-
-@op
-def stack(dim: int, *xs: Array) -> Array:
-    """Arrays of one shape side by side along a new axis"""
-    return in_order(xp(xs[0]).stack(xs, axis=dim))
-
-
-stack.gradient(xs=lambda g, dim, which: _slice_at(g, dim, which))
-
-
-def _slice_at(g: Array, dim: int, index: int) -> Array:
-    from .indexing import getitem
-
-    return getitem(g, (*(slice(None),) * (dim % len(g.shape)), index, ...))
 
 
 @op
@@ -262,73 +138,5 @@ def triu(x: Array, diagonal: int = 0) -> Array:
     return in_order(xp(x).triu(x, diagonal))
 
 
-tril.gradient(x=lambda g, diagonal: tril(g, diagonal))
-triu.gradient(x=lambda g, diagonal: triu(g, diagonal))
-
-
-@op
-def repeat_interleave(x: Array, repeats: Any, dim: int) -> Array:
-    """Each element of an axis ``repeats`` times in a row (one number, or one for each)"""
-    return xp(x).repeat(x, repeats, axis=dim)
-
-
-repeat_interleave.gradient(x=lambda g, shape, repeats, dim: _sum_runs(g, shape, repeats, dim))
-
-
-def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
-    """The sum of each element's copies."""
-    from .indexing import index_add
-
-    module = xp(repeats) if hasattr(repeats, "dtype") else xp(getattr(g, "array", g))
-    source = module.repeat(module.arange(shape[dim]), repeats)
-    return index_add(shape, dim, source, g)
-
-
-@op
-def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
-    """Elements of x's memory by sizes, steps and a start, in elements (a copy; x is contiguous)"""
-    return x.reshape(-1)[_strided_places(xp(x), size, stride, offset)]
-
-
-as_strided.gradient(x=lambda g, shape, size, stride, offset: _strided_back(g, shape, size, stride, offset))
-
-
-def _strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
-    """The places in memory of each element, of a shape."""
-    places = m.zeros(size, np.int64) + offset
-    for axis, (n, step) in enumerate(zip(size, stride, strict=True)):
-        places = places + (m.arange(n) * step).reshape((n,) + (1,) * (len(size) - axis - 1))
-    return places
-
-
-def _strided_back(g: Array, shape: Shape, size: Shape, stride: Shape, offset: int) -> Array:
-    """Each element's gradient to the place in memory that it shows."""
-    from .indexing import put_back
-
-    places = _strided_places(xp(getattr(g, "array", g)), size, stride, offset)
-    return reshape(put_back(g, (int(np.prod(shape, dtype=np.int64)),), (places,)), shape)
-
-
-@op
-def unfold(x: Array, dim: int, size: int, step: int) -> Array:
-    """Windows of ``size`` elements along an axis, every ``step`` (a copy): the axis counts the windows, a new
-    last axis their elements"""
-    m = xp(x)
-    count = (x.shape[dim] - size) // step + 1
-    places = (m.arange(count) * step)[:, None] + m.arange(size)
-    taken = m.take(x, places.reshape(-1), axis=dim)
-    return m.moveaxis(taken.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)
-
-
-unfold.gradient(x=lambda g, shape, dim, size, step: _refold(g, shape, dim, size, step))
-
-
-def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
-    """The windows' gradients added up where they overlap."""
-    from .indexing import index_add
-
-    m, count, last = xp(getattr(g, "array", g)), g.shape[dim], len(g.shape) - 1
-    order = (*range(dim + 1), last, *range(dim + 1, last))
-    merged = reshape(permute(g, order), (*shape[:dim], count * size, *shape[dim + 1 :]))
-    places = (m.arange(count) * step)[:, None] + m.arange(size)
-    return index_add(shape, dim, places.reshape(-1), merged)
+tril.gradient("dx = the lower triangle of g", x=lambda g, diagonal: tril(g, diagonal))
+triu.gradient("dx = the upper triangle of g", x=lambda g, diagonal: triu(g, diagonal))

@@ -14,7 +14,7 @@ def lgamma(x: Array) -> Array:
     return gamma.log_gamma(x)
 
 
-lgamma.gradient(x=lambda g, x: g * digamma(x))
+lgamma.gradient("dx = g ψ(x)", x=lambda g, x: g * digamma(x))
 
 
 @op(promote="float")
@@ -23,7 +23,7 @@ def digamma(x: Array) -> Array:
     return gamma.digamma(x)
 
 
-digamma.gradient(x=lambda g, x: g * polygamma(x, 1))
+digamma.gradient("dx = g ψ′(x)", x=lambda g, x: g * polygamma(x, 1))
 
 
 @op(promote="float")
@@ -32,7 +32,7 @@ def polygamma(x: Array, order: int) -> Array:
     return gamma.polygamma(x, order)
 
 
-polygamma.gradient(x=lambda g, x, order: g * polygamma(x, order + 1))
+polygamma.gradient("dx = g ψ⁽ⁿ⁺¹⁾(x)", x=lambda g, x, order: g * polygamma(x, order + 1))
 
 
 @op(promote="float")
@@ -41,7 +41,7 @@ def i0e(x: Array) -> Array:
     return gamma.bessel(x, 0)
 
 
-i0e.gradient(x=lambda g, x, out: g * (i1e(x) - sign(x) * out))
+i0e.gradient("dx = g (i1e(x) − sign(x) y)", x=lambda g, x, out: g * (i1e(x) - sign(x) * out))
 
 
 @op(promote="float")
@@ -50,7 +50,7 @@ def i1e(x: Array) -> Array:
     return gamma.bessel(x, 1)
 
 
-i1e.gradient(x=lambda g, x, out: g * (i0e(x) - sign(x) * out - _over(out, x)))
+i1e.gradient("dx = g (i0e(x) − sign(x) y − y / x)", x=lambda g, x, out: g * (i0e(x) - sign(x) * out - _over(out, x)))
 
 
 @op(promote="float")
@@ -59,7 +59,7 @@ def i0(x: Array) -> Array:
     return gamma.bessel(x, 0) * xp(x).exp(xp(x).absolute(x))
 
 
-i0.gradient(x=lambda g, x: g * i1(x))
+i0.gradient("dx = g I₁(x)", x=lambda g, x: g * i1(x))
 
 
 @op(promote="float")
@@ -68,7 +68,7 @@ def i1(x: Array) -> Array:
     return gamma.bessel(x, 1) * xp(x).exp(xp(x).absolute(x))
 
 
-i1.gradient(x=lambda g, x, out: g * (i0(x) - _over(out, x)))
+i1.gradient("dx = g (I₀(x) − y / x)", x=lambda g, x, out: g * (i0(x) - _over(out, x)))
 
 
 def _over(bessel: Array, x: Array) -> Array:

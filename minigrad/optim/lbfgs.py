@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..autograd import enable_grad
-from ..autograd.tape import before_change, wrap
+from ..autograd.tape import wrap
 from ..backend import xp
 from ..backend.dtype import Array
 from .line_search import Point, strong_wolfe
@@ -129,7 +129,6 @@ class LBFGS(Optimizer):
         """Put the parameters at start + t d."""
         offset = 0
         for p, first in zip(self.param_groups[0]["params"], start, strict=True):
-            before_change(p.array)
             p.array[...] = first + t * d[offset : offset + first.size].reshape(first.shape)
             offset += first.size
             self._changed(p)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ..autograd import enable_grad
-from ..autograd.tape import before_change, wrap
+from ..autograd.tape import wrap
 from ..backend import dtype as dt
 from ..backend import xp
 from ..backend.dtype import Array
@@ -178,7 +178,6 @@ class Optimizer:
         for group in self.param_groups:
             ready = [p for p in group["params"] if p._grad is not None]
             for p in ready:
-                before_change(p.array)
                 self._changed(p)
             self._update_all(ready, group)
         return loss

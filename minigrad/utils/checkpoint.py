@@ -8,7 +8,7 @@ from warnings import warn
 
 from .. import cuda
 from ..autograd import is_grad_enabled
-from ..autograd.recompute import Contexts, Region, is_dropping
+from ..autograd.recompute import Contexts, Region, is_in_first_run
 from ..tensor import Tensor
 
 
@@ -41,7 +41,7 @@ def checkpoint(
     """
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check must be 'default' or 'none', not {determinism_check!r}")
-    if not is_grad_enabled() or is_dropping():
+    if not is_grad_enabled() or is_in_first_run():
         return function(*args, **kwargs)
     region = Region(function, args, kwargs, preserve_rng_state, context_fn, determinism_check == "default")
     return region.run()

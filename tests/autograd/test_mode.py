@@ -11,14 +11,14 @@ import pytest
 import minigrad
 from minigrad import enable_grad, is_grad_enabled, no_grad, set_grad_enabled
 from minigrad.autograd import detect_anomaly, set_detect_anomaly
-from minigrad.autograd.mode import state
+from minigrad.ops.op import watch
 
 
 @pytest.fixture(autouse=True)
 def as_before() -> Iterator[None]:
     yield
     assert is_grad_enabled()
-    assert not state.observers
+    assert not watch.observers
 
 
 def recorded() -> bool:
@@ -51,7 +51,7 @@ def test_exceptions_end_it(mode: Any) -> None:
     with pytest.raises(ZeroDivisionError), mode():
         1 / 0
     assert is_grad_enabled()
-    assert not state.observers
+    assert not watch.observers
 
 
 def test_decorators() -> None:
@@ -114,14 +114,14 @@ def test_leaves_can_be_made_without_grad_mode() -> None:
 
 def test_anomaly_mode() -> None:
     with detect_anomaly():
-        assert state.observers
+        assert watch.observers
         with set_detect_anomaly(False):
-            assert not state.observers
-        assert state.observers
+            assert not watch.observers
+        assert watch.observers
     made = detect_anomaly()
-    assert not state.observers, "making one changes nothing until it is entered"
+    assert not watch.observers, "making one changes nothing until it is entered"
     with made:
-        assert state.observers
+        assert watch.observers
     set_detect_anomaly(True)
-    assert state.observers
+    assert watch.observers
     set_detect_anomaly(False)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from minigrad.backend import kernels
-from minigrad.backend.kernels import launch
+from minigrad.backend.kernels import _launch as launch
 from minigrad.backend.kernels.scaled_dot_product_attention_cuda import plan
 
 SOURCES = sorted(path.stem for path in Path(kernels.__path__[0]).glob("*.cu"))

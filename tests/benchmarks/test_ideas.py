@@ -20,10 +20,9 @@ from benchmarks.ideas.ways import Way
 from benchmarks.process import Missing
 from minigrad.backend import blas, memory, parallel, products
 from minigrad.backend.kernels import gelu, linear, rows, scaled_dot_product_attention, scatter_add_rows
-from minigrad.nn.functional import deferred
 
 HURRY = Given(seconds=0.002, shrink=64)
-MODULES = (blas, memory, parallel, products, gelu, linear, rows, scaled_dot_product_attention, deferred)
+MODULES = (blas, memory, parallel, products, gelu, linear, rows, scaled_dot_product_attention)
 CHANGING = {"_crew", "_inside", "_outside", "_found"}  # while threads work
 
 

@@ -16,7 +16,6 @@ from typing import Any
 
 import numpy as np
 
-import minigrad
 from minigrad.ops import activation as activations
 from minigrad.ops import (
     attention,
@@ -24,6 +23,7 @@ from minigrad.ops import (
     dropout,
     elementwise,
     indexing,
+    joining,
     linear,
     loss,
     normalization,
@@ -31,7 +31,6 @@ from minigrad.ops import (
     recurrent,
     rotary,
     shape,
-    softmax,
 )
 
 Input = Any
@@ -118,7 +117,6 @@ for _name in ("sign", "floor", "ceil", "round", "trunc"):  # torch's sign hides 
 case("tan", lambda t, x: t.tan(x), between(-1, 1, 2, 3))
 case("round", lambda t, x: t.round(x, decimals=2), (3, 4), second=False, numeric=False)
 case("clone", lambda t, x: x.clone(), (2, 3))
-case("identity", lambda t, x: minigrad.autograd.walk.identity(x), (2, 3), theirs=lambda t, x: x * 1)
 case("cast", lambda t, x: x.to(t.float32).to(t.float64) * x, (2, 3), second=False, numeric=False)
 case("moved", lambda t, x: x.to("cpu").to(x.device) * 2, (2, 3))
 case("nan_to_num", lambda t, x: t.nan_to_num(x, 1.0, 2.0, 3.0), (2, 3), extreme=True)
@@ -234,7 +232,7 @@ case("stack", lambda t, a, b: t.stack([a, b]), (2, 3), (2, 3))
 case("stack", lambda t, a, b: t.stack((a, b, a), dim=-1), (3,), (3,))
 case(
     "pad",
-    lambda t, x: shape.pad(x, ((1, 0), (2, 1)), 0.5),
+    lambda t, x: joining.pad(x, ((1, 0), (2, 1)), 0.5),
     (2, 3),
     theirs=lambda t, x: t.nn.functional.pad(x, (2, 1, 1, 0), value=0.5),
 )
@@ -398,7 +396,7 @@ case(
 )
 case(
     "assign_view",
-    lambda t, x, v: indexing.assign_view(x, v, shape.unbind, (1,), 2),
+    lambda t, x, v: indexing.assign_view(x, v, joining.unbind, (1,), 2),
     (2, 3),
     (2,),
     theirs=lambda t, x, v: t.select_scatter(x, v, 1, 2),
@@ -477,20 +475,6 @@ case("cholesky", lambda t, x: t.linalg.cholesky(x @ x.mT + t.eye(3).to(x)), (2, 
 for _dim in (0, 1, -1):
     case("softmax", lambda t, x, d=_dim: t.softmax(x, dim=d), (2, 3, 4))
     case("log_softmax", lambda t, x, d=_dim: x.log_softmax(d), (2, 3, 4))
-case(
-    "softmax_gradient",
-    lambda t, g, out: softmax.softmax_gradient(g, out, 1),
-    (2, 3),
-    (2, 3),
-    theirs=lambda t, g, out: out * (g - (g * out).sum(1, keepdim=True)),
-)
-case(
-    "log_softmax_gradient",
-    lambda t, g, out: softmax.log_softmax_gradient(g, out, 0),
-    (2, 3),
-    (2, 3),
-    theirs=lambda t, g, out: g - out.exp() * g.sum(0, keepdim=True),
-)
 case(
     "layer_norm",
     lambda t, x, w, b: normalization.layer_norm(x, w, b, 1e-5),
@@ -585,25 +569,6 @@ case(
 )
 
 
-def _their_r_drop(t: Any, x: Any, w: Any, y: Any, alpha: float, smoothing: float) -> Any:
-    """By the paper's formula, with PyTorch's functions."""
-    f, logits = t.nn.functional, (x @ w.t()).chunk(2)
-    entropies = [f.cross_entropy(one, y, label_smoothing=smoothing) for one in logits]
-    log_p, log_q = (one.log_softmax(-1) for one in logits)
-    ways = ((log_p, log_q), (log_q, log_p))
-    apart = sum(f.kl_div(a, b, reduction="batchmean", log_target=True) for a, b in ways)
-    return sum(entropies) / 2 + alpha / 4 * apart
-
-
-for _alpha, _smooth in ((0.0, 0.0), (5.0, 0.1)):
-    case(
-        "linear_r_drop",
-        lambda t, x, w, y, a=_alpha, s=_smooth: loss.linear_r_drop(x, w, y, a, s),
-        (8, 3),
-        (5, 3),
-        np.array([2, 0, 3, 4]),
-        theirs=lambda t, x, w, y, a=_alpha, s=_smooth: _their_r_drop(t, x, w, y, a, s),
-    )
 _sdpa = attention.scaled_dot_product_attention
 _QKV: tuple[Input, ...] = ((1, 2, 3, 4), (1, 2, 5, 4), (1, 2, 5, 3))
 _ALLOWED = np.array([[True, True, False, True, False], [False, True, True, True, True], [True] * 5])

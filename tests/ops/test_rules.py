@@ -10,9 +10,10 @@ import pytest
 import minigrad
 from minigrad.autograd import gradcheck, gradgradcheck
 from minigrad.autograd.gradcheck import _behind
-from minigrad.ops.op import REGISTRY
+from minigrad.ops.op import REGISTRY, Op
 from tests.ops.cases import CASES, Case
 from tests.support.parity import assert_close, assert_same_dtype, gradients, host, listed, ours, theirs, torch
+from tests.support.plain_checks import without_kernel
 from tests.support.slopes import check_slopes
 
 pytestmark = pytest.mark.parity
@@ -24,6 +25,43 @@ def test_every_op_with_a_gradient_has_a_case() -> None:
     tested = {case.op for case in CASES}
     assert {name for name, op in REGISTRY.items() if op.differentiable} - tested == set()
     assert tested <= set(REGISTRY)
+
+
+# Their results are bools or integers, or change by steps alone.
+WITHOUT_GRADIENT = set(
+    ["floor_divide", "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "bitwise_not", "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "any", "all", "argmax", "argmin", "count_nonzero", "nonzero", "largest_cells", "largest_cells_of_bins"]
+)
+FUSED = [case for case in CASES if REGISTRY[case.op].kernel]
+
+
+def test_every_op_has_rules_and_formulas() -> None:
+    for name, op in REGISTRY.items():
+        assert bool(op.rules) != (name in WITHOUT_GRADIENT), f"{name}: no gradient rule stands beside its forward"
+        for key in op.rules:
+            assert op.formula(key).startswith("d"), f"{name}: its rule for {key} has no formula"
+
+
+def test_a_formula_is_one_line_for_each_rule() -> None:
+    def forward(a: Any, b: Any) -> Any:
+        return a * b
+
+    scaled = Op(forward).gradient("da = g b; db = g a", a=lambda g, b: g * b, b=lambda g, a: g * a)
+    assert (scaled.formula("a"), scaled.formula("b"), scaled.formula("c")) == ("da = g b", "db = g a", "")
+    with pytest.raises(TypeError, match="has 2 rules and 1 formulas"):
+        Op(forward).gradient("da = g b", a=lambda g, b: g * b, b=lambda g, a: g * a)
+
+
+@pytest.mark.parametrize("case", FUSED, ids=str)
+def test_the_rules_of_fused_ops_agree_with_torch(case: Case, device: str) -> None:
+    """Without the kernel: forward and rules in ordinary ops."""
+    mine, others = prepared(case, device)
+    with without_kernel(REGISTRY[case.op]):
+        results, expected = listed(case.ours(minigrad, *mine)), listed(case.theirs(torch, *others))
+        drawn = arriving(floats(results))
+        first = gradients(floats(results), wanting(mine), [ours(d, device=device) for d in drawn])
+    first_expected = gradients(floats(expected), wanting(others), [theirs(d) for d in drawn])
+    for a, b in zip([*results, *first], [*expected, *first_expected], strict=True):
+        assert_close(a, b, what="value or gradient")
 
 
 def inputs(case: Case, device: str, dtype: Any = np.float64, seed: int = 0) -> list[Any]:

@@ -16,8 +16,8 @@ import numpy as np
 
 from minigrad import backend
 from minigrad.backend import random
-from minigrad.backend.cuda import KERNELS
 from minigrad.backend.device import Device
+from minigrad.backend.kernels import CUDA_NAMES
 
 from . import cuda_emulator
 from .strict_array import NAMESPACE, StrictArray, wrap
@@ -53,7 +53,7 @@ class StrictBackend:
         return array.get()  # type: ignore[no-any-return]
 
     def kernel(self, name: str) -> Any:
-        if name not in KERNELS:
+        if name not in CUDA_NAMES:
             return None
         self.asked = True
         if not self.emulate or cuda_emulator.missing():

@@ -11,10 +11,9 @@ import pytest
 
 import minigrad
 from minigrad import Tensor, nn, optim
-from minigrad.backend import cpu, parallel, products
+from minigrad.backend import kernels, parallel, products
 from minigrad.backend.kernels import linear_cross_entropy
 from minigrad.nn import functional as F
-from minigrad.nn.functional import deferred
 from minigrad.ops import elementwise
 
 
@@ -43,16 +42,13 @@ SMALL = {  # of numbers that decide what is shared among threads, wherever a mod
     "LARGE": 1 << 10,
     "LEAST_ROWS": 16,
     "CHUNK_BYTES": 1 << 12,
-    "FEWEST_CLASSES": 100,
-    "SMALLEST": 0,
 }
 MODULES = [
     parallel,
     products,
     elementwise,
-    deferred,
     importlib.import_module("minigrad.nn.functional.linear"),
-    *(importlib.import_module(f"minigrad.backend.kernels.{name}") for name in sorted(cpu._KERNELS)),
+    *(importlib.import_module(f"minigrad.backend.kernels.{name}") for name in sorted(kernels.NAMES)),
 ]
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from ..dtype import Array
-from .launch import address, contiguous, each_element, launch
+from ._launch import address, contiguous, each_element, launch
 
 
 def step(

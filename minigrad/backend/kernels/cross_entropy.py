@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dtype import Array
 from ..parallel import over_rows
-from .rows import row_max, row_sum
+from ._rows import row_max, row_sum
 
 
 def forward(

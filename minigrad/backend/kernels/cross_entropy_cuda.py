@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import xp
 from ..dtype import Array
-from .launch import address, contiguous, each_row, launch, wide
+from ._launch import address, contiguous, each_row, launch, wide
 
 
 def forward(

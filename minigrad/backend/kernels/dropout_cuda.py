@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import xp
 from ..dtype import Array
-from .launch import contiguous, each_element, launch
+from ._launch import contiguous, each_element, launch
 
 
 def forward(needs: tuple[bool, ...], x: Array, keep: Array, scale: float) -> tuple[Array, None]:

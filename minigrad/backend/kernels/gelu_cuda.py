@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import xp
 from ..dtype import Array
-from .launch import contiguous, each_element, launch
+from ._launch import contiguous, each_element, launch
 
 _NAMES = {"none": "gelu", "tanh": "gelu_tanh"}
 

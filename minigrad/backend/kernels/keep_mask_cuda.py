@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..dtype import Array
-from .launch import each_element, launch
+from ._launch import each_element, launch
 
 
 def draw(xp: Any, shape: tuple[int, ...], p: float, seed: int) -> Array:

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..dtype import Array
 from ..parallel import TINY_BYTES, over_rows
-from .rows import as_rows, column_sum, column_sums, row_dot, row_sum
+from ._rows import as_rows, column_sum, column_sums, row_dot, row_sum
 
 
 def forward(

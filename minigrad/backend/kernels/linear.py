@@ -10,7 +10,7 @@ from .. import blas
 from ..dtype import Array
 from ..parallel import Blocks, each, get_num_threads
 from ..products import LARGE, matmul
-from .rows import column_sum
+from ._rows import column_sum
 
 
 def check(x: Array, weight: Array) -> None:

@@ -23,7 +23,7 @@ from ..dtype import Array
 from ..parallel import PRODUCTS_A_SECOND, each, shares, spread
 from ..products import column_sums
 from . import scatter_add_rows
-from .rows import LARGE, SMALL, row_sum
+from ._rows import LARGE, SMALL, row_sum
 
 CHUNK_BYTES = 20 << 20  # of logits at a time: they fit into a third-level cache
 LEAST_ROWS = 256  # at a time, as each chunk goes once through the whole weight

@@ -11,7 +11,7 @@ from typing import Any
 
 from .. import xp
 from ..dtype import Array
-from .launch import contiguous, each_row, launch, wide
+from ._launch import contiguous, each_row, launch, wide
 
 CHUNK_BYTES = 1 << 28  # of logits: 256 MiB
 

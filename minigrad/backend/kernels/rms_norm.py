@@ -6,7 +6,7 @@ import numpy as np
 
 from ..dtype import Array
 from ..parallel import over_rows
-from .rows import as_rows, column_sums, row_dot
+from ._rows import as_rows, column_sums, row_dot
 
 
 def forward(needs: tuple[bool, ...], x: Array, weight: Array | None, eps: float) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import xp
 from ..dtype import Array
-from .launch import address, column_stripes, contiguous, each_row, launch, row_count, wide
+from ._launch import address, column_stripes, contiguous, each_row, launch, row_count, wide
 
 
 def forward(needs: tuple[bool, ...], x: Array, weight: Array | None, eps: float) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ from typing import Any
 
 from .. import xp
 from ..dtype import Array
-from .steps import steps
+from ._steps import steps
 
 
 def forward(

@@ -16,8 +16,8 @@ import numpy as np
 from .. import blas
 from ..dtype import Array
 from ..parallel import BLOCK_BYTES, each
-from . import few_scores
-from .rows import exp_rows
+from . import _few_scores
+from ._rows import exp_rows
 
 PART = 64  # queries
 Part = tuple[slice, slice]  # queries, and the keys that they see
@@ -72,10 +72,10 @@ def forward(
 ) -> tuple[Array, Any]:
     batch, heads, length, _ = query.shape
     keys, width, dtype = key.shape[2], value.shape[3], query.dtype
-    few = 0 < batch * heads * length * keys <= few_scores.MOST
+    few = 0 < batch * heads * length * keys <= _few_scores.MOST
     if few and keep is None and not is_causal and not any(needs):
         with blas.one_thread():
-            return few_scores.forward(query, key, value, mask, scale), None
+            return _few_scores.forward(query, key, value, mask, scale), None
     added, parts = _additive(mask, dtype), _parts(length, keys, is_causal)
     later = np.triu(np.full((min(length, PART),) * 2, -np.inf, dtype), 1)
     # (B, T, H, Dv) in memory, as the layer that follows wants it; the result shows it as (B, H, T, Dv)

@@ -12,7 +12,7 @@ from typing import Any
 
 from .. import xp
 from ..dtype import Array
-from .launch import NULL, address, contiguous, each_row, launch, row_count, wide
+from ._launch import NULL, address, contiguous, each_row, launch, row_count, wide
 
 _SOURCE = "scaled_dot_product_attention"
 _SIDE = 16  # threads along each side of a block

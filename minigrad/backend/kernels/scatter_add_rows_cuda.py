@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from .. import xp
 from ..dtype import Array
-from .launch import WARP, contiguous, launch
+from ._launch import WARP, contiguous, launch
 
 _MOST_BLOCKS = 1 << 16
 

@@ -1,10 +1,15 @@
-"""The softmax of x along ``dim``: see softmax.cu."""
+"""The softmax of x along ``dim``, and its gradient from the result: see softmax.cu."""
 
 from __future__ import annotations
 
 from ..dtype import Array
-from .launch import along
+from ._launch import along
 
 
-def forward(needs: tuple[bool, ...], x: Array, dim: int) -> tuple[Array, None]:
-    return along(dim, "softmax", "softmax", x), None
+def forward(needs: tuple[bool, ...], x: Array, dim: int) -> tuple[Array, Array]:
+    out = along(dim, "softmax", "softmax", x)
+    return out, out
+
+
+def backward(needs: tuple[bool, ...], out: Array, g: Array, x: None, dim: int) -> tuple[Array | None, ...]:
+    return along(dim, "softmax", "softmax_gradient", g, out), None

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.tape import apply, mutate, unary, wrap
+from ...autograd.calls import apply
+from ...autograd.inplace import mutate
+from ...autograd.tape import wrap
 from ...backend import of
 from ...backend.random import default_generator
 from ...functions import pointwise
@@ -33,12 +35,12 @@ def _activate(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0), elementwise."""
-    return _activate(e.relu, input, True) if inplace else unary(e.relu, input)
+    return _activate(e.relu, input, True) if inplace else apply(e.relu, (input,))
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x σ(x), elementwise (Elfwing et al. 2017; "swish")."""
-    return _activate(e.silu, input, True) if inplace else unary(e.silu, input)
+    return _activate(e.silu, input, True) if inplace else apply(e.silu, (input,))
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 
-from ...autograd.tape import apply
+from ...autograd.calls import apply
 from ...ops import attention as ops
 from ...tensor import Tensor
 from ._checks import probability, same_dtype

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.tape import apply, wrap
+from ...autograd.calls import apply
+from ...autograd.tape import wrap
 from ...backend import xp
 from ...ops import loss as ops
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
 from ._checks import same_dtype
 from ._reduction import reduced, reduction_of
-from .deferred import Deferred
 from .linear import linear
 
 
@@ -49,10 +49,6 @@ def cross_entropy(
     _check_smoothing(label_smoothing)
     if target.array.dtype.kind == "f":
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
-    if isinstance(input, Deferred) and weight is None and reduction != "none":
-        loss = _without_logits(input, target, ignore_index, float(label_smoothing), reduction)
-        if loss is not None:
-            return loss
     rows, flat = _rows("cross_entropy", input, target, weight)
     counted = _counted("cross_entropy", flat, ignore_index, rows.array.shape[1])
     losses: Tensor = apply(ops.cross_entropy, (rows, flat, weight, ignore_index, float(label_smoothing)))
@@ -60,28 +56,6 @@ def cross_entropy(
         losses = losses.sum() / _divisor(losses, flat, counted, weight, ignore_index)
         return losses
     return losses.sum() if reduction == "sum" else losses.reshape(target.shape)  # (N d1 ...) -> (N, d1, ...)
-
-
-def _without_logits(
-    input: Deferred, target: Tensor, ignore_index: int, smoothing: float, reduction: str
-) -> Tensor | None:
-    """``cross_entropy`` of logits that nobody has computed yet, and need not; None where they have to be."""
-    shape = tuple(input.shape)
-    expected = shape[:1] * (len(shape) > 1) + shape[2:]
-    factors = input.rows_and_classes()
-    if factors is None or type(target.array) is not type(factors[0].array):
-        return None
-    if target.array.dtype.kind not in "iu" or tuple(target.array.shape) != expected:
-        return None
-    flat = target.reshape(-1)  # (N, d1, ...) -> (N d1 ...)
-    _counted("cross_entropy", flat, ignore_index, factors[1].array.shape[0])
-    loss: Tensor = apply(ops.linear_cross_entropy, (*factors, flat, ignore_index, smoothing, reduction))
-
-    def ordinary(logits: Tensor) -> Tensor:
-        return cross_entropy(logits, target, ignore_index=ignore_index, reduction=reduction, label_smoothing=smoothing)
-
-    input.bypassed_by(loss, ordinary)
-    return loss
 
 
 def _soft_cross_entropy(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
-from ...autograd.tape import apply
+from ...autograd.calls import apply
 from ...ops import convolution as ops
 from ...ops.convolution import Window
 from ...tensor import Tensor

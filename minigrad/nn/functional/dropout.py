@@ -6,7 +6,9 @@ import math
 import warnings
 from typing import Any
 
-from ...autograd.tape import apply, mutate, wrap
+from ...autograd.calls import apply
+from ...autograd.inplace import mutate
+from ...autograd.tape import wrap
 from ...backend import of, random
 from ...ops.dropout import dropout as op
 from ...tensor import Tensor

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...autograd.tape import apply, wrap
+from ...autograd.calls import apply
+from ...autograd.tape import wrap
 from ...backend import xp
 from ...functions.creation import arange
 from ...ops import indexing as index_ops

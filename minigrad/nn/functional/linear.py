@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...autograd import no_grad
-from ...autograd.tape import apply
+from ...autograd.calls import apply
 from ...functions.creation import arange
 from ...functions.indexing import unique
 from ...functions.linalg import einsum
@@ -13,15 +13,10 @@ from ...ops import indexing as index_ops
 from ...ops import linear as linear_ops
 from ...tensor import Tensor
 from ._checks import same_dtype
-from .deferred import FEWEST_CLASSES
-from .deferred import linear as deferred_linear
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out).
-
-    A large result with far more columns than the input is computed when it is first looked at: see
-    ``deferred.py``.
 
     Raises:
         RuntimeError: shapes or dtypes that do not go together. TypeError: the input is no tensor.
@@ -30,10 +25,6 @@ def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
         raise TypeError(f"linear(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input.array.dtype != weight.array.dtype:
         same_dtype("linear", input, weight=weight)
-    if weight.array.ndim == 2 and weight.array.shape[0] >= FEWEST_CLASSES:
-        made = deferred_linear(input, weight, bias)
-        if made is not None:
-            return made
     return apply(linear_ops.linear, (input, weight, bias))
 
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 from ...autograd import no_grad
-from ...autograd.tape import apply
+from ...autograd.calls import apply
 from ...functions import reduction
 from ...ops import normalization as ops
 from ...tensor import Tensor

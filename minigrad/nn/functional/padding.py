@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ...autograd.tape import apply
+from ...autograd.calls import apply
 from ...functions.shaping import cat
-from ...ops import shape as ops
+from ...ops import joining as joining_ops
 from ...tensor import Tensor
 
 _MODES = ("constant", "reflect", "replicate", "circular")
@@ -43,7 +43,7 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
     widths = tuple((max(before, 0), max(after, 0)) for before, after in pairs)
     if not any(b or a for b, a in widths):
         return input.clone()
-    return apply(ops.pad, (input, widths, 0.0 if value is None else value))
+    return apply(joining_ops.pad, (input, widths, 0.0 if value is None else value))
 
 
 def _cropped(input: Tensor, pairs: list[tuple[int, int]]) -> Tensor:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...autograd.tape import apply
+from ...autograd.calls import apply
 from ...functions.creation import as_tensor
 from ...functions.shaping import stack
 from ...ops import pooling as ops

@@ -6,7 +6,7 @@ import math
 import warnings
 
 from ...autograd import no_grad
-from ...autograd.tape import apply
+from ...autograd.calls import apply
 from ...backend import dtype as dt
 from ...backend import of
 from ...functions import pointwise

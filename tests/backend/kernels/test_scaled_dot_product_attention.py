@@ -8,7 +8,9 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.backend.kernels import few_scores, rows, scaled_dot_product_attention
+from minigrad.backend.kernels import _few_scores as few_scores
+from minigrad.backend.kernels import _rows as rows
+from minigrad.backend.kernels import scaled_dot_product_attention
 from tests.support.plain_checks import RTOL, check, close, normal, plain, run
 
 pytestmark = pytest.mark.usefixtures("small_blocks")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtype import Array
-from .rows import exp_rows
+from ._rows import exp_rows
 
 MOST = 1 << 15  # scores: above this two threads are faster
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.ops import shape
+from minigrad.ops import joining
 
 WHOLE = np.arange(72.0).reshape(2, 3, 3, 4)
 WIDE = np.arange(24.0).reshape(2, 12)
@@ -16,7 +16,7 @@ WIDE = np.arange(24.0).reshape(2, 12)
 
 @pytest.mark.parametrize("order", [(0, 1, 2), (0, 2, 1), (2, 1, 0), (0, 0, 0)])
 def test_slices_stacked_again(order: tuple[int, ...]) -> None:
-    found: Any = shape._rejoined(tuple(WHOLE[:, :, i] for i in order), 2, True)
+    found: Any = joining._rejoined(tuple(WHOLE[:, :, i] for i in order), 2, True)
     np.testing.assert_array_equal(found, WHOLE[:, :, list(order)])
     assert np.shares_memory(found, WHOLE) == (order == (0, 1, 2))
 
@@ -24,21 +24,21 @@ def test_slices_stacked_again(order: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("starts", [(0, 4, 8), (4, 8), (0, 8), (4, 4), (8, 4)])
 def test_parts_joined_again(starts: tuple[int, ...]) -> None:
     pieces = tuple(WIDE[:, i : i + 4] for i in starts)
-    found: Any = shape._rejoined(pieces, 1, False)
+    found: Any = joining._rejoined(pieces, 1, False)
     np.testing.assert_array_equal(found, np.concatenate(pieces, 1))
     assert np.shares_memory(found, WIDE) == (starts == (0, 4, 8))  # some columns alone are not contiguous
 
 
 def test_pieces_of_different_arrays_are_copied() -> None:
     pieces = tuple(WHOLE.copy()[:, :, i] for i in range(3))
-    np.testing.assert_array_equal(shape._rejoined(pieces, 2, True), WHOLE)
+    np.testing.assert_array_equal(joining._rejoined(pieces, 2, True), WHOLE)
 
 
 @pytest.mark.parametrize(("new_axis", "expected"), [(True, (0, 3, 4)), (False, (0, 12))])
 def test_nothing_to_put_together(new_axis: bool, expected: tuple[int, ...]) -> None:
     empty = np.zeros((0, 12))
     pieces = tuple(empty[:, i : i + 4] for i in (0, 4, 8))
-    assert shape._rejoined(pieces, 1, new_axis).shape == expected
+    assert joining._rejoined(pieces, 1, new_axis).shape == expected
 
 
 def test_a_gradient_is_not_the_memory_of_another() -> None:

@@ -1,0 +1,96 @@
+"""The engine in a hundred lines: a tape and the walk back over it, on minigrad's own ops and gradient rules.
+
+    python -m examples.engine
+
+``minigrad/ops`` knows neither Tensor nor autograd: an op called on arrays computes, and called on a ``Traced`` hands
+itself over to it. So any tape can run it. This one keeps everything and differentiates once. The library's own
+(``minigrad/ops/op.py``, ``autograd/tape.py``, ``autograd/walk.py``) keeps only what the rules name, frees it as it
+goes, notices changes in place, lets kernels do the work, and can differentiate the gradients again.
+"""
+
+from __future__ import annotations
+
+from itertools import count
+from typing import Any
+
+import numpy as np
+
+from minigrad.ops.activation import gelu
+from minigrad.ops.elementwise import add
+from minigrad.ops.linear import linear
+from minigrad.ops.loss import linear_cross_entropy
+from minigrad.ops.normalization import layer_norm
+from minigrad.ops.op import Op, Traced, bare
+from minigrad.ops.reduction import sum_to
+
+clock = count()  # a node is younger than all that it was computed from
+
+
+class Node:
+    """One application of an op: what went in, what came out, and when."""
+
+    def __init__(self, op: Op, args: tuple[Any, ...], out: Any) -> None:
+        self.op, self.args, self.out, self.age = op, args, out, next(clock)
+
+
+class Value(Traced):
+    """An array, its gradient, and the node that made it (None for a leaf) with the number of its result."""
+
+    def __init__(self, array: Any, node: Node | None = None, slot: int = 0) -> None:
+        self.array, self.node, self.slot, self.grad = array, node, slot, None
+        self.shape = array.shape
+
+    @staticmethod
+    def apply(op: Op, args: tuple[Any, ...]) -> Any:
+        """Run an op, and remember that it ran."""
+        out = op.forward(*map(bare, args))
+        node = Node(op, args, out)
+        return tuple(Value(o, node, i) for i, o in enumerate(out)) if isinstance(out, tuple) else Value(out, node)
+
+
+def backward(root: Value) -> None:
+    """Set ``grad`` of every leaf that the scalar ``root`` was computed from."""
+    arrived: dict[Any, Any] = {(root.node, root.slot): np.ones_like(root.array)}  # by node and result
+    nodes = {root.node}
+    while nodes:  # the youngest node first: all that used its results has been passed by then
+        node = max(nodes, key=lambda n: n.age)
+        nodes.remove(node)
+        for value, gradient in gradients(node, arrived):
+            if value.node is None:
+                value.grad = gradient if value.grad is None else value.grad + gradient
+            else:
+                nodes.add(value.node)
+                place = value.node, value.slot
+                arrived[place] = arrived[place] + gradient if place in arrived else gradient
+
+
+def gradients(node: Node, arrived: dict[Any, Any]) -> Any:
+    """Each input of a node that is a Value, with the gradient that its rule gives it."""
+    op, several = node.op, isinstance(node.out, tuple)
+    results = node.out if several else (node.out,)
+    g = tuple(arrived.pop((node, i), np.zeros_like(out)) for i, out in enumerate(results))
+    arrays = [bare(a) for a in node.args]
+    known = dict(zip(op.params, arrays, strict=False), g=g if several else g[0], out=node.out)
+    known["shapes"] = [np.shape(a) for a in arrays[op.arity :]]
+    for i, value in enumerate(node.args):
+        if isinstance(value, Value) and op.param(i) in op.rules:
+            rule, names = op.rules[op.param(i)]
+            known.update(shape=value.shape, which=i - op.arity)
+            yield value, sum_to(rule(*[known[name] for name in names]), value.shape)  # broadcasting undone, once
+
+
+def main() -> None:
+    """One step of a language model's head, its gradients by this engine, and the rules that they came from."""
+    draw = np.random.default_rng(0)
+    x, weight, bias, head = (Value(draw.standard_normal(shape)) for shape in ((6, 8), (8, 8), (8,), (10, 8)))
+    scale, shift = Value(np.ones(8)), Value(np.zeros(8))
+    hidden = add(x, gelu(linear(layer_norm(x, scale, shift, 1e-5), weight, bias), "none"))
+    loss = linear_cross_entropy(hidden, head, None, draw.integers(0, 10, 6))
+    backward(loss)
+    print(f"loss {loss.array:.4f}, |d weight| {np.abs(weight.grad).sum():.4f}, |d x| {np.abs(x.grad).sum():.4f}")
+    for op, name in ((linear, "weight"), (gelu, "x"), (layer_norm, "weight")):
+        print(f"{op.name}, {name}: {op.formula(name)}")
+
+
+if __name__ == "__main__":
+    main()

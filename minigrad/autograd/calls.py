@@ -1,0 +1,159 @@
+"""Calls of ops by the library: operands of one dtype and on one device first, errors that name the op.
+
+``tape.apply`` is what happens when an op is called; here is what a program expects around it. PyTorch's rules of
+promotion: https://docs.pytorch.org/docs/stable/tensor_attributes.html#type-promotion-doc.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import dtype as dt
+from ..backend import of
+from ..ops.complex import IN_PLACE_OF
+from ..ops.op import Op
+from . import tape
+from .mode import state
+from .tape import Variable
+from .views import note_view
+
+_FLOAT32 = np.dtype(np.float32)
+_REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
+
+
+def apply(op: Op, args: tuple[Any, ...]) -> Any:
+    """Run an op on Variables and attributes, recording it where an input wants a gradient.
+
+    Raises:
+        RuntimeError: operands on different devices, or whose shapes do not go together; complex numbers for an op
+            that has no meaning or no rule for them.
+        TypeError, IndexError, NotImplementedError: what the array library refuses; the op and its operands are named.
+    """
+    dtype: Any = None
+    uniform, arrays = True, []
+    for a in args:
+        if isinstance(a, Variable):
+            array = a.array
+            if dtype is None:
+                kind, dtype = type(array), array.dtype
+            elif type(array) is not kind:
+                return apply(op, _one_device(op, args))
+            elif array.dtype is not dtype:
+                uniform = False
+            arrays.append(array)
+        else:
+            if a.__class__ is complex:
+                uniform = False
+            arrays.append(a)
+    if not uniform or dtype is not _FLOAT32:
+        converted = _converted(op, args, arrays, dtype, uniform)
+        if converted is not None:
+            return apply(*converted)
+    try:
+        with np.errstate(all="ignore"):  # as in PyTorch, 1 / 0 is inf without a warning
+            result = tape.apply(op, args)
+    except _REFUSED as error:
+        if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
+            return apply(op, within)
+        raise _explained(op, arrays, error) from error
+    if op.view:
+        note_view(op, args, result)
+    return result
+
+
+def _converted(
+    op: Op, args: tuple[Any, ...], arrays: list[Any], dtype: Any, uniform: bool
+) -> tuple[Op, tuple[Any, ...]] | None:
+    """The op and the arguments to use in their place; None where they are right as they are."""
+    if op.promote and (not uniform or dtype is None or dtype.kind != "f"):
+        if (args_of_one_dtype := _one_dtype(op, args, arrays)) is not None:
+            return op, args_of_one_dtype
+        if dtype is not None and dtype.kind == "c" and IN_PLACE_OF.get(op) is not op:
+            return _of_complex(op), args
+    if state.grad and IN_PLACE_OF.get(op) is not op and _wants_complex(op, args):
+        raise _no_complex(op, "differentiated")
+    return None
+
+
+def _wants_complex(op: Op, args: tuple[Any, ...]) -> bool:
+    """Whether a gradient is wanted for complex numbers."""
+    mask = tape.wanted(op, args)
+    return any(mask >> i & 1 and a.array.dtype.kind == "c" for i, a in enumerate(args))
+
+
+def _one_device(op: Op, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Move CPU tensors without axes to the device of the others, as PyTorch does; refuse all else."""
+    variables = [a for a in args if isinstance(a, Variable)]
+    backends = {id(of(a.array)): a for a in variables if a.array.ndim or of(a.array).device_type != "cpu"}
+    if len(backends) > 1:
+        places = " and ".join(
+            f"{tuple(a.array.shape)} {dt.of(a.array).name} on {of(a.array).device_of(a.array)}"
+            for a in backends.values()
+        )
+        raise RuntimeError(
+            f"{op.name}: expected all tensors to be on the same device, but found {places}; move one with .to(device)"
+        )
+    device = of((target := next(iter(backends.values()))).array).device_of(target.array)
+    return tuple(a.to(device) if isinstance(a, Variable) else a for a in args)
+
+
+def _one_dtype(op: Op, args: tuple[Any, ...], arrays: list[Any]) -> tuple[Any, ...] | None:
+    """The arguments brought to the dtype of the result; None where they have it already (nearly always)."""
+    first: Any = None
+    agree = True
+    for a in arrays:
+        if hasattr(a, "dtype"):
+            if first is None:
+                first = a.dtype
+            elif a.dtype != first:
+                agree = False
+                break
+    if first is None:
+        value = next((a for a in args if not isinstance(a, Variable)), None)
+        kind = type(value).__name__
+        raise TypeError(f"{op.name}(): argument 'input' (position 1) must be Tensor, not {kind}")
+    if agree and first.kind == "f" and not any(isinstance(a, complex) for a in arrays):
+        return None
+    operands = [a for a in arrays if hasattr(a, "dtype") or isinstance(a, (bool, int, float, complex))]
+    common = dt.result_type(*operands)
+    if op.promote == "float" and common.rank < 2:
+        common = dt.get_default_dtype()
+    if agree and first == common.numpy:
+        return None
+    return tuple(a.to(common) if isinstance(a, Variable) else a for a in args)
+
+
+def _in_range(op: Op, args: tuple[Any, ...], dtype: Any) -> tuple[Any, ...]:
+    """Python integers that the dtype cannot hold, modulo 2ⁿ: in PyTorch they do not change the dtype."""
+    if not op.promote or dtype is None or dtype.kind not in "iu":
+        return args
+    low, count = int(np.iinfo(dtype).min), 1 << 8 * dtype.itemsize
+    return tuple((a - low) % count + low if a.__class__ is int else a for a in args)
+
+
+def _of_complex(op: Op) -> Op:
+    """The op that does the same with complex numbers."""
+    if op not in IN_PLACE_OF:
+        raise _no_complex(op, "computed")
+    return IN_PLACE_OF[op]
+
+
+def _no_complex(op: Op, what: str) -> RuntimeError:
+    return RuntimeError(
+        f"{op.name} cannot be {what} for complex tensors: take view_as_real(x), or x.real and x.imag, and compute with "
+        f"these"
+    )
+
+
+def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
+    """An array library's error as one that names the op and what it was given."""
+    shapes = ", ".join(f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape"))
+    if isinstance(error, TypeError) and "not supported for the input types" in str(error):
+        kind = TypeError if op.name == "bitwise_not" else NotImplementedError
+        return kind(f"{op.name} is not implemented for these dtypes (given {shapes})")
+    message = f"{op.name}: {error} (given {shapes})"
+    if isinstance(error, IndexError):
+        return IndexError(message)
+    return TypeError(message) if isinstance(error, TypeError) else RuntimeError(message)

@@ -1,0 +1,83 @@
+"""One way to watch: an Observer sees each op, each gradient, each node that the walk passes, and spans around them.
+
+Anomaly mode, checkpointing, the profiler and the pictures are observers. They belong to the thread that registered
+them. While a thread has none, watching costs one look at an empty tuple an op.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..backend.dtype import Array
+from ..ops.op import Op, watch
+
+
+class Observer:
+    """Watches the engine. Every method does nothing: override what is needed. Arrays are the engine's own, so copy
+    what is to be kept. An exception that a method raises ends the op or the walk."""
+
+    def applying(self, op: Op, args: tuple[Any, ...]) -> None:
+        """An op is about to run, on Tensors, or within a gradient rule on arrays."""
+
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> None:
+        """An op has run. ``node`` is what the tape recorded, None where no gradient will be wanted."""
+
+    def arrived(self, target: Any, slot: int, gradient: Any) -> None:
+        """The whole gradient of a node's result ``slot``, before the node's rules run; of a leaf, once the walk is
+        over. An Array, or a Tensor where the walk itself is recorded."""
+
+    def passing(self, node: Any) -> None:
+        """A node's rules are about to run."""
+
+    def delivered(self, node: Any, position: int, gradient: Any) -> None:
+        """What a rule gave for ``node.edges[position]``, summed over broadcast axes and in the input's dtype, before
+        it is added to what other nodes gave."""
+
+    def passed(self, node: Any, gradients: Sequence[Array | None]) -> None:
+        """A node's rules have run; their results as they came."""
+
+    def ended(self) -> None:
+        """A walk is over."""
+
+    def entered(self, name: str, kind: str, subject: Any) -> None:
+        """A span begins: the call of a module, an optimiser's step, a batch, a walk, a call that makes tensors."""
+
+    def left(self) -> None:
+        """The innermost span ends, by an exception too."""
+
+
+@contextmanager
+def observed(*observers: Observer, alone: bool = False) -> Iterator[None]:
+    """Within it, these watch this thread as well; with ``alone``, nobody else does."""
+    before = watch.observers
+    watch.observers = observers if alone else (*before, *observers)
+    try:
+        yield
+    finally:
+        watch.observers = before
+
+
+class span:
+    """``with span("Adam.step", "step", optimizer):`` tells the observers where a span begins and ends.
+
+    Args:
+        name: what it is called in a profile.
+        kind: "module", "step", "data", "walk" or "call".
+        subject: the module, the optimiser and so on.
+    """
+
+    __slots__ = ("arguments", "observers")
+
+    def __init__(self, name: str, kind: str, subject: Any = None) -> None:
+        self.arguments = (name, kind, subject)
+
+    def __enter__(self) -> None:
+        self.observers = watch.observers
+        for observer in self.observers:
+            observer.entered(*self.arguments)
+
+    def __exit__(self, *raised: object) -> None:
+        for observer in self.observers:
+            observer.left()

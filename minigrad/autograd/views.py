@@ -1,0 +1,58 @@
+"""Views: they share memory and one version counter with their base.
+
+Where that memory has changed in place, the change is part of the base's history (``inplace.py``). A view sees by the
+counter that its own node is out of date, and records it again from the base.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..ops.op import Op
+from .mode import state
+from .tape import Node, Variable, record, wanted
+
+
+class Viewing(Variable):
+    """A Variable that may be a view of another: its history then is the base's, as long as that changes."""
+
+    _base: Variable | None = None  # of a view: what it is a view of,
+    _view: tuple[Op, tuple[Any, ...], int] | None = None  # by which op, and which of its results it is,
+    _seen: int = 0  # and the version at which its node was recorded
+
+    def _wanted(self) -> bool:
+        if self._base is not None:
+            self._source()
+        return self._needs
+
+    def _source(self) -> tuple[Node | None, int]:
+        """Of a view whose memory has changed, the node is recorded again, as the base's history has the change."""
+        base = self._base
+        if base is not None and self._seen != self._version[0]:
+            self._seen = self._version[0]
+            if base._wanted():
+                op, args, slot = self._view  # type: ignore[misc]
+                again = _record_again(op, (base, *args))
+                again = again[slot] if isinstance(again, tuple) else again
+                self._node, self._slot, self._needs = again._node, again._slot, again._needs
+        return self._node, self._slot
+
+
+def _record_again(op: Op, args: tuple[Any, ...]) -> Any:
+    """The op's result with a node, but not as a view."""
+    out = op.forward(*(a.array if isinstance(a, Variable) else a for a in args))
+    return record(op, args, wanted(op, args), out)
+
+
+def note_view(op: Op, args: tuple[Any, ...], result: Any, slot: int = 0) -> None:
+    """Tie results that share memory with their input to it: one version, history through the base."""
+    if result.__class__ is tuple:
+        for slot, r in enumerate(result):
+            note_view(op, args, r, slot)
+        return
+    base, shared = args[0], result.array.base
+    array = base.array
+    if shared is array or (shared is not None and shared is array.base):
+        result._version = version = base._version
+        if state.grad or not base._needs:  # a view made under no_grad is like ``detach()``
+            result._base, result._view, result._seen = base, (op, args[1:], slot), version[0]

@@ -1,0 +1,113 @@
+"""Products along an axis, and running sums and products."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..backend import in_order, xp
+from ..backend.dtype import Array
+from .elementwise import exp
+from .indexing import getitem
+from .joining import concatenate
+from .op import op
+from .reduction import amax, spread
+from .shape import flip, reshape
+
+
+def _wide(x: Array) -> Any:
+    """The dtype to add up or multiply in: int64 for bools and integers of any width."""
+    return x.dtype if x.dtype.kind in "fc" else np.int64
+
+
+@op
+def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
+    """Π x"""
+    return x.prod(axis=dim, keepdims=keepdim, dtype=_wide(x))
+
+
+prod.gradient("dxᵢ = g Π xⱼ over j ≠ i", x=lambda g, x, shape, dim: spread(g, shape, dim) * _others(x, dim))
+
+
+def _others(x: Array, dim: int | None) -> Array:
+    """For each element the product of all the others (right where some are zero, too)."""
+    if dim is None:
+        return reshape(_others(reshape(x, (-1,)), 0), x.shape)
+    before = cumprod_exclusive(x, dim)
+    after = flip(cumprod_exclusive(flip(x, (dim,)), dim), (dim,))
+    return before * after
+
+
+def cumprod_exclusive(x: Array, dim: int) -> Array:
+    """Products of the elements before each one."""
+    n, axis = x.shape[dim], dim % len(x.shape)
+    lead = (slice(None),) * axis
+    first = getitem(x, (*lead, slice(0, 1))) * 0 + 1
+    parts = [first]
+    for i in range(n - 1):
+        parts.append(parts[-1] * getitem(x, (*lead, slice(i, i + 1))))
+    return concatenate(axis, *parts)
+
+
+@op
+def cumsum(x: Array, dim: int) -> Array:
+    """Running sums along an axis"""
+    return in_order(xp(x).cumsum(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
+
+
+cumsum.gradient("dxᵢ = Σ gₖ over k ≥ i", x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
+
+
+@op
+def cumprod(x: Array, dim: int) -> Array:
+    """Running products along an axis"""
+    return in_order(xp(x).cumprod(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
+
+
+cumprod.gradient("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_slope(g, x, dim))
+
+
+def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
+    """Σₖ gₖ ∂outₖ/∂xᵢ, each derivative a product that leaves xᵢ out (right at zeros; O(n²))."""
+    axis = dim % len(x.shape)
+    lead = (slice(None),) * axis
+    n, columns = x.shape[axis], []
+    before = cumprod_exclusive(x, axis)
+    for i in range(n):
+        running = getitem(before, (*lead, slice(i, i + 1)))
+        total = running * getitem(g, (*lead, slice(i, i + 1)))
+        for k in range(i + 1, n):
+            running = running * getitem(x, (*lead, slice(k, k + 1)))
+            total = total + running * getitem(g, (*lead, slice(k, k + 1)))
+        columns.append(total)
+    return concatenate(axis, *columns) if columns else g
+
+
+@op(promote="float")
+def logcumsumexp(x: Array, dim: int) -> Array:
+    """ln of the running sums of eˣ along an axis"""
+    return xp(x).logaddexp.accumulate(x, axis=dim) if type(x) is np.ndarray else _running(x, dim)
+
+
+logcumsumexp.gradient("dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)", x=lambda g, x, out, dim: _logcumsumexp_slope(g, x, out, dim))
+
+
+def _running(x: Array, dim: int) -> Array:
+    """``logcumsumexp`` in log₂ n steps of whole arrays (Hillis and Steele 1986)."""
+    m, lead = xp(x), (slice(None),) * (dim % x.ndim)
+    out, reach = x.copy(), 1
+    while reach < x.shape[dim]:
+        before = out.copy()
+        out[(*lead, slice(reach, None))] = m.logaddexp(
+            before[(*lead, slice(reach, None))], before[(*lead, slice(None, -reach))]
+        )
+        reach *= 2
+    return out
+
+
+def _logcumsumexp_slope(g: Array, x: Array, out: Array, dim: int) -> Array:
+    """Σₖ≥ᵢ gₖ exp(xᵢ - outₖ): differences from the row's largest x, which no exponent of is beyond 1."""
+    top = amax(x, (dim,), True)
+    weighted = g * exp(top - out)
+    return exp(x - top) * flip(cumsum(flip(weighted, (dim,)), dim), (dim,))

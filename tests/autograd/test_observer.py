@@ -1,0 +1,126 @@
+"""The one way to watch: what an observer sees, in which order, and that it leaves nothing behind."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import minigrad as mg
+from minigrad.autograd.observer import Observer, observed, span
+from minigrad.ops import elementwise, shape
+from minigrad.ops.op import watch
+
+
+class Diary(Observer):
+    """Writes down each event."""
+
+    def __init__(self) -> None:
+        self.events: list[tuple[Any, ...]] = []
+
+    def applying(self, op: Any, args: Any) -> None:
+        self.events.append(("applying", op.name))
+
+    def applied(self, op: Any, args: Any, result: Any, node: Any) -> None:
+        self.events.append(("applied", op.name, node))
+
+    def arrived(self, target: Any, slot: int, gradient: Any) -> None:
+        self.events.append(("arrived", target, slot, gradient.tolist()))
+
+    def passing(self, node: Any) -> None:
+        self.events.append(("passing", node))
+
+    def delivered(self, node: Any, position: int, gradient: Any) -> None:
+        self.events.append(("delivered", node, position, gradient.tolist()))
+
+    def passed(self, node: Any, gradients: Any) -> None:
+        self.events.append(("passed", node, len(gradients)))
+
+    def ended(self) -> None:
+        self.events.append(("ended",))
+
+    def entered(self, name: str, kind: str, subject: Any) -> None:
+        self.events.append(("entered", name, kind, subject))
+
+    def left(self) -> None:
+        self.events.append(("left",))
+
+
+@pytest.fixture
+def diary() -> Any:
+    yield Diary()
+    assert watch.observers == ()
+
+
+def test_an_op_is_shown_before_and_after(diary: Diary) -> None:
+    x = mg.tensor([1.0, 2.0], requires_grad=True)
+    with observed(diary):
+        y = x.exp()
+        x.detach().exp()
+    x.exp()
+    exp = elementwise.exp.name
+    assert diary.events == [("applying", exp), ("applied", exp, y.grad_fn), ("applying", exp), ("applied", exp, None)]
+
+
+def test_the_walk_is_shown_gradient_by_gradient(diary: Diary) -> None:
+    x = mg.tensor([1.0, 2.0], requires_grad=True)
+    h = x * x
+    y = h.sum()
+    with observed(diary):
+        y.backward()
+    events = [event for event in diary.events if event[0] not in ("applying", "applied", "entered", "left")]
+    ones, total, product = [1.0, 1.0], y.grad_fn, h.grad_fn
+    assert events == [
+        ("arrived", total, 0, 1.0),
+        ("passing", total),
+        ("delivered", total, 0, ones),
+        ("passed", total, 1),
+        ("arrived", product, 0, ones),
+        ("passing", product),
+        ("delivered", product, 0, [1.0, 2.0]),
+        ("delivered", product, 1, [1.0, 2.0]),
+        ("passed", product, 2),
+        ("arrived", x, 0, [2.0, 4.0]),
+        ("ended",),
+    ]
+
+
+def test_ops_on_arrays_within_rules_are_shown(diary: Diary) -> None:
+    x = mg.tensor([[1.0, 2.0]], requires_grad=True)
+    y = mg.unsqueeze(x, 0)
+    with observed(diary):
+        y.backward(mg.ones(1, 1, 2))
+    assert ("applied", shape.reshape.name, None) in diary.events
+
+
+def test_a_change_in_place_is_shown_as_the_op_that_it_is(diary: Diary) -> None:
+    base = mg.ones(3, requires_grad=True) * 2
+    with observed(diary):
+        base[0] = 5.0
+    assert [event[1] for event in diary.events if event[0] == "applied"] == ["put"]
+
+
+def test_a_span_ends_by_an_exception_too(diary: Diary) -> None:
+    with observed(diary), pytest.raises(KeyError), span("name", "call", diary):
+        raise KeyError
+    assert diary.events == [("entered", "name", "call", diary), ("left",)]
+
+
+def test_observers_add_up_and_may_be_alone(diary: Diary) -> None:
+    other = Diary()
+    with observed(diary):
+        with observed(other):
+            assert watch.observers == (diary, other)
+        with observed(other, alone=True):
+            assert watch.observers == (other,)
+        assert watch.observers == (diary,)
+
+
+def test_what_an_observer_raises_ends_the_op() -> None:
+    class Refusal(Observer):
+        def applied(self, op: Any, args: Any, result: Any, node: Any) -> None:
+            raise RuntimeError("stop")
+
+    with observed(Refusal()), pytest.raises(RuntimeError, match="stop"):
+        mg.ones(2).exp()
+    assert mg.ones(2).exp().shape == (2,)
