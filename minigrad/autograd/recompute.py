@@ -48,7 +48,7 @@ class Region(Observer):
             self.first, self.second = contexts()
         self.names: list[str] = []
         self.complete = False  # whether the first run is over, and all names are known
-        self.left = 0  # how many nodes have not got back what they lost
+        self.missing = 0  # how many nodes have not got back what they lost
         self.again: list[Node] = []
 
     def run(self) -> Any:
@@ -64,7 +64,7 @@ class Region(Observer):
             node.free()
             node.saved = _Kept(self, len(self.names))
             self.names.append(op.name)
-            self.left += 1
+            self.missing += 1
 
     def twin(self, number: int) -> Node:
         """A node of the second run, which the first that asks for one begins.
@@ -75,8 +75,8 @@ class Region(Observer):
         if not self.again:
             self._run_again()
         node = self.again[number]
-        self.left -= 1
-        if not self.left:
+        self.missing -= 1
+        if not self.missing:
             self.again = []
         return node
 

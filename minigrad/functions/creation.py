@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.observer import announced
 from ..autograd.tape import Variable, wrap
 from ..backend import Device, for_device
 from ..backend import device as devices
@@ -57,6 +58,7 @@ def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
     return shape_of(size if given is None else given)
 
 
+@announced
 def tensor(
     data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, pin_memory: bool = False
 ) -> Tensor:
@@ -114,24 +116,28 @@ def scalar_tensor(s: Any, *, dtype: Maybe = None, device: Maybe = None, requires
     return full((), s, dtype=dtype or dt.get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
+@announced
 @spelled
 def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Zeros of a shape."""
     return made(np.zeros(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
+@announced
 @spelled
 def ones(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Ones of a shape."""
     return made(np.ones(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
+@announced
 @spelled
 def empty(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """A tensor of a shape whose elements are whatever its memory held."""
     return made(np.empty(sized(size, size_kw), float_dtype(dtype)), device, requires_grad)
 
 
+@announced
 @spelled
 def full(
     size: Any,
@@ -193,6 +199,7 @@ ones_like = _like(ones, "ones_like", "Ones")
 empty_like = _like(empty, "empty_like", "Unset elements")
 
 
+@announced
 def full_like(
     input: Tensor,
     fill_value: Any,
@@ -212,6 +219,7 @@ def full_like(
     )
 
 
+@announced
 @spelled
 def arange(
     *bounds: Any,
@@ -266,6 +274,7 @@ def range(
     return made(array.astype(float_dtype(dtype)), device, requires_grad)
 
 
+@announced
 @spelled
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
@@ -293,6 +302,7 @@ def logspace(
     return made(powers.astype(float_dtype(dtype)), device, requires_grad)
 
 
+@announced
 @spelled
 def eye(
     n: int,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.inplace import bump, check_mutable
+from ..autograd.observer import announced
 from ..autograd.tape import Variable
 from ..backend import dtype as dt
 from ..backend import of
@@ -157,6 +158,7 @@ def _whole_numbers(source: Generator, shape: tuple[int, ...], most: int) -> Any:
 # New tensors ------------------------------------------------------------------------------------------------
 
 
+@announced
 @spelled
 def rand(
     *size: Any,
@@ -173,6 +175,7 @@ def rand(
     return made(draw, device, requires_grad)
 
 
+@announced
 @spelled
 def randn(
     *size: Any,
@@ -198,6 +201,7 @@ def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], dtype: Any) -> Any:
     return draw((*shape, 2), np.float64 if kind == np.complex128 else np.float32).view(kind)[..., 0]
 
 
+@announced
 @spelled
 def randint(
     *bounds: Any,
@@ -231,6 +235,7 @@ def randint(
     return made(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
 
+@announced
 @spelled
 def randperm(
     n: int,
@@ -255,16 +260,19 @@ def _random_like(input: Tensor, change: Callable[..., Tensor], how: dict[str, An
     return drawn.requires_grad_() if wants else drawn
 
 
+@announced
 def rand_like(input: Tensor, **how: Any) -> Tensor:
     """Uniform numbers with the shape, dtype and device of a tensor, unless they are given."""
     return _random_like(input, uniform_, how)
 
 
+@announced
 def randn_like(input: Tensor, **how: Any) -> Tensor:
     """Normal numbers with the shape, dtype and device of a tensor, unless they are given."""
     return _random_like(input, normal_, how)
 
 
+@announced
 def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = None, **how: Any) -> Tensor:
     """Integers in [low, high) with the shape, dtype and device of a tensor, unless they are given."""
     if len(bounds) == 2 or (bounds and high is not None):
@@ -274,6 +282,7 @@ def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = N
     return _random_like(input, lambda made, generator: random_(made, low, high, generator=generator), how)
 
 
+@announced
 @spelled
 def normal(
     mean: Any = 0.0,
@@ -300,6 +309,7 @@ def normal(
     return drawn * std + mean
 
 
+@announced
 @spelled
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability that each element tells (or with probability ``p``), else 0."""
@@ -314,6 +324,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     return made((draw < chances).astype(chances.dtype), input.device, False)
 
 
+@announced
 @spelled
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None

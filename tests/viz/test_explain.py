@@ -12,6 +12,7 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn, viz
 from minigrad.autograd import Function
+from minigrad.ops.op import REGISTRY
 from minigrad.viz.explain import READS, Explanation, explain
 from minigrad.viz.graph.record import record_call
 from tests.support.functions import Cube, Nothing
@@ -129,9 +130,11 @@ def test_of_a_recorded_graph_it_knows_lines_and_numbers() -> None:
     step = next(line for line in told if line.startswith("1  "))
     assert step.startswith("1  h = layer_norm, its input weight is norm.weight    tests/viz/test_explain.py:")
     assert step.endswith(": h = self.norm(x)")
-    assert any("a kernel's: minigrad/backend/kernels/layer_norm.py:" in line for line in told)
-    assert any(line.startswith("def layer_norm(x: Array, weight: Array = None") for line in told)
-    assert "x         x (2, 2) = [[1, 2], [3, 5]]" in told  # what the plain definition is given
+    kernel = r"kernel +minigrad/backend/kernels/layer_norm.py:\d+ computes the same"
+    assert any(re.fullmatch(kernel, line) for line in told)
+    if REGISTRY["layer_norm"].rules:  # the formula, and then the rule
+        place = next(i for i, line in enumerate(told) if line.startswith("gradient  d"))
+        assert told[place + 1].startswith("rule      ")
     assert any("_power_slope stands at minigrad/ops/elementwise.py:" in line for line in told)
     assert "b         3" in told  # an argument that is no tensor
 
@@ -241,16 +244,6 @@ def test_hooks_that_may_have_changed_a_gradient_are_told() -> None:
     h.register_hook(tenfold)
     told = lines(explain(w, of=loss))
     assert any(t.startswith("g         the gradient of h (2,) = [") and "], after hooks: " in t for t in told)
-
-
-def test_logits_that_the_loss_was_found_without() -> None:
-    layer, x = nn.Linear(8, 2048), minigrad.ones(512, 8)
-    logits = layer(x)
-    assert "array" not in vars(logits)
-    loss = F.cross_entropy(logits, minigrad.zeros(512, dtype=minigrad.int64))
-    told = lines(explain(logits, of=loss, run=True))
-    assert told[0] == "The gradient of logits, op (512, 2048) float32 in loss"
-    assert any(line.startswith("1  cross_entropy, its input logits is logits") for line in told)
 
 
 def test_a_long_chain_stays_short() -> None:

@@ -125,18 +125,24 @@ class GraphPanel {
     }));
   }
 
+  /** Of each input the formula and then the rule's source; folded, what computes it and what it stands for. */
   rules(op) {
-    const told = { kernel: "the kernel's backward", plain: "the plain definition" };
     const rules = Object.entries(op.rules)
-      .map(([input, source]) => this.source(told[input] ?? `∂ / ∂ ${input}`, source));
-    const forward = op.forward ? viz.el("details", {}, viz.el("summary", {}, "Its definition"),
-      this.source("", op.forward)) : "";
+      .map(([input, source]) => [this.derivative(op, input), this.source(`∂ / ∂ ${input}`, source)]);
+    const folded = (title, source) => (source ? viz.el("details", {}, viz.el("summary", {}, title),
+      this.source("", source)) : "");
     return this.section(rules.length === 1 ? "Gradient rule" : "Gradient rules",
-      rules.length ? rules : this.quiet("none"), forward);
+      ...(rules.length ? rules.flat() : [this.quiet(op.kernel ? "in its kernel" : "none")]),
+      folded("Its kernel", op.kernel), folded("Its definition", op.forward));
   }
 
-  source(told, { file, line, text }) {
-    const where = viz.el("p", {}, told, told ? " " : "", this.aside(`${file}:${line}`));
+  derivative(op, input) {
+    const formula = op.gradients?.[input];
+    return formula ? viz.el("p", { class: "formula derivative" }, formula) : "";
+  }
+
+  source(about, { file, line, text }) {
+    const where = viz.el("p", {}, about, about ? " " : "", this.aside(`${file}:${line}`));
     return viz.el("div", { class: "rule" }, where, viz.el("pre", {}, text));
   }
 
@@ -167,7 +173,7 @@ class GraphPanel {
     const group = this.graph.groups[number], { total } = group;
     const module = group.kind === "section" ? null : this.graph.modules[group.path];
     const alike = group.times ? `${group.times} of the same structure` : "";
-    const told = module?.kind ? `${module.kind}${module.told ? `(${module.told})` : ""}` : "";
+    const told = module?.kind ? `${module.kind}${module.text ? `(${module.text})` : ""}` : "";
     const count = (n) => n.toLocaleString("en");
     const facts = [["nodes", count(total.nodes)], ["parameters", total.parameters && count(total.parameters)],
       ["results", GraphPanel.bytes(total.bytes)],

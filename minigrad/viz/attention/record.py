@@ -14,9 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ...autograd import enable_grad
-from ...autograd.mode import observed, state
+from ...autograd.observer import Observer, observed
 from ...autograd.tape import Node, Variable
 from ...nn.module import Module
+from ...ops.op import Op
 from ...tensor import Tensor
 from ..numbers import Array
 from .data import KINDS, Attention, Kind, Layer, is_causal
@@ -73,15 +74,8 @@ def recorded(
     model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int = 0
 ) -> list[Seen]:
     """Every attention of one sentence, in the order in which they ran."""
-    trace, frames, seen = Trace(_batch([*inputs, *named_inputs.values()])), list[Frame](), list[Seen]()
-
-    def observe(node: Node, args: tuple[Any, ...], result: Any) -> None:
-        match = trace.observe(node, args, result)
-        if match is not None:
-            path = frames[-1].path if frames else ""
-            layer = replace(_of_sentence(match.layer, sentence), path=path)
-            seen.append(Seen(_kind(match, layer, frames), layer))
-
+    frames = list[Frame]()
+    finder = _Finder(Trace(_batch([*inputs, *named_inputs.values()])), frames, sentence)
     copies = dict[int, Any]()
     inputs = tuple(_wanting(value, copies) for value in inputs)
     named_inputs = {name: _wanting(value, copies) for name, value in named_inputs.items()}
@@ -92,9 +86,31 @@ def recorded(
         else:
             frames.append(Frame("", _floating([*inputs, *named_inputs.values()])))
         around.enter_context(enable_grad())
-        around.enter_context(observed((*state.observers, observe)))
+        around.enter_context(observed(finder))
         model(*inputs, **named_inputs)
-    return seen
+    if finder.error is not None:
+        raise finder.error
+    return finder.seen
+
+
+class _Finder(Observer):
+    """Notes the attentions among the ops that are recorded."""
+
+    def __init__(self, trace: Trace, frames: list[Frame], sentence: int) -> None:
+        self.trace, self.frames, self.sentence = trace, frames, sentence
+        self.seen: list[Seen] = []
+        self.error: ValueError | None = None  # there is no such sentence: said once the call is over
+
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
+        match = None if node is None else self.trace.observe(node, args, result)
+        if match is not None and self.error is None:
+            path = self.frames[-1].path if self.frames else ""
+            try:
+                layer = replace(_of_sentence(match.layer, self.sentence), path=path)
+            except ValueError as error:
+                self.error = error
+            else:
+                self.seen.append(Seen(_kind(match, layer, self.frames), layer))
 
 
 # Around the forward -----------------------------------------------------------------------------------------

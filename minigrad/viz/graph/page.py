@@ -12,15 +12,7 @@ from .dot import Colour, Direction, label_of
 from .fold import Tree, total
 from .values import Stored
 
-_SCRIPTS = (
-    "graph_layout.js",
-    "graph_panel.js",
-    "graph_boxes.js",
-    "graph_drawing.js",
-    "graph_camera.js",
-    "graph_search.js",
-    "graph.js",
-)
+_SCRIPTS = tuple(f"graph{part}.js" for part in ("_layout", "_panel", "_boxes", "_drawing", "_camera", "_search", ""))
 _BODY = """<div id="graph">
 <header class="bar"></header>
 <main><svg id="drawing" role="application" aria-label="compute graph" tabindex="0"></svg></main>
@@ -40,18 +32,13 @@ def page(graph: Graph, tree: Tree, direction: Direction, colour: Colour, fit: bo
 
 
 def packed(graph: Graph, more: Iterable[Value | None] = ()) -> tuple[dict[str, Any], Stored]:
-    """A graph for a page's script, each value once: nodes and edges tell its place in "values".
+    """A graph for a page's script, with each value once: nodes and edges have its place in "values".
 
     Args:
-        more: values that the page shows besides; the second result tells their places.
+        more: values that the page shows besides; the second result has their places.
     """
-    values = Stored(
-        [
-            *(value for node in graph.nodes for value in (node.value, node.gradient)),
-            *(edge.gradient for edge in graph.edges),
-            *more,
-        ]
-    )
+    of_nodes = [value for node in graph.nodes for value in (node.value, node.gradient)]
+    values = Stored([*of_nodes, *(edge.gradient for edge in graph.edges), *more])
     nodes = [
         {
             **vars(node),
@@ -79,18 +66,12 @@ def _folded(graph: Graph, tree: Tree) -> dict[str, Any]:
     """The nested boxes: of each child, "n" or "g" and its number."""
     groups = [
         {
-            "kind": group.kind,
+            **vars(group),
             "label": label_of(graph, tree, number),
-            "times": group.times,
-            "path": group.path,
-            "parent": group.parent,
             "children": [f"{kind[0]}{number}" for kind, number in group.children],
-            "opens": group.opens,
             "total": asdict(total(graph, list(tree.nodes(number)))),
         }
         for number, group in enumerate(tree.groups)
     ]
-    docks = [[leaf, op] for leaf, op in tree.docks.items()]
-    names = [[op, name] for op, name in tree.names.items()]
-    opened = sorted(tree.opened)
-    return {"groups": groups, "groupOf": tree.group_of, "opened": opened, "docks": docks, "names": names}
+    docks, names = list(tree.docks.items()), list(tree.names.items())
+    return {"groups": groups, "groupOf": tree.group_of, "opened": sorted(tree.opened), "docks": docks, "names": names}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,20 +14,19 @@ from ...ops.op import REGISTRY
 from .build import Builder
 from .data import Graph
 from .gradients import Shown, tape_of, watch_backward
-from .names import Modules, argument_names, user_frame, variables_of
+from .names import Modules, argument_names, fields_of, user_frame, variables_of
 from .observe import Observation, clock
 
 
 def record_call(function: Callable[..., Any], *inputs: Any, **named: Any) -> Graph:
-    """Call a function or module, go back from its result, and tell all that happened.
+    """Call a function or module, go back from its result, and record all that happens.
 
     The backward pass starts from the first tensor of the result that wants a gradient ("loss", where there is
     something of that name); of one that is no scalar, from its sum. It touches no ``.grad``. Where the
     function has gone back itself, as a training step does, the gradients are those that this has left.
 
     Args:
-        function: a module, or any function of tensors.
-        inputs, named: its arguments.
+        function: a module, or any function of tensors. inputs, named: its arguments.
 
     Raises:
         RuntimeError: no tensor of the result wants a gradient, or a profile is running.
@@ -38,17 +36,16 @@ def record_call(function: Callable[..., Any], *inputs: Any, **named: Any) -> Gra
 
 
 def from_tensor(tensor: Variable, backward: bool = True, modules: Mapping[str, Module] | None = None) -> Graph:
-    """The graph that a tensor was computed by.
+    """The graph that a tensor was computed by, with the values that are still alive.
 
-    Values are those that are still alive. Tensors and parameters are called as the caller's variables and
-    modules are.
+    Tensors and parameters are called as the caller's variables and modules are.
 
     Args:
         tensor: a result of recorded ops.
         backward: whether to go back from it (from its sum), which keeps the graph and touches no ``.grad``.
             Where a backward has freed the graph already, the gradients that are left are those of the leaves:
             their ``.grad``, as it has added up.
-        modules: by what they are called; "" for one whose parameters are told without a prefix.
+        modules: by what they are called; "" for one whose parameters have no prefix.
 
     Raises:
         RuntimeError: no recorded op made the tensor.
@@ -61,15 +58,12 @@ def from_tensor(tensor: Variable, backward: bool = True, modules: Mapping[str, M
 
 
 def built_by_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> tuple[Builder, str]:
-    """The nodes of a call that is made now and watched, and what to call their graph.
-
-    Raises:
-        RuntimeError: no tensor of the result wants a gradient, or a profile is running.
-    """
+    """The nodes of a call that is made now and watched, and what to call their graph; see ``record_call``."""
     owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
     modules = Modules(owner if isinstance(owner, Module) else None)
     arguments = argument_names(function, tuple(inputs), dict(named))
-    _load_kernels()
+    for op in REGISTRY.values():  # so that no op's time has the import of its kernel in it
+        of(np.empty(0)).kernel(op.name)
     with Observation(modules) as observation:
         root = _leading(function(*inputs, **named))
     title = type(function).__name__ if isinstance(function, Module) else getattr(function, "__name__", "call")
@@ -82,19 +76,15 @@ def built_by_call(function: Callable[..., Any], inputs: Sequence[Any], named: Ma
 
 
 def built_from_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> tuple[Builder, str]:
-    """The nodes that lead to a tensor, called as its caller's variables are, and what to call their graph.
-
-    Raises:
-        RuntimeError: no recorded op made the tensor.
-    """
+    """The nodes that lead to a tensor, and what to call their graph; see ``from_tensor``."""
     if not tensor._wanted() or tensor._source()[0] is None:
         raise RuntimeError(
             "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
             "require a gradient, outside no_grad()"
         )
-    variables, found = variables_of(user_frame())
+    variables, of_caller = variables_of(user_frame())
     known = Modules()
-    for name, module in (found if modules is None else modules).items():
+    for name, module in (of_caller if modules is None else modules).items():
         known.add(name, module)
     title = next((name for name, variable in variables if variable is tensor), "tensor")
     return Builder(tensor, known, variables), title
@@ -102,11 +92,11 @@ def built_from_tensor(tensor: Variable, modules: Mapping[str, Module] | None = N
 
 def _went_back(built: Builder, run: bool) -> Shown:
     """The gradients of a graph: if a backward has freed it, those that it has left; if ``run``, all."""
-    gradients = Shown(built.tape)
+    gradients = Shown(built.tape, clock())
     if built.is_released():
         gradients.take(built.leaves())
     elif run:
-        watch_backward(built.root, gradients, clock=clock())
+        watch_backward(built.root, gradients)
     return gradients
 
 
@@ -114,23 +104,12 @@ def _leading(result: Any) -> Variable | None:
     """The tensor of a call's result that backward starts from."""
     if isinstance(result, Variable):
         return result if result._wanted() and result._source()[0] is not None else None
-    if dataclasses.is_dataclass(result) and not isinstance(result, type):
-        result = {f.name: getattr(result, f.name, None) for f in dataclasses.fields(result)}
-    elif hasattr(result, "_asdict"):
-        result = result._asdict()
+    result = fields_of(result)
     if isinstance(result, Mapping):
-        parts = [result["loss"]] if "loss" in result else []
-        parts += result.values()
+        parts = [result[key] for key in ("loss",) if key in result] + list(result.values())
     else:
         parts = list(result) if isinstance(result, tuple | list) else []
-    return next((found for part in parts if (found := _leading(part)) is not None), None)
-
-
-def _load_kernels() -> None:
-    """Import the kernels now, so that no op's time has that in it."""
-    for op in REGISTRY.values():
-        if op.kernel:
-            of(np.empty(0)).kernel(op.kernel)
+    return next((tensor for part in parts if (tensor := _leading(part)) is not None), None)
 
 
 # For explain ----------------------------------------------------------------------------------------------
@@ -155,15 +134,14 @@ def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
 
 
 def last_result_of(tensor: Variable) -> Variable | None:
-    """The youngest of the caller's variables that was computed from a tensor (or is a result, itself)."""
-    source = tensor._source()[0]
-    found: tuple[int, Variable] | None = None
+    """The youngest of the caller's variables that was computed from a tensor (or the tensor, if it is a result)."""
+    source, last = tensor._source()[0], -1
+    youngest = None if source is None else tensor
     for _, variable in variables_of(user_frame())[0]:
         node = variable._source()[0]
-        if node is None or (found is not None and node.order <= found[0]):
+        if node is None or node.order <= last:
             continue
         tape = tape_of(variable)
-        leads = source in tape if source else any(edge[0] is tensor for n in tape for edge in n.edges)
-        if leads:
-            found = node.order, variable
-    return tensor if found is None and source is not None else found and found[1]
+        if source in tape if source else any(edge[0] is tensor for n in tape for edge in n.edges):
+            youngest, last = variable, node.order
+    return youngest

@@ -36,9 +36,23 @@ class Playback(View):
 
     def page(self) -> Page:
         """The page that plays it."""
+        arrived = [value for step in self.steps for value in step.arrived.values()]
+        deliveries = [d for step in self.steps for d in step.deliveries]
+        data, values = packed(self.graph, [*arrived, *(value for d in deliveries for value in (d.gradient, d.total))])
+
+        def packed_delivery(d: Any) -> dict[str, Any]:
+            return {**vars(d), "gradient": values.place(d.gradient), "total": values.place(d.total)}
+
+        data["steps"] = [
+            {
+                **vars(step),
+                "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
+                "deliveries": [packed_delivery(d) for d in step.deliveries],
+            }
+            for step in self.steps
+        ]
         scripts = ("graph_panel.js", "playback_drawing.js", "playback.js")
-        body = '<main id="playback"></main>'
-        return Page(f"Backward of {self.graph.title}", _data(self), scripts, ("playback.css",), body, 760)
+        return Page.of("playback", f"Backward of {self.graph.title}", data, scripts)
 
 
 def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
@@ -75,34 +89,6 @@ def _recorded(built: Builder, title: str, free: bool) -> Playback:
             "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
             "not go back itself)"
         )
-    recorder = Recorder(built.tape)
-    watch_backward(built.root, recorder, free=free, clock=clock())
+    recorder = Recorder(built.tape, clock())
+    watch_backward(built.root, recorder, free=free)
     return Playback(built.graph(title, recorder), recorder.steps(built))
-
-
-def _data(played: Playback) -> dict[str, Any]:
-    """What the page's script reads: the graph, and the steps with the places of their values."""
-    shown = [value for step in played.steps for value in step.arrived.values()]
-    shown += [value for step in played.steps for d in step.deliveries for value in (d.gradient, d.total)]
-    data, values = packed(played.graph, shown)
-    data["steps"] = [
-        {
-            "node": step.node,
-            "seconds": step.seconds,
-            "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
-            "deliveries": [
-                {
-                    "input": d.input,
-                    "target": d.target,
-                    "slot": d.slot,
-                    "gradient": values.place(d.gradient),
-                    "total": values.place(d.total),
-                    "count": d.count,
-                    "of": d.of,
-                }
-                for d in step.deliveries
-            ],
-        }
-        for step in played.steps
-    ]
-    return data
