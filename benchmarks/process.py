@@ -49,8 +49,8 @@ def library_module(name: str) -> Any:
         raise Missing("not installed") from None
 
 
-def ask(function: str, library: str, **arguments: Any) -> Answer:
-    """The answer of ``package.module:function`` for a library, in a new process.
+def ask(function: str, library: str, root: Path = ROOT, **arguments: Any) -> Answer:
+    """The answer of ``package.module:function`` for a library, in a new process of the checkout at ``root``.
 
     It is {"missing": why} if the function raised ``Missing``.
 
@@ -58,7 +58,7 @@ def ask(function: str, library: str, **arguments: Any) -> Answer:
         Failed: the process ended in any other error.
     """
     command = [sys.executable, "-m", "benchmarks.child", function, library, json.dumps(arguments)]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
     lines = done.stdout.splitlines()
     if done.returncode or not lines:
         what = f"{function} of {library} with {arguments}"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -428,9 +427,6 @@ from .version import __version__ as __version__
 if TYPE_CHECKING:  # imported by __getattr__, when first used
     from . import cuda, nn, optim, profiler, utils
     from .serialization import load, save
-
-# As in PyTorch, log(0) is -inf and 1/0 is inf without a warning; NumPy's stay for the program's own arrays.
-warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"minigrad\.")
 
 
 half, float, double = float16, float32, float64

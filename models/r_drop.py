@@ -33,7 +33,8 @@ def r_drop_loss(
     counts = target != ignore_index
     both, counted = mg.cat([half[counts] for half in states.chunk(2)]), target[counts]  # (2N, D), (N,)
     entropy = functional.linear_cross_entropy(both, weight, mg.cat((counted, counted)), label_smoothing=label_smoothing)
-    first, second = functional.linear(both, weight).log_softmax(-1).chunk(2)  # (N, V) each
+    log_p = functional.linear(both, weight).log_softmax(-1)
+    first, second = log_p.reshape(2, len(counted), len(weight))  # (2N, V) -> (N, V) each
     # KL(P₁‖P₂) + KL(P₂‖P₁) = Σ (P₁ - P₂)(ln P₁ - ln P₂)
     divergence = ((first.exp() - second.exp()) * (first - second)).sum() / (len(counted) or float("nan"))
     return entropy + divergence * (alpha / 4)

@@ -24,8 +24,8 @@ _without_kernels: set[str] = set()  # the tests that ran on "strict" and asked f
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Pytest replaces the filter that minigrad sets: 1/0 is silent, as in PyTorch."""
-    config.addinivalue_line("filterwarnings", r"ignore::RuntimeWarning:minigrad\..*")
+    """As in PyTorch, 1 / 0 is silent: a warning of NumPy's that comes from within minigrad is an error."""
+    config.addinivalue_line("filterwarnings", r"error::RuntimeWarning:minigrad\..*")
     # In the background of a script Ctrl-C is ignored, also by child processes; here it is tested.
     signal.signal(signal.SIGINT, signal.default_int_handler)
 

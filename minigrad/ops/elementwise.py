@@ -647,8 +647,9 @@ clone.gradient("dx = g", x=lambda g: g)
 
 @op
 def cast(x: Array, dtype: Any) -> Array:
-    """x in another NumPy dtype (the walk brings gradients back to the input's)"""
-    return x.astype(dtype)
+    """x in another NumPy dtype, of complex numbers the real part (the walk brings gradients back to the input's)"""
+    to_real = x.dtype.kind == "c" and np.dtype(dtype).kind in "fiu"
+    return (x.real if to_real else x).astype(dtype)
 
 
 cast.gradient("dx = g in the dtype of x", x=lambda g: g)

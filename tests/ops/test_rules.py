@@ -28,9 +28,36 @@ def test_every_op_with_a_gradient_has_a_case() -> None:
 
 
 # Their results are bools or integers, or change by steps alone.
-WITHOUT_GRADIENT = set(
-    ["floor_divide", "eq", "ne", "lt", "le", "gt", "ge", "bitwise_and", "bitwise_or", "bitwise_xor", "bitwise_left_shift", "bitwise_right_shift", "bitwise_not", "logical_and", "logical_or", "logical_xor", "logical_not", "isnan", "isinf", "isfinite", "any", "all", "argmax", "argmin", "count_nonzero", "nonzero", "largest_cells", "largest_cells_of_bins"]
-)
+WITHOUT_GRADIENT = {
+    "floor_divide",
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "bitwise_and",
+    "bitwise_or",
+    "bitwise_xor",
+    "bitwise_left_shift",
+    "bitwise_right_shift",
+    "bitwise_not",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "logical_not",
+    "isnan",
+    "isinf",
+    "isfinite",
+    "any",
+    "all",
+    "argmax",
+    "argmin",
+    "count_nonzero",
+    "nonzero",
+    "largest_cells",
+    "largest_cells_of_bins",
+}
 FUSED = [case for case in CASES if REGISTRY[case.op].kernel]
 
 
