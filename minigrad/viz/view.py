@@ -47,7 +47,7 @@ class View(ABC):
 class Picture(View):
     """A view that is a vector picture as well."""
 
-    endings = (".html", ".svg")
+    endings: ClassVar[tuple[str, ...]] = (".html", ".svg")
 
     @abstractmethod
     def svg(self, *args: Any, **look: Any) -> str:

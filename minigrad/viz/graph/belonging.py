@@ -36,7 +36,7 @@ def _owner(node: Node, names: Mapping[int, Sequence[str]]) -> str | None:
 
 def _last(known: Sequence[str | None]) -> list[str]:
     """At each place the last one known up to there, "" before the first."""
-    return list(accumulate(known, lambda last, path: last if path is None else path, initial=""))[1:]  # type: ignore[misc,arg-type]
+    return list(accumulate(known, lambda last, path: last if path is None else path, initial=""))[1:]
 
 
 def _around(one: str, other: str) -> str:

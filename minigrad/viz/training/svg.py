@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -186,7 +187,7 @@ def _dots(drawing: Drawing, field: _Field, curve: _Curve) -> None:
         if math.isfinite(y) and i != best:
             drawing.add("circle", cx=x, cy=y, r=2.2, fill=LIGHT.nth(curve.run))
     if best >= 0 and math.isfinite(y := float(field.y(curve.raw[best]))):
-        ring = {"r": 3.2, "fill": LIGHT.paper, "stroke": LIGHT.nth(curve.run), "stroke_width": 1.6}
+        ring: dict[str, Any] = {"r": 3.2, "fill": LIGHT.paper, "stroke": LIGHT.nth(curve.run), "stroke_width": 1.6}
         drawing.add("circle", cx=float(field.x(curve.x[best])), cy=y, **ring)
 
 
