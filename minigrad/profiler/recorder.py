@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
@@ -117,6 +117,13 @@ class Event:
     def time_range(self) -> TimeRange:
         """From when to when, in µs."""
         return TimeRange(self.start / 1000, self.end / 1000)
+
+    def around(self) -> Iterator[Event]:
+        """The events around it, the innermost first."""
+        event = self.cpu_parent
+        while event is not None:
+            yield event
+            event = event.cpu_parent
 
     @property
     def is_outermost(self) -> bool:
