@@ -80,10 +80,7 @@ class Breakdown(list[Row]):
         Args:
             sort_by: the largest first: a column of ``Row``; None leaves modules in the order of their tree,
                 and ops with the longest first.
-            row_limit, header, time_unit: as in ``EventList.table``.
-
-        Raises:
-            ValueError: an unknown ``sort_by`` or ``time_unit``.
+            row_limit, header, time_unit: as in ``EventList.table``, which raises the same errors.
         """
         check_unit(time_unit)
         whole, on = (format_time(us, time_unit) for us in (self.self_cpu_time_total, self.profiled))

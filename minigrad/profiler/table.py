@@ -55,11 +55,8 @@ def check_unit(unit: str | None) -> None:
 
 
 def select(rows: Sequence[Any], sort_by: str | None, keys: Sequence[str], limit: int) -> list[Any]:
-    """The rows, those first whose attribute ``sort_by`` is the largest; at most so many, -1 for all.
-
-    Raises:
-        ValueError: ``sort_by`` is none of ``keys``.
-    """
+    """The rows, those first whose attribute ``sort_by`` is the largest; at most so many, -1 for all. Raises
+    ValueError if ``sort_by`` is none of ``keys``."""
     if sort_by is not None and sort_by not in keys:
         raise ValueError(f"no table is sorted by {sort_by!r}: sort_by is one of {', '.join(keys)}")
     chosen = list(rows) if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)

@@ -64,7 +64,7 @@ class Drawing:
     ) -> None:
         """Straight lines from point to point."""
         joined = " ".join(f"{_short(float(x))},{_short(float(y))}" for x, y in points)
-        look = {"fill": "none", "stroke": colour, "stroke_width": width, "stroke_linejoin": "round"}
+        look: dict[str, Any] = {"fill": "none", "stroke": colour, "stroke_width": width, "stroke_linejoin": "round"}
         self.add("polyline", points=joined, **look, stroke_dasharray=dash)
 
     def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray[Any, Any]) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import unicodedata
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from ..vector import Drawing as Elements
 
@@ -72,7 +72,7 @@ class Strokes(NamedTuple):
         way = "M{0} {1}C{4} {1} {4} {3} {2} {3}" if self.curved else "M{} {}L{} {}"
         path = "".join(_path(way, a, b, c, d, (a + c) / 2) for a, b, c, d in self.ends)
         opacity = self.opacity if self.opacity < 1 else None
-        look = {"stroke": self.colour, "stroke_width": float(self.width), "stroke_opacity": opacity}
+        look: dict[str, Any] = {"stroke": self.colour, "stroke_width": float(self.width), "stroke_opacity": opacity}
         into.add("path", fill="none", **look, d=path)
 
 

@@ -18,6 +18,7 @@ from ...autograd.observer import Observer, attach, detach
 from ...autograd.tape import Node, Variable
 from ...ops.op import Op
 from ...profiler import watch
+from ...profiler.recorder import gpu_clock
 from .data import Value
 from .names import Modules, Variables, argument_text, input_name, place_of, user_frame, variables
 from .values import value_of
@@ -125,9 +126,4 @@ class Observation(Observer):
 
 def clock() -> Callable[[], int]:
     """The time in ns; where there is a GPU in use, once it has done its work."""
-    return _gpu_clock if "cupy" in sys.modules and cuda.is_available() else perf_counter_ns
-
-
-def _gpu_clock() -> int:
-    cuda.synchronize()
-    return perf_counter_ns()
+    return gpu_clock if "cupy" in sys.modules and cuda.is_available() else perf_counter_ns
