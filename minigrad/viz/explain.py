@@ -14,7 +14,6 @@ import html
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ..autograd.tape import Variable
@@ -30,19 +29,14 @@ WIDEST = 300  # characters of a line, without its indentation
 Label = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(str):
     """A text that prints itself, and that a notebook shows."""
 
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text)}</pre>"
+        return f"<pre>{html.escape(self)}</pre>"
 
 
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False, most: int = 24) -> Explanation:

@@ -45,11 +45,7 @@ def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Float
 
 
 def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
-    """A list of texts, of whatever it holds.
-
-    Raises:
-        ValueError: it is one text, not a list.
-    """
+    """A list of texts, of whatever it holds. Raises ValueError: it is one text, not a list."""
     if isinstance(texts, str):
         raise ValueError(f"{name} is a list of texts, not one text: {texts[:24]!r}")
     return tuple(map(str, texts))

@@ -31,11 +31,8 @@ class Chosen(NamedTuple):
 
 
 def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | None) -> Chosen:
-    """Some heads of a layer, or of the mean over all layers.
-
-    Raises:
-        ValueError: there is no such layer or head, or layers differ in their heads.
-    """
+    """Some heads of a layer, or of the mean over all layers. Raises ValueError: there is no such layer or head, or
+    layers differ in their heads."""
     weights, blocked, name = _of_layer(attention, layer)
     count = len(weights)
     numbers = range(count) if head is None else np.atleast_1d(head).tolist()

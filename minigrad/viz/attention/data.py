@@ -75,11 +75,8 @@ class Attention:
         return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
 
     def checked(self) -> Attention:
-        """Itself.
-
-        Raises:
-            ValueError: tokens that do not fit the weights, or weights that are not rows of probabilities.
-        """
+        """Itself. Raises ValueError: tokens that do not fit the weights, or weights that are not rows of
+        probabilities."""
         for number, layer in enumerate(self.layers):
             self._check_shape(f"{self.title}, layer {number}", layer.weights.shape)
             self._check_rows(number, layer.weights)

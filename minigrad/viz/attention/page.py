@@ -17,11 +17,8 @@ SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_mo
 
 
 def page(texts: Sequence[Candidate], title: str) -> Page:
-    """The page: one file with all kinds, layers and heads of one text, or of several to choose from.
-
-    Raises:
-        ValueError: too many numbers for one page.
-    """
+    """The page: one file with all kinds, layers and heads of one text, or of several to choose from. Raises
+    ValueError: too many numbers for one page."""
     different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
     numbers = sum(map(_size, different))
     if numbers > MOST:

@@ -42,12 +42,8 @@ class AttentionView(Picture):
 
     @classmethod
     def of_beam(cls, beam: Sequence[Candidate], title: str = "Attention") -> AttentionView:
-        """The attention of each text of a beam: pictures are of the first, ``candidate(1)`` is a view of the
-        second.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """The attention of each text of a beam: pictures are of the first, ``candidate(1)`` is a view of the second.
+        Raises ValueError: there is none."""
         if not beam:
             raise ValueError("the beam is empty: there is no attention to show")
         view = cls(beam[0].attentions, title)
@@ -147,11 +143,8 @@ class AttentionView(Picture):
 
 
 def checked_ending(path: str | os.PathLike[str]) -> str:
-    """How a file's name ends, if attention can be saved there.
-
-    Raises:
-        ValueError: another ending. ImportError: it is a PDF or PNG, and matplotlib is missing.
-    """
+    """How a file's name ends, if attention can be saved there. Raises ValueError: another ending; ImportError: it is
+    a PDF or PNG, and matplotlib is missing."""
     ending = Path(path).suffix.lower()
     if ending not in AttentionView.endings:
         raise ValueError(f"a file of attention ends in {', '.join(AttentionView.endings)}, not as {Path(path).name}")

@@ -32,11 +32,8 @@ def renderer() -> Literal["dot", "pygraphviz"] | None:
 
 
 def render(source: str, format: Format, seconds: float = 10.0) -> bytes:
-    """A picture of some DOT.
-
-    Raises:
-        TooSlowError: it took longer than ``seconds``. RuntimeError: nothing here can draw, or it failed.
-    """
+    """A picture of some DOT. Raises TooSlowError: it took longer than ``seconds``; RuntimeError: nothing here can
+    draw, or it failed."""
     program = renderer()
     if program is None:
         raise RuntimeError(

@@ -25,17 +25,6 @@ _UNITS = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 
 
 @dataclass(frozen=True)
-class Look:
-    """How the curves are drawn."""
-
-    over: str = "step"  # or "seconds", "tokens"
-    smoothing: float = 0.0  # the width of ``curves.smooth``, in steps; the raw curve then stands faint behind
-    log: frozenset[str] = frozenset()  # charts with a logarithmic axis
-    columns: int = 2  # charts side by side
-    width: float = 640.0  # of the picture, in pixels
-
-
-@dataclass(frozen=True)
 class _Curve:
     """A series in a chart: over what it is drawn, its values, and the ones that stand in front."""
 
@@ -77,31 +66,37 @@ class _Field:
         return places
 
 
-def draw(runs: Sequence[Run], charts: Sequence[str], look: Look, title: str = "") -> str:
-    """The charts named, in a grid, with the runs' names above.
-
-    Raises:
-        ValueError: an axis that there is not, no column, or a width that is too small for the columns.
-    """
-    if look.over not in AXES:
-        raise ValueError(f"curves are drawn over {', '.join(AXES)}, not {look.over!r}")
-    if look.columns < 1 or not look.smoothing >= 0:
+def draw(
+    runs: Sequence[Run],
+    charts: Sequence[str],
+    over: str,
+    smoothing: float,
+    log: frozenset[str],
+    columns: int,
+    width: float,
+    title: str,
+) -> str:
+    """The charts named, in a grid, with the runs' names above; see ``TrainingView.svg``. A raw curve stands faint
+    behind a smoothed one."""
+    if over not in AXES:
+        raise ValueError(f"curves are drawn over {', '.join(AXES)}, not {over!r}")
+    if columns < 1 or not smoothing >= 0:
         raise ValueError("there is a column at least, and smoothing is not negative")
-    columns = min(look.columns, max(len(charts), 1))
-    wide = (look.width - 2 * _EDGE - _GAP * (columns - 1)) / columns
+    columns = min(columns, max(len(charts), 1))
+    wide = (width - 2 * _EDGE - _GAP * (columns - 1)) / columns
     if not wide >= _NARROWEST:
         least = columns * (_NARROWEST + _GAP) - _GAP + 2 * _EDGE
-        raise ValueError(f"width is {look.width:g}, and must be {least:g} at least for charts side by side")
-    drawing = Drawing(look.width, 0, title or "Training")
+        raise ValueError(f"width is {width:g}, and must be {least:g} at least for charts side by side")
+    drawing = Drawing(width, 0, title or "Training")
     y = _heading(drawing, runs, title)
     tall = _TOP + _BOTTOM + (wide - _LEFT - _RIGHT) * 0.5
-    x_range = _x_range([s.places[look.over] for run in runs for s in run.series if look.over in s.places])
+    x_range = _x_range([s.places[over] for run in runs for s in run.series if over in s.places])
     for i, name in enumerate(charts):
         left, top = _EDGE + (wide + _GAP) * (i % columns), y + (tall + _GAP) * (i // columns)
-        curves, log = _curves(name, runs, look), name in look.log
-        y_range = bounds([curve.front for curve in curves], log)
+        curves = _curves(name, runs, over, smoothing)
+        y_range = bounds([curve.front for curve in curves], name in log)
         inner = (left + _LEFT, left + wide - _RIGHT, top + _TOP, top + tall - _BOTTOM)
-        _chart(drawing, name, curves, _Field(*inner, x_range, y_range, log), look.over)
+        _chart(drawing, name, curves, _Field(*inner, x_range, y_range, name in log), over)
     if not charts:
         drawing.text(_EDGE, y + 12, "Nothing has been logged yet.", size=10, colour=QUIET)
     rows = math.ceil(len(charts) / columns)
@@ -154,15 +149,15 @@ def _chart(drawing: Drawing, name: str, curves: list[_Curve], field: _Field, ove
     drawing.close("g")
 
 
-def _curves(name: str, runs: Sequence[Run], look: Look) -> list[_Curve]:
+def _curves(name: str, runs: Sequence[Run], over: str, smoothing: float) -> list[_Curve]:
     curves = []
     for i, run in enumerate(runs):
         for series in run.series:
-            if series.name == name and look.over in series.places:
+            if series.name == name and over in series.places:
                 raw, smoothed = series.values, None
-                if look.smoothing and not series.evaluated and series.name not in UNSMOOTHED:
-                    smoothed = smooth(series.places["step"], raw, look.smoothing)
-                curves.append(_Curve(i, series, series.places[look.over], raw, smoothed))
+                if smoothing and not series.evaluated and series.name not in UNSMOOTHED:
+                    smoothed = smooth(series.places["step"], raw, smoothing)
+                curves.append(_Curve(i, series, series.places[over], raw, smoothed))
     return curves
 
 

@@ -13,7 +13,7 @@ from ..view import Picture
 from .curves import thin
 from .runs import Run, Series, read_runs
 from .snapshots import Track, tracks_of, weights_of
-from .svg import Look, draw
+from .svg import draw
 
 MOST_POINTS = 200_000  # of a series in a page; from there on it is thinned
 _EXACT_POINTS = 20_000  # up to which numbers are written to the last digit; else 7 that count
@@ -75,7 +75,7 @@ class TrainingView(Picture):
         logarithmic = frozenset(self.charts if log is True else _names(log or ()))
         if unknown := [name for name in (*chosen, *logarithmic) if name not in self.charts]:
             raise ValueError(f"there is no chart {unknown[0]!r}: there are {', '.join(self.charts) or 'none'}")
-        return draw(self.runs, chosen, Look(over, smoothing, logarithmic, columns, width), title)
+        return draw(self.runs, chosen, over, smoothing, logarithmic, columns, width, title)
 
     def __repr__(self) -> str:
         names = ", ".join(run.name for run in self.runs)
