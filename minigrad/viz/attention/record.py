@@ -75,7 +75,7 @@ def recorded(
 ) -> list[Seen]:
     """Every attention of one sentence, in the order in which they ran."""
     frames = list[Frame]()
-    finder = _Finder(Trace(_batch([*inputs, *named_inputs.values()])), frames, sentence)
+    finder = _Finder(_batch([*inputs, *named_inputs.values()]), frames, sentence)
     copies = dict[int, Any]()
     inputs = tuple(_wanting(value, copies) for value in inputs)
     named_inputs = {name: _wanting(value, copies) for name, value in named_inputs.items()}
@@ -96,8 +96,8 @@ def recorded(
 class _Finder(Observer):
     """Notes the attentions among the ops that are recorded."""
 
-    def __init__(self, trace: Trace, frames: list[Frame], sentence: int) -> None:
-        self.trace, self.frames, self.sentence = trace, frames, sentence
+    def __init__(self, batch: int, frames: list[Frame], sentence: int) -> None:
+        self.trace, self.frames, self.sentence = Trace(batch), frames, sentence
         self.seen: list[Seen] = []
         self.error: ValueError | None = None  # there is no such sentence: said once the call is over
 

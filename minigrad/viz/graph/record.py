@@ -18,47 +18,64 @@ from .names import Modules, argument_names, fields_of, user_frame, variables_of
 from .observe import Observation, clock
 
 
-def record_call(function: Callable[..., Any], *inputs: Any, **named: Any) -> Graph:
-    """Call a function or module, go back from its result, and record all that happens.
+def record(
+    what: Variable | Callable[..., Any],
+    inputs: Sequence[Any] = (),
+    named: Mapping[str, Any] | None = None,
+    backward: bool = True,
+    modules: Mapping[str, Module] | None = None,
+) -> Graph:
+    """The graph of a tensor, or of a call of a module or function that is made now.
 
-    The backward pass starts from the first tensor of the result that wants a gradient ("loss", where there is
-    something of that name); of one that is no scalar, from its sum. It touches no ``.grad``. Where the
-    function has gone back itself, as a training step does, the gradients are those that this has left.
+    The backward pass of a call starts from the first tensor of the result that wants a gradient ("loss", where
+    there is something of that name); of one that is no scalar, from its sum. It touches no ``.grad``. Where a
+    backward has run already, as in a training step, and has freed the graph, the gradients are those that it
+    has left: the leaves' ``.grad``, as it has added up.
+
+    Of a tensor the values are those still alive; tensors and parameters have the names of the caller's variables
+    and modules.
 
     Args:
-        function: a module, or any function of tensors. inputs, named: its arguments.
+        what: a result of recorded ops, or a function with its arguments ``inputs`` and ``named``.
+        backward: whether to go back from a tensor, which keeps the graph.
+        modules: of a tensor: by what they are called; "" for one whose parameters have no prefix.
 
     Raises:
-        RuntimeError: no tensor of the result wants a gradient, or a profile is running.
+        TypeError: neither a tensor alone nor a function. RuntimeError: no recorded op made the tensor, no tensor
+            of the call's result wants a gradient, or a profile is running.
     """
-    built, title = built_by_call(function, inputs, named)
-    return built.graph(title, _went_back(built, True))
+    nodes, title = built("graph", what, inputs, named or {}, modules)
+    return nodes.graph(title, _went_back(nodes, backward or not isinstance(what, Variable)))
+
+
+def record_call(function: Callable[..., Any], *inputs: Any, **named: Any) -> Graph:
+    """``record`` of a call."""
+    return record(function, inputs, named)
 
 
 def from_tensor(tensor: Variable, backward: bool = True, modules: Mapping[str, Module] | None = None) -> Graph:
-    """The graph that a tensor was computed by, with the values that are still alive.
-
-    Tensors and parameters are called as the caller's variables and modules are.
-
-    Args:
-        tensor: a result of recorded ops.
-        backward: whether to go back from it (from its sum), which keeps the graph and touches no ``.grad``.
-            Where a backward has freed the graph already, the gradients that are left are those of the leaves:
-            their ``.grad``, as it has added up.
-        modules: by what they are called; "" for one whose parameters have no prefix.
-
-    Raises:
-        RuntimeError: no recorded op made the tensor.
-    """
-    built, title = built_from_tensor(tensor, modules)
-    return built.graph(title, _went_back(built, backward))
+    """``record`` of a tensor."""
+    return record(tensor, backward=backward, modules=modules)
 
 
 # Before anything goes back: for playback and explain, too -------------------------------------------------
 
 
-def built_by_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> tuple[Builder, str]:
-    """The nodes of a call that is made now and watched, and what to call their graph; see ``record_call``."""
+def built(
+    caller: str, what: Any, inputs: Sequence[Any], named: Mapping[str, Any], modules: Mapping[str, Module] | None = None
+) -> tuple[Builder, str]:
+    """The nodes of a tensor, or of a call that is made now and watched, and what to call their graph; see
+    ``record``."""
+    if isinstance(what, Variable):
+        if inputs or named:
+            raise TypeError(f"{caller} takes a tensor alone, or a module or function and its inputs")
+        return _of_tensor(what, modules)
+    if not callable(what):
+        raise TypeError(f"{caller} takes a tensor, a module or a function, not {type(what).__name__}")
+    return _of_call(what, inputs, named)
+
+
+def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> tuple[Builder, str]:
     owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
     modules = Modules(owner if isinstance(owner, Module) else None)
     arguments = argument_names(function, tuple(inputs), dict(named))
@@ -75,8 +92,7 @@ def built_by_call(function: Callable[..., Any], inputs: Sequence[Any], named: Ma
     return Builder(root, modules, arguments, observation), title
 
 
-def built_from_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> tuple[Builder, str]:
-    """The nodes that lead to a tensor, and what to call their graph; see ``from_tensor``."""
+def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> tuple[Builder, str]:
     if not tensor._wanted() or tensor._source()[0] is None:
         raise RuntimeError(
             "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
@@ -90,13 +106,13 @@ def built_from_tensor(tensor: Variable, modules: Mapping[str, Module] | None = N
     return Builder(tensor, known, variables), title
 
 
-def _went_back(built: Builder, run: bool) -> Shown:
+def _went_back(nodes: Builder, run: bool) -> Shown:
     """The gradients of a graph: if a backward has freed it, those that it has left; if ``run``, all."""
-    gradients = Shown(built.tape, clock())
-    if built.is_released():
-        gradients.take(built.leaves())
+    gradients = Shown(nodes.tape, clock())
+    if nodes.is_released():
+        gradients.take(nodes.leaves())
     elif run:
-        watch_backward(built.root, gradients)
+        watch_backward(nodes.root, gradients)
     return gradients
 
 
@@ -124,13 +140,13 @@ def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
     Raises:
         RuntimeError: the tensor is no part of it.
     """
-    built, title = built_from_tensor(root)
+    nodes, title = _of_tensor(root)
     source = tensor._source()[0]
-    number = built.number.get(id(tensor) if source is None else source)
+    number = nodes.number.get(id(tensor) if source is None else source)
     if number is None:
         raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
-    run = run or any(leaf._grad is not None for leaf in built.leaves())
-    return built.graph(title, _went_back(built, run)), number
+    run = run or any(leaf._grad is not None for leaf in nodes.leaves())
+    return nodes.graph(title, _went_back(nodes, run)), number
 
 
 def last_result_of(tensor: Variable) -> Variable | None:

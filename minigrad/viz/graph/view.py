@@ -14,7 +14,7 @@ from .data import Graph
 from .dot import Colour, Direction
 from .fold import BUDGET, Tree, tree
 from .page import page
-from .record import from_tensor, record_call
+from .record import record
 from .render import Format, TooSlowError, render, renderer
 
 
@@ -52,16 +52,7 @@ def graph(
         TypeError: a tensor and inputs, or something that cannot be called.
         ValueError: a direction or colour that is not known, or a depth or number of boxes below 0.
     """
-    if isinstance(what, Graph):
-        recorded = what
-    elif isinstance(what, Variable):
-        if inputs or named:
-            raise TypeError("graph takes a tensor alone, or a module or function and its inputs")
-        recorded = from_tensor(what, backward=backward, modules=modules)
-    elif not callable(what):
-        raise TypeError(f"graph takes a tensor, a module or a function, not {type(what).__name__}")
-    else:
-        recorded = record_call(what, *inputs, **named)
+    recorded = what if isinstance(what, Graph) else record(what, inputs, named, backward, modules)
     direction = direction or ("forward" if recorded.backward == "none" else "both")
     _check("direction", direction, ("forward", "backward", "both"))
     _check("colour", colour, ("none", "time", "bytes", "gradient"))

@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...autograd.tape import Variable
-from ..graph.build import Builder
 from ..graph.data import Graph
 from ..graph.gradients import watch_backward
 from ..graph.observe import clock
 from ..graph.page import packed
-from ..graph.record import built_by_call, built_from_tensor
+from ..graph.record import built
 from ..page import Page
 from ..view import View
 from .steps import Recorder, Step
@@ -73,22 +72,13 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **n
         RuntimeError: nothing wants a gradient, or a backward has freed the graph.
         TypeError: a tensor and inputs, or something that cannot be called.
     """
-    if isinstance(loss_or_module, Variable):
-        if inputs or named:
-            raise TypeError("playback takes a tensor alone, or a module or function and its inputs")
-        return _recorded(*built_from_tensor(loss_or_module), free=False)
-    if not callable(loss_or_module):
-        raise TypeError(f"playback takes a tensor, a module or a function, not {type(loss_or_module).__name__}")
-    return _recorded(*built_by_call(loss_or_module, inputs, named), free=True)
-
-
-def _recorded(built: Builder, title: str, free: bool) -> Playback:
-    if built.is_released():
+    nodes, title = built("playback", loss_or_module, inputs, named)
+    if nodes.is_released():
         raise RuntimeError(
             "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
             "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
             "not go back itself)"
         )
-    recorder = Recorder(built.tape, clock())
-    watch_backward(built.root, recorder, free=free)
-    return Playback(built.graph(title, recorder), recorder.steps(built))
+    recorder = Recorder(nodes.tape, clock())
+    watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
+    return Playback(nodes.graph(title, recorder), recorder.steps(nodes))
