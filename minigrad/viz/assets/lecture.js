@@ -64,7 +64,7 @@ const lecture = {
     const made = viz.el("figure", { class: kind, "data-key": data.key },
       viz.el("figcaption", {}, lecture.formula(data.name), data.note ? viz.el("span", { class: "note" }, data.note) : []),
       viz.el("table", {}, head, viz.el("tbody", {}, body)));
-    if (data.told) {
+    if (data.how) {
       for (const event of ["pointerover", "focusin"]) made.addEventListener(event, ({ target }) => lecture.look(made, data, target.closest("td")));
       for (const event of ["pointerleave", "focusout"]) made.addEventListener(event, () => lecture.look(made, data, null));
       made.addEventListener("keydown", (event) => lecture.move(made, event));
@@ -79,7 +79,7 @@ const lecture = {
     const weight = data.shade && Number.isFinite(value) ? Math.min(1, Math.abs(value) / most) : 0;
     const sign = value === -Infinity ? "out" : data.shade === "signs" ? (value < 0 ? "minus" : "plus") : null;
     return viz.el("td", { class: sign, "data-cell": `${i} ${j}`, style: data.shade ? `--weight:${weight.toFixed(4)}` : null,
-      tabindex: data.told ? (i || j ? -1 : 0) : null }, text);
+      tabindex: data.how ? (i || j ? -1 : 0) : null }, text);
   },
 
   /** A line below that says how the number under the pointer was made, or else one of the last matrix. */
@@ -115,7 +115,7 @@ const lecture = {
       if (source) lecture.frame(source, part, i, j, n ? "var(--minus)" : "var(--plus)");
     });
     told.classList.remove("resting");
-    told.replaceChildren(...lecture.formula(data.told[i][j]));
+    told.replaceChildren(...lecture.formula(data.how[i][j]));
   },
 
   names(made, i, j) {
