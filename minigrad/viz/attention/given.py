@@ -14,14 +14,7 @@ from .tokens import Sides, named
 
 
 def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Attention]:
-    """The kinds of attention in some weights; see ``viz.attention`` for their forms.
-
-    Args:
-        tokens: of source and target. sentence: which of a batch.
-
-    Raises:
-        TypeError, ValueError: weights of another form, tokens that do not fit, rows that are no probabilities.
-    """
+    """The kinds of attention in some weights; see ``viz.attention``."""
     if not isinstance(weights, Mapping):
         layers = _layers(weights, "weights", sentence)
         return [_attention(_kind(layers, tokens), layers, tokens)]

@@ -49,15 +49,7 @@ def from_call(
     tokens: Sides,
     sentence: int = 0,
 ) -> list[Attention]:
-    """The attentions of ``model(*inputs, **named_inputs)``.
-
-    Args:
-        tokens: of source and target; functions get the ids in the model's inputs (see ``_ids``).
-        sentence: which of the batch.
-
-    Raises:
-        ValueError: there is no attention, no such sentence, or tokens that do not fit.
-    """
+    """The attentions of ``model(*inputs, **named_inputs)``; see ``viz.attention``."""
     seen = recorded(model, inputs, named_inputs, sentence)
     if not seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")

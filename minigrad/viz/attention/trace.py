@@ -46,11 +46,8 @@ class Match(NamedTuple):
 
 
 class Trace:
-    """What ran so far, and the attentions in it.
-
-    Args:
-        batch: the number of sentences: separates heads from sentences where an array has one axis for both.
-    """
+    """What ran so far, and the attentions in it. The number of sentences (``batch``) separates them from heads
+    where an array has one axis for both."""
 
     def __init__(self, batch: int) -> None:
         self.batch = batch

@@ -10,14 +10,11 @@ from ...autograd.tape import Node, Variable
 
 
 def modules_of(tape: Sequence[Node], names: Mapping[int, Sequence[str]]) -> dict[Node, str]:
-    """The path of a module for each op.
+    """The path of a module for each op, from the names of parameters by their ids.
 
-    An op that reads parameters belongs to their module. What runs between two such ops is in the innermost
-    module around both: a relu between "layers.0.linear1" and "layers.0.linear2" in "layers.0".
-
-    Args:
-        tape: in the order of creation. names: of parameters, by id; one with several names is in several
-            modules, and does not count.
+    An op that reads parameters belongs to their module (but for one with several names). What runs between two
+    such ops is in the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" in
+    "layers.0".
     """
     known = [_owner(node, names) for node in tape]
     before, after = _last(known), _last(known[::-1])[::-1]

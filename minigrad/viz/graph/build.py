@@ -23,20 +23,13 @@ Named = list[tuple[str, Variable]]
 
 
 class Builder:
-    """All nodes that lead to a tensor, in the order of creation, each after the leaves that it reads.
-
-    Args:
-        root: the tensor. modules: known by name. named: tensors by what the program calls them.
-        seen: what was observed of the call; None where nobody watched.
-
-    Attributes:
-        tape: the nodes. number: their numbers in the graph, by node or by a leaf's id.
-    """
+    """All nodes that lead to a tensor, in the order of creation, each after the leaves that it reads; with what
+    was observed of the call, if somebody watched."""
 
     def __init__(self, root: Variable, modules: Modules, named: Named, seen: Observation | None = None) -> None:
         self.root, self.modules, self.seen = root, modules, seen
         self.tape = tape_of(root)
-        self.number: dict[Node | int, int] = {}
+        self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self._names = _Names(modules, named, seen)
         self._modules = modules_of(self.tape, self._names.parameters) if seen is None else {}
         self._nodes: list[data.Node] = []

@@ -23,22 +23,14 @@ Target = tuple[Node | int, int]  # a node, or a leaf's id as tensors compare ele
 
 
 class Shown(Observer):
-    """Keeps what is shown of the gradients.
-
-    Args:
-        tape: all nodes. Where one edge alone leads to a result, its gradient and the result's are one Value.
-        clock: in ns.
-
-    Attributes:
-        edges: by node and position. results: by node, or a leaf's id, and slot. seconds: by node, of its rules
-            and of adding up their results. ran: whether there are any.
-    """
+    """Keeps what is shown of the gradients of all nodes on a tape. Where one edge alone leads to a result, its
+    gradient and the result's are one Value."""
 
     def __init__(self, tape: list[Node], clock: Callable[[], int] = perf_counter_ns) -> None:
-        self.edges: dict[tuple[Node, int], Value] = {}
+        self.edges: dict[tuple[Node, int], Value] = {}  # by node and position
         self.results: dict[Target, Value] = {}
-        self.seconds: dict[Node, float] = {}
-        self.ran = False
+        self.seconds: dict[Node, float] = {}  # of a node's rules and of adding up their results
+        self.ran = False  # whether there are any gradients
         self._clock, self._begin, self._aside = clock, 0, 0
         self._depth = 0  # of walks within this one: a rule may go back itself
         self._readers: dict[Target, list[tuple[Node, int]]] = {}
@@ -95,17 +87,10 @@ def target_of(target: Node | Variable, slot: int) -> Target:
 
 
 def watch_backward(root: Variable, observer: Observer, gradient: Variable | None = None, free: bool = False) -> None:
-    """Walk back from a tensor.
+    """Walk back from a tensor, with ones or another gradient there; ``free`` what nodes keep, or not.
 
     Hooks that the program has registered on tensors run, as their results replace gradients; those that write
     to a ``.grad`` do not.
-
-    Args:
-        root: a tensor that recorded ops made. gradient: there; by default ones, as for its sum.
-        free: whether what nodes keep is freed.
-
-    Raises:
-        RuntimeError: nothing to differentiate, or the graph has been freed.
     """
     if gradient is None:
         gradient = wrap(xp(root.array).ones_like(root.array))

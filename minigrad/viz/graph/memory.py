@@ -14,11 +14,8 @@ Place = Callable[[Any], int | None]  # the number of the node whose result (or l
 
 
 class Memory:
-    """Lists the nodes' saved arrays, from the oldest node to the youngest: the first to keep memory pays.
-
-    Args:
-        free: arrays that live anyhow: the parameters'.
-    """
+    """Lists the nodes' saved arrays, from the oldest node to the youngest: the first to keep memory pays. Arrays
+    that live anyhow, as the parameters' do, are free."""
 
     def __init__(self, free: list[Any]) -> None:
         self._paid = {id(_owner(array)) for array in free}

@@ -38,24 +38,13 @@ class Seen:
 
 
 class Observation(Observer):
-    """Watches the calls within it, in this thread.
-
-    Args:
-        modules: knows the modules' paths.
-
-    Attributes:
-        seen: by node. leaves: the values of what ops read and none made, by id, as it was then.
-        leaf_names: what the function that recorded the op calls them, by id. variables: the same of results.
-
-    Raises:
-        RuntimeError: a profile is running, whose time this would be.
-    """
+    """Watches the calls within it, in this thread; not while a profile is running, whose time this would be."""
 
     def __init__(self, modules: Modules) -> None:
-        self.modules, self.variables = modules, Variables()
+        self.modules, self.variables = modules, Variables()  # they know the paths of modules, the names of results
         self.seen: dict[Node, Seen] = {}
-        self.leaves: dict[int, Value] = {}
-        self.leaf_names: dict[int, str] = {}
+        self.leaves: dict[int, Value] = {}  # the values of what ops read and none made, by id, as it was then
+        self.leaf_names: dict[int, str] = {}  # what the function that recorded the op calls them, by id
         self.clock = clock()
         self._running: list[list[int]] = []  # of each op that is running: when it began, and the time of watching
         self._within: list[str] = [""]  # the modules around each span that has begun

@@ -21,22 +21,16 @@ _BODY = """<div id="graph">
 
 
 def page(graph: Graph, tree: Tree, direction: Direction, colour: Colour, fit: bool = True) -> Page:
-    """The page of a graph, with what is open, shown and coloured at first.
-
-    Args:
-        fit: close more, where not all that is open can be read in the window.
-    """
+    """The page of a graph, with what is open, shown and coloured at first; ``fit``: with more closed, where not all
+    can be read in the window."""
     data, _ = packed(graph)
     data |= {**_folded(graph, tree), "direction": direction, "colour": colour, "fit": fit}
     return Page(graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
 
 def packed(graph: Graph, more: Iterable[Value | None] = ()) -> tuple[dict[str, Any], Stored]:
-    """A graph for a page's script, with each value once: nodes and edges have its place in "values".
-
-    Args:
-        more: values that the page shows besides; the second result has their places.
-    """
+    """A graph for a page's script, with each value once: nodes and edges have its place in "values"; and where
+    the page's other values stand there."""
     of_nodes = [value for node in graph.nodes for value in (node.value, node.gradient)]
     values = Stored([*of_nodes, *(edge.gradient for edge in graph.edges), *more])
     nodes = [

@@ -132,14 +132,8 @@ def _leading(result: Any) -> Variable | None:
 
 
 def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
-    """The graph that leads to ``root``, and the number of a tensor in it.
-
-    Args:
-        run: go back for the numbers also where no backward has run: no leaf has a ``.grad``.
-
-    Raises:
-        RuntimeError: the tensor is no part of it.
-    """
+    """The graph that leads to ``root``, and the number of a tensor in it; ``run``: go back for the gradients also
+    where no backward has run (no leaf has a ``.grad``)."""
     nodes, title = _of_tensor(root)
     source = tensor._source()[0]
     number = nodes.number.get(id(tensor) if source is None else source)

@@ -29,11 +29,7 @@ Definition = ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def op_info(op: Op, array: Array | None = None) -> OpInfo:
-    """What is known of an op, or of a user's Function.
-
-    Args:
-        array: one of its arguments, as each backend has kernels of its own; NumPy's without.
-    """
+    """What is known of an op, or of a user's Function; with the kernel of the backend of an array, or NumPy's."""
     function = getattr(op, "function", None)
     if function is not None:
         backward = source_of(function.backward)

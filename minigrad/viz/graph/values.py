@@ -87,12 +87,8 @@ def _merged(array: Array, axis: int) -> Array:
 
 
 class Stored:
-    """Values for a page, equal ones once: most gradients on an edge are those that arrive, as nothing else is
-    added. Heat maps get coarser where they are many (HEAT_BYTES).
-
-    Args:
-        values: all that the page shows; it must keep them alive.
-    """
+    """All values of a page, equal ones once: most gradients on an edge are those that arrive, as nothing else is
+    added. Heat maps get coarser where they are many (HEAT_BYTES)."""
 
     def __init__(self, values: Iterable[Value | None]) -> None:
         self.values: list[Value] = []

@@ -51,16 +51,8 @@ class Run:
 
 
 def read_runs(sources: Sequence[Any], names: Sequence[str] = ()) -> tuple[Run, ...]:
-    """All runs, each with a name of its own.
-
-    Args:
-        sources: folders of ``minigrad.training``, log files, lists of entries, or one mapping from names to
-            such. names: of the runs, in order; else those of the folders.
-
-    Raises:
-        FileNotFoundError: a folder has no log. TypeError: something that is no run.
-        ValueError: a line that is no JSON object, an entry without a step, or as many names as not.
-    """
+    """All runs, each with a name of its own: folders, log files, lists of entries (see ``viz.training``), or one
+    mapping from names to such."""
     if isinstance(names, str):
         raise ValueError(f"names is a list of texts, not one text: {_short(names)}")
     if len(sources) == 1 and isinstance(sources[0], Mapping):

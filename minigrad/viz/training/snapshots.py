@@ -108,12 +108,8 @@ def _number(value: Any) -> float:
 
 
 def _frame(value: Any, place: str) -> dict[str, Any]:
-    """One picture for the page: {"svg": text} or {"heat": panels}.
-
-    Args:
-        value: the text of an SVG, something that makes one (``svg()`` or ``_repr_svg_()``), or an array:
-            (rows, columns), or with further axes before these, one heat map for each of their elements.
-    """
+    """One picture for the page: {"svg": text} or {"heat": panels}; of an array with further axes before rows and
+    columns, a panel for each of their elements."""
     if isinstance(value, Variable) or (hasattr(value, "shape") and hasattr(value, "dtype")):
         return {"heat": _panels(host(value), place)}
     text = value if isinstance(value, str) else _drawn(value, place)
