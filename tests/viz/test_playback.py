@@ -282,6 +282,7 @@ def test_step_by_step(open_file: Callable[..., Any], saved: Any) -> None:
         notes = [f"{d.count} of {d.of} have arrived" for d in step.deliveries if d.of > 1]
         assert sorted(page.locator("#around .note").all_text_contents()) == sorted(notes)
         shown = page.inner_text("#rule")
+        assert "``" not in page.inner_text("main")
         for d in step.deliveries:
             source, formula = op.rules[d.input], op.gradients[d.input]
             assert shown.index(formula) < shown.rindex(f"{source.file}:{source.line}")

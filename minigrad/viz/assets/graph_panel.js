@@ -29,7 +29,7 @@ class GraphPanel {
   node(id) {
     const node = this.graph.nodes[id], op = this.graph.ops[node.op];
     const kind = { op: op?.name ?? node.op, parameter: "parameter", input: "input",
-      constant: "constant: wants no gradient" }[node.kind];
+      constant: "constant: without a gradient" }[node.kind];
     const told = [node.name === kind ? "" : kind, node.module && `in ${node.module}`];
     return [
       viz.el("h2", {}, node.name || kind),
@@ -38,7 +38,7 @@ class GraphPanel {
       this.facts(Object.entries(node.attributes ?? {}), "mono"),
       this.looks([node]),
       this.made(node),
-      this.section("Value", this.value(node.value, "not kept: only its shape is known")),
+      this.section("Value", this.value(node.value, "its numbers are gone: only the shape is known")),
       this.section("Gradient", this.gradient(node)),
       node.kind === "op" ? this.section("Inputs", this.inputs(id)) : "",
       op ? this.rules(op) : "",
@@ -98,7 +98,7 @@ class GraphPanel {
     if (this.graph.backward === "none") return this.none();
     const parts = this.out[node.id].filter((edge) => edge.gradient !== null);
     if (node.gradient === null && !parts.length) {
-      return this.quiet(node.kind === "constant" ? "none: it wants none" : "none arrived");
+      return this.quiet(node.kind === "constant" ? "none: a constant has no gradient" : "none arrived");
     }
     const several = parts.some((edge) => edge.slot);
     const of = (slot) => (several ? `, of result ${slot + 1}` : "");
@@ -119,7 +119,7 @@ class GraphPanel {
     return viz.el("ul", { class: "edges" }, edges.map((edge) => {
       const value = this.graph.values[this.graph.nodes[edge.source].value];
       const back = edge.gradient === null ? "" : viz.el("details", {},
-        viz.el("summary", {}, "the gradient given back to it"), this.value(edge.gradient));
+        viz.el("summary", {}, "the gradient that goes back to it"), this.value(edge.gradient));
       return viz.el("li", {}, viz.el("span", { class: "mono" }, edge.input), " ← ", this.link(edge.source),
         value ? this.aside(` ${GraphPanel.shape(value)}`) : "", back);
     }));
@@ -151,12 +151,12 @@ class GraphPanel {
     const keeps = node.saved.map((saved) => viz.el("li", {},
       "keeps ", viz.el("span", { class: "mono" }, saved.name),
       saved.node === null || saved.node === node.id ? "" : [" of ", this.link(saved.node)],
-      this.aside(saved.bytes ? ` ${GraphPanel.bytes(saved.bytes)}` : " at no cost: it lives anyhow")));
+      this.aside(saved.bytes ? ` ${GraphPanel.bytes(saved.bytes)}` : " at no cost: it is alive anyway")));
     const kept = this.keepers[node.id].filter((each) => each.node !== node.id).map((each) => viz.el("li", {},
       "kept alive by ", this.link(each.node), this.aside(`, as its ${each.name}`)));
     const all = [...keeps, ...kept];
     if (!all.length) return this.quiet("keeps nothing, and nothing keeps it");
-    const released = node.released ? this.quiet("A backward has released what it kept.") : "";
+    const released = node.released ? this.quiet("A backward pass has released what it kept.") : "";
     return viz.el("div", {}, viz.el("ul", {}, all), released);
   }
 

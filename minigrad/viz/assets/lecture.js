@@ -86,7 +86,7 @@ const lecture = {
   told(nodes, parts) {
     const example = parts.map((part) => part.example).filter(Boolean).at(-1);
     if (!example) return nodes[0];
-    const hint = lecture.hinted ? [] : viz.el("p", { class: "quiet" }, "Point at any number, or go to it with Tab and the arrow keys, to see how it was made.");
+    const hint = lecture.hinted ? [] : viz.el("p", { class: "quiet" }, "Point at any number, or go to it with Tab and the arrow keys, to see how it was computed.");
     lecture.hinted = true;
     const told = viz.el("p", { class: "told", "aria-live": "polite", "data-example": example });
     lecture.rest(told);

@@ -138,7 +138,7 @@
     const facts = [node.module && `in ${node.module}`, node.place, GraphPanel.seconds(step.seconds)];
     return viz.el("header", { class: "what" },
       viz.el("h1", { id: "name", tabindex: -1 }, op.name, name), quiet(facts.filter(Boolean).join(" · ")),
-      op.formula ? viz.el("p", { class: "formula" }, op.formula) : "",
+      op.formula ? viz.el("p", { class: "formula" }, GraphPanel.prose(op.formula)) : "",
       node.code ? viz.el("pre", {}, node.code) : "");
   }
 
