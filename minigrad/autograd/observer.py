@@ -27,6 +27,9 @@ class Observer:
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> None:
         """An op has run. ``node`` is what the tape recorded, None where no gradient will be wanted."""
 
+    def failed(self, op: Op) -> None:
+        """An op has raised an error in place of a result."""
+
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
         """The whole gradient of a node's result ``slot``, before the node's rules run; of a leaf, once the walk is
         over. An Array, or a Tensor where the walk itself is recorded."""

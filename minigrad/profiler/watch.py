@@ -43,6 +43,11 @@ class Watch(Observer):
         if recorder.flops:
             event.flops = flops_of(op.name, result, args)
 
+    def failed(self, op: Any) -> None:
+        event = self.recorder.innermost(OP, op)
+        if event is not None:
+            self.recorder.close(event)
+
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
         if self.recorder.shapes and not isinstance(target, Variable):
             self._arriving.setdefault(target, []).append(_shape(gradient))

@@ -46,7 +46,7 @@ class Observation(Observer):
         self.leaves: dict[int, Value] = {}  # the values of what ops read and none made, by id, as it was then
         self.leaf_names: dict[int, str] = {}  # what the function that recorded the op calls them, by id
         self.clock = clock()
-        self._running: list[list[int]] = []  # of each op that is running: when it began, and the time of watching
+        self._running: list[tuple[Op, list[int]]] = []  # the ops that are running: since when, the time of watching
         self._within: list[str] = [""]  # the modules around each span that has begun
         self._held: list[Any] = []  # leaves, as their ids are in use
 
@@ -69,11 +69,11 @@ class Observation(Observer):
             self._within.pop()
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
-        self._running.append([self.clock(), 0])
+        self._running.append((op, [self.clock(), 0]))
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
         end = self.clock()
-        begin, aside = self._running.pop()
+        begin, aside = self._running.pop()[1]
         if node is not None:
             frame = user_frame()
             self.variables.look()
@@ -83,7 +83,11 @@ class Observation(Observer):
             place, seconds = place_of(frame), (end - begin - aside) / 1e9
             self.seen[node] = Seen(value, self._within[-1], *place, attributes, others, seconds)
         if self._running:
-            self._running[-1][1] += aside + self.clock() - end
+            self._running[-1][1][1] += aside + self.clock() - end
+
+    def failed(self, op: Op) -> None:
+        while self._running and self._running.pop()[0] is not op:
+            continue
 
     def _arguments(
         self, node: Node, args: tuple[Any, ...], frame: FrameType
