@@ -170,10 +170,6 @@ class Recorder:
         """The innermost open event of this thread of some kind and op."""
         return next((e for e in reversed(self._thread.stack) if e.kind == kind and e.op is op), None)
 
-    def thread(self) -> int:
-        """The number that the system has given to this thread."""
-        return self._thread.number
-
     def open(self, name: str, kind: str, op: Any = None, place: str = "", forward: Event | None = None) -> Event:
         """Begin an event; ``place`` is a module's path. For the others see ``Event``."""
         thread = self._thread

@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 from collections import defaultdict
 from math import prod
+from threading import get_ident
 from typing import Any
 
 from ..autograd.observer import Observer, attach, detach
@@ -76,10 +77,10 @@ class Watch(Observer):
             event = recorder.open(name, OP)
         elif kind in _STEPS:
             event = recorder.open(_STEPS[kind].format(name=name, method=name.rpartition(".")[2]), STEP)
-        self._spans[recorder.thread()].append((event, subject if kind == "call" else None))
+        self._spans[get_ident()].append((event, subject if kind == "call" else None))
 
     def left(self) -> None:
-        spans = self._spans[self.recorder.thread()]
+        spans = self._spans[get_ident()]
         event, results = spans.pop() if spans else (None, None)
         if event is not None:
             self.recorder.close(event)
