@@ -28,7 +28,7 @@ if sys.version_info < (3, 11):  # noqa: UP036 (it speaks to older Pythons, which
 
 ROOT = Path(__file__).resolve().parent
 PROJECT = ROOT / "pyproject.toml"
-GENERATORS = ("generate_index.py", "generate_pytorch.py")  # in docs/
+GENERATORS = ("generate_index.py", "generate_lines.py", "generate_pytorch.py")  # in docs/
 STAMP = "minigrad-installed.json"  # in the environment: which extras, from which pyproject.toml
 MOST_TEST_PROCESSES = 8
 NO_TESTS_FOUND = 5  # pytest's exit code
@@ -65,11 +65,13 @@ def test(python: str, args: list[str]) -> int:
 
     Tests that run side by side would fight for the cores if each used them all; a slow one wants them all.
     """
-    if args:
-        return call([python, "-m", "pytest", *args])
     cores = os.cpu_count() or 1
     # Each process begins with a stretch of its own, so that what a file's tests share is made once.
     side_by_side = ["-n", str(min(cores, MOST_TEST_PROCESSES)), "--dist", "worksteal"]
+    if args == ["--smoke"]:
+        return call([python, "-m", "pytest", "-q", "--smoke", *side_by_side], threads(1))
+    if args:
+        return call([python, "-m", "pytest", *args])
     quick = call([python, "-m", "pytest", "-m", "not slow", *side_by_side], threads(1))
     slow = call([python, "-m", "pytest", "-m", "slow"], threads(cores))
     return quick or (0 if slow == NO_TESTS_FOUND else slow)
@@ -109,10 +111,12 @@ def clean(_python: str, _args: list[str]) -> int:
 
 TASKS = {
     "translate": Task("train a small translator and talk to it (examples/translate)", translate, "translate"),
-    "test": Task("run the tests: all of them, or what pytest's arguments name", test, "test"),
+    "test": Task(
+        "run the tests: all of them, a minute of them (--smoke), or what pytest's arguments name", test, "test"
+    ),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
-    "index": Task("write docs/ops.md (ops) and docs/pytorch.md (PyTorch's names) anew", index, "dev"),
+    "index": Task("write docs/ops.md, docs/pytorch.md and README.md's table of lines anew", index, "dev"),
     "check": Task("lint, types and test: what a change must pass", check, "dev"),
     "clean": Task("remove caches and builds", clean),
 }

@@ -1,4 +1,4 @@
-"""Writes docs/ops.md: every op with its formula, its gradient rules, its test and its kernels, file by file.
+"""Writes docs/ops.md: every op with its formula, its gradient rules with theirs, its test and its kernels.
 
     python docs/generate_index.py            write it
     python docs/generate_index.py --check    fail if it is not up to date
@@ -30,9 +30,10 @@ INTRODUCTION = """\
 Written by `python tasks.py index`; a test fails when it is out of date.
 
 An op is a forward on arrays and, beside it, one gradient rule for each input
-([ops/op.py](../minigrad/ops/op.py) tells how they are read). In a rule `g` is the gradient that arrives,
-`out` the op's result and `shape` the input's shape; its other names are arguments of the op. A *fused* op
-has a kernel in the backend: its definition is what the kernel computes, and what higher orders differentiate.
+([ops/op.py](../minigrad/ops/op.py) says how to read them). Each rule stands here as a formula, which leads to its place
+in the code, and as its text. In a formula g is the gradient of the result y, and dx that of the input x; in a rule `g`
+is the same, `out` the result and `shape` the input's shape; its other names are arguments of the op. A *fused* op has a
+kernel in the backend, which computes the same faster.
 """
 HEADER = """\
 | op | computes | gradient rules | tested by | kernels |
@@ -46,8 +47,8 @@ def registry() -> dict[str, Any]:
     for path in sorted((ROOT / "minigrad").rglob("*.py")):
         if re.search(r"^@op\b", path.read_text(encoding="utf-8"), re.MULTILINE):
             importlib.import_module(".".join(path.relative_to(ROOT).with_suffix("").parts))
-    found: dict[str, Any] = importlib.import_module("minigrad.ops.op").REGISTRY
-    return {name: op for name, op in found.items() if op.__module__.startswith("minigrad.")}
+    ops: dict[str, Any] = importlib.import_module("minigrad.ops.op").REGISTRY
+    return {name: op for name, op in ops.items() if op.__module__.startswith("minigrad.")}
 
 
 def write_index(ops: dict[str, Any]) -> str:
@@ -86,23 +87,9 @@ def _formula(op: Any) -> str:
 
 
 def _rules(op: Any) -> Iterator[str]:
-    """Each differentiable input with its rule and the place of that, or with the kernel's backward."""
-    sources = _rule_sources(_file(op)).get(op.name, {})
-    for name, (line, text) in sources.items():
-        if name in op.rules:
-            yield f"{_link(f'`{name}`', _file(op), line)}: `{text}`"
-    if without := [f"`{name}`" for name in sources if name not in op.rules]:
-        yield f"{', '.join(without)}: {_backward(op)}"
-
-
-def _backward(op: Any) -> str:
-    """A link to the backward of an op without rules: that of its kernel, or else through its definition."""
-    for path in (KERNELS / f"{op.kernel}.py", KERNELS / f"{op.kernel}_cuda.py"):
-        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
-        for number, line in enumerate(lines, 1):
-            if line.startswith("def backward("):
-                return _link("the kernel’s backward", _relative(path), number)
-    return _link("through its definition", _file(op), _line(op))
+    """Of each differentiable input the formula of its rule, which leads to the rule, and the rule's text."""
+    for name, (line, text) in _rule_sources(_file(op)).get(op.name, {}).items():
+        yield f"{_link(op.formula(name), _file(op), line)}: `{text}`"
 
 
 @cache
@@ -169,12 +156,12 @@ def _cuda_sources(kernel: str) -> list[Path]:
 
 
 def _file(op: Any) -> str:
-    return _relative(Path(op.plain.__code__.co_filename))
+    return _relative(Path(op.forward.__code__.co_filename))
 
 
 def _line(op: Any) -> int:
     """The line of the op's ``def``, not of its decorator."""
-    first = int(op.plain.__code__.co_firstlineno)
+    first = int(op.forward.__code__.co_firstlineno)
     lines = (ROOT / _file(op)).read_text(encoding="utf-8").splitlines()
     return next(n for n in range(first, len(lines) + 1) if lines[n - 1].startswith("def "))
 

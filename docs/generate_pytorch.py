@@ -1,9 +1,9 @@
-"""Writes docs/pytorch.md: which of PyTorch's names are provided, and what differs.
+"""Writes docs/pytorch.md: PyTorch's names in minigrad, and what differs.
 
     python docs/generate_pytorch.py            write it
     python docs/generate_pytorch.py --check    fail if it is not up to date
 
-The names are in docs/pytorch_names.txt; whether they are provided, the running library tells.
+The names are in docs/pytorch_names.txt; the running library shows whether they are provided.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import argparse
 import importlib
 import inspect
 import sys
-from collections.abc import Iterator
 from functools import cache
 from itertools import groupby
 from pathlib import Path
@@ -34,8 +33,10 @@ A program for PyTorch runs on minigrad in one of these ways:
 - `minigrad.compat.as_torch()` before anything imports torch: as a call it lasts, as `with as_torch() as
   torch:` it ends with the block; `as_torch(replace=True)` puts a PyTorch that is imported already aside.
 
-Paths such as `torch.nn.modules.transformer` and `torch.cuda.amp` can be imported. The one table of other
-spellings is in [compat/names.py](../minigrad/compat/names.py).
+Paths such as `torch.nn.modules.transformer` and `torch.cuda.amp` can be imported. Other spellings of names stand in
+[compat/names.py](../minigrad/compat/names.py), functions without effect in
+[compat/no_ops.py](../minigrad/compat/no_ops.py), what is absent or refused in
+[compat/absent.py](../minigrad/compat/absent.py), each with a reason.
 
 ## What differs in general
 
@@ -43,18 +44,17 @@ spellings is in [compat/names.py](../minigrad/compat/names.py).
   world of one, and wrappers for several devices call the module itself.
 - Nothing is compiled or recorded: `compile`, `jit.script` and `jit.trace` return their argument.
 - `autocast` changes nothing; a model computes in the dtype of its tensors. There are no bfloat16 arrays.
-- Switches in `torch.backends` are kept and have no effect.
-- `__version__` is that of the PyTorch whose names these are, as programs compare it; minigrad's own
+- Switches in `torch.backends` can be set and read, and have no effect.
+- `__version__` is that of the PyTorch whose names minigrad has, as programs compare it; minigrad's version
   stands behind the plus sign, and in `minigrad.version.project`.
 - `torch.cuda` without a GPU counts no devices and no bytes, as PyTorch without CUDA.
 - Dropout masks come from a faster stream than PyTorch's, unless that is asked for
   (`set_dropout_stream`); all other numbers are PyTorch's from the same seed.
 - `softmax` of a row that is all -inf gives zeros, as attention without a key to look at; PyTorch's gives NaN
   outside of `scaled_dot_product_attention`.
-- What has a natural meaning is taken where PyTorch refuses it: `softmax` and `norm` of integers, class
+- minigrad accepts what has a natural meaning and PyTorch refuses: `softmax` and `norm` of integers, class
   indices of any integer dtype, dtypes by name, NumPy arrays with negative strides.
-- A name that is not here says so by PyTorch's full name, with the nearest that is or what to use
-  instead.
+- The error about a missing name has PyTorch's full name, and the nearest name or what to use instead.
 """
 
 
@@ -78,15 +78,15 @@ class Name(NamedTuple):
 
 def read_names() -> list[Name]:
     """The table of names."""
-    found, section = [], ""
+    names, section = [], ""
     for line in NAMES.read_text(encoding="utf-8").splitlines():
         if line.startswith("["):
             section = line.strip("[]")
         elif line and not line.startswith("#"):
             entry, _, difference = line.partition(" | ")
             path, programs, *keywords = entry.split()
-            found.append(Name(section, path, int(programs), tuple(keywords), difference))
-    return found
+            names.append(Name(section, path, int(programs), tuple(keywords), difference))
+    return names
 
 
 def lookup(path: str) -> Any:
@@ -96,13 +96,13 @@ def lookup(path: str) -> Any:
         AttributeError: nothing.
         ImportError: nothing.
     """
-    found: Any = importlib.import_module("minigrad")
+    value: Any = importlib.import_module("minigrad")
     for part in path.split("."):
-        if isinstance(found, ModuleType) and not hasattr(found, part):
-            found = importlib.import_module(f"{found.__name__}.{part}")
+        if isinstance(value, ModuleType) and not hasattr(value, part):
+            value = importlib.import_module(f"{value.__name__}.{part}")
         else:
-            found = getattr(found if hasattr(found, part) else _objects().get(found, found), part)
-    return found
+            value = getattr(value if hasattr(value, part) else _objects().get(value, value), part)
+    return value
 
 
 @cache
@@ -154,9 +154,15 @@ def write_page(names: list[Name]) -> str:
         parts.append(f"### {section}\n\n| name | programs | provided | differences |\n|---|---|---|---|")
         parts += [_row(name) for name in group]
         parts.append("")
-    parts.append("## Absent, and what to use instead\n\n| name | instead |\n|---|---|")
-    parts += [f"| `torch.{path}` | {reason} |" for path, reason in _absent()]
-    return "\n".join(parts) + "\n"
+    absent = importlib.import_module("minigrad.compat.absent")
+    for title, rows in (
+        ("Absent, and what to use instead", absent.ABSENT),
+        ("Importable, and refused when called", absent.REFUSED | absent.REFUSED_CLASSES),
+    ):
+        parts.append(f"## {title}\n\n| name | instead |\n|---|---|")
+        parts += [f"| `torch.{path}` | {reason} |" for path, reason in sorted(rows.items(), key=_by_name)]
+        parts.append("")
+    return "\n".join(parts).rstrip() + "\n"
 
 
 def _row(name: Name) -> str:
@@ -165,9 +171,8 @@ def _row(name: Name) -> str:
     return f"| `torch.{name.path}`{keywords} | {name.programs} | {there} | {name.difference} |"
 
 
-def _absent() -> Iterator[tuple[str, str]]:
-    absent = importlib.import_module("minigrad.compat.advice").ABSENT
-    yield from sorted(absent.items(), key=lambda row: str(row[0]).lower())
+def _by_name(row: tuple[str, str]) -> str:
+    return row[0].lower()
 
 
 def main() -> int:

@@ -6,7 +6,7 @@ import math
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from . import autograd
+from . import autograd, extension
 from . import tensor as _tensor_module  # loaded first, so that `tensor` is then the function
 from .autograd import enable_grad, inference_mode, is_grad_enabled, no_grad, set_grad_enabled
 from .autograd.mode import is_inference_mode_enabled
@@ -419,7 +419,6 @@ from .functions.windows import bartlett_window, blackman_window, hamming_window,
 from .linalg import cholesky, det, logdet, qr, slogdet, svd
 from .linalg import inv as inverse
 from .linalg import pinv as pinverse
-from .missing import names_of as _names_of
 from .printing import set_printoptions
 from .tensor import Size, Tensor
 from .version import __version__ as __version__
@@ -871,7 +870,10 @@ __all__ = [
 
 _LAZY = {"nn", "optim", "cuda", "text", "utils", "distributions", "profiler", "serialization"}
 _LAZY_NAMES = {"save": "serialization", "load": "serialization"}
-_other_spelling = _names_of(__name__)
+# Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
+_ROOMS = {"autograd", "compat", "cuda", "distributions", "fft", "func", "linalg", "nn"}
+_ROOMS |= {"optim", "profiler", "special", "utils"}
+_other_name = extension.names_of(__name__)
 
 
 def __getattr__(name: str) -> Any:
@@ -880,11 +882,11 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name in _LAZY_NAMES:
         return getattr(import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
-    return _other_spelling(name)
+    return _other_name(name)
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, *import_module(f"{__name__}.compat.names").others(__name__)})
+    return sorted({*globals(), *__all__, *extension.layer().others(__name__)})
 
 
 def is_tensor(obj: Any) -> Any:
@@ -892,4 +894,4 @@ def is_tensor(obj: Any) -> Any:
     return isinstance(obj, Tensor)
 
 
-import_module(f"{__name__}.compat.finder").install()  # imports of torch.nn.modules.linear and the like
+extension.install(f"{__name__}.compat", _ROOMS, [Tensor])

@@ -1,66 +1,26 @@
 """GPUs, under the names of ``torch.cuda``. Nothing here imports CuPy before a GPU is asked for.
 
-Where there is no GPU, what asks about one answers as PyTorch does there (no devices, no bytes), and what
-needs one raises RuntimeError and says what to install. Streams, events and graphs are absent.
+Without a GPU, questions have PyTorch's answers there (no devices, no bytes), and functions that need one raise
+RuntimeError, which says what to install. Streams, events and graphs are absent.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from types import SimpleNamespace
+from typing import Any
 
 from .backend import cuda as _cuda
 from .backend import for_device
 from .backend import random as _random  # torch.cuda.random is another spelling of this module
 from .backend.device import Device
-from .missing import names_of
-
-__all__ = [
-    "current_device",
-    "device",
-    "device_count",
-    "device_of",
-    "empty_cache",
-    "get_arch_list",
-    "get_device_capability",
-    "get_device_name",
-    "get_device_properties",
-    "get_rng_state",
-    "get_rng_state_all",
-    "init",
-    "initial_seed",
-    "ipc_collect",
-    "is_available",
-    "is_bf16_supported",
-    "is_initialized",
-    "manual_seed",
-    "manual_seed_all",
-    "max_memory_allocated",
-    "max_memory_reserved",
-    "mem_get_info",
-    "memory_allocated",
-    "memory_reserved",
-    "memory_stats",
-    "memory_summary",
-    "reset_peak_memory_stats",
-    "seed",
-    "seed_all",
-    "set_device",
-    "set_per_process_memory_fraction",
-    "set_rng_state",
-    "set_rng_state_all",
-    "synchronize",
-]
-
-__path__: list[str] = []  # torch.cuda.amp can be imported from it (compat/names.py)
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)
 
 is_available = _cuda.is_available
 device_count = _cuda.device_count
 DeviceLike = Device | str | int | None
 _initialized = False  # programs ask before they keep a GPU's random state; one generator draws for all
-_peaks: dict[int, int] = {}  # most bytes in use, by GPU, while they are being watched
-_watch: Any = None
+_peaks: dict[int, int] = {}  # most bytes in use, by GPU, since reset_peak_memory_stats
+_hook: Any = None  # keeps _peaks, once that was called
 
 # Devices --------------------------------------------------------------------------------------------------
 
@@ -70,7 +30,7 @@ def _cupy() -> Any:
 
 
 def _on(device: DeviceLike) -> Any:
-    """A device as CuPy's, for ``with``."""
+    """A device as CuPy's, which is a context."""
     backend: Any = for_device(Device("cuda"))
     return backend.on(Device("cuda" if device is None else device))
 
@@ -88,14 +48,11 @@ class device:
 
     def __enter__(self) -> None:
         nothing = self._device is None or (isinstance(self._device, int) and self._device < 0)
-        self._contexts.append(None if nothing else _on(self._device))
-        if self._contexts[-1] is not None:
-            self._contexts[-1].__enter__()
+        self._contexts.append(nullcontext() if nothing else _on(self._device))
+        self._contexts[-1].__enter__()
 
     def __exit__(self, *error: Any) -> None:
-        context = self._contexts.pop()
-        if context is not None:
-            context.__exit__(*error)
+        self._contexts.pop().__exit__(*error)
 
 
 class device_of(device):
@@ -124,7 +81,7 @@ def set_device(device: DeviceLike) -> None:
 
 
 def init() -> None:
-    """Find the GPU now, where otherwise its first use does."""
+    """Look for the GPU now, not at its first use."""
     _on(None)
 
 
@@ -134,13 +91,13 @@ def is_initialized() -> bool:
 
 
 def _lazy_call(callable: Any, **kwargs: Any) -> None:
-    """Call a function if there is a GPU: nothing else is to be waited for."""
+    """Call a function at once, if there is a GPU."""
     if is_available():
         callable()
 
 
 def synchronize(device: DeviceLike = None) -> None:
-    """Wait until the GPU has done all it was given."""
+    """Wait until the GPU has finished its work."""
     _on(device).synchronize()
 
 
@@ -150,22 +107,19 @@ def get_device_properties(device: DeviceLike = None) -> Any:
     Returns:
         An object with ``name``, ``major``, ``minor``, ``total_memory`` and ``multi_processor_count``.
     """
-    from types import SimpleNamespace
-
-    found = _cupy().cuda.runtime.getDeviceProperties(_on(device).id)
+    properties = _cupy().cuda.runtime.getDeviceProperties(_on(device).id)
     return SimpleNamespace(
-        name=found["name"].decode(),
-        major=found["major"],
-        minor=found["minor"],
-        total_memory=found["totalGlobalMem"],
-        multi_processor_count=found["multiProcessorCount"],
+        name=properties["name"].decode(),
+        major=properties["major"],
+        minor=properties["minor"],
+        total_memory=properties["totalGlobalMem"],
+        multi_processor_count=properties["multiProcessorCount"],
     )
 
 
 def get_device_name(device: DeviceLike = None) -> str:
-    """What the GPU is called."""
-    name: str = get_device_properties(device).name
-    return name
+    """The GPU's name."""
+    return get_device_properties(device).name
 
 
 def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
@@ -175,7 +129,7 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
 
 
 def get_arch_list() -> list[str]:
-    """None: kernels are compiled for the GPU at hand."""
+    """Empty: kernels are compiled for the GPU at hand."""
     return []
 
 
@@ -188,7 +142,7 @@ def is_bf16_supported(including_emulation: bool = True) -> bool:
 
 
 def manual_seed(seed: int) -> None:
-    """Start the draws of dropout masks from ``seed``. Parameters are drawn on the CPU, from its own seed."""
+    """Start the draws of dropout masks from ``seed``. Parameters are drawn on the CPU, from ``manual_seed``'s."""
     _random.default_generator.seed_masks(seed)
 
 
@@ -196,7 +150,7 @@ manual_seed_all = manual_seed
 
 
 def seed() -> None:
-    """Start the draws of dropout masks from a seed of the operating system's."""
+    """Start the draws of dropout masks from a random seed."""
     _random.default_generator.seed_masks(_random.Generator().seed())
 
 
@@ -216,18 +170,18 @@ def get_rng_state(device: DeviceLike = "cuda") -> Any:
 
 
 def set_rng_state(new_state: Any, device: DeviceLike = "cuda") -> None:
-    """Go to a position that ``get_rng_state`` told."""
+    """Continue from a position of ``get_rng_state``."""
     _on(device)
     _random.default_generator.set_state(new_state)
 
 
 def get_rng_state_all() -> list[Any]:
-    """``get_rng_state`` of every GPU: one generator draws for all."""
+    """One position for every GPU: one generator draws for all."""
     return [_random.default_generator.get_state() for _ in range(device_count())]
 
 
 def set_rng_state_all(new_states: Any) -> None:
-    """Go to a position that ``get_rng_state_all`` told."""
+    """Continue from a position of ``get_rng_state_all``."""
     for state in new_states:
         set_rng_state(state)
 
@@ -236,19 +190,25 @@ def set_rng_state_all(new_states: Any) -> None:
 
 
 def memory_allocated(device: DeviceLike = None) -> int:
-    """Bytes that arrays hold; 0 where there is no GPU, as with all counts of bytes."""
-    if not is_available():
-        return 0
-    with _on(device):
-        return int(_cupy().get_default_memory_pool().used_bytes())
+    """Bytes that arrays hold; 0 without a GPU, as all counts of bytes."""
+    return _bytes(device, "used_bytes")
 
 
 def memory_reserved(device: DeviceLike = None) -> int:
     """Bytes that CuPy's pool holds: those of arrays, and those kept for the next ones."""
+    return _bytes(device, "total_bytes")
+
+
+def _bytes(device: DeviceLike, count: str) -> int:
+    """A count of CuPy's pool."""
     if not is_available():
         return 0
     with _on(device):
-        return int(_cupy().get_default_memory_pool().total_bytes())
+        return int(getattr(_pool(), count)())
+
+
+def _pool() -> Any:
+    return _cupy().get_default_memory_pool()
 
 
 max_memory_reserved = memory_cached = max_memory_cached = memory_reserved  # the pool keeps what it has
@@ -262,23 +222,23 @@ def mem_get_info(device: DeviceLike = None) -> tuple[int, int]:
 
 
 def empty_cache() -> None:
-    """Give the memory that no array uses back to the system."""
+    """Return the memory that no array uses to the system."""
     if is_available():
-        _cupy().get_default_memory_pool().free_all_blocks()
+        _pool().free_all_blocks()
 
 
 def ipc_collect() -> None:
-    """There is no memory that other processes hold."""
+    """Nothing: no other process holds memory."""
 
 
 def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) -> None:
-    """Let CuPy's pool take no more than a part of the GPU's memory."""
+    """Limit CuPy's pool to a part of the GPU's memory."""
     with _on(device):
-        _cupy().get_default_memory_pool().set_limit(fraction=fraction)
+        _pool().set_limit(fraction=fraction)
 
 
 def memory_stats(device: DeviceLike = None) -> dict[str, int]:
-    """Bytes allocated and reserved, now and at most, by PyTorch's names; empty where there is no GPU."""
+    """Bytes allocated and reserved, now and at most, by PyTorch's names; empty without a GPU."""
     if not is_available():
         return {}
     return {
@@ -296,14 +256,14 @@ def memory_summary(device: DeviceLike = None, abbreviated: bool = False) -> str:
 
 
 def reset_peak_memory_stats(device: DeviceLike = None) -> None:
-    """Begin to watch the most memory in use, for ``max_memory_allocated``; it costs a little time."""
-    global _watch
+    """Start the count of ``max_memory_allocated`` anew; from then on each allocation takes a little longer."""
+    global _hook
     if not is_available():
         return
     _peaks[int(_on(device).id)] = memory_allocated(device)
-    if _watch is None:
-        _watch = _watcher(_cupy())
-        _watch.__enter__()
+    if _hook is None:
+        _hook = _peak_hook(_cupy())
+        _hook.__enter__()
 
 
 reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
@@ -312,14 +272,14 @@ reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
 def max_memory_allocated(device: DeviceLike = None) -> int:
     """The most bytes that arrays held since ``reset_peak_memory_stats``.
 
-    Where that was not called, what CuPy's pool holds: the most that was ever needed, with what was kept.
+    Without that call, the bytes of CuPy's pool: the most that was ever needed, and what it keeps.
     """
     if not is_available():
         return 0
     return _peaks.get(int(_on(device).id), memory_reserved(device))
 
 
-def _watcher(cupy: Any) -> Any:
+def _peak_hook(cupy: Any) -> Any:
     """A hook on CuPy's pool that keeps ``_peaks``."""
     pool = cupy.get_default_memory_pool()
 

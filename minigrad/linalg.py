@@ -14,15 +14,12 @@ from .functions import return_types
 from .functions.arguments import Dims, spelled
 from .functions.reduction import amax, amin, sum
 from .functions.reduction import norm as vector_norm_of
-from .missing import names_of
 from .ops import linear as ops
 
 if TYPE_CHECKING:
     from .tensor import Tensor
 
 LinAlgError = ops.LinAlgError
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)
 matmul, matrix_power, tensordot = products.matmul, products.matrix_power, products.tensordot
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from .functions.pointwise import erf as erf
 from .functions.pointwise import erfc as erfc
 from .functions.pointwise import erfinv as erfinv
@@ -30,7 +28,6 @@ from .functions.special import mvlgamma as multigammaln
 from .functions.special import ndtr as ndtr
 from .functions.special import ndtri as ndtri
 from .functions.special import polygamma as polygamma
-from .missing import names_of as _names_of
 
 __all__ = [
     "digamma",
@@ -60,5 +57,3 @@ __all__ = [
     "softmax",
     "xlogy",
 ]
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = _names_of(__name__)

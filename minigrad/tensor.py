@@ -7,11 +7,12 @@ gradient rule); how it is recorded, in ``autograd``. Here the names are brought 
 from __future__ import annotations
 
 import copy
+import inspect
 import weakref
 from collections.abc import Callable, Iterator
 from inspect import unwrap
 from itertools import count
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -30,7 +31,6 @@ from .functions import complex as complex_numbers
 from .functions.arguments import axis, operand, sizes
 from .functions.creation import empty, full, tensor, zeros
 from .functions.inplace import InPlace
-from .missing import MissingName
 from .ops import elementwise as e
 from .ops.device import moved as _moved
 from .ops.op import Op
@@ -200,13 +200,6 @@ class Tensor(InPlace):
         else:
             made = zeros(*(data or (0,)), device=device)
         self.array, self._version = made.array, made._version
-
-    if not TYPE_CHECKING:  # for mypy a class with __getattr__ has every name
-
-        def __getattr__(self, name: str) -> Any:
-            if hasattr(type(self), name):  # a property that failed: its own error again
-                return object.__getattribute__(self, name)
-            raise MissingName("minigrad.Tensor", name)
 
     # What it is ---------------------------------------------------------------------------------------------
 
@@ -966,7 +959,7 @@ class Tensor(InPlace):
 
 def _attributes(tensor: Tensor) -> dict[str, Any]:
     """What a program has noted on a tensor: all its attributes but the engine's own."""
-    own = {name for cls in Tensor.__mro__ for name in cls.__dict__.get("__annotations__", ())}
+    own = {name for cls in Tensor.__mro__ for name in inspect.get_annotations(cls)}
     return {name: value for name, value in vars(tensor).items() if name not in own}
 
 

@@ -1,4 +1,4 @@
-"""Versions: of the PyTorch whose names these are (programs ask for that), and of minigrad itself."""
+"""Versions: of the PyTorch whose names minigrad has, as programs ask for it, and of minigrad itself."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ project = "0.1.0"  # pyproject.toml reads it
 
 
 class TorchVersion(str):
-    """A version's text that compares by its numbers, without what follows "+": "2.13.0" > "2.4", > (2, 4)."""
+    """A version's text that compares by its numbers before the "+": "2.13.0" > "2.4", > (2, 4)."""
 
     __slots__ = ()
 
@@ -47,13 +47,13 @@ def _is_version(value: Any) -> bool:
 
 
 def _numbers(version: Any) -> list[int]:
-    """The numbers of "2.13.0+cpu", of (2, 13), or of an object that is written so."""
+    """The numbers of "2.13.0+cpu", of (2, 13), or of an object whose text is such."""
     parts = version if isinstance(version, tuple) else str(version).partition("+")[0].split(".")
-    found = [re.match(r"v?(\d+)", str(part)) for part in parts]
-    return [int(match[1]) for match in found if match]
+    matches = (re.match(r"v?(\d+)", str(part)) for part in parts)
+    return [int(match[1]) for match in matches if match]
 
 
 __version__ = TorchVersion(f"2.13.0+minigrad.{project}")
-cuda = hip = None  # which CUDA PyTorch was built for: this is built for none, CuPy brings its own
+cuda = hip = None  # the CUDA of PyTorch's build: minigrad has none, as CuPy comes with one
 debug = False
 git_version = "unknown"

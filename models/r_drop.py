@@ -1,4 +1,4 @@
-"""R-Drop (Liang et al. 2021, arXiv 2106.14448): two passes with different dropout shall predict the same."""
+"""R-Drop (Liang et al. 2021, arXiv 2106.14448): two passes with different dropout masks should agree."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from minigrad.nn import functional
 def r_drop_loss(
     states: Tensor, weight: Tensor, target: Tensor, alpha: float, label_smoothing: float = 0.0, ignore_index: int = -100
 ) -> Tensor:
-    """The loss of the paper's equation 4, halved, so that α = 0 gives the mean cross-entropy:
+    """Half the loss of the paper's equation 4; with α = 0 it is the mean cross-entropy:
 
         mean of ½ (CE(P₁) + CE(P₂)) + α/4 · (KL(P₁‖P₂) + KL(P₂‖P₁))
 
-    over the tokens that count. P₁ and P₂ are softmax(states · weightᵀ) of the two passes. Without any token
-    the mean is NaN, as that of ``cross_entropy`` is, and gradients are zero.
+    over the tokens that are not ``ignore_index``. P₁ and P₂ are softmax(states · weightᵀ) of the two passes.
+    If there is no token, the mean is NaN, as in ``cross_entropy``, and the gradients are zero.
 
     Args:
-        states: of a batch of B sentences that stands twice in it, (2B, T, D).
-        weight: the last linear layer's (V, D).
-        target: the tokens to be predicted (B, T).
-        alpha: α.
+        states: of a batch of B sentences that contains each sentence twice, (2B, T, D).
+        weight: of the last linear layer (V, D).
+        target: the tokens to predict (B, T).
+        alpha: α, 0 or more.
         label_smoothing: of the cross-entropies.
-        ignore_index: the target that does not count: padding.
+        ignore_index: a target that does not count: padding.
 
     Raises:
         ValueError: α is negative.

@@ -1,7 +1,7 @@
 """The transformer of "Attention Is All You Need" (Vaswani et al. 2017, arXiv 1706.03762).
 
-To be read beside the paper: each class names its section. Shapes: B batch, T target length, S source length,
-D model width (d_model), H heads, V vocabulary. A token mask is True at tokens and False at padding.
+Read it beside the paper: each class names its section. Shapes: B batch, T target length, S source length,
+D model width (d_model), H heads, V vocabulary. A mask is True at tokens and False at padding.
 """
 
 from __future__ import annotations
@@ -24,27 +24,28 @@ POSITION_ENCODINGS = ("sinusoidal", "rotary")
 
 
 class Config:
-    """The sizes of a transformer; the defaults are the paper's base model (table 3).
+    """The hyperparameters of a transformer; the defaults are the paper's base model (table 3).
 
     Args:
-        vocabulary: V, entries of the vocabulary that both languages share, or of the target's alone.
-        d_model: D, width of every layer's input and output.
+        vocabulary: V, the entries of the vocabulary of both languages, or of the target's alone.
+        d_model: D, the width of every layer's input and output.
         heads: H, attention heads; they divide D.
         layers: layers of the encoder, and of the decoder.
         d_ff: width inside the feed-forward networks.
-        dropout: probability that dropout sets an element to zero.
-        positions: the longest sentence, in tokens.
-        norm_first: normalise before each sub-layer (Xiong et al. 2020) and not, as the paper does, after it.
-        source_vocabulary: entries of the source's own vocabulary; None where the languages share one.
-        attention_dropout: the same probability for the weights of attention,
-        activation_dropout: for what comes out of the ReLU,
-        embedding_dropout: for the sums of embeddings and positions; None is ``dropout``.
-        position_encoding: "sinusoidal": sines are added to embeddings, as in the paper; "rotary": queries and
-            keys of self-attention are turned (Su et al. 2021, arXiv 2104.09864).
+        dropout: the probability that dropout zeroes an element of a sub-layer's output.
+        positions: tokens of the longest sentence.
+        norm_first: normalise the input of each sub-layer (Xiong et al. 2020, arXiv 2002.04745), not the sum
+            after it, as the paper does.
+        source_vocabulary: entries of the source's vocabulary; None if the languages share one.
+        attention_dropout: the probability for the weights of attention.
+        activation_dropout: the probability for the output of the ReLU.
+        embedding_dropout: the probability for the sums of embeddings and positions; None is ``dropout``.
+        position_encoding: "sinusoidal" adds sines to embeddings, as the paper does; "rotary" rotates the
+            queries and keys of self-attention (Su et al. 2021, arXiv 2104.09864).
 
     Raises:
-        ValueError: D is odd or no multiple of the heads; a dropout is no probability; there is no such
-            encoding, or D/H is odd where it is rotary.
+        ValueError: D is odd or no multiple of H; a dropout is no probability; the position encoding is
+            unknown, or D/H is odd with rotary positions.
     """
 
     def __init__(
@@ -79,16 +80,16 @@ class Config:
                 raise ValueError(f"{name} has to be between 0 and 1, not {p}")
 
     def as_dict(self) -> dict[str, Any]:
-        """The arguments again, for a checkpoint."""
+        """The arguments by name, for a checkpoint."""
         return dict(vars(self))
 
 
 class MultiHeadAttention(nn.Module):
-    """Section 3.2.2: H attentions side by side, each on its own projection of queries, keys and values.
+    """Section 3.2.2: H attentions in parallel, each with its own projections of queries, keys and values.
 
     Args:
-        config: sizes.
-        ordered: queries and keys are of one sentence, so that rotary positions, if there are, turn them.
+        config: the sizes.
+        ordered: queries and keys come from one sentence; rotary positions, if configured, rotate them.
     """
 
     def __init__(self, config: Config, ordered: bool = False) -> None:
@@ -108,26 +109,26 @@ class MultiHeadAttention(nn.Module):
 
         The mask (B, 1, 1, S) is True where attention is allowed.
         """
-        q = self.turn(self.split(self.query(x)))  # (B, H, T, D/H)
-        k, v = self.turn(self.split(self.key(memory))), self.split(self.value(memory))  # (B, H, S, D/H)
-        dropped = self.dropout if self.training else 0.0
-        heads = F.scaled_dot_product_attention(q, k, v, mask, dropped, causal)  # equation 1
+        q = self.rotate(self.split(self.query(x)))  # (B, H, T, D/H)
+        k, v = self.rotate(self.split(self.key(memory))), self.split(self.value(memory))  # (B, H, S, D/H)
+        dropout = self.dropout if self.training else 0.0
+        heads = F.scaled_dot_product_attention(q, k, v, mask, dropout, causal)  # equation 1
         b, h, t, width = heads.shape
         return self.output(heads.transpose(1, 2).reshape(b, t, h * width))  # (B, H, T, D/H) -> (B, T, D)
 
     def weights(self, x: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
-        """What each query takes from each key, (B, H, T, S): softmax(q kᵀ / √(D/H)), 0 at padding."""
-        q, k = self.turn(self.split(self.query(x))), self.turn(self.split(self.key(memory)))
+        """Attention weights (B, H, T, S): softmax(q kᵀ / √(D/H)), 0 at padding."""
+        q, k = self.rotate(self.split(self.query(x))), self.rotate(self.split(self.key(memory)))
         scores = q @ k.transpose(-1, -2) / math.sqrt(q.shape[-1])
         return scores.masked_fill(~mask, -math.inf).softmax(-1)
 
     def split(self, x: Tensor) -> Tensor:
-        """(B, T, D) -> (B, H, T, D/H): each head sees its own part of the width."""
+        """(B, T, D) -> (B, H, T, D/H): each head gets its part of the width."""
         b, t, d = x.shape
         return x.view(b, t, self.heads, d // self.heads).transpose(1, 2)
 
-    def turn(self, x: Tensor) -> Tensor:
-        """Queries or keys (B, H, T, D/H) with their positions, where these are rotary."""
+    def rotate(self, x: Tensor) -> Tensor:
+        """Queries or keys (B, H, T, D/H), rotated by their positions if these are rotary."""
         return x if self.rotary is None else self.rotary(x)
 
 
@@ -146,7 +147,7 @@ class FeedForward(nn.Module):
 
 
 class Residual(nn.Module):
-    """Sections 3.1 and 5.4: LayerNorm(x + Dropout(sublayer(x))), or the norm first."""
+    """Sections 3.1 and 5.4: LayerNorm(x + Dropout(sublayer(x))), or x + Dropout(sublayer(LayerNorm(x)))."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -176,7 +177,7 @@ class EncoderLayer(nn.Module):
 
 
 class DecoderLayer(nn.Module):
-    """Figure 1, right: self-attention that sees no later token, attention to the source, feed-forward."""
+    """Figure 1, right: causal self-attention, cross-attention to the source, then the feed-forward network."""
 
     def __init__(self, config: Config) -> None:
         super().__init__()
@@ -193,10 +194,10 @@ class DecoderLayer(nn.Module):
 
 
 class Transformer(nn.Module):
-    """Figure 1, whole: from source and target tokens to the next target token.
+    """Figure 1 as a whole: from source and target tokens to the next target token.
 
-    One matrix serves as both embeddings and as the last linear layer (section 3.4); where the source has a
-    vocabulary of its own, it has an embedding of its own.
+    One matrix is both embeddings and the last linear layer (section 3.4); a separate source vocabulary has a
+    separate embedding.
     """
 
     def __init__(self, config: Config) -> None:
@@ -205,25 +206,34 @@ class Transformer(nn.Module):
         self.embedding = nn.Embedding(config.vocabulary, config.d_model, padding_idx=PAD)
         if config.source_vocabulary is not None:
             self.source_embedding = nn.Embedding(config.source_vocabulary, config.d_model, padding_idx=PAD)
-        own = config.embedding_dropout
-        self.dropout = nn.Dropout(config.dropout if own is None else own)
+        dropout = config.dropout if config.embedding_dropout is None else config.embedding_dropout
+        self.dropout = nn.Dropout(dropout)
         self.encoder = nn.ModuleList(EncoderLayer(config) for _ in range(config.layers))
         self.decoder = nn.ModuleList(DecoderLayer(config) for _ in range(config.layers))
-        final = nn.LayerNorm if config.norm_first else nn.Identity  # nothing else normalises the last sum then
-        self.encoder_norm, self.decoder_norm = final(config.d_model), final(config.d_model)
+        final = nn.LayerNorm if config.norm_first else nn.Identity  # with norm_first, the last sum needs a norm
+        self.encoder_norm: nn.Module = final(config.d_model)
+        self.decoder_norm: nn.Module = final(config.d_model)
         if config.position_encoding == "sinusoidal":
             table = positional_encoding(config.positions, config.d_model)
             self.register_buffer("positions", table, persistent=False)
         self.apply(initialise)
 
     def embed(self, tokens: Tensor, start: int = 0, source: bool = False) -> Tensor:
-        """Sections 3.4 and 3.5: embeddings times √D, plus positions unless they are rotary; (B, T) ->
-        (B, T, D). The first token is at the position ``start``."""
+        """Sections 3.4 and 3.5: embeddings times √D, plus positions unless these are rotary.
+
+        Args:
+            tokens: (B, T) -> (B, T, D).
+            start: the position of the first token.
+            source: the tokens are those of the source.
+
+        Raises:
+            ValueError: the sentence is longer than the model's positions.
+        """
         end = start + tokens.shape[1]
         if end > self.config.positions:
             raise ValueError(f"a sentence of {end} tokens is longer than the model's {self.config.positions} positions")
-        own = source and self.config.source_vocabulary is not None
-        x = (self.source_embedding if own else self.embedding)(tokens) * math.sqrt(self.config.d_model)
+        separate = source and self.config.source_vocabulary is not None
+        x = (self.source_embedding if separate else self.embedding)(tokens) * math.sqrt(self.config.d_model)
         if self.config.position_encoding == "sinusoidal":
             x = x + self.positions[start:end]
         return self.dropout(x)
@@ -255,11 +265,12 @@ class Transformer(nn.Module):
         r_drop: float = 0.0,
         read: Tensor | None = None,
     ) -> Tensor:
-        """The mean cross-entropy of each token of ``target`` (B, T), from BOS on, after those before it.
+        """The mean cross-entropy of the tokens after BOS, each predicted from those before it; a scalar.
 
         Args:
+            source: (B, S). target: from BOS on (B, T).
             r_drop: α of R-Drop; above 0 the batch goes through the model twice, see ``r_drop_loss``.
-            read: what the decoder is given (B, T - 1) in place of ``target`` without its last token.
+            read: the decoder's input (B, T - 1); by default ``target`` without its last token.
         """
         read = target[:, :-1] if read is None else read
         if r_drop:
@@ -278,7 +289,7 @@ class Transformer(nn.Module):
 
     @mg.no_grad()
     def attention(self, source: Tensor, target: Tensor) -> Tensor:
-        """What each target token (B, T), from BOS on, took from the source tokens (B, S) to write the next.
+        """The attention of each target token (B, T), from BOS on, to the source tokens (B, S).
 
         Returns:
             The weights of cross-attention (layers, H, B, T, S); they sum to 1 over S and are 0 at padding.
@@ -288,36 +299,36 @@ class Transformer(nn.Module):
     @mg.no_grad()
     def cross_attention(self, target: Tensor, memory: Tensor, mask: Tensor) -> Tensor:
         """``attention`` after ``encode``: (layers, H, B, T, S)."""
-        seen: list[Tensor] = []
+        weights: list[Tensor] = []
 
-        def note(attention: Any, inputs: tuple[Any, ...]) -> None:
-            seen.append(attention.weights(*inputs).transpose(0, 1))
+        def record(attention: Any, inputs: tuple[Any, ...]) -> None:
+            weights.append(attention.weights(*inputs).transpose(0, 1))
 
-        watched = [layer.cross_attention.register_forward_pre_hook(note) for layer in self.decoder]
+        handles = [layer.cross_attention.register_forward_pre_hook(record) for layer in self.decoder]
         try:
             self.decode(target, memory, mask)
         finally:
-            for handle in watched:
+            for handle in handles:
                 handle.remove()
-        return mg.stack(seen)
+        return mg.stack(weights)
 
     # Decoding -----------------------------------------------------------------------------------------------
 
     @mg.no_grad()
     def begin(self, source: Tensor, cached: bool = True) -> Plain | Cached:
-        """What gives the logits after a beginning of each sentence's translation, step by step.
+        """The decoder for ``minigrad.text.generate``, at the beginning of each sentence's translation.
 
-        It is the decoder that minigrad.text.generate asks for; no gradient is recorded. In training dropout
-        is drawn for whole sentences, and so nothing is cached.
+        Source tokens are (B, S). No gradient is recorded. In training mode nothing is cached: each step
+        draws dropout for all tokens anew.
         """
-        way = Cached if cached and not self.training else Plain
-        return way(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
+        kind = Cached if cached and not self.training else Plain
+        return kind(self, mg.full((len(source), 1), BOS, device=source.device), *self.encode(source))
 
     @mg.no_grad()
     def greedy(self, source: Tensor, max_length: MaxLength = 100, cached: bool = True) -> Tensor:
         """The likeliest token at each step: source (B, S) -> tokens (B, T), padded after EOS."""
-        found = generate.greedy(self.begin(source, cached), self.fitting(max_length))
-        return pad([h.tokens for h in found], source.device)
+        hypotheses = generate.greedy(self.begin(source, cached), self.fitting(max_length))
+        return pad([h.tokens for h in hypotheses], source.device)
 
     @mg.no_grad()
     def sample(
@@ -331,8 +342,8 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """Tokens drawn at random, see ``generate.sample``: source (B, S) -> (B, T), padded after EOS."""
         decoder = self.begin(source, cached)
-        found = generate.sample(decoder, self.fitting(max_length), temperature, top_k, top_p)
-        return pad([h.tokens for h in found], source.device)
+        hypotheses = generate.sample(decoder, self.fitting(max_length), temperature, top_k, top_p)
+        return pad([h.tokens for h in hypotheses], source.device)
 
     @mg.no_grad()
     def beam_search(
@@ -344,22 +355,22 @@ class Transformer(nn.Module):
         coverage_penalty: float = 0.0,
         cached: bool = True,
     ) -> Tensor:
-        """The best of beam search (section 6.1): source (B, S) -> (B, T), padded after EOS.
+        """The best translation by beam search (section 6.1): source (B, S) -> (B, T), padded after EOS.
 
-        ``generate.beam_search`` tells of the arguments, and gives the whole beam and its scores.
+        ``generate.beam_search`` describes the arguments, and returns all beams with their scores.
         """
         decoder = self.begin(source, cached)
-        found = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty)
-        return pad([hypotheses[0].tokens for hypotheses in found], source.device)
+        beams = generate.beam_search(decoder, beam_size, self.fitting(max_length), length_penalty, coverage_penalty)
+        return pad([beam[0].tokens for beam in beams], source.device)
 
     def fitting(self, max_length: MaxLength) -> MaxLength:
-        """A limit on the tokens to write that the positions suffice for."""
+        """The limit on the tokens to write, lowered to the model's positions."""
         most = self.config.positions - 1
         return min(max_length, most) if isinstance(max_length, int) else [min(n, most) for n in max_length]
 
 
 def positional_encoding(positions: int, d_model: int) -> Tensor:
-    """Section 3.5: sin(pos / 10000^(2i/D)) at even, cos at odd places, (positions, D)."""
+    """Section 3.5: (positions, D), sin(pos / 10000^(2i/D)) in column 2i and cos in column 2i + 1."""
     position = mg.arange(positions)[:, None]
     rate = mg.exp(mg.arange(0, d_model, 2) * (-math.log(10000.0) / d_model))
     table = mg.zeros(positions, d_model)
@@ -369,14 +380,14 @@ def positional_encoding(positions: int, d_model: int) -> Tensor:
 
 
 def initialise(module: nn.Module) -> None:
-    """Xavier's uniform weights and zero biases; embeddings with variance 1/D, so that √D brings them to 1.
+    """Xavier's uniform weights, zero biases, and embeddings of variance 1/D, which the factor √D brings to 1.
 
-    Queries, keys and values are drawn as the one matrix (D, 3D) that they are side by side: smaller by √2.
+    Queries, keys and values are initialised like the matrix (D, 3D) that they form together: smaller by √2.
     """
     if isinstance(module, nn.Linear):
         nn.init.xavier_uniform_(module.weight)
         nn.init.zeros_(module.bias)
-    elif isinstance(module, MultiHeadAttention):  # after its parts: ``apply`` comes from below
+    elif isinstance(module, MultiHeadAttention):  # ``apply`` visits it after its parts
         for projection in (module.query, module.key, module.value):
             nn.init.xavier_uniform_(projection.weight, gain=math.sqrt(0.5))
     elif isinstance(module, nn.Embedding):
@@ -386,7 +397,7 @@ def initialise(module: nn.Module) -> None:
 
 
 def pad(sentences: list[list[int]], device: Any = None) -> Tensor:
-    """Lists of tokens as a tensor (B, T), T at least 1, the shorter ones filled up with PAD."""
+    """Lists of tokens as a tensor (B, T), T at least 1, the shorter ones padded with PAD."""
     length = max(map(len, sentences), default=0) or 1
     rows = [s + [PAD] * (length - len(s)) for s in sentences]
     return mg.tensor(rows, dtype=mg.int64, device=device).reshape(len(sentences), length)

@@ -6,6 +6,7 @@ import gc
 import os
 import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # tests run side by side (pytest-xdist): one core each
 os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
@@ -20,6 +21,20 @@ from tests.support import strict
 
 GPUS = [pytest.param("cuda", marks=pytest.mark.cuda)] if cuda.is_available() else []
 DEVICES = ["cpu", "strict", "strict kernels", *GPUS]
+SLOW_START = (
+    "tests/backend/test_cuda",
+    "tests/benchmarks/",
+    "tests/compat/",
+    "tests/docs/",
+    "tests/examples/",
+    "tests/test_docs.py",
+    "tests/test_package.py",
+    "tests/test_tasks.py",
+    "tests/text/",
+    "tests/training/",
+    "tests/utils/data/",
+    "tests/viz/",
+)
 _without_kernels: set[str] = set()  # the tests that ran on "strict" and asked for no kernel
 
 
@@ -28,6 +43,30 @@ def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line("filterwarnings", r"error::RuntimeWarning:minigrad\..*")
     # In the background of a script Ctrl-C is ignored, also by child processes; here it is tested.
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """``--smoke``: a look at everything in under a minute."""
+    text = "the CPU alone, and of each test function one case, without those that start programs"
+    parser.addoption("--smoke", action="store_true", help=text)
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """With ``--smoke``, leave out tests that take seconds for compilers, browsers and processes of their own."""
+    place = collection_path.relative_to(config.rootpath).as_posix()
+    return (config.getoption("--smoke") and place.startswith(SLOW_START)) or None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """With ``--smoke``, keep the first case of each test function, if it is a quick one."""
+    if not config.getoption("--smoke"):
+        return
+    kept: dict[str, pytest.Item] = {}
+    for item in items:
+        if not item.get_closest_marker("slow"):
+            kept.setdefault(item.nodeid.partition("[")[0], item)
+    config.hook.pytest_deselected(items=[item for item in items if item not in set(kept.values())])
+    items[:] = kept.values()
 
 
 def pytest_report_header() -> str:

@@ -9,6 +9,7 @@ import sys
 import tomllib
 import zipfile
 from collections.abc import Iterator
+from fnmatch import fnmatchcase
 from functools import cache
 from pathlib import Path
 from types import ModuleType
@@ -20,25 +21,27 @@ import minigrad
 ROOT = Path(__file__).parent.parent
 SOURCES = sorted(path for top in ("minigrad", "models", "examples") for path in (ROOT / top).rglob("*.py"))
 LIBRARY = [path for path in SOURCES if path.is_relative_to(ROOT / "minigrad")]
+MODULES = {".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__") for path in SOURCES}
 MOST_BYTES = 256 * 1024
 MOST_LINES = 1200  # of a Python file; one idea seldom takes as many
 
 # From the bottom up. A file imports from its own row and from those above it in this list, never from below.
 LAYERS: list[set[str]] = [
-    {"minigrad.backend", "minigrad.missing", "minigrad.version"},
+    {"minigrad.backend", "minigrad.extension", "minigrad.version"},
     {"minigrad.ops"},
     {"minigrad.autograd"},
     {"minigrad.functions"},
     {"minigrad.fft", "minigrad.linalg", "minigrad.special"},
     {"minigrad.printing"},
     {"minigrad.tensor"},
-    {"minigrad", "minigrad.cuda"},
+    {"minigrad.cuda"},
     {"minigrad.nn"},
     {"minigrad.optim", "minigrad.distributions"},
     {"minigrad.serialization", "minigrad.utils", "minigrad.text", "minigrad.training"},
     {"minigrad.func", "minigrad.profiler"},
     {"minigrad.viz"},  # it times what it watches as a profile does
     {"minigrad.compat"},
+    {"minigrad"},  # the roof: it imports all rooms, some of them when they are first used
     {"models"},
     {"examples"},
 ]
@@ -134,7 +137,8 @@ def module_name(path: Path) -> str:
 
 
 def imports(path: Path) -> Iterator[str]:
-    """The modules of this repository that a file imports anywhere, but for ``if TYPE_CHECKING``."""
+    """The modules of this repository that a file imports anywhere, also by a name made at run time, but for
+    ``if TYPE_CHECKING``."""
     tree = ast.parse(path.read_text(encoding="utf-8"))
     unseen = {id(node) for block in ast.walk(tree) if is_for_checkers(block) for node in ast.walk(block)}
     package = path.relative_to(ROOT).parent.parts
@@ -149,6 +153,55 @@ def imports(path: Path) -> Iterator[str]:
             for alias in node.names:
                 if is_ours(source):
                     yield f"{source}.{alias.name}" if is_module(f"{source}.{alias.name}") else source
+        elif isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module"):
+            wanted = pattern(node.args[0], path)
+            if not wanted.startswith("*"):  # else a library that is an extra, or what a program has named
+                yield from (name for name in MODULES if fnmatchcase(name, wanted))
+
+
+def pattern(name: ast.expr, path: Path) -> str:
+    """The name that ``import_module`` is called with, * standing for what is known at run time alone."""
+    known = {"__name__": module_name(path), "__package__": ".".join(path.relative_to(ROOT).parent.parts)}
+    known["_PACKAGE"] = known["__name__"].partition(".")[0]
+    if isinstance(name, ast.Constant):
+        return str(name.value)
+    if isinstance(name, ast.JoinedStr):
+        parts = (part.value if isinstance(part, ast.FormattedValue) else part for part in name.values)
+        return "".join(pattern(part, path) for part in parts)
+    return known.get(ast.unparse(name), "*")
+
+
+def test_no_two_files_import_each_other() -> None:
+    """Neither directly nor through others, nor by a name that is made at run time."""
+    graph = {module_name(path): {m for m in imports(path) if m in MODULES} for path in LIBRARY}
+    circles = [sorted(part) for part in strongly_connected(graph) if len(part) > 1]
+    circles += [[name] for name, targets in graph.items() if name in targets]
+    assert not circles, f"these import each other: {circles}"
+
+
+def strongly_connected(graph: dict[str, set[str]]) -> list[set[str]]:
+    """The sets of nodes of which each leads to all others of its set."""
+    behind = {name: reachable(graph, name) for name in graph}
+    seen: set[str] = set()
+    parts = []
+    for name in graph:
+        if name not in seen:
+            part = {name} | {other for other in behind[name] if name in behind.get(other, ())}
+            seen |= part
+            parts.append(part)
+    return parts
+
+
+def reachable(graph: dict[str, set[str]], start: str) -> set[str]:
+    """All nodes that a path leads to from ``start``."""
+    found: set[str] = set()
+    stack = [start]
+    while stack:
+        for target in graph.get(stack.pop(), ()):
+            if target not in found:
+                found.add(target)
+                stack.append(target)
+    return found
 
 
 def is_for_checkers(node: ast.AST) -> bool:
@@ -249,3 +302,27 @@ def test_everything_public_has_a_docstring() -> None:
         ]
         without += [str(place)] if tree.body and not ast.get_docstring(tree) else []
     assert not without, "no docstring:\n" + "\n".join(without)
+
+
+# The engine ----------------------------------------------------------------------------------------------
+
+ENGINE = [ROOT / "minigrad" / name for name in ("ops/op.py", "autograd/tape.py", "autograd/walk.py")]
+BRANCHES = (ast.If, ast.IfExp, ast.For, ast.While, ast.ExceptHandler, ast.comprehension, ast.Assert, ast.match_case)
+
+
+def branch_points(function: ast.AST) -> int:
+    """How often a function may go one way or another."""
+    inside = list(ast.walk(function))
+    operators = sum(len(node.values) - 1 for node in inside if isinstance(node, ast.BoolOp))
+    return operators + sum(isinstance(node, BRANCHES) for node in inside)
+
+
+def test_the_engine_is_small_and_is_the_engine_alone() -> None:
+    texts = [path.read_text(encoding="utf-8") for path in ENGINE]
+    assert sum(len(text.splitlines()) for text in texts) <= 1000
+    for path, text in zip(ENGINE, texts, strict=True):
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, ast.FunctionDef):
+                assert branch_points(node) <= 12, f"{path.name}: {node.name} has {branch_points(node)} branch points"
+        for word in ("complex", "profil", "viz", "deferred", "pytorch", "torch"):
+            assert word not in text.lower(), f"{path.name} speaks of {word}"

@@ -88,6 +88,13 @@ def test_all_tests_are_the_quick_and_the_slow(called: Recorder, codes: tuple[int
     assert slow[slow.index("-m", 3) + 1] == "slow"
 
 
+def test_the_smoke_test_runs_side_by_side(called: Recorder) -> None:
+    called.codes = [3]
+    assert tasks.test("py", ["--smoke"]) == 3
+    (command,) = called.commands
+    assert command[:5] == ["py", "-m", "pytest", "-q", "--smoke"] and "-n" in command
+
+
 def test_check_goes_on_after_a_failure(called: Recorder) -> None:
     called.codes = [1]
     assert tasks.check("py", []) == 1

@@ -1,10 +1,10 @@
-"""Trains variants of a preset, one after another, and prints a table of what became of them.
+"""Trains variants of a preset, one after another, and prints a table of the results.
 
     python -m examples.translate.ablations --data DIR --steps 2000 --folder runs/ablations
 
-A variant is a name and the settings that differ from the preset's; options that are not this program's are
-given to each training. Every variant has a run folder of its own; the table is also in the folder above them,
-in ablations.md. The program may be stopped at any moment: started again with the same command, it goes on.
+A variant is a name, and settings that differ from those of the preset; unknown options go to each training. Each
+variant has its run folder; the folder above them also has the table, in ablations.md. The program may be stopped
+at any moment: the same command resumes it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from minigrad.training import read_log
 from . import cli
 from .settings import FIELDS, Settings, preset_names
 
-# Name -> settings. Variants that change nothing are passed over: so what a preset has is left out of it, and
-# what it lacks is added to it.
+# Name -> settings. Variants that change nothing are skipped: so a part of the preset is removed, and a part that it
+# lacks is added.
 VARIANTS: dict[str, dict[str, Any]] = {
     "the preset": {},
     "dropout 0.1": {"dropout": 0.1},
@@ -70,13 +70,15 @@ FAILED, OPTIONS = "failed", "options.txt"
 
 @dataclass(frozen=True)
 class Result:
-    """What became of a variant.
+    """The result of a variant.
 
     Attributes:
-        updates, minutes: how many, and how long; None where its training has not begun.
-        loss: of the last validation, nats a token: sharper than BLEU, but only between equal vocabularies.
-        bleu: by split, as far as known. measure: BLEU's signature.
-        state: "" for a finished one; else what is the matter.
+        updates, minutes: of the training; None if it has not begun.
+        loss: of the last validation, in nats per token: more precise than BLEU, but between equal vocabularies
+            alone.
+        bleu: by split, if known.
+        measure: the signature of BLEU.
+        state: "" if finished; else "not begun", "not finished" or "failed".
     """
 
     name: str
@@ -89,7 +91,7 @@ class Result:
 
 
 def parser() -> argparse.ArgumentParser:
-    """The command line; what it does not know are options of train."""
+    """The command line; unknown options are those of train."""
     p = argparse.ArgumentParser(
         prog="python -m examples.translate.ablations",
         description="Train variants of a preset, one after another, and print a table. All other options go "
@@ -102,7 +104,7 @@ def parser() -> argparse.ArgumentParser:
         type=Path,
         default=Path("runs") / "ablations",
         metavar="DIR",
-        help="where the runs' folders are (default: runs/ablations)",
+        help="the folder of the runs (default: runs/ablations)",
     )
     p.add_argument(
         "--variants",
@@ -112,17 +114,17 @@ def parser() -> argparse.ArgumentParser:
         "each, its name in quotes, with settings as in a preset, no sections",
     )
     p.add_argument("--only", nargs="+", metavar="NAME", help="only these variants")
-    p.add_argument("--table", action="store_true", help="train nothing; print the table of what there is")
+    p.add_argument("--table", action="store_true", help="train nothing; print the table of the present results")
     return p
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the program; returns the exit status: 1 if a variant failed, 130 after Ctrl-C."""
+    """Run the program. Returns the exit status: 1 if a variant failed, 130 after Ctrl-C."""
     options, others = parser().parse_known_args(argv)
-    given = ["--preset", options.preset, *others]
+    common = ["--preset", options.preset, *others]
     try:
-        variants = chosen(read_variants(options.variants), settings_given(given), options.only)
-        status = 0 if options.table else train_all(variants, given, options.folder)
+        variants = chosen(read_variants(options.variants), settings_of(common), options.only)
+        status = 0 if options.table else train_all(variants, common, options.folder)
         print(write_table(variants, options.folder))
         return status
     except (OSError, ValueError, RuntimeError) as error:
@@ -130,16 +132,16 @@ def main(argv: list[str] | None = None) -> int:
         return 1
 
 
-def settings_given(options: list[str]) -> Settings:
-    """What each training starts from.
+def settings_of(options: list[str]) -> Settings:
+    """The settings that all variants share.
 
     Raises:
-        SystemExit: train has no such options. ValueError: those that this program gives by itself.
+        SystemExit: train has no such options. ValueError: options that this program sets itself.
     """
-    read = cli.parser().parse_args(["train", *options])
-    if read.run is not None or read.fresh:
+    namespace = cli.parser().parse_args(["train", *options])
+    if namespace.run is not None or namespace.fresh:
         raise ValueError("each variant has a folder of its own in --folder: leave --run and --fresh out")
-    return cli.settings_of(read)
+    return cli.settings_of(namespace)
 
 
 # Variants ---------------------------------------------------------------------------------------------------
@@ -154,28 +156,28 @@ def read_variants(path: Path | None) -> dict[str, dict[str, Any]]:
     if path is None:
         return VARIANTS
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        variants = tomllib.loads(path.read_text(encoding="utf-8"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ValueError(f"{path} is not TOML: {error}") from None
-    for name, settings in found.items():
+    for name, settings in variants.items():
         if not isinstance(settings, dict):
             raise ValueError(f'{path}: {name} is not a section; a variant is ["name"], and settings below it')
-    return found
+    return variants
 
 
 def chosen(
     variants: dict[str, dict[str, Any]], start: Settings, only: Sequence[str] | None = None
 ) -> dict[str, dict[str, Any]]:
-    """The variants wanted, without those that change nothing (but with those that name no setting).
+    """The chosen variants, without those that change nothing (except those without any setting).
 
     Raises:
-        ValueError: an unknown variant or setting, a value that makes no sense, or two with one folder.
+        ValueError: an unknown variant or setting, a value out of range, or two variants with one folder.
     """
     if only:
         if unknown := [name for name in only if name not in variants]:
             raise ValueError(f"there is no variant {unknown[0]!r}; there are: {', '.join(map(repr, variants))}")
         variants = {name: variants[name] for name in only}
-    found: dict[str, dict[str, Any]] = {}
+    selected: dict[str, dict[str, Any]] = {}
     folders: dict[str, str] = {}
     for name, settings in variants.items():
         for setting in settings:
@@ -186,8 +188,8 @@ def chosen(
         if slug(name) in folders:
             raise ValueError(f"{name!r} and {folders[slug(name)]!r} would have the same folder: {slug(name)}")
         folders[slug(name)] = name
-        found[name] = settings
-    return found
+        selected[name] = settings
+    return selected
 
 
 def slug(name: str) -> str:
@@ -197,27 +199,27 @@ def slug(name: str) -> str:
 
 def as_options(settings: dict[str, Any]) -> list[str]:
     """Settings as options of train."""
-    found = []
+    options = []
     for name, value in settings.items():
         option = name.replace("_", "-")
         if isinstance(value, bool):
-            found.append(f"--{option}" if value else f"--no-{option}")
+            options.append(f"--{option}" if value else f"--no-{option}")
         else:
-            found += [f"--{option}", *map(str, value if isinstance(value, (list, tuple)) else [value])]
-    return found
+            options += [f"--{option}", *map(str, value if isinstance(value, (list, tuple)) else [value])]
+    return options
 
 
 # Training ---------------------------------------------------------------------------------------------------
 
 
-def train_all(variants: dict[str, dict[str, Any]], given: list[str], folder: Path) -> int:
-    """Train and measure what has not been; the exit status. A variant that fails does not stop the others.
+def train_all(variants: dict[str, dict[str, Any]], common: list[str], folder: Path) -> int:
+    """Train the unfinished variants; a failure does not stop the others. Returns the exit status.
 
     Raises:
-        ValueError: a folder holds a training with other options, finished or not; nothing has been trained.
+        ValueError: a folder holds a training with other options, finished or not; nothing is trained.
     """
     status = 0
-    options = {name: [*given, *as_options(settings)] for name, settings in variants.items()}
+    options = {name: [*common, *as_options(settings)] for name, settings in variants.items()}
     for name in variants:
         check_options(folder / slug(name), options[name])
     for number, name in enumerate(variants, 1):
@@ -237,13 +239,9 @@ def train_all(variants: dict[str, dict[str, Any]], given: list[str], folder: Pat
 
 
 def check_options(where: Path, options: list[str]) -> None:
-    """What a variant's folder holds must have been made with the same options.
-
-    Raises:
-        ValueError: it was made with others.
-    """
-    told, command = where / OPTIONS, shlex.join(options)
-    before = told.read_text(encoding="utf-8") if told.exists() else command
+    """Raise ValueError if a variant's folder holds a training with other options."""
+    file, command = where / OPTIONS, shlex.join(options)
+    before = file.read_text(encoding="utf-8") if file.exists() else command
     if before != command:
         raise ValueError(
             f"{where} holds a training with other options: {before}. Delete it, or choose another --folder"
@@ -251,7 +249,7 @@ def check_options(where: Path, options: list[str]) -> None:
 
 
 def train_one(where: Path, options: list[str]) -> int:
-    """Train one variant, or go on with it; train measures it at the end. Returns the exit status."""
+    """Train one variant, or resume it; train evaluates it at the end. Returns the exit status."""
     where.mkdir(parents=True, exist_ok=True)
     (where / FAILED).unlink(missing_ok=True)
     _write(where / OPTIONS, shlex.join(options))
@@ -263,7 +261,7 @@ def train_one(where: Path, options: list[str]) -> int:
 
 
 def call(arguments: list[str]) -> int:
-    """Run examples.translate, and wait for it also after Ctrl-C: it hears of that itself, and saves."""
+    """Run examples.translate, and wait for it after Ctrl-C, too, which it handles by saving."""
     paths = [str(Path(__file__).parents[2]), *filter(None, [os.environ.get("PYTHONPATH")])]
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-m", "examples.translate", *arguments]
@@ -276,7 +274,7 @@ def call(arguments: list[str]) -> int:
 
 
 def finished(where: Path) -> bool:
-    """Whether a variant has been trained and measured."""
+    """Whether a variant has been trained and evaluated."""
     return all((where / f"{split}.json").exists() for split in SPLITS)
 
 
@@ -284,14 +282,14 @@ def finished(where: Path) -> bool:
 
 
 def result(name: str, where: Path) -> Result:
-    """What a variant's folder tells."""
+    """The result of a variant, from its folder."""
     log = read_log(where) if (where / "log.jsonl").exists() else []
     bleu, measure = {}, ""
     for split in SPLITS:
         if (where / f"{split}.json").exists():
-            told = json.loads((where / f"{split}.json").read_text(encoding="utf-8"))
-            score = told["moses"] or told["bleu"]
-            # The interval's part of the signature is of no matter here
+            report = json.loads((where / f"{split}.json").read_text(encoding="utf-8"))
+            score = report["moses"] or report["bleu"]
+            # without the interval's part of the signature
             bleu[split], measure = score["value"], re.sub(r"\|bs:\d+\|seed:\d+", "", score["signature"])
     state = ""
     if not finished(where):
@@ -303,7 +301,7 @@ def result(name: str, where: Path) -> Result:
 
 
 def table(results: Sequence[Result]) -> str:
-    """The results in Markdown; below, how BLEU was measured."""
+    """The results in Markdown, with the signatures of BLEU below."""
     heads = ("variant", "updates", "minutes", "validation loss", "validation BLEU", "test BLEU")
     lines = [f"| {' | '.join(heads)} |", "|---" + "|---:" * (len(heads) - 1) + "|"]
     for r in results:
@@ -320,7 +318,7 @@ def table(results: Sequence[Result]) -> str:
 
 
 def write_table(variants: dict[str, dict[str, Any]], folder: Path) -> str:
-    """The table of all variants as they are now, which is also written to the folder."""
+    """The table of all variants, which is also written to the folder."""
     text = table([result(name, folder / slug(name)) for name in variants])
     folder.mkdir(parents=True, exist_ok=True)
     _write(folder / "ablations.md", text + "\n")

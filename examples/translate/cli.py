@@ -13,15 +13,15 @@ from .settings import FIELDS, Settings, as_toml, meaning, preset, preset_names, 
 EXAMPLES = """
 examples:
   python -m examples.translate train                         English to Italian (some minutes on 2 cores)
-  python -m examples.translate translate "I like cats"       translate with what was trained
+  python -m examples.translate translate "I like cats"       translate with the trained model
   python -m examples.translate train --data corpus.tsv       your own sentence pairs, with subwords
   python -m examples.translate train --preset multi30k --data DIR --source en --target de
   python -m examples.translate evaluate --run runs/multi30k-en-de
   python -m examples.translate translate --run runs/multi30k-en-de <text.en >text.de
-  python -m examples.translate serve                         a page on this machine, to type into
+  python -m examples.translate serve                         a page on this machine to type into
   python -m examples.translate config --preset base >my.toml settings to change, for train --config my.toml
 
-A training that was stopped, in whatever way, goes on when the same command is given again.
+The same command again resumes a training that was stopped in any way.
 """
 DEFAULT_RUN = Path("runs") / "toy"
 
@@ -36,15 +36,14 @@ def parser() -> argparse.ArgumentParser:
     )
     commands = p.add_subparsers(dest="command", required=True, metavar="command")
     for name, add, text in (
-        ("train", _train, "train a model, or go on with a training"),
-        ("evaluate", _evaluate, "BLEU and chrF on sentences it never saw, by length, and the worst of them"),
-        ("translate", _translate, "translate sentences: arguments, a file, or what is piped in"),
-        ("serve", _serve, "a page on this machine that translates what is typed, and shows the attention"),
+        ("train", _train, "train a model, or resume a training"),
+        ("evaluate", _evaluate, "BLEU and chrF of held-out sentences, BLEU by length, and the worst sentences"),
+        ("translate", _translate, "translate sentences: arguments, a file, or a pipe"),
+        ("serve", _serve, "a page on this machine that translates text, and shows the attention"),
         ("config", _config, "print all settings as a configuration file"),
     ):
         raw = argparse.RawDescriptionHelpFormatter
-        one = commands.add_parser(name, help=text, description=text.capitalize() + ".", formatter_class=raw)
-        add(one)
+        add(commands.add_parser(name, help=text, description=text.capitalize() + ".", formatter_class=raw))
     return p
 
 
@@ -55,7 +54,7 @@ def _train(p: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder of the run (default: runs/, and the preset's or the data's name)",
     )
-    p.add_argument("--fresh", action="store_true", help="delete what the folder holds of an earlier training")
+    p.add_argument("--fresh", action="store_true", help="delete an earlier training in the folder")
     _settings(p)
 
 
@@ -64,7 +63,7 @@ def _config(p: argparse.ArgumentParser) -> None:
 
 
 def _settings(p: argparse.ArgumentParser) -> None:
-    """A preset, a file, and an option for each setting."""
+    """Options for a preset, for a file, and for each setting."""
     base = p.add_mutually_exclusive_group()
     base.add_argument(
         "--preset",
@@ -72,18 +71,18 @@ def _settings(p: argparse.ArgumentParser) -> None:
         help=f"start from a preset: {', '.join(preset_names())} "
         "(default: toy without --data, else the settings of the reference recipe)",
     )
-    base.add_argument("--config", type=Path, metavar="FILE", help="start from a TOML file, as config prints it")
+    base.add_argument("--config", type=Path, metavar="FILE", help="start from a TOML file, in the format of config")
     groups: dict[str, Any] = {}
     for name, (section, kind, _) in FIELDS.items():
         if section not in groups:
             groups[section] = p.add_argument_group(f"settings: {section}")
-        option, told = "--" + name.replace("_", "-"), meaning(name).replace("%", "%%")
+        option, text = "--" + name.replace("_", "-"), meaning(name).replace("%", "%%")
         if kind is bool:
-            groups[section].add_argument(option, action=argparse.BooleanOptionalAction, help=told)
+            groups[section].add_argument(option, action=argparse.BooleanOptionalAction, help=text)
         elif get_args(kind):
-            groups[section].add_argument(option, nargs="+", metavar="PATH", help=told)
+            groups[section].add_argument(option, nargs="+", metavar="PATH", help=text)
         else:
-            groups[section].add_argument(option, type=kind, metavar=kind.__name__.upper(), help=told)
+            groups[section].add_argument(option, type=kind, metavar=kind.__name__.upper(), help=text)
 
 
 def _run(p: argparse.ArgumentParser) -> None:
@@ -92,49 +91,58 @@ def _run(p: argparse.ArgumentParser) -> None:
         type=Path,
         default=DEFAULT_RUN,
         metavar="DIR",
-        help=f"the training's folder, or a model's file (default: {DEFAULT_RUN})",
+        help=f"the folder of a training, or the file of a model (default: {DEFAULT_RUN})",
     )
     p.add_argument("--device", default="cpu", help='"cpu" (default), "cuda" or "cuda:1"')
 
 
 def _search(p: argparse.ArgumentParser) -> None:
-    p.add_argument("--beam", type=_positive, metavar="N", help="follow the N likeliest beginnings; 1: greedy")
-    p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="higher for longer translations")
-    p.add_argument("--coverage-penalty", type=float, metavar="BETA", help="higher to leave out less")
+    p.add_argument("--beam", type=_positive, metavar="N", help="the width of the beam search; 1: greedy")
+    p.add_argument("--length-penalty", type=float, metavar="ALPHA", help="a higher value favours longer translations")
+    p.add_argument(
+        "--coverage-penalty", type=float, metavar="BETA", help="a higher value leaves out less of the source"
+    )
     p.add_argument(
         "--mbr",
         type=float,
         metavar="SHARPNESS",
-        help="choose of the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score",
+        help="choose from the beam by minimum Bayes risk, with weights exp(SHARPNESS · score); 0: the best score",
     )
     p.add_argument("--batch", type=_positive, default=100, metavar="N", help="sentences at a time (100)")
-    p.add_argument("--no-cache", action="store_true", help="compute everything again at each step: the definition")
+    p.add_argument("--no-cache", action="store_true", help="compute everything again at each step")
 
 
 def _translate(p: argparse.ArgumentParser) -> None:
-    p.add_argument("sentences", nargs="*", help="sentences to translate; without any, they are read line by line")
-    p.add_argument("--input", type=Path, metavar="FILE", help="a file of sentences, one a line (default: stdin)")
-    p.add_argument("--output", type=Path, metavar="FILE", help="where translations go (default: stdout)")
+    p.add_argument("sentences", nargs="*", help="sentences to translate; without any, lines are read")
+    p.add_argument("--input", type=Path, metavar="FILE", help="a file of sentences, one per line (default: stdin)")
+    p.add_argument("--output", type=Path, metavar="FILE", help="the file for translations (default: stdout)")
     _run(p)
     _search(p)
-    p.add_argument("--n-best", type=_positive, default=1, metavar="N", help="print the N best of the beam, scored")
+    p.add_argument(
+        "--n-best",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="print the N best translations of the beam with their scores",
+    )
     p.add_argument("--sample", type=float, metavar="TEMPERATURE", help="draw translations at random")
     p.add_argument("--top-k", type=_positive, metavar="K", help="draw from the K likeliest tokens")
-    p.add_argument("--top-p", type=float, metavar="P", help="draw from the likeliest tokens, together of probability P")
-    p.add_argument("--seed", type=int, default=0, help="of what is drawn (default: 0)")
+    p.add_argument(
+        "--top-p", type=float, metavar="P", help="draw from the likeliest tokens with probability P together"
+    )
+    p.add_argument("--seed", type=int, default=0, help="of --sample (default: 0)")
     p.add_argument(
         "--attention",
         type=Path,
         metavar="FILE",
-        help="what each token looked at: a page with "
-        "all heads and the beam (.html), or a picture of their mean (.svg; .pdf and .png need the "
-        "extra viz)",
+        help="write the attention: a page with all heads and beams (.html), or an image of their mean (.svg; .pdf "
+        "and .png need the extra viz)",
     )
     p.add_argument(
         "--graph",
         type=Path,
         metavar="FILE.html",
-        help="the same page with the compute graph of each text's loss beside it, each a way to the other",
+        help="the same page beside the graph of each beam's loss, with links between the two",
     )
 
 
@@ -142,16 +150,16 @@ def _evaluate(p: argparse.ArgumentParser) -> None:
     _run(p)
     _search(p)
     p.add_argument("--data", nargs="+", type=Path, metavar="PATH", help="other pairs (default: those of the training)")
-    p.add_argument("--split", default="test", choices=("validation", "test"), help="which of them (default: test)")
+    p.add_argument("--split", default="test", choices=("validation", "test"), help="the part of them (default: test)")
     p.add_argument("--worst", type=int, default=5, metavar="N", help="show the N worst translations (default: 5)")
-    p.add_argument("--json", type=Path, metavar="FILE", help="write the report there as JSON, with all translations")
+    p.add_argument("--json", type=Path, metavar="FILE", help="write the report as JSON, with all translations")
 
 
 def _serve(p: argparse.ArgumentParser) -> None:
     _run(p)
-    p.add_argument("--host", default="127.0.0.1", help="address to listen at (default: 127.0.0.1, this machine only)")
-    p.add_argument("--port", type=int, default=8000, help="port to listen at; 0 takes a free one (default: 8000)")
-    p.add_argument("--open", action="store_true", help="open it in the browser")
+    p.add_argument("--host", default="127.0.0.1", help="address to listen on (default: 127.0.0.1, this machine only)")
+    p.add_argument("--port", type=int, default=8000, help="port to listen on; 0 takes a free one (default: 8000)")
+    p.add_argument("--open", action="store_true", help="open the page in the browser")
 
 
 def _positive(text: str) -> int:
@@ -162,23 +170,23 @@ def _positive(text: str) -> int:
 
 
 def settings_of(options: argparse.Namespace) -> Settings:
-    """What a preset, a file and the options give together."""
-    given = {name: getattr(options, name) for name in FIELDS if getattr(options, name) is not None}
-    if "data" in given:
-        given["data"] = tuple(given["data"])
+    """The settings from a preset or a file, and from options."""
+    values = {name: getattr(options, name) for name in FIELDS if getattr(options, name) is not None}
+    if "data" in values:
+        values["data"] = tuple(values["data"])
         if options.config is None:
-            given = {**languages(given["data"]), **given}
+            values = {**languages(values["data"]), **values}
     if options.config is not None:
         start = read(options.config)
     elif options.preset is not None:
         start = preset(options.preset)
     else:
-        start = Settings() if "data" in given else preset("toy")
-    return start.changed(given)
+        start = Settings() if "data" in values else preset("toy")
+    return start.changed(values)
 
 
 def languages(data: tuple[str, ...]) -> dict[str, str]:
-    """Source and target, as far as paths tell: "a.en.gz b.fr" tells, a table does not, a folder has many."""
+    """Source and target from file names, such as "a.en.gz b.fr"; a table has none, and a folder has many."""
     if len(data) == 1 and Path(data[0]).is_dir():
         return {}
     if len(data) == 2:
@@ -189,7 +197,7 @@ def languages(data: tuple[str, ...]) -> dict[str, str]:
 
 
 def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
-    """Where a training keeps its files, if it was not said."""
+    """The folder of a run: --run, or one that is named after preset and languages."""
     if options.run is not None:
         return Path(options.run)
     if not settings.data.data:
@@ -199,17 +207,15 @@ def run_folder(options: argparse.Namespace, settings: Settings) -> Path:
 
 
 def main(argv: list[str] | None = None) -> int:
-    """Run the command line; returns the exit status."""
+    """Run the command line. Returns the exit status."""
     options = parser().parse_args(argv)
     try:
         return COMMANDS[options.command](options)
-    except BrokenPipeError:  # whoever read has had enough; nothing is to be flushed there on the way out
+    except BrokenPipeError:  # the reader has closed the pipe: flush nothing into it at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except MemoryError as error:
-        print(
-            f"error: not enough memory ({error}); fewer --batch-tokens or a smaller --batch take less", file=sys.stderr
-        )
+        print(f"error: not enough memory ({error}); a smaller --batch-tokens or --batch needs less", file=sys.stderr)
         return 1
     except (FileNotFoundError, ValueError, RuntimeError, ImportError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
@@ -247,8 +253,8 @@ def _do_serve(options: argparse.Namespace) -> int:
 def _do_config(options: argparse.Namespace) -> int:
     if options.preset is None and options.config is None and options.data is None:
         options.preset = "toy"
-    what = options.config or (f"preset {options.preset}" if options.preset else "defaults with --data")
-    print(as_toml(settings_of(options), f"Settings of examples.translate: {what}"), end="")
+    origin = options.config or (f"preset {options.preset}" if options.preset else "defaults with --data")
+    print(as_toml(settings_of(options), f"Settings of examples.translate: {origin}"), end="")
     return 0
 
 

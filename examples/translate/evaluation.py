@@ -1,4 +1,4 @@
-"""How good translations are: BLEU and chrF with their signatures, by length, and the worst of them."""
+"""The quality of translations: BLEU and chrF with their signatures, BLEU by length, and the worst sentences."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from typing import Any, Protocol
 from minigrad.serialization.source import replaced
 from minigrad.text.scores import Score, bleu, chrf, moses_bleu, sentence_chrf
 
-LENGTHS = (5, 10, 15, 20, 30)  # words of the source: where one row of the breakdown ends
+LENGTHS = (5, 10, 15, 20, 30)  # words of the source: the ends of the rows of the table
 SHOWN = 300  # characters of a sentence that are printed
-MOST_RESAMPLED = 10_000  # sentences up to which a confidence interval is made: it takes 400 MB for these
+MOST_RESAMPLED = 10_000  # sentences for a confidence interval, which takes 400 MB for so many
 
 
 class Translated(Protocol):
-    """What is looked at in a translation (see translator.py)."""
+    """The parts of a translation that a report needs (see translator.py)."""
 
     @property
     def source(self) -> str: ...
@@ -40,11 +40,13 @@ class Sentence:
 
 @dataclass(frozen=True)
 class LengthRow:
-    """Sentences of about equal length.
+    """A row of the table: sentences of similar length.
 
     Attributes:
-        words: how many words their sources have. sentences: how many they are.
-        bleu: theirs. length_ratio: tokens of the translations over tokens of the references.
+        words: of their sources.
+        sentences: their number.
+        bleu: of all of them.
+        length_ratio: tokens of the translations over tokens of the references.
     """
 
     words: str
@@ -55,12 +57,15 @@ class LengthRow:
 
 @dataclass(frozen=True)
 class Report:
-    """All that is told of a set of translations.
+    """A report on a set of translations.
 
     Attributes:
-        sentences, exact, empty: how many there are, equal their reference, and hold nothing.
-        bleu, chrf: of all sentences. moses: BLEU as papers on Multi30k report it, or None.
-        by_length: from short to long. worst: the lowest chrF first. notes: what could not be told, and why.
+        sentences, exact, empty: the number of all, of those equal to their reference, and of empty ones.
+        bleu, chrf: of all sentences.
+        moses: BLEU as papers on Multi30k report it, or None.
+        by_length: from short to long.
+        worst: the lowest chrF first.
+        notes: on parts that are missing.
     """
 
     sentences: int
@@ -78,7 +83,7 @@ class Report:
         return dataclasses.asdict(self)
 
     def text(self) -> str:
-        """To be read."""
+        """For a person."""
         share = self.exact / self.sentences
         counts = f"{self.sentences:,} sentences, {self.exact:,} translated exactly ({share:.1%})"
         parts = [counts + (f", {self.empty:,} with an empty translation" if self.empty else "")]
@@ -103,12 +108,13 @@ class Report:
 
 
 def _shown(s: Sentence) -> str:
-    return f"{s.chrf:5.1f}  " + _side_by_side(s.source, s.translation, s.reference)
+    return f"{s.chrf:5.1f}  " + _compared(s.source, s.translation, s.reference)
 
 
-def _side_by_side(source: str, found: str, reference: str) -> str:
-    """Three lines, or two if the translation is the reference; long ones are cut."""
-    lines = [source, f"found      {found}", f"reference  {reference}"][: 2 if found == reference else 3]
+def _compared(source: str, translation: str, reference: str) -> str:
+    """Three lines, or two if the translation equals the reference; long ones are cut off."""
+    same = translation == reference
+    lines = [source, f"translated {translation}", f"reference  {reference}"][: 2 if same else 3]
     return "\n       ".join(line if len(line) <= SHOWN else line[: SHOWN - 1] + "…" for line in lines)
 
 
@@ -123,18 +129,18 @@ def report(
     """Measure translations against references.
 
     Args:
-        translations: of ``Translator.translate``, or plain text, which needs ``sources`` as well.
+        translations: of ``Translator.translate``, or plain text, which needs ``sources``, too.
         references: one for each.
-        sources: what was translated.
-        language: of the target, as its files end: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" says
-            that the text is tokenised already, so that BLEU takes its words as they are.
-        worst: how many of the sentences with the lowest chrF are shown.
+        sources: the sentences before translation.
+        language: the end of the target's file names: "de" adds BLEU in Moses' tokens; "lc.norm.tok.de" stands
+            for tokenised text, of which BLEU takes the words as they are.
+        worst: the number of sentences with the lowest chrF to show.
         bootstrap: samples for BLEU's confidence interval; 0: none.
 
     Raises:
         ValueError: no sentences, or sides of different length. ImportError: sacrebleu is missing.
     """
-    found = [t if isinstance(t, str) else t.text for t in translations]
+    texts = [t if isinstance(t, str) else t.text for t in translations]
     if sources is None:
         if any(isinstance(t, str) for t in translations):
             raise ValueError("translations in plain text need their sources, too")
@@ -143,27 +149,27 @@ def report(
     if len(sources) != len(references):
         raise ValueError(f"there are {len(sources):,} sources and {len(references):,} references")
     samples, notes = bootstrap, []
-    if bootstrap and len(found) > MOST_RESAMPLED:
+    if bootstrap and len(texts) > MOST_RESAMPLED:
         samples = 0
-        notes.append(f"no confidence interval: that is for up to {MOST_RESAMPLED:,} sentences")
+        notes.append(f"no confidence interval for more than {MOST_RESAMPLED:,} sentences")
     tokenize = "none" if language is not None and "tok" in language.split(".") else "13a"
-    total = bleu(found, references, tokenize, bootstrap=samples)
+    total = bleu(texts, references, tokenize, bootstrap=samples)
     moses = None
     if language is not None and tokenize != "none":
         try:
-            moses = moses_bleu(found, references, language.split(".")[-1], samples)
+            moses = moses_bleu(texts, references, language.split(".")[-1], samples)
         except (ImportError, ValueError) as error:
             notes.append(f"no BLEU in Moses' tokens: {error}")
     rated = [
         Sentence(*sentence)
-        for sentence in zip(sources, found, references, sentence_chrf(found, references), strict=True)
+        for sentence in zip(sources, texts, references, sentence_chrf(texts, references), strict=True)
     ]
     return Report(
         sentences=len(rated),
         exact=sum(s.translation == s.reference for s in rated),
         empty=sum(not s.translation.strip() for s in rated),
         bleu=total,
-        chrf=chrf(found, references),
+        chrf=chrf(texts, references),
         moses=moses,
         by_length=by_length(rated, tokenize),
         worst=sorted(rated, key=lambda s: s.chrf)[: max(0, worst)],
@@ -171,19 +177,19 @@ def report(
     )
 
 
-def write(path: Path, told: Report, translations: Sequence[Translated]) -> None:
-    """Write a report as JSON, with all translations: whole, or not at all.
+def write(path: Path, results: Report, translations: Sequence[Translated]) -> None:
+    """Write a report as JSON, with all translations, in one step.
 
     Raises:
         OSError: it cannot be written.
     """
-    everything = {**told.as_dict(), "translations": [t.text for t in translations]}
+    everything = {**results.as_dict(), "translations": [t.text for t in translations]}
     with replaced(path) as temporary, open(temporary, "w", encoding="utf-8") as file:
         json.dump(everything, file, ensure_ascii=False, indent=1)
 
 
 def by_length(sentences: Sequence[Sentence], tokenize: str = "13a") -> list[LengthRow]:
-    """BLEU of short and of long sentences; groups without a sentence are left out."""
+    """BLEU of short and long sentences, without empty groups."""
     groups: dict[int, list[Sentence]] = {}
     for sentence in sentences:
         words = len(sentence.source.split())
@@ -205,8 +211,8 @@ def _range(group: int) -> str:
 
 
 def samples(
-    sources: Sequence[str], found: Sequence[str], references: Sequence[str], count: int = 5, seed: int = 0
+    sources: Sequence[str], translations: Sequence[str], references: Sequence[str], count: int = 5, seed: int = 0
 ) -> str:
-    """Some translations, drawn at random, to be read; where they differ, the reference stands below them."""
+    """Random translations for a person to read, with the references from which they differ."""
     rows = random.Random(seed).sample(range(len(references)), min(count, len(references)))
-    return "\n".join(" " * 7 + _side_by_side(sources[i], found[i], references[i]) for i in rows)
+    return "\n".join(" " * 7 + _compared(sources[i], translations[i], references[i]) for i in rows)

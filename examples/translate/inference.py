@@ -1,4 +1,4 @@
-"""Translating what a person gives: arguments, a file, or a pipe; and measuring how well it is done."""
+"""The commands translate (sentences from arguments, a file, or a pipe) and evaluate."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from .translator import Translation, Translator
 if TYPE_CHECKING:
     from minigrad.viz.attention import AttentionView
 
-LINES = 1000  # of a file, translated at a time
+LINES = 1000  # of a file, to translate at a time
 AT_ONCE = 1 << 16  # bytes of a pipe
-NOTES = 10  # that are printed of a whole text
+NOTES = 10  # the most to print for a text
 
 
 def translate(options: argparse.Namespace) -> int:
-    """Print the translation of each sentence; 1 if one given as an argument is empty."""
+    """Print the translation of each sentence. Returns 1 if an argument is an empty sentence."""
     _check(options)
     lines = Lines(options.input) if options.input is not None else None  # before anything is written
     translator = Translator.load(options.run, options.device)
@@ -36,24 +36,24 @@ def translate(options: argparse.Namespace) -> int:
     with _output(options.output) as out:
         if options.sentences:
             return _sentences(translator, options, out)
-        _text(translator, options, _typed() if lines is None else _chunks(lines), out)
+        _text(translator, options, _stdin() if lines is None else _chunks(lines), out)
     return 0
 
 
 def _check(options: argparse.Namespace) -> None:
-    """Refuse options that would have no effect, before anything is read or written.
+    """Refuse options without effect, before anything is read or written.
 
     Raises:
-        ValueError: it says which. ImportError: what --attention needs is missing.
+        ValueError: there are some. ImportError: a library for --attention is missing.
     """
-    drawn = options.sample is not None
+    sampling = options.sample is not None
     searching = (options.beam, options.length_penalty, options.coverage_penalty, options.mbr)
-    if drawn and (any(value is not None for value in searching) or options.n_best > 1):
+    if sampling and (any(value is not None for value in searching) or options.n_best > 1):
         raise ValueError(
             "--sample draws a translation, --beam and --n-best search for the best, with a penalty or --mbr: choose one"
         )
-    if not drawn and (options.top_k is not None or options.top_p is not None):
-        raise ValueError("--top-k and --top-p say what is drawn from: give --sample, too")
+    if not sampling and (options.top_k is not None or options.top_p is not None):
+        raise ValueError("--top-k and --top-p restrict what --sample draws: give --sample, too")
     if options.sentences and options.input is not None:
         raise ValueError("sentences were given, and --input as well: choose one")
     for name in ("attention", "graph"):
@@ -68,44 +68,44 @@ def _check(options: argparse.Namespace) -> None:
 
 
 def _text(translator: Translator, options: argparse.Namespace, chunks: Iterable[list[str]], out: TextIO) -> None:
-    """Line for line; what a person should know comes after the last, on the standard error stream."""
-    noted: list[str] = []
+    """Translate line by line; notes come after the last line, on stderr."""
+    notes: list[str] = []
     before = 0
     for lines in chunks:
-        for number, found in enumerate(_translated(translator, options, lines), before + 1):
-            out.write(_written(found, options.n_best))
-            noted += [f"line {number:,}: {note}" for note in found.notes]
+        for number, translation in enumerate(_translated(translator, options, lines), before + 1):
+            out.write(_formatted(translation, options.n_best))
+            notes += [f"line {number:,}: {note}" for note in translation.notes]
         before += len(lines)
         out.flush()
-    for note in noted[:NOTES]:
+    for note in notes[:NOTES]:
         print(f"note: {note}", file=sys.stderr)
-    if len(noted) > NOTES:
-        print(f"note: and {len(noted) - NOTES:,} notes like these", file=sys.stderr)
+    if len(notes) > NOTES:
+        print(f"note: and {len(notes) - NOTES:,} notes like these", file=sys.stderr)
 
 
 def _sentences(translator: Translator, options: argparse.Namespace, out: TextIO) -> int:
-    """Those of the command line, with what a person should know about each."""
+    """Translate the sentences of the command line, each with its notes on stderr."""
     status = 0
-    for given in options.sentences:
-        if not given.strip():
+    for sentence in options.sentences:
+        if not sentence.strip():
             print("error: the sentence is empty", file=sys.stderr)
             status = 1
             continue
-        (found,) = _translated(translator, options, [given])
-        for note in found.notes:
+        (translation,) = _translated(translator, options, [sentence])
+        for note in translation.notes:
             print(f"note: {note}", file=sys.stderr)
-        out.write(_written(found, options.n_best))
+        out.write(_formatted(translation, options.n_best))
         if options.attention is not None:
-            _draw(translator.look(found), options.attention)
+            _draw(translator.look(translation), options.attention)
             print(f"wrote {options.attention}", file=sys.stderr)
         if options.graph is not None:
-            translator.linked(found).save(options.graph)
+            translator.linked(translation).save(options.graph)
             print(f"wrote {options.graph}", file=sys.stderr)
     return status
 
 
 def _draw(view: AttentionView, path: Path) -> None:
-    """All there is to see as a page, or as a picture what each token took from the source on average."""
+    """Write a page with all attention, or an image of the mean cross-attention."""
     if path.suffix.lower() == ".html":
         view.save(path)
     else:
@@ -132,24 +132,24 @@ def _translated(
     )
 
 
-def _written(found: Translation, n_best: int) -> str:
+def _formatted(translation: Translation, n_best: int) -> str:
     if n_best == 1:
-        return found.text + "\n"
-    return "".join(f"{h.score:.4f}\t{h.text}\n" for h in found.beam[:n_best]) + "\n"
+        return translation.text + "\n"
+    return "".join(f"{h.score:.4f}\t{h.text}\n" for h in translation.beam[:n_best]) + "\n"
 
 
 def _chunks(lines: Sequence[str]) -> Iterator[list[str]]:
     return (list(lines[i : i + LINES]) for i in range(0, len(lines), LINES))
 
 
-def _typed() -> Iterator[list[str]]:
-    """The lines of standard input, as many as have come: whoever writes one and waits has it translated.
+def _stdin() -> Iterator[list[str]]:
+    """The lines of stdin, as soon as they come: a program may write one, and wait for its translation.
 
     Raises:
-        ValueError: bytes that are not UTF-8; it names the line.
+        ValueError: a line is not UTF-8.
     """
     if sys.stdin.isatty():
-        print("a sentence a line; end with Ctrl-D", file=sys.stderr)
+        print("one sentence per line; end with Ctrl-D", file=sys.stderr)
     rest, count = b"", 0
     raw = cast(io.BufferedIOBase, sys.stdin.buffer)
     while data := raw.read1(AT_ONCE):
@@ -172,7 +172,7 @@ def _decoded(line: bytes, number: int) -> str:
 
 @contextmanager
 def _output(path: Path | None) -> Iterator[TextIO]:
-    """Where translations go: a file is replaced when they are all there, and else left as it was."""
+    """The output: a file is replaced when all translations are written, and otherwise left as it was."""
     if path is None:
         yield sys.stdout
     elif path.exists() and not path.is_file():  # a pipe, a terminal
@@ -184,27 +184,27 @@ def _output(path: Path | None) -> Iterator[TextIO]:
 
 
 def evaluate(options: argparse.Namespace) -> int:
-    """Translate a split that training never saw, and report on it."""
+    """Translate a held-out split, and print a report."""
     from tqdm import tqdm
 
     translator = Translator.load(options.run, options.device)
     chosen = translator.settings.data
     if options.data:
-        found = read_pairs(options.data, chosen.source, chosen.target, required=(options.split,))
-        pairs = found[options.split if options.data[0].is_dir() else "train"]  # of two files, or a table, all
+        splits = read_pairs(options.data, chosen.source, chosen.target, required=(options.split,))
+        pairs = splits[options.split if options.data[0].is_dir() else "train"]  # two files, or a table, have one
     else:
         splits = data.read(chosen)
         if options.split not in splits:
             raise ValueError(f"the training's data has no {options.split} set; give --data")
         pairs = splits[options.split]
     options.n_best, options.sample, options.top_k, options.top_p = 1, None, None, None
-    source, begun = list(pairs.source), time.perf_counter()
+    source, start = list(pairs.source), time.perf_counter()
     with tqdm(total=len(source), desc="translating", leave=False, delay=2, mininterval=1) as bar:
         translations = _translated(translator, options, source, bar.update)
-    print(f"{len(source):,} sentences translated in {time.perf_counter() - begun:.1f} s", file=sys.stderr)
-    told = report(translations, list(pairs.target), language=chosen.target, worst=options.worst)
-    print(told.text())
+    print(f"{len(source):,} sentences translated in {time.perf_counter() - start:.1f} s", file=sys.stderr)
+    results = report(translations, list(pairs.target), language=chosen.target, worst=options.worst)
+    print(results.text())
     if options.json is not None:
-        write(options.json, told, translations)
+        write(options.json, results, translations)
         print(f"wrote {options.json}", file=sys.stderr)
     return 0

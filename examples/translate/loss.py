@@ -1,4 +1,4 @@
-"""What is made small: cross-entropy with label smoothing, and R-Drop if wanted."""
+"""The training loss: cross-entropy with label smoothing, and R-Drop if configured."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .settings import TrainingSettings
 
 
 def loss_of(s: TrainingSettings) -> Callable[[Transformer, Batch], tuple[Tensor, float]]:
-    """A function of the model and a batch: the mean loss a target token, and how many tokens these are."""
+    """(model, batch) -> the mean loss per target token, and the number of target tokens."""
 
     def loss(model: Transformer, batch: Batch) -> tuple[Tensor, float]:
         r_drop = s.r_drop if batch.epoch >= s.r_drop_after else 0.0

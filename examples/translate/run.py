@@ -1,9 +1,9 @@
-"""The folder of a run: its checkpoints, which the loop writes, and the model that comes of it.
+"""The folder of a run: its checkpoints, which the training loop writes, and the trained model.
 
-model.safetensors    what is translated with: weights, sizes, tokenizers, settings; all in one file
-settings.toml        the settings of the run, to be read, or changed and given to train --config
+model.safetensors    the trained model: weights, sizes, tokenizers, settings; all in one file
+settings.toml        the settings of the run, to read, or to change and pass to train --config
 corpus/              token ids of a corpus too large for memory
-last.safetensors, best.safetensors, snapshots/, log.jsonl    minigrad.training.checkpoints tells of these
+last.safetensors, best.safetensors, snapshots/, log.jsonl    see minigrad.training.checkpoints
 """
 
 from __future__ import annotations
@@ -22,33 +22,24 @@ from minigrad.training.checkpoints import check_same
 from minigrad.training.lock import locked
 from models.transformer import Config, Transformer
 
+from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
 from .settings import Settings, as_toml
 
 PROGRAM, VERSION = "examples.translate", 2
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
-OWN = (
-    MODEL,
-    BEST,
-    LAST,
-    "settings.toml",
-    "log.jsonl",
-    "snapshots",
-    "corpus",
-    "tensorboard",
-    "validation.json",
-    "test.json",
-)
+REPORTS = ("validation.json", "test.json")
+FILES = (MODEL, BEST, LAST, "settings.toml", "log.jsonl", "snapshots", "corpus", "tensorboard", *REPORTS)
 
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
-    """What must be the same for a training to go on: settings, and the sentences themselves."""
+    """The values that must not change when a training resumes: settings, and the sentences themselves."""
     sides = (train.source, train.target)
     digests = [side.digest for side in sides if isinstance(side, Texts)]
     return {**settings.fixed(), "the text of the corpus": digests}
 
 
 def extra(model: Transformer, tokenizers: TokenizerPair, settings: Settings, config: dict[str, Any]) -> dict[str, Any]:
-    """What each checkpoint holds beside the weights, so that it is complete; ``config`` is compared."""
+    """The rest of a checkpoint, which makes it complete; resuming compares ``config``."""
     return {
         "program": PROGRAM,
         "version": VERSION,
@@ -59,19 +50,19 @@ def extra(model: Transformer, tokenizers: TokenizerPair, settings: Settings, con
     }
 
 
-def write_model(folder: Path, weights: dict[str, Tensor], step: int, described: dict[str, Any]) -> Path:
-    """Write the file to translate with.
+def write_model(folder: Path, weights: dict[str, Tensor], step: int, description: dict[str, Any]) -> Path:
+    """Write the file of the trained model.
 
     Raises:
-        OSError: it cannot be written; what was there before is unharmed.
+        OSError: it cannot be written; an old file is unharmed.
     """
     path = folder / MODEL
-    write_checkpoint(path, {"model": weights, "step": step, "extra": described})
+    write_checkpoint(path, {"model": weights, "step": step, "extra": description})
     return path
 
 
 def write_settings(folder: Path, settings: Settings) -> None:
-    """Write settings.toml, which is for people alone: where it cannot be written, that is a note."""
+    """Write settings.toml, for people alone: if it cannot be written, print a note."""
     text = as_toml(settings, f"Settings of the run {folder.name}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -82,68 +73,68 @@ def write_settings(folder: Path, settings: Settings) -> None:
 
 
 def load(path: Path, device: str) -> tuple[Transformer, TokenizerPair, Settings]:
-    """The model of a run (of a training that is not finished: the best so far), or of a file.
+    """The model of a run (if it is not finished, the best so far), or of a file.
 
     Raises:
-        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or not of this program.
+        FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
     """
-    found = read_checkpoint(find(path))
-    described = checked(path, found["extra"])
-    model = Transformer(Config(**described["model"])).to(device)
-    model.load_state_dict(found["model"])
-    tokenizers = tokenizer_pair_from_dict(described["tokenizers"])
-    return model.eval(), tokenizers, Settings.from_dict(described["settings"], str(path))
+    checkpoint = read_checkpoint(find(path))
+    description = checked(path, checkpoint["extra"])
+    model = Transformer(Config(**description["model"])).to(device)
+    model.load_state_dict(checkpoint["model"])
+    tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
+    return model.eval(), tokenizers, Settings.from_dict(description["settings"], str(path))
 
 
 def find(path: Path) -> Path:
     """The file of a model.
 
     Raises:
-        FileNotFoundError: there is none; it tells of the runs that there are.
+        FileNotFoundError: there is none; the message lists the runs.
     """
     for file in (path / MODEL, path / BEST, path / LAST) if path.is_dir() else (path,):
         if file.exists():
             return file
     runs = sorted({str(p.parent) for p in Path("runs").glob(f"*/{MODEL}")})
-    there = f"There are: {', '.join(runs)}. Choose one with --run, or" if runs else "To have one,"
-    raise FileNotFoundError(f"there is no model in {path}. {there} train first: python -m examples.translate train")
+    advice = f"There are: {', '.join(runs)}. Choose one with --run, or" if runs else "To get one,"
+    raise FileNotFoundError(f"there is no model in {path}. {advice} train first: python -m examples.translate train")
 
 
-def checked(path: Path, described: Any) -> dict[str, Any]:
-    """What ``extra`` told, if it did.
+def checked(path: Path, description: Any) -> dict[str, Any]:
+    """The result of ``extra`` in a checkpoint.
 
     Raises:
         ValueError: the file is of another program, or of another version of this one.
     """
-    if not isinstance(described, dict) or described.get("program") != PROGRAM:
+    if not isinstance(description, dict) or description.get("program") != PROGRAM:
         raise ValueError(f"{path} is a training's checkpoint, but not of {PROGRAM}")
-    if described["version"] != VERSION:
-        raise ValueError(f"{path} is of version {described['version']}, this program reads version {VERSION}")
-    return described
+    if description["version"] != VERSION:
+        raise ValueError(f"{path} is of version {description['version']}, this program reads version {VERSION}")
+    return description
 
 
-def begun(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPair, dict[str, Any]] | None:
-    """The tokenizers and the configuration of the training in a folder; None where none has begun.
+def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPair, dict[str, Any]] | None:
+    """The tokenizers and the configuration of the training in a folder; None if there is none.
 
-    Settings that this version has and the training's did not count as if they had had their default.
+    Settings that are newer than the training count as their defaults.
 
     Raises:
-        ValueError: it is one of other settings; they are listed. RuntimeError: its checkpoint is damaged.
+        ValueError: the training has other settings, which are listed. RuntimeError: its checkpoint is damaged.
     """
     path = folder / LAST
     if not path.exists():
         return None
-    described = checked(path, read_checkpoint(path, mmap=True)["extra"])
-    then = Settings.from_dict(described["settings"], str(path)).fixed()
+    description = checked(path, read_checkpoint(path, mmap=True)["extra"])
+    then = Settings.from_dict(description["settings"], str(path)).fixed()
     try:
-        check_same(path, {**described["config"], **then}, configuration(settings, train))
+        check_same(path, {**description["config"], **then}, configuration(settings, train))
     except ValueError as error:
         raise ValueError(f"{error}. Or delete it: --fresh") from None
-    return tokenizer_pair_from_dict(described["tokenizers"]), described["config"]
+    return tokenizer_pair_from_dict(description["tokenizers"]), description["config"]
 
 
 def remove(folder: Path) -> None:
-    """Delete what a run has written into its folder, and nothing else.
+    """Delete the files of a run, and nothing else.
 
     Raises:
         BlockingIOError: a process is training there.
@@ -151,7 +142,7 @@ def remove(folder: Path) -> None:
     if not folder.is_dir():
         return
     with locked(folder):
-        for path in (folder / name for name in OWN):
+        for path in (folder / name for name in FILES):
             if path.is_dir():
                 shutil.rmtree(path)
             else:

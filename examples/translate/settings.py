@@ -1,7 +1,7 @@
-"""All that a training depends on, in four sections, with presets and configuration files in TOML.
+"""The settings of a training in four sections, with presets and configuration files in TOML.
 
-What is not given keeps its default; a preset or a ``--config`` file comes before the defaults, and options of
-the command line before both. The files in ``presets/`` have every setting written out.
+Options of the command line override a preset or a ``--config`` file, and these override the defaults. The files
+in ``presets/`` contain every setting.
 """
 
 from __future__ import annotations
@@ -14,12 +14,12 @@ from pathlib import Path
 from typing import Any, get_args, get_type_hints
 
 PRESETS = Path(__file__).parent / "presets"
-# Where a training runs and what is done besides: these may change when it goes on, its result does not.
+# Settings that do not affect the result of a training: they may change when it resumes.
 FREE = {"device", "minutes", "tensorboard", "save_seconds", "log_every"}
 
 
-def _says(default: Any, text: str, choices: tuple[str, ...] = ()) -> Any:
-    """A setting with its default and what ``--help`` and the configuration files say about it."""
+def _setting(default: Any, text: str, choices: tuple[str, ...] = ()) -> Any:
+    """A setting with its default, and its text for ``--help`` and configuration files."""
     return field(default=default, metadata={"help": text, "choices": choices})
 
 
@@ -27,87 +27,89 @@ def _says(default: Any, text: str, choices: tuple[str, ...] = ()) -> Any:
 class DataSettings:
     """The sentence pairs, and how they become tokens."""
 
-    data: tuple[str, ...] = _says((), "a folder, a .tsv table or two files; empty: the shipped corpus")
-    source: str = _says("en", "in a folder, the source files' ending")
-    target: str = _says("de", "in a folder, the target files' ending")
-    pairs: int = _says(0, "train with the first so many pairs alone; 0: with all")
-    tokenizer: str = _says("subwords", "what a token is", ("subwords", "words"))
-    vocabulary: int = _says(10_000, "subwords in a vocabulary")
-    joint: bool = _says(True, "one vocabulary, and one embedding, for both languages")
-    subword_model: str = _says("bpe", "how subwords are found", ("bpe", "unigram"))
-    lowercase: bool = _says(False, "make all text lower-case")
-    normalization: str = _says("nfc", "Unicode normalisation", ("nfc", "nfkc", "none"))
-    longest: int = _says(256, "pairs with more tokens on a side are left out of the training")
-    held_out: int = _says(1000, "pairs to validate, and to test, if the data has none; a twentieth at most")
+    data: tuple[str, ...] = _setting((), "a folder, a .tsv table or two files; empty: the shipped corpus")
+    source: str = _setting("en", "in a folder, the last part of the source files' names")
+    target: str = _setting("de", "in a folder, the last part of the target files' names")
+    pairs: int = _setting(0, "the number of pairs to train with, from the first on; 0: all")
+    tokenizer: str = _setting("subwords", "the kind of tokens", ("subwords", "words"))
+    vocabulary: int = _setting(10_000, "subwords in a vocabulary")
+    joint: bool = _setting(True, "one vocabulary, and one embedding, for both languages")
+    subword_model: str = _setting("bpe", "the model of subwords", ("bpe", "unigram"))
+    lowercase: bool = _setting(False, "make all text lower-case")
+    normalization: str = _setting("nfc", "Unicode normalisation", ("nfc", "nfkc", "none"))
+    longest: int = _setting(256, "the most tokens on a side of a training pair; longer pairs are left out")
+    held_out: int = _setting(
+        1000, "pairs for validation, and for testing, if the data has none; at most a twentieth of all"
+    )
 
 
 @dataclass(frozen=True)
 class ModelSettings:
     """The sizes of the transformer."""
 
-    layers: int = _says(4, "layers of the encoder, and of the decoder")
-    d_model: int = _says(128, "width of every layer's input and output")
-    heads: int = _says(4, "attention heads")
-    d_ff: int = _says(256, "width inside the feed-forward networks")
-    norm_first: bool = _says(True, "normalise before each sub-layer (Xiong et al. 2020), not after it")
-    positions: int = _says(1024, "the longest sentence that the model reads or writes, in tokens")
-    position_encoding: str = _says(
+    layers: int = _setting(4, "layers of the encoder, and of the decoder")
+    d_model: int = _setting(128, "width of every layer's input and output")
+    heads: int = _setting(4, "attention heads")
+    d_ff: int = _setting(256, "width inside the feed-forward networks")
+    norm_first: bool = _setting(True, "normalise before each sub-layer (Xiong et al. 2020), not after it")
+    positions: int = _setting(1024, "the longest sentence that the model reads or writes, in tokens")
+    position_encoding: str = _setting(
         "sinusoidal",
-        "how order is told: sines added to embeddings, or attention by distance (Su et al. 2021)",
+        "positions: sines added to embeddings, or attention by distance (Su et al. 2021)",
         ("sinusoidal", "rotary"),
     )
-    dropout: float = _says(0.3, "probability of dropout where a sub-layer's result is added")
-    attention_dropout: float = _says(0.0, "probability of dropout of attention weights")
-    activation_dropout: float = _says(0.0, "probability of dropout inside the feed-forward networks")
-    embedding_dropout: float = _says(-1.0, "probability of dropout of embeddings; -1: as dropout")
+    dropout: float = _setting(0.3, "probability of dropout of the sub-layers' outputs")
+    attention_dropout: float = _setting(0.0, "probability of dropout of attention weights")
+    activation_dropout: float = _setting(0.0, "probability of dropout inside the feed-forward networks")
+    embedding_dropout: float = _setting(-1.0, "probability of dropout of embeddings; -1: as dropout")
 
 
 @dataclass(frozen=True)
 class TrainingSettings:
-    """The updates, and what keeps a small corpus from being learned by heart."""
+    """The updates, and regularisation."""
 
-    steps: int = _says(8000, "updates")
-    minutes: float = _says(0.0, "stop after so many minutes of training; 0: no limit")
-    batch_tokens: int = _says(4096, "at most so many tokens a side in a batch, padding included")
-    accumulate: int = _says(1, "batches whose gradients make one update")
-    processes: int = _says(1, "processes that share these batches, on the CPU; at most accumulate")
-    optimizer: str = _says("adamw", "Adam, or Muon for the matrices of the layers", ("adamw", "muon"))
-    learning_rate: float = _says(0.005, "the highest learning rate")
-    warm_up: int = _says(2000, "updates in which the learning rate rises")
-    schedule: str = _says(
-        "inverse_sqrt", "how it falls afterwards", ("inverse_sqrt", "inverse_sqrt_with_decay", "linear", "cosine")
+    steps: int = _setting(8000, "updates")
+    minutes: float = _setting(0.0, "the most minutes of training; 0: no limit")
+    batch_tokens: int = _setting(4096, "the most tokens on a side of a batch, padding included")
+    accumulate: int = _setting(1, "batches whose gradients make one update")
+    processes: int = _setting(1, "processes that share these batches, on the CPU; at most accumulate")
+    optimizer: str = _setting("adamw", "Adam, or Muon for the matrices of the layers", ("adamw", "muon"))
+    learning_rate: float = _setting(0.005, "the highest learning rate")
+    warm_up: int = _setting(2000, "updates in which the learning rate rises")
+    schedule: str = _setting(
+        "inverse_sqrt", "the fall of the learning rate", ("inverse_sqrt", "inverse_sqrt_with_decay", "linear", "cosine")
     )
-    decay_fraction: float = _says(0.4, "part of the updates in which inverse_sqrt_with_decay falls to zero")
-    weight_decay: float = _says(0.0, "decoupled weight decay (AdamW)")
-    clip: float = _says(1.0, "the largest norm of the gradient; 0: not clipped")
-    label_smoothing: float = _says(0.1, "probability shared among all tokens but the right one")
-    r_drop: float = _says(0.0, "weight of R-Drop's divergence between two passes; 0: one pass")
-    r_drop_after: int = _says(0, "epochs without R-Drop at first, at half the time each")
-    subword_dropout: float = _says(0.0, "probability that a merge of subwords is left out (BPE-dropout)")
-    word_dropout: float = _says(0.0, "probability that the model reads <unk> in place of a token")
-    both_ways: int = _says(0, "epochs at first in which half of the pairs are learned from target to source")
-    evaluate_every: int = _says(500, "updates between evaluations")
-    patience: int = _says(0, "stop after so many evaluations without a better one; 0: never")
-    metric: str = _says("bleu", "what decides which checkpoint is best", ("bleu", "loss"))
-    snapshot_every: int = _says(125, "updates between the snapshots that are averaged")
-    average: int = _says(10, "how many of the last snapshots are averaged; 0: the last weights are taken")
-    ema: float = _says(0.0, "decay of the exponential moving average that is taken in their place; 0: none")
-    save_seconds: float = _says(60.0, "seconds between checkpoints; 0: with snapshots and evaluations alone")
-    log_every: int = _says(20, "updates between lines of the log")
-    tensorboard: bool = _says(False, "write a log for TensorBoard as well")
-    seed: int = _says(0, "the same seed gives the same model, to the bit")
-    device: str = _says("cpu", '"cpu", "cuda" or "cuda:1"')
+    decay_fraction: float = _setting(0.4, "the part of all updates in which inverse_sqrt_with_decay falls to zero")
+    weight_decay: float = _setting(0.0, "decoupled weight decay (AdamW)")
+    clip: float = _setting(1.0, "the largest norm of the gradient; 0: no limit")
+    label_smoothing: float = _setting(0.1, "probability that is shared among all wrong tokens")
+    r_drop: float = _setting(0.0, "weight of R-Drop's divergence between two passes; 0: one pass")
+    r_drop_after: int = _setting(0, "first epochs without R-Drop, which take half the time")
+    subword_dropout: float = _setting(0.0, "probability of skipping a merge of subwords (BPE-dropout)")
+    word_dropout: float = _setting(0.0, "probability that the model reads <unk> in place of a token")
+    both_ways: int = _setting(0, "first epochs, in which half of the pairs are learned from target to source")
+    evaluate_every: int = _setting(500, "updates between evaluations")
+    patience: int = _setting(0, "evaluations without improvement before the training stops; 0: no limit")
+    metric: str = _setting("bleu", "the metric of the best checkpoint", ("bleu", "loss"))
+    snapshot_every: int = _setting(125, "updates between snapshots of the weights")
+    average: int = _setting(10, "the number of last snapshots to average; 0: the last weights alone")
+    ema: float = _setting(0.0, "decay of an exponential moving average, which replaces that of snapshots; 0: none")
+    save_seconds: float = _setting(60.0, "seconds between checkpoints; 0: only with snapshots and evaluations")
+    log_every: int = _setting(20, "updates between lines of the log")
+    tensorboard: bool = _setting(False, "write a log for TensorBoard as well")
+    seed: int = _setting(0, "the same seed gives the same model, to the bit")
+    device: str = _setting("cpu", '"cpu", "cuda" or "cuda:1"')
 
 
 @dataclass(frozen=True)
 class DecodingSettings:
-    """How translations are searched for."""
+    """The search for translations."""
 
-    beam: int = _says(5, "follow the so many likeliest beginnings; 1: greedy")
-    length_penalty: float = _says(1.0, "exponent of the length that log-probabilities are divided by")
-    coverage_penalty: float = _says(0.0, "weight of the penalty for source words that were not looked at")
-    mbr: float = _says(
-        0.0, "choose of the beam by minimum Bayes risk, with weights exp(mbr · score); 0: the best score"
+    beam: int = _setting(5, "the width of the beam search; 1: greedy")
+    length_penalty: float = _setting(1.0, "exponent of the length by which log-probabilities are divided")
+    coverage_penalty: float = _setting(0.0, "weight of the penalty for source words without attention")
+    mbr: float = _setting(
+        0.0, "choose from the beam by minimum Bayes risk, with weights exp(mbr · score); 0: the best score"
     )
 
 
@@ -116,7 +118,7 @@ class Settings:
     """All sections.
 
     Raises:
-        ValueError: a value that makes no sense; the message names the setting.
+        ValueError: a value out of range; the message names the setting.
     """
 
     data: DataSettings = field(default_factory=DataSettings)
@@ -129,9 +131,9 @@ class Settings:
             value = getattr(getattr(self, SECTION[name]), name)
             if not least <= value <= most:
                 raise ValueError(f"{name} is {value}, and should be from {least:g} to {most:g}")
-        for name, (_, kind, described) in FIELDS.items():
+        for name, (_, kind, definition) in FIELDS.items():
             value = getattr(getattr(self, SECTION[name]), name)
-            choices = described.metadata["choices"]
+            choices = definition.metadata["choices"]
             if kind is str and choices and value not in choices:
                 raise ValueError(f"{name} is {value!r}, and should be one of: {', '.join(choices)}")
         if self.model.d_model % self.model.heads or self.model.d_model % 2:
@@ -147,11 +149,11 @@ class Settings:
             raise ValueError("lowercase, joint = false and subword_model need tokenizer = 'subwords'")
 
     def changed(self, values: dict[str, Any]) -> Settings:
-        """These settings with others in the place of those named, whatever their section."""
+        """These settings with other values, by name, in any section."""
         parts = {}
         for part in dataclasses.fields(self):
-            own = {k: v for k, v in values.items() if SECTION[k] == part.name}
-            parts[part.name] = dataclasses.replace(getattr(self, part.name), **own)
+            changes = {k: v for k, v in values.items() if SECTION[k] == part.name}
+            parts[part.name] = dataclasses.replace(getattr(self, part.name), **changes)
         return Settings(**parts)
 
     def as_dict(self) -> dict[str, dict[str, Any]]:
@@ -162,16 +164,16 @@ class Settings:
         }
 
     def fixed(self) -> dict[str, Any]:
-        """What must be the same for a training to go on: all that its result depends on."""
+        """The settings that affect the result of a training: they may not change when it resumes."""
         parts = self.as_dict()
         return {k: v for part in ("data", "model", "training") for k, v in parts[part].items() if k not in FREE}
 
     @classmethod
     def from_dict(cls, parts: dict[str, dict[str, Any]], where: str = "the configuration") -> Settings:
-        """Read what ``as_dict`` or a TOML file gave; what is missing keeps its default.
+        """Settings from ``as_dict`` or a TOML file; missing ones have their defaults.
 
         Raises:
-            ValueError: an unknown section or setting, or a value of another type; it names ``where``.
+            ValueError: an unknown section or setting, or a value of another type.
         """
         return cls().changed(_checked(parts, where))
 
@@ -253,7 +255,7 @@ LIMITS = [
 
 
 def preset_names() -> list[str]:
-    """The presets that there are."""
+    """The names of all presets."""
     return sorted(path.stem for path in PRESETS.glob("*.toml"))
 
 
@@ -268,7 +270,7 @@ def read(path: Path) -> Settings:
     """The settings of a TOML file.
 
     Raises:
-        FileNotFoundError: it is not there. ValueError: not TOML, or settings that make no sense.
+        FileNotFoundError: there is no such file. ValueError: not TOML, or wrong settings.
     """
     try:
         parts = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -282,17 +284,17 @@ def read(path: Path) -> Settings:
 
 def _checked(parts: dict[str, Any], where: str) -> dict[str, Any]:
     """Settings by name, each known and of its type."""
-    found = {}
+    settings = {}
     for section, values in parts.items():
         if section not in _sections() or not isinstance(values, dict):
             raise ValueError(f"{where}: there is no section [{section}]; there are {', '.join(_sections())}")
         for name, value in values.items():
             if SECTION.get(name) != section:
                 near = difflib.get_close_matches(name, FIELDS, 1)
-                meant = f"; do you mean {near[0]!r} in [{SECTION[near[0]]}]?" if near else ""
-                raise ValueError(f"{where}: [{section}] has no setting {name!r}{meant}")
-            found[name] = _typed(name, value, where)
-    return found
+                hint = f"; do you mean {near[0]!r} in [{SECTION[near[0]]}]?" if near else ""
+                raise ValueError(f"{where}: [{section}] has no setting {name!r}{hint}")
+            settings[name] = _typed(name, value, where)
+    return settings
 
 
 def _typed(name: str, value: Any, where: str) -> Any:
@@ -309,9 +311,9 @@ def _typed(name: str, value: Any, where: str) -> Any:
 
 
 def meaning(name: str) -> str:
-    """What a setting is, and what it may be."""
-    described = FIELDS[name][2].metadata
-    return str(described["help"]) + (f": {', '.join(described['choices'])}" if described["choices"] else "")
+    """The text of a setting, with its choices."""
+    metadata = FIELDS[name][2].metadata
+    return str(metadata["help"]) + (f": {', '.join(metadata['choices'])}" if metadata["choices"] else "")
 
 
 def as_toml(settings: Settings, title: str) -> str:
@@ -320,7 +322,7 @@ def as_toml(settings: Settings, title: str) -> str:
         import tomlkit
     except ImportError:
         raise ImportError(
-            "to write settings needs tomlkit: pip install 'minigrad[translate]' (or pip install tomlkit)"
+            "writing settings needs tomlkit: pip install 'minigrad[translate]' (or pip install tomlkit)"
         ) from None
     document = tomlkit.document()
     document.add(tomlkit.comment(title))

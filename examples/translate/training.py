@@ -1,4 +1,4 @@
-"""The training: what is trained on what, how it is looked at meanwhile, and what comes of it."""
+"""The training: model, data, optimiser and loop, and the report at the end."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ from .settings import ModelSettings, Settings, TrainingSettings
 from .translator import Translator
 from .validation import Evaluation
 
-LONGEST_EXAMPLE = 80  # characters of a sentence in a command that is shown
+LONGEST_EXAMPLE = 80  # characters of the sentence in the command that is printed
 
 
 def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
-    """Train, save, and report on sentences never seen; returns the exit status (130 after Ctrl-C)."""
+    """Train, save, and report on held-out sentences. Returns the exit status (130 after Ctrl-C)."""
     pairs = data.read(settings.data)
-    schedule_of(settings.training)  # settings that make no sense are told before anything is changed
+    schedule_of(settings.training)  # wrong settings raise before anything changes
     loop_settings(settings.training, "validation" in pairs)
     if fresh:
         run.remove(folder)
-    tokenizers, compared = run.begun(folder, settings, pairs["train"]) or (None, None)
+    tokenizers, configuration = run.started(folder, settings, pairs["train"]) or (None, None)
     run.write_settings(folder, settings)
     mg.manual_seed(settings.training.seed)
     if tokenizers is None:
@@ -49,8 +49,9 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
         f"on {settings.training.device}, in {folder}",
         flush=True,
     )
-    described = run.extra(model, tokenizers, settings, compared or run.configuration(settings, pairs["train"]))
-    trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, described)
+    configuration = configuration or run.configuration(settings, pairs["train"])
+    description = run.extra(model, tokenizers, settings, configuration)
+    trainer = make_trainer(model, pairs, encoded, tokenizers, settings, folder, description)
     outcome = trainer.fit()
     if not outcome.finished:
         print(f"\nstopped; saved in {folder}. Go on with the same command:\n  {command(*sys.argv[1:])}")
@@ -59,7 +60,7 @@ def train(settings: Settings, folder: Path, fresh: bool = False) -> int:
 
 
 def command(*arguments: str) -> str:
-    """A command of this program, as it can be typed in the checkout, whatever environment is active."""
+    """A command of this program to type in the checkout, in any environment."""
     return shlex.join(["python", "tasks.py", "translate", *arguments])
 
 
@@ -89,9 +90,9 @@ def make_trainer(
     tokenizers: TokenizerPair,
     settings: Settings,
     folder: Path,
-    described: dict[str, Any],
+    description: dict[str, Any],
 ) -> Trainer:
-    """The loop over the updates, with all that it needs."""
+    """The training loop with its parts."""
     s = settings.training
     optimizer = optimizer_of(model, s)
     evaluate = None
@@ -106,25 +107,24 @@ def make_trainer(
         settings=loop_settings(s, evaluate is not None),
         schedule=LambdaLR(optimizer, schedule_of(s)),
         evaluate=evaluate,
-        extra=described,
+        extra=description,
     )
 
 
 def optimizer_of(model: Transformer, s: TrainingSettings) -> mg.optim.AdamW:
-    """AdamW for all; or Muon for the layers' matrices, and AdamW for the embeddings and all vectors."""
-    how: dict[str, Any] = {"lr": s.learning_rate, "betas": (0.9, 0.98), "eps": 1e-9, "weight_decay": s.weight_decay}
+    """AdamW; or Muon for the matrices of the layers, and AdamW for embeddings and vectors."""
+    options: dict[str, Any] = {"lr": s.learning_rate, "betas": (0.9, 0.98), "eps": 1e-9, "weight_decay": s.weight_decay}
     if s.optimizer == "adamw":
-        return mg.optim.AdamW(model.parameters(), **how)
+        return mg.optim.AdamW(model.parameters(), **options)
     tables = {id(m.weight) for m in model.modules() if isinstance(m, mg.nn.Embedding)}
     matrices = [p for p in model.parameters() if p.ndim == 2 and id(p) not in tables]
-    chosen = {id(p) for p in matrices}
-    rest = [p for p in model.parameters() if id(p) not in chosen]
+    rest = [p for p in model.parameters() if p.ndim != 2 or id(p) in tables]
     groups: list[dict[str, Any]] = [{"params": matrices, "muon": True}, {"params": rest}]
-    return mg.optim.MuonWithAdamW(groups, **how)
+    return mg.optim.MuonWithAdamW(groups, **options)
 
 
 def schedule_of(s: TrainingSettings) -> Callable[[int], float]:
-    """The learning rate at an update, as a part of the highest."""
+    """The learning rate at an update, as a fraction of the highest."""
     if s.schedule == "inverse_sqrt":
         return schedules.inverse_sqrt(s.warm_up)
     if s.schedule == "inverse_sqrt_with_decay":
@@ -133,12 +133,12 @@ def schedule_of(s: TrainingSettings) -> Callable[[int], float]:
 
 
 def loop_settings(s: TrainingSettings, evaluated: bool) -> LoopSettings:
-    """What the loop is told; 0 stands for "none" in a TOML file, which has no None."""
+    """The settings of the loop; TOML has no None, and 0 stands for it."""
     return LoopSettings(
         steps=s.steps,
         minutes=s.minutes or None,
         accumulate=s.accumulate,
-        processes=s.processes if s.device == "cpu" else 1,  # a GPU takes the batches in turn
+        processes=s.processes if s.device == "cpu" else 1,  # a GPU takes the batches one after another
         clip=s.clip or None,
         evaluate_every=s.evaluate_every,
         save_seconds=s.save_seconds or None,
@@ -162,7 +162,7 @@ def finish(
     settings: Settings,
     folder: Path,
 ) -> int:
-    """Write the model to translate with, and tell how good it is on what it never saw; the exit status."""
+    """Write the trained model, and report its scores on held-out sentences. Returns the exit status."""
     if settings.training.ema:
         assert trainer.averaged is not None
         model.load_state_dict(trainer.averaged.module.state_dict())
@@ -173,7 +173,7 @@ def finish(
     translator = Translator(model, tokenizers, settings)
     for split in ("validation", "test"):
         if split in pairs:
-            tell(translator, pairs[split], folder / f"{split}.json", settings)
+            print_report(translator, pairs[split], folder / f"{split}.json", settings)
     example = pairs["train"].source[0] if settings.data.data else "I like cats"
     again = ["--run", str(folder)] if settings.data.data else []
     if len(example) > LONGEST_EXAMPLE:
@@ -182,20 +182,20 @@ def finish(
     return 0
 
 
-def tell(translator: Translator, pairs: Pairs, path: Path, settings: Settings) -> None:
-    """Translate a split; print its scores, and some of the test set's translations; write all to ``path``."""
+def print_report(translator: Translator, pairs: Pairs, path: Path, settings: Settings) -> None:
+    """Translate a split; print its scores and some translations of the test set; write everything to ``path``."""
     from tqdm import tqdm
 
     split = path.stem
     source, target = list(pairs.source), list(pairs.target)
     with tqdm(total=len(source), desc=f"translating {split}", leave=False, delay=2, mininterval=1) as bar:
-        found = translator.translate(source, progress=bar.update)
-    told = report(found, target, language=settings.data.target if settings.data.data else None, worst=0)
-    write(path, told, found)
-    share = told.exact / told.sentences
-    print(f"\n{split}: {told.exact:,} of {told.sentences:,} translated exactly ({share:.1%})", flush=True)
-    print("\n".join(f"  {score}" for score in (told.bleu, told.chrf, told.moses) if score is not None))
-    for note in told.notes:
+        translations = translator.translate(source, progress=bar.update)
+    scores = report(translations, target, language=settings.data.target if settings.data.data else None, worst=0)
+    write(path, scores, translations)
+    share = scores.exact / scores.sentences
+    print(f"\n{split}: {scores.exact:,} of {scores.sentences:,} translated exactly ({share:.1%})", flush=True)
+    print("\n".join(f"  {score}" for score in (scores.bleu, scores.chrf, scores.moses) if score is not None))
+    for note in scores.notes:
         print(f"  note: {note}")
     if split == "test":
-        print("\nsentences it never saw:\n" + samples(source, [t.text for t in found], target))
+        print("\nsentences that it has never seen:\n" + samples(source, [t.text for t in translations], target))

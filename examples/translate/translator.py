@@ -1,4 +1,4 @@
-"""A trained model with its tokenizers: sentences in, translations out, and what was looked at."""
+"""A trained model with its tokenizers: translations of sentences, and their attention."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import numpy as np
 
 import minigrad as mg
 from minigrad.text import TokenizerPair
-from minigrad.text.generate import Hypothesis as Found
+from minigrad.text.generate import Hypothesis as TokenHypothesis
 from minigrad.text.generate import beam_search, greedy, power, sample
 from minigrad.text.risk import minimum_bayes_risk
 from minigrad.text.tokenizer import BOS, EOS, UNKNOWN
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from minigrad.viz.attention import AttentionView
     from minigrad.viz.linked import Linked
 
-BATCH = 100  # sentences that are translated together
-PLACES = 1 << 16  # for tokens in a batch, read or to be written, beams counted: their keys and values
+BATCH = 100  # sentences to translate together
+PLACES = 1 << 16  # tokens of a batch, read and written, in all beams: a limit on their keys and values
 
 
 class Hypothesis(NamedTuple):
@@ -37,11 +37,14 @@ class Hypothesis(NamedTuple):
 
 @dataclass(frozen=True)
 class Translation:
-    """What became of a sentence.
+    """A translated sentence.
 
     Attributes:
-        source: the sentence as the tokenizer took it. text: its translation, "" for an empty sentence.
-        score: the translation's. beam: the best found, best first. notes: what a person should know.
+        source: the sentence as the tokenizer reads it.
+        text: its translation, "" for an empty sentence.
+        score: of the translation.
+        beam: the hypotheses of the search, the best first.
+        notes: for a person to read.
     """
 
     source: str
@@ -52,11 +55,11 @@ class Translation:
 
 
 class Attention(NamedTuple):
-    """What each target token took from each source token.
+    """The attention of each target token to each source token.
 
     Attributes:
-        source, target: the tokens' texts, with "⟨end⟩" at the end.
-        weights: cross-attention (layers, heads, T, S) at the position that wrote the token; rows sum to 1.
+        source, target: the texts of the tokens, with "⟨end⟩" at the end.
+        weights: cross-attention (layers, heads, T, S) at the position that predicts the token; rows sum to 1.
     """
 
     source: list[str]
@@ -64,12 +67,12 @@ class Attention(NamedTuple):
     weights: np.ndarray[Any, np.dtype[np.float32]]
 
 
-class _Given(NamedTuple):
-    """What the model is given when it is watched.
+class _Inputs(NamedTuple):
+    """The inputs of the model for one sentence and its translation.
 
     Attributes:
-        source, target: ids (1, S) and (1, T). read, written: the texts of the S tokens, and of the T tokens
-            that follow those of the target.
+        source, target: ids (1, S) and (1, T).
+        read, written: the texts of the S source tokens, and of the T tokens that the model predicts.
     """
 
     source: mg.Tensor
@@ -79,7 +82,7 @@ class _Given(NamedTuple):
 
 
 def _groups(lengths: Sequence[int], most: int, beam_size: int) -> Iterator[tuple[int, int]]:
-    """(start, stop) of groups of sentences, whose lengths rise: few enough, and none too large."""
+    """(start, stop) of groups of sentences in ascending order of length, none of them too large."""
     start = 0
     for stop, length in enumerate(lengths, 1):
         if stop - start > 1 and (stop - start > most or (stop - start) * beam_size * 3 * length > PLACES):
@@ -93,8 +96,9 @@ class Translator:
     """A model and its tokenizers.
 
     Args:
-        model: the transformer. tokenizers: of its source and target. settings: how it was trained, and how it
-            searches unless told otherwise.
+        model: the transformer.
+        tokenizers: of its source and target.
+        settings: of its training, and the defaults of its search.
     """
 
     def __init__(self, model: Transformer, tokenizers: TokenizerPair, settings: Settings) -> None:
@@ -112,7 +116,7 @@ class Translator:
 
     @property
     def languages(self) -> tuple[str, str]:
-        """What it translates from and to."""
+        """The source and target languages."""
         return self.settings.data.source, self.settings.data.target
 
     @mg.no_grad()
@@ -130,22 +134,22 @@ class Translator:
         progress: Callable[[int], Any] | None = None,
         mbr: float | None = None,
     ) -> list[Translation]:
-        """Translate sentences, those of about equal length together; results in the order given.
+        """Translate sentences, those of similar length together. Results are in the order of the sentences.
 
         Args:
             sentences: text; an empty one has an empty translation.
-            beam, length_penalty, coverage_penalty, mbr: of the beam search; None takes the settings'.
-            sample: a temperature: translations are drawn at random, from the top_k likeliest tokens, or from
-                those that together have probability top_p.
-            cached: keep keys and values; without, everything is computed again at each step.
-            batch: how many sentences are translated together.
-            progress: called with a number of sentences when so many more are done.
+            beam, length_penalty, coverage_penalty, mbr: of the beam search; None is the value of the settings.
+            sample: a temperature, to draw translations at random: from the top_k likeliest tokens, or from the
+                likeliest ones with probability top_p together.
+            cached: keep keys and values; without a cache, each step computes everything again.
+            batch: the number of sentences to translate together.
+            progress: called with the number of sentences after each batch.
 
         Raises:
-            ValueError: a value makes no sense, or chooses among the texts of a beam where that has only one.
+            ValueError: a value out of range, or one that chooses among hypotheses while the beam has only one.
         """
-        given = {"beam": beam, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty, "mbr": mbr}
-        changes = {name: value for name, value in given.items() if value is not None}
+        search = {"beam": beam, "length_penalty": length_penalty, "coverage_penalty": coverage_penalty, "mbr": mbr}
+        changes = {name: value for name, value in search.items() if value is not None}
         decoding = self.settings.changed(changes).decoding
         choosing = [name for name, value in changes.items() if name != "beam" and value]
         if choosing and decoding.beam == 1 and sample is None:
@@ -158,16 +162,16 @@ class Translator:
         self.model.eval()
         lengths = [len(prepared[i][1]) for i in order]
         for rows in (order[a:b] for a, b in _groups(lengths, batch, decoding.beam)):
-            found = self._search([prepared[i][1] for i in rows], decoding, (sample, top_k, top_p), cached)
-            for i, hypotheses in zip(rows, found, strict=True):
-                results[i] = self._told(prepared[i], hypotheses)
+            beams = self._search([prepared[i][1] for i in rows], decoding, (sample, top_k, top_p), cached)
+            for i, hypotheses in zip(rows, beams, strict=True):
+                results[i] = self._translation(prepared[i], hypotheses)
             if progress is not None:
                 progress(len(rows))
         self.model.train(was_training)
         return results
 
     def _prepared(self, sentence: str) -> tuple[str, list[int], list[str]]:
-        """The text as the tokenizer wants it, its ids with EOS, and notes."""
+        """The text in the form of the tokenizer, its ids with EOS, and notes."""
         tokenizer, most, notes = self.tokenizers.source, self.model.config.positions - 1, []
         text = tokenizer.prepare(" ".join(sentence.split()))
         ids = tokenizer.encode(text)
@@ -182,13 +186,13 @@ class Translator:
         self,
         sources: list[list[int]],
         decoding: DecodingSettings,
-        drawn: tuple[float | None, int | None, float | None],
+        sampling: tuple[float | None, int | None, float | None],
         cached: bool,
-    ) -> list[list[Found]]:
+    ) -> list[list[TokenHypothesis]]:
         """The best hypotheses of each sentence."""
         decoder = self.model.begin(pad(sources, self.model.embedding.weight.device), cached)
         limits = [min(2 * len(ids) + 10, self.model.config.positions - 1) for ids in sources]
-        temperature, top_k, top_p = drawn
+        temperature, top_k, top_p = sampling
         if temperature is not None:
             return [[h] for h in sample(decoder, limits, temperature, top_k, top_p)]
         if decoding.beam == 1:
@@ -197,44 +201,45 @@ class Translator:
         beams = beam_search(decoder, decoding.beam, limits, penalty, decoding.coverage_penalty)
         return [minimum_bayes_risk(beam, decoding.mbr) for beam in beams] if decoding.mbr else beams
 
-    def _told(self, prepared: tuple[str, list[int], list[str]], found: list[Found]) -> Translation:
+    def _translation(
+        self, prepared: tuple[str, list[int], list[str]], hypotheses: list[TokenHypothesis]
+    ) -> Translation:
         text, _, notes = prepared
-        beam = [Hypothesis(self.tokenizers.target.decode(h.tokens), h.score) for h in found]
+        beam = [Hypothesis(self.tokenizers.target.decode(h.tokens), h.score) for h in hypotheses]
         return Translation(text, beam[0].text, beam[0].score, beam, notes)
 
     @mg.no_grad()
     def attention(self, source: str, target: str) -> Attention:
-        """What each token of a translation looks at, if the model writes it after this source."""
-        given = self._given(source, target)
+        """The attention of each token of a translation to the tokens of the source."""
+        inputs = self._inputs(source, target)
         was_training = self.model.training
         self.model.eval()
-        weights = self.model.attention(given.source, given.target)
+        weights = self.model.attention(inputs.source, inputs.target)
         self.model.train(was_training)
-        return Attention(given.read, given.written, weights[:, :, 0].cpu().numpy())
+        return Attention(inputs.read, inputs.written, weights[:, :, 0].cpu().numpy())
 
-    def look(self, found: Translation) -> AttentionView:
-        """All attention, of encoder and decoder, layer by layer and head by head, for each text of a beam.
+    def look(self, translation: Translation) -> AttentionView:
+        """All attention, of encoder and decoder, by layer and head, for each hypothesis of a beam.
 
-        It shows itself in a notebook, and ``save`` makes a page (.html) or a picture of it: see
-        ``minigrad.viz.attention``.
+        A notebook shows it, and ``save`` writes it as a page (.html) or an image: see ``minigrad.viz.attention``.
 
         Raises:
-            ValueError: the translation of an empty sentence, for which the model was not asked.
+            ValueError: the translation of an empty sentence, which has no attention.
         """
         from minigrad.viz.attention import AttentionView, Candidate, attention
 
         beam: list[Candidate] = []
-        for text, score in found.beam:
-            given = self._given(found.source, text)
-            target = ["⟨begin⟩", *given.written[:-1]]
-            tokens = {"source": given.read, "target": target, "written": given.written}
-            encoder, *rest = attention(self.model, given.source, given.target, tokens=tokens).attentions
-            shared = beam[0].attentions[0] if beam else encoder  # all were written after the same source
+        for text, score in translation.beam:
+            inputs = self._inputs(translation.source, text)
+            target = ["⟨begin⟩", *inputs.written[:-1]]
+            tokens = {"source": inputs.read, "target": target, "written": inputs.written}
+            encoder, *rest = attention(self.model, inputs.source, inputs.target, tokens=tokens).attentions
+            shared = beam[0].attentions[0] if beam else encoder  # all have the same source
             beam.append(Candidate(text, score, (shared, *rest)))
-        return AttentionView.of_beam(beam, found.source)
+        return AttentionView.of_beam(beam, translation.source)
 
-    def linked(self, found: Translation) -> Linked:
-        """The same, and on the same page the graph of each text's loss, forward and backward.
+    def linked(self, translation: Translation) -> Linked:
+        """The attention, and on the same page the graph of each hypothesis' loss, forward and backward.
 
         Raises:
             ValueError: as ``look``.
@@ -242,19 +247,18 @@ class Translator:
         from minigrad.viz import graph
         from minigrad.viz.linked import Linked
 
-        seen = self.look(found)
+        view = self.look(translation)
         was_training = self.model.training
         self.model.eval()
         graphs = []
-        for text, _ in found.beam:
-            given = self._given(found.source, text)
-            whole = pad([[*given.target.tolist()[0], EOS]], given.target.device)
-            graphs.append(graph(self.model.loss, given.source, whole))
+        for text, _ in translation.beam:
+            inputs = self._inputs(translation.source, text)
+            target = pad([[*inputs.target.tolist()[0], EOS]], inputs.target.device)
+            graphs.append(graph(self.model.loss, inputs.source, target))
         self.model.train(was_training)
-        return Linked(seen, graphs)
+        return Linked(view, graphs)
 
-    def _given(self, source: str, target: str) -> _Given:
-        """What the model reads when it writes this target after this source."""
+    def _inputs(self, source: str, target: str) -> _Inputs:
         _, ids, _ = self._prepared(source)
         most, device = self.model.config.positions - 1, self.model.embedding.weight.device
         written = [*self.tokenizers.target.encode(target)[: most - 1], EOS]
@@ -262,4 +266,4 @@ class Translator:
             ["⟨end⟩" if i == EOS else tokenizer.token(i).strip() or "␣" for i in tokens]
             for tokenizer, tokens in ((self.tokenizers.source, ids), (self.tokenizers.target, written))
         )
-        return _Given(pad([ids], device), pad([[BOS, *written[:-1]]], device), read, names)
+        return _Inputs(pad([ids], device), pad([[BOS, *written[:-1]]], device), read, names)

@@ -1,4 +1,4 @@
-"""A look at the model now and then while it is trained: on the validation set."""
+"""Evaluation during training, on the validation set."""
 
 from __future__ import annotations
 
@@ -12,14 +12,15 @@ from models.transformer import Transformer, pad
 
 from .translator import Translator
 
-MOST_VALIDATED = 2000  # pairs that are translated at each evaluation
+MOST_VALIDATED = 2000  # pairs to translate at each evaluation
 
 
 class Evaluation:
-    """How good the model is: BLEU of greedy translations of the validation set, and the loss a token.
+    """BLEU of greedy translations of the validation set, and the loss per token.
 
     Args:
-        translator: with the tokenizers and settings. pairs: of the validation set.
+        translator: with the tokenizers and settings.
+        pairs: the validation set.
     """
 
     def __init__(self, translator: Translator, pairs: Pairs) -> None:
@@ -35,11 +36,11 @@ class Evaluation:
         self.batches = list(TokenBatches(lengths, tokens, shuffle=False).epoch(0)) if len(lengths) else []
 
     def __call__(self, model: Transformer) -> dict[str, float]:
-        """Metrics by name: "bleu" from 0 to 100, "loss" in nats a token."""
-        now = Translator(model, self.translator.tokenizers, self.translator.settings)
-        found = now.translate(self.source, beam=1)
+        """Metrics by name: "bleu" from 0 to 100, "loss" in nats per token."""
+        translator = Translator(model, self.translator.tokenizers, self.translator.settings)
+        translations = translator.translate(self.source, beam=1)
         tokenize = "none" if "tok" in self.translator.languages[1].split(".") else "13a"
-        score = bleu([t.text for t in found], self.target, tokenize).value
+        score = bleu([t.text for t in translations], self.target, tokenize).value
         return {"bleu": score, "loss": self.loss(model)}
 
     def loss(self, model: Transformer) -> float:

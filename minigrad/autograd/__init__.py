@@ -1,8 +1,5 @@
 """Reverse-mode differentiation: the tape (``tape``), the walk back over it (``walk``), modes and checks."""
 
-from typing import TYPE_CHECKING
-
-from ..missing import names_of
 from . import function, functional, graph
 from .anomaly import detect_anomaly, set_detect_anomaly
 from .function import Function
@@ -28,6 +25,3 @@ __all__ = [
     "set_detect_anomaly",
     "set_grad_enabled",
 ]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

@@ -53,15 +53,15 @@ def vjp(
         TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
     """
     with enable_grad():
-        given, outputs, forms = _run("vjp", func, inputs, create_graph, strict)
+        points, outputs, forms = _run("vjp", func, inputs, create_graph, strict)
         if v is None and (len(outputs) != 1 or outputs[0].array.size != 1):
             raise RuntimeError(
                 "The vector v can only be None if the user-provided function returns a single "
                 "Tensor with a single element."
             )
         vectors = _vectors(v, outputs, forms[1])
-        found = _gradients(outputs, given, vectors, create_graph)
-        product = _filled(found, given, _UNUSED if strict else None, create_graph)
+        gradients = _gradients(outputs, points, vectors, create_graph)
+        product = _filled(gradients, points, _UNUSED if strict else None, create_graph)
     return _given_back(outputs, create_graph, forms[1]), _given_back(product, create_graph, forms[0])
 
 
@@ -88,10 +88,10 @@ def jvp(
     with enable_grad():
         points, several = _as_tuple(inputs, "inputs", "jvp")
         vectors = _vectors_of_inputs(v, points, several)
-        given, outputs, forms = _run("jvp", func, inputs, create_graph, strict)
+        points, outputs, forms = _run("jvp", func, inputs, create_graph, strict)
         us = tuple(wrap(xp(o.array).zeros_like(o.array)).requires_grad_() for o in outputs)
-        found = _gradients(outputs, given, us, True)
-        pulled = _filled(found, given, _UNUSED if strict else None, create_graph)
+        gradients = _gradients(outputs, points, us, True)
+        pulled = _filled(gradients, points, _UNUSED if strict else None, create_graph)
         product = _filled(_gradients(pulled, us, vectors, create_graph), outputs, None, create_graph, strict)
     return _given_back(outputs, create_graph, forms[1]), _given_back(product, create_graph, forms[1])
 
@@ -168,9 +168,9 @@ def jacobian(
             "`strict=False` or `vectorize=False`."
         )
     with enable_grad():
-        given, outputs, forms = _run("jacobian", func, inputs, create_graph, strict)
+        points, outputs, forms = _run("jacobian", func, inputs, create_graph, strict)
         unused = [_UNUSED.replace("The output", f"Output {i}") if strict else None for i in range(len(outputs))]
-        rows = [_rows(out, given, text, create_graph) for out, text in zip(outputs, unused, strict=True)]
+        rows = [_rows(out, points, text, create_graph) for out, text in zip(outputs, unused, strict=True)]
     blocks = tuple(_given_back(row, create_graph, forms[0]) for row in rows)
     return blocks if forms[1] else blocks[0]
 
@@ -204,8 +204,8 @@ def hessian(
     def slope(*points: Any) -> Any:
         outputs, is_tuple = _as_tuple(func(*points), "outputs of the user-provided function", "hessian")
         _check_single(outputs, is_tuple, "hessian", strict)
-        found = _gradients(outputs, points, None, True)
-        slopes = _filled(found, points, _UNUSED if strict else None, False)
+        gradients = _gradients(outputs, points, None, True)
+        slopes = _filled(gradients, points, _UNUSED if strict else None, False)
         _check_wanted(slopes, _LINEAR if strict else None)
         return slopes if several else slopes[0]
 
@@ -221,12 +221,12 @@ def _hessian_product(
     with enable_grad():
         points, several = _as_tuple(inputs, "inputs", name)
         vectors = _vectors_of_inputs(v, points, several)
-        given, outputs, forms = _run(name, func, inputs, create_graph, strict)
+        points, outputs, forms = _run(name, func, inputs, create_graph, strict)
         _check_single(outputs, forms[1], name, strict)
-        slopes = _filled(_gradients(outputs, given, None, True), given, _UNUSED if strict else None, False)
+        slopes = _filled(_gradients(outputs, points, None, True), points, _UNUSED if strict else None, False)
         _check_wanted(slopes, _LINEAR if strict else None)
-        found = _gradients(slopes, given, vectors, create_graph)
-        product = _filled(found, given, f"{_UNUSED_TWICE}." if strict else None, create_graph)
+        gradients = _gradients(slopes, points, vectors, create_graph)
+        product = _filled(gradients, points, f"{_UNUSED_TWICE}." if strict else None, create_graph)
     return _given_back(outputs, create_graph, forms[1]), _given_back(product, create_graph, several)
 
 
@@ -235,12 +235,12 @@ def _run(
 ) -> tuple[Variables, Variables, tuple[bool, bool]]:
     """The inputs as nodes or leaves of a graph of their own, the outputs, and which of them were tuples."""
     points, several = _as_tuple(inputs, "inputs", name)
-    given = tuple(
+    points = tuple(
         apply(clone, (p,)) if create_graph and p.requires_grad else p.detach().requires_grad_() for p in points
     )
-    outputs, many = _as_tuple(func(*given), "outputs of the user-provided function", name)
+    outputs, many = _as_tuple(func(*points), "outputs of the user-provided function", name)
     _check_wanted(outputs, _CONSTANT if strict else None)
-    return given, outputs, (several, many)
+    return points, outputs, (several, many)
 
 
 def _as_tuple(value: Any, what: str, name: str) -> tuple[Variables, bool]:
@@ -300,16 +300,17 @@ def _gradients(outputs: Variables, inputs: Variables, vectors: Variables | None,
 
 
 def _filled(
-    found: Variables, like: Variables, unused: str | None, create_graph: bool, strict: bool = False
+    gradients: Variables, like: Variables, unused: str | None, create_graph: bool, strict: bool = False
 ) -> Variables:
     """Zeros for None; where ``unused`` is a text, an error with it instead."""
-    for i, value in enumerate(found):
+    for i, value in enumerate(gradients):
         if value is None and unused is not None:
             raise RuntimeError(unused.format(i))
     if create_graph and (strict or unused is not None):
-        _check_wanted(found, f"{_UNUSED_TWICE} when create_graph=True.")
+        _check_wanted(gradients, f"{_UNUSED_TWICE} when create_graph=True.")
     return tuple(
-        wrap(xp(p.array).zeros_like(p.array)) if value is None else value for value, p in zip(found, like, strict=True)
+        wrap(xp(p.array).zeros_like(p.array)) if value is None else value
+        for value, p in zip(gradients, like, strict=True)
     )
 
 
@@ -320,8 +321,8 @@ def _rows(out: Any, inputs: Variables, unused: str | None, create_graph: bool) -
     for i in range(size):
         start = lib.zeros_like(out.array).reshape(-1)
         start[i] = 1
-        found = _gradients((out,), inputs, (wrap(start.reshape(shape)),), create_graph)
-        rows.append(_filled(found, inputs, unused, create_graph))
+        gradients = _gradients((out,), inputs, (wrap(start.reshape(shape)),), create_graph)
+        rows.append(_filled(gradients, inputs, unused, create_graph))
     if not rows:
         return tuple(wrap(xp(p.array).zeros((*shape, *p.array.shape), p.array.dtype)) for p in inputs)
     stacked = (apply(stack, (0, *column)) for column in zip(*rows, strict=True))

@@ -66,11 +66,11 @@ def gradcheck(
         GradcheckError: a gradient is wrong. The text shows the worst element and the rules on the way.
         ValueError: no input requires a gradient, or one is not float64.
     """
-    given = _listed(inputs)
-    _check_inputs(given)
+    points = _listed(inputs)
+    _check_inputs(points)
     check = _Check(eps, atol, rtol, nondet_tol)
     try:
-        _compare(func, given, check)
+        _compare(func, points, check)
     except GradcheckError:
         if raise_exception:
             raise
@@ -102,20 +102,20 @@ def gradgradcheck(
     Args:
         grad_outputs: what arrives at the outputs; random numbers if None. See ``gradcheck`` for the rest.
     """
-    given = _listed(inputs)
-    _check_inputs(given)
-    outputs = [o for o in _listed(func(*given)) if _is_differentiable(o)]
+    points = _listed(inputs)
+    _check_inputs(points)
+    outputs = [o for o in _listed(func(*points)) if _is_differentiable(o)]
     arriving = [_random_like(o, n) for n, o in enumerate(outputs)] if grad_outputs is None else _listed(grad_outputs)
 
     def gradient(*args: Any) -> tuple[Any, ...]:
-        own, g = args[: len(given)], args[len(given) :]
-        results = [o for o in _listed(func(*own)) if _is_differentiable(o)]
-        wanted = [x for x in own if isinstance(x, Variable) and x._wanted()]
+        xs, g = args[: len(points)], args[len(points) :]
+        results = [o for o in _listed(func(*xs)) if _is_differentiable(o)]
+        wanted = [x for x in xs if isinstance(x, Variable) and x._wanted()]
         return grad(results, wanted, g, create_graph=True, allow_unused=True, materialize_grads=True)
 
     return gradcheck(
         gradient,
-        (*given, *arriving),
+        (*points, *arriving),
         eps=eps,
         atol=atol,
         rtol=rtol,
@@ -136,9 +136,9 @@ def _random_like(output: Variable, seed: int) -> Any:
     """Normal numbers in an output's shape, as a leaf that requires a gradient."""
     backend = of(output.array)
     draw = np.random.default_rng(seed).standard_normal(output.array.shape).astype(output.array.dtype)
-    made = wrap(backend.asarray(np.asarray(draw), backend.device_of(output.array)))
-    made._needs = True
-    return made
+    tensor = wrap(backend.asarray(np.asarray(draw), backend.device_of(output.array)))
+    tensor._needs = True
+    return tensor
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
@@ -164,11 +164,11 @@ def _compare(func: Function, inputs: tuple[Any, ...], check: _Check) -> None:
     numerical = {i: _numerical(func, inputs, i, check.eps) for i in positions}
     for j, output in enumerate(outputs):
         analytical = _analytical(output, [inputs[i] for i in positions], check)
-        for i, found in zip(positions, analytical, strict=True):
-            expected = np.array([row[j] for row in numerical[i]]).reshape(found.shape)
-            wrong = ~(np.abs(found - expected) <= check.atol + check.rtol * np.abs(expected))
+        for i, matrix in zip(positions, analytical, strict=True):
+            expected = np.array([row[j] for row in numerical[i]]).reshape(matrix.shape)
+            wrong = ~(np.abs(matrix - expected) <= check.atol + check.rtol * np.abs(expected))
             if wrong.any():
-                raise GradcheckError(_report(output, inputs[i], (i, j), found, expected, wrong))
+                raise GradcheckError(_report(output, inputs[i], (i, j), matrix, expected, wrong))
 
 
 def _float_outputs(func: Function, inputs: tuple[Any, ...]) -> list[Variable]:
@@ -219,14 +219,14 @@ def _pass_back(output: Variable, inputs: list[Variable], place: int) -> list[Mat
     one = np.zeros(output.array.shape, output.array.dtype)
     one.reshape(-1)[place] = 1
     seed = wrap(backend.asarray(one, backend.device_of(output.array)))
-    found = grad(output, inputs, seed, retain_graph=True, allow_unused=True, materialize_grads=True)
-    for i, (gradient, x) in enumerate(zip(found, inputs, strict=True)):
+    gradients = grad(output, inputs, seed, retain_graph=True, allow_unused=True, materialize_grads=True)
+    for i, (gradient, x) in enumerate(zip(gradients, inputs, strict=True)):
         if gradient.array.shape != x.array.shape or gradient.array.dtype != x.array.dtype:
             raise GradcheckError(
                 f"gradcheck: the gradient of checked input {i} has shape {tuple(gradient.array.shape)} and "
                 f"dtype {gradient.array.dtype}, the input {tuple(x.array.shape)} and {x.array.dtype}"
             )
-    return [_host(gradient) for gradient in found]
+    return [_host(gradient) for gradient in gradients]
 
 
 def _host(tensor: Variable) -> Matrix:
@@ -246,12 +246,12 @@ def _check_repeatable(first: list[Matrix], second: list[Matrix], tolerance: floa
 # The report ------------------------------------------------------------------------------------------------
 
 
-def _report(output: Variable, x: Variable, which: tuple[int, int], found: Matrix, expected: Matrix, wrong: Any) -> str:
+def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matrix, expected: Matrix, wrong: Any) -> str:
     """The worst element, and the rules that made it."""
     i, j = which
-    distance = np.where(wrong, np.where(np.isnan(found - expected), np.inf, np.abs(found - expected)), -1.0)
-    row, column = np.unravel_index(int(np.argmax(distance)), found.shape)
-    a, n = float(found[row, column]), float(expected[row, column])
+    distance = np.where(wrong, np.where(np.isnan(matrix - expected), np.inf, np.abs(matrix - expected)), -1.0)
+    row, column = np.unravel_index(int(np.argmax(distance)), matrix.shape)
+    a, n = float(matrix[row, column]), float(expected[row, column])
     source = [int(k) for k in np.unravel_index(int(row), x.array.shape)] if x.array.ndim else "()"
     target = [int(k) for k in np.unravel_index(int(column), output.array.shape)] if output.array.ndim else "()"
     relative = abs(a - n) / max(abs(n), 1e-300)

@@ -108,11 +108,12 @@ def pass_back(root: Variable, gradient: Variable | None = None, retain: bool = T
     Walk((root,), _starts((root,), gradient)).run(retain)
 
 
-def _starts(roots: tuple[Variable, ...], given: Any) -> list[Any]:
-    """The gradient at each root: what was given, or 1 for a scalar."""
-    if len(roots) == 1 and (given is None or isinstance(given, Variable)):
-        return [_start(roots[0], given)]
-    gradients = (given,) * len(roots) if given is None else (given,) if isinstance(given, Variable) else tuple(given)
+def _starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:
+    """The gradient at each root: what the caller passed, or 1 for a scalar."""
+    if gradients is None:
+        gradients = (None,) * len(roots)
+    elif isinstance(gradients, Variable):
+        gradients = (gradients,)
     if len(gradients) != len(roots):
         raise RuntimeError(f"got {len(roots)} tensors and {len(gradients)} gradients")
     return [_start(root, gradient) for root, gradient in zip(roots, gradients, strict=True)]
@@ -209,19 +210,11 @@ class Walk:
         try:
             with np.errstate(all="ignore"):  # as in the forward, 1 / 0 is inf without a warning
                 while self.heap:
-                    node, sums = self.pending.pop(heappop(self.heap))
-                    if node.hooks:
-                        _run_hooks(node.hooks, sums)
-                    if watch.observers:
-                        _arrived(node, {slot: held[0] for slot, held in sums.items()})
-                    if self.useful is None or self.leads_on(node, sums):
-                        self.pass_on(node, sums)
-                        if node.versions and not retain:  # one that keeps no tensor may be walked again
-                            node.free()
+                    self.visit(*self.pending.pop(heappop(self.heap)), retain)
             for leaf, held in self.leaves.values():
                 if leaf._hooks:
                     _run_hooks({0: leaf._hooks}, {0: held})
-                _arrived(leaf, {0: held[0]})
+                _arrived(leaf, {0: held})
         finally:
             state.grad = before
             for observer in watch.observers:
@@ -230,6 +223,16 @@ class Walk:
             if id(target) in self.leaves:
                 self.gradients[position] = self.leaves[id(target)][1][0]
         return self
+
+    def visit(self, node: Node, sums: dict[int, Sum], retain: bool) -> None:
+        """Pass a node whose gradient is complete."""
+        if node.hooks:
+            _run_hooks(node.hooks, sums)
+        _arrived(node, sums)
+        if self.useful is None or self.leads_on(node, sums):
+            self.pass_on(node, sums)
+            if node.versions and not retain:  # one that keeps no tensor may be walked again
+                node.free()
 
     def leads_on(self, node: Node, sums: dict[int, Sum]) -> bool:
         """Note the gradient of a node's results that are targets; whether something wanted lies behind it."""
@@ -240,39 +243,38 @@ class Walk:
 
     def pass_on(self, node: Node, sums: dict[int, Sum]) -> None:
         """Run a node's rules, and deliver what they give to the node's inputs."""
-        create, useful, observers = self.create, self.useful, watch.observers
+        observers = watch.observers
         for observer in observers:
             observer.passing(node)
-        saved = _intact(node)
-        g: Any = None
-        gradients: Sequence[Any]
-        if node.op.backward is not None:
-            gradients = node.op.backward(node, sums, create)
-        else:
-            g = sums[0][0] if node.results is None else _together(node, sums, create)
-            if node.kernel is not None and not create:
-                gradients = _run_kernel(node, g, saved)
-            else:
-                gradients = _run_rules(node, g, saved, create, useful)
+        g, gradients = self.gradients_of(node, sums)
         for i, (target, slot, shape, dtype) in enumerate(node.edges):
             gradient = gradients[i]
             # A kernel and a Function give all gradients, also those that lead to no target.
-            if gradient is not None and (useful is None or target in useful):
-                array = gradient.array if create else gradient
-                if array.dtype is not dtype or array.shape != shape or not shape:
-                    gradient = _fit(gradient, shape, dtype)
-                for observer in observers:
-                    observer.delivered(node, i, gradient)
-                ours = not create and g is not None and gradient is not g and gradient.base is None
-                self.deliver(target, slot, gradient, ours)
+            if gradient is None or (self.useful is not None and target not in self.useful):
+                continue
+            gradient = _fit(gradient, shape, dtype)
+            for observer in observers:
+                observer.delivered(node, i, gradient)
+            self.deliver(target, slot, gradient, not self.create and _is_new(gradient, g))
         for observer in observers:
             observer.passed(node, gradients)
 
+    def gradients_of(self, node: Node, sums: dict[int, Sum]) -> tuple[Any, Sequence[Any]]:
+        """The gradient of a node's result (None if a Function takes it as it is), and those of its inputs."""
+        saved = _intact(node)
+        if node.op.backward is not None:
+            return None, node.op.backward(node, sums, self.create)
+        g = sums[0][0] if node.results is None else _together(node, sums, self.create)
+        if node.kernel is not None and not self.create:
+            return g, _run_kernel(node, g, saved)
+        return g, _run_rules(node, g, saved, self.create, self.useful)
 
-def _arrived(target: Any, gradients: dict[int, Any]) -> None:
+
+def _arrived(target: Any, sums: dict[int, Sum]) -> None:
+    """Show the observers what has arrived at a node or a leaf."""
     for observer in watch.observers:
-        for slot, gradient in gradients.items():
-            observer.arrived(target, slot, gradient)
+        for slot, held in sums.items():
+            observer.arrived(target, slot, held[0])
 
 
 def _paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
@@ -393,11 +395,17 @@ def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:
     return wrap(zeros) if create else zeros
 
 
+def _is_new(gradient: Array, g: Any) -> bool:
+    """Whether a rule has made an array that nobody else holds, from ``g``. What a Function returns is its own."""
+    return g is not None and gradient is not g and gradient.base is None
+
+
 def _fit(gradient: Any, shape: tuple[int, ...], dtype: Any) -> Any:
     """Sum a gradient over the axes that its input was broadcast along, and give it the input's dtype."""
-    if bare(gradient).shape != shape:
+    array = bare(gradient)
+    if array.shape != shape:
         gradient = sum_to(gradient, shape)
-    if bare(gradient).dtype != dtype:
+    if array.dtype is not dtype and array.dtype != dtype:
         gradient = cast(gradient, dtype)
     return np.asarray(gradient) if isinstance(gradient, np.generic) else gradient
 
@@ -426,14 +434,14 @@ def _run_hooks(hooks: dict[int, dict[int, Any]], sums: dict[int, Sum]) -> None:
         registered = hooks.get(slot, {})
         for key in sorted(registered, key=lambda k: k == RETAINED):  # retain_grad's comes last
             hook, held[1] = registered[key], False  # it may keep the gradient
-            given = held[0] if isinstance(held[0], Variable) else wrap(held[0])
-            changed = hook(given)
+            gradient = held[0] if isinstance(held[0], Variable) else wrap(held[0])
+            changed = hook(gradient)
             if changed is not None:
                 if not isinstance(changed, Variable):
                     raise TypeError(f"a hook must return a Tensor or None, not {type(changed).__name__}")
-                if changed.array.shape != given.array.shape:
+                if changed.array.shape != gradient.array.shape:
                     raise RuntimeError(
                         f"a hook returned a gradient of shape {tuple(changed.array.shape)} for one of shape "
-                        f"{tuple(given.array.shape)}"
+                        f"{tuple(gradient.array.shape)}"
                     )
                 held[0] = changed if isinstance(held[0], Variable) else changed.array

@@ -1,109 +1,21 @@
-"""The only place that knows NumPy from CuPy: arrays, random numbers, fused kernels.
+"""The only place that knows NumPy from CuPy: arrays, random numbers, kernels.
 
-A backend is an object with the attributes of ``Backend``. Above this folder, code asks ``xp(array)`` for
-the array's namespace (``numpy`` or ``cupy``: they share names and meaning), and ``of(array)`` for the rest.
+Above this folder, code asks ``xp(array)`` for the array's namespace (``numpy`` or ``cupy``: they share names and
+meaning), and ``of(array)`` for the rest: an object with the attributes of ``Backend``.
 """
 
-from __future__ import annotations
-
-from collections.abc import Callable
-from typing import Any, Protocol
-
-import numpy as np
-
-from . import device as _device
+from . import cpu
 from .device import Device as Device
-from .dtype import Array
-
-
-class Kernel(Protocol):
-    """A fused forward and its gradient: a module of ``backend/kernels`` satisfies it.
-
-    ``args`` are the op's own arguments, arrays and attributes, in the order of its plain definition.
-    ``needs`` tells, argument by argument, whose gradient is wanted: nothing else is computed or kept.
-    """
-
-    def forward(self, needs: tuple[bool, ...], *args: Any) -> tuple[Any, Any]:
-        """The op's result, and whatever ``backward`` wants kept."""
-
-    def backward(self, needs: tuple[bool, ...], saved: Any, g: Array, *args: Any) -> tuple[Array | None, ...]:
-        """The gradient for each argument, None where ``needs`` is False."""
-
-
-class Backend(Protocol):
-    """What the rest of the library asks of an array library."""
-
-    name: str
-    device_type: str
-    array_type: type
-    xp: Any  # the array namespace: numpy, cupy
-
-    def device_of(self, array: Array) -> Device:
-        """Where an array lives."""
-
-    def asarray(self, array: np.ndarray[Any, Any], device: Device) -> Array:
-        """A NumPy array (or an array of this backend) as an array on ``device``."""
-
-    def to_numpy(self, array: Array) -> np.ndarray[Any, Any]:
-        """A copy in NumPy's memory; on the CPU the array itself."""
-
-    def kernel(self, name: str) -> Kernel | None:
-        """The fused kernel of that name, or None: then the plain definition runs."""
-
-    def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> Array:
-        """A bool array, each element False with probability ``p``: dropout's draw."""
-
-
-def xp(array: Any) -> Any:
-    """The namespace of an array's library; NumPy's for Python and NumPy scalars."""
-    return np if type(array) is np.ndarray else of(array).xp
-
-
-def in_order(array: Any) -> Any:
-    """The array, or a copy whose elements lie in the order of its axes, so that ``view`` takes any shape.
-
-    NumPy's results follow the strides of the operands; PyTorch's are in order for many functions, and
-    programs go on with ``.view``.
-    """
-    return array if array.flags.c_contiguous else array.copy()
-
-
-def of(array: Any) -> Backend:
-    """The backend an array belongs to."""
-    try:
-        return _by_type[type(array)]
-    except KeyError:
-        for kind, backend in _by_type.items():  # subclasses, such as numpy.memmap
-            if isinstance(array, kind):
-                return backend
-        return _by_type[np.ndarray]  # NumPy and Python scalars
-
-
-def for_device(device: Device) -> Backend:
-    """The backend of a device.
-
-    Raises:
-        RuntimeError: there is no such device here; the text tells what to install.
-    """
-    backend = _by_device.get(device.type)
-    if backend is None:
-        if device.type not in _loaders:
-            raise RuntimeError(f"there are no {device.type!r} tensors in minigrad: use 'cpu' or 'cuda'")
-        backend = _loaders[device.type]()
-        register(backend)
-    return backend
-
-
-def register(backend: Backend) -> None:
-    """Make a backend known: its array type, and the device type that leads to it."""
-    _device.add_type(backend.device_type)
-    _by_type[backend.array_type] = backend
-    _by_device[backend.device_type] = backend
-
-
-def is_array(value: Any) -> bool:
-    """Whether a value is an array of a backend (or a NumPy scalar)."""
-    return isinstance(value, (*_by_type, np.generic))
+from .registry import ARRAY_TYPES as ARRAY_TYPES
+from .registry import Backend as Backend
+from .registry import Kernel as Kernel
+from .registry import for_device as for_device
+from .registry import in_order as in_order
+from .registry import is_array as is_array
+from .registry import loaders
+from .registry import of as of
+from .registry import register as register
+from .registry import xp as xp
 
 
 def _load_cuda() -> Backend:
@@ -112,11 +24,5 @@ def _load_cuda() -> Backend:
     return cuda.load()
 
 
-_by_type: dict[type, Backend] = {}
-ARRAY_TYPES = _by_type.keys()
-_by_device: dict[str, Backend] = {}
-_loaders: dict[str, Callable[[], Backend]] = {"cuda": _load_cuda}
-
-from .cpu import NumpyBackend  # noqa: E402  (it needs Device, and registers itself below)
-
-register(NumpyBackend())
+loaders["cuda"] = _load_cuda
+register(cpu.NumpyBackend())

@@ -36,10 +36,10 @@ class NumpyBackend:
         return np.asarray(array)
 
     def kernel(self, name: str) -> Any:
-        found = self._kernels.get(name)
-        if found is None and name in kernels.NAMES:
-            found = self._kernels[name] = importlib.import_module(f"{__package__}.kernels.{name}")
-        return found
+        module = self._kernels.get(name)
+        if module is None and name in kernels.NAMES:
+            module = self._kernels[name] = importlib.import_module(f"{__package__}.kernels.{name}")
+        return module
 
     def keep_mask(self, shape: tuple[int, ...], p: float, device: Device) -> np.ndarray[Any, Any]:
         return random.cpu_keep_mask(shape, p)

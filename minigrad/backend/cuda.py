@@ -57,11 +57,11 @@ class CupyBackend:
         return array.get()
 
     def kernel(self, name: str) -> Any:
-        found = self._kernels.get(name)
-        if found is None and name in kernels.CUDA_NAMES:
+        kernel = self._kernels.get(name)
+        if kernel is None and name in kernels.CUDA_NAMES:
             module = importlib.import_module(f"{__package__}.kernels.{name}_cuda")
-            found = self._kernels[name] = module if len(self._devices) == 1 else OnDevice(module)
-        return found
+            kernel = self._kernels[name] = module if len(self._devices) == 1 else OnDevice(module)
+        return kernel
 
     def erf(self, x: Array) -> Array:
         """The error function, elementwise: the one function that NumPy's namespace lacks and CuPy has."""

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from . import xp
 from .dtype import Array
+from .registry import xp
 
 # Bernoulli's numbers B2, B4, ...: the coefficients of Stirling's series and of Euler-Maclaurin's
 _BERNOULLI = (1 / 6, -1 / 30, 1 / 42, -1 / 30, 5 / 66, -691 / 2730, 7 / 6, -3617 / 510)
@@ -25,11 +25,11 @@ def log_gamma(x: Array) -> Array:
         product = m.where(near, product * z, product)
         z = m.where(near, z + 1, z)
     terms = sum(b / (2 * k * (2 * k - 1)) / z ** (2 * k - 1) for k, b in enumerate(_BERNOULLI, 1))
-    found = (z - 0.5) * m.log(z) - z + 0.5 * math.log(2 * math.pi) + terms - m.log(product)
-    found = m.where(y == math.inf, math.inf, m.where((y == 1) | (y == 2), 0.0, found))
+    out = (z - 0.5) * m.log(z) - z + 0.5 * math.log(2 * math.pi) + terms - m.log(product)
+    out = m.where(y == math.inf, math.inf, m.where((y == 1) | (y == 2), 0.0, out))
     distance = m.absolute(m.sin(math.pi * (x - m.rint(x))))  # Γ(x) Γ(1 - x) = π / sin πx
-    found = m.where(mirrored, math.log(math.pi) - m.log(distance) - found, found)
-    return m.where(m.isinf(x), math.inf, found).astype(dtype)
+    out = m.where(mirrored, math.log(math.pi) - m.log(distance) - out, out)
+    return m.where(m.isinf(x), math.inf, out).astype(dtype)
 
 
 def digamma(x: Array) -> Array:
@@ -43,10 +43,10 @@ def digamma(x: Array) -> Array:
         below = m.where(near, below + 1 / z, below)
         z = m.where(near, z + 1, z)
     terms = sum(b / (2 * k) / z ** (2 * k) for k, b in enumerate(_BERNOULLI, 1))
-    found = m.log(z) - 0.5 / z - terms - below
+    out = m.log(z) - 0.5 / z - terms - below
     angle = math.pi * (x - m.rint(x))
-    found = m.where(mirrored, found - math.pi / m.tan(m.where(angle == 0, math.nan, angle)), found)
-    return m.where(x == 0, m.copysign(math.inf, -x), found).astype(dtype)
+    out = m.where(mirrored, out - math.pi / m.tan(m.where(angle == 0, math.nan, angle)), out)
+    return m.where(x == 0, m.copysign(math.inf, -x), out).astype(dtype)
 
 
 def polygamma(x: Array, order: int) -> Array:

@@ -175,10 +175,10 @@ class _Crew:
 def _sched_getcpu() -> Callable[[], int] | None:
     """What tells the CPU that the calling thread is on; None where the system does not."""
     try:
-        found: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
+        getcpu: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
     except (AttributeError, OSError):
         return None
-    return found
+    return getcpu
 
 
 class _Member:

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from . import of, xp
 from .dtype import Array
+from .registry import of, xp
 
 
 def error_function(x: Array) -> Array:

@@ -20,14 +20,14 @@ from . import as_torch
 
 
 def main() -> None:
-    """Read the command line, and run the program as ``__main__`` with its own part of it."""
+    """Run the program of the command line, with the arguments after it."""
     parser = argparse.ArgumentParser(
         prog="python -m minigrad.compat",
         description="Run a program written for PyTorch on minigrad: in it, `import torch` gives minigrad.",
     )
     parser.add_argument("-m", action="store_true", help="the program is a module, as with python -m")
     parser.add_argument("program", help="a file, or with -m a module")
-    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="go to the program")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
     options = parser.parse_args()
     as_torch()
     path, name = _module(options.program) if options.m else (options.program, None)
@@ -42,7 +42,7 @@ def main() -> None:
 
 
 def _module(name: str) -> tuple[str, str]:
-    """The file of a module (of a package's ``__main__``), and the package it is in."""
+    """The file of a module, or of a package's ``__main__``, and its package."""
     sys.path[0] = os.getcwd()
     spec = importlib.util.find_spec(name)
     if spec is not None and spec.submodule_search_locations is not None:
@@ -53,12 +53,12 @@ def _module(name: str) -> tuple[str, str]:
 
 
 def run(source: bytes, path: str, package: str | None) -> None:
-    """Run a program's text as ``__main__``; an error is shown without the frames of this file.
+    """Run a program's text as ``__main__``; tracebacks begin in the program.
 
     Args:
         source: the text.
-        path: where it is from.
-        package: of a module; None for a file.
+        path: its file.
+        package: the package of a module; None for a file.
     """
     program = ModuleType("__main__")
     program.__file__, program.__package__ = path, package

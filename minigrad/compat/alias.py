@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sys
-from types import ModuleType, TracebackType
+from types import ModuleType
 
-import minigrad
+from ..extension import PACKAGE
 
+minigrad = sys.modules[PACKAGE]
 Modules = dict[str, ModuleType]
 
 
 class _Aliased:
-    """What ``as_torch`` returns: leaving it as a context puts ``sys.modules`` back."""
+    """The context that ``as_torch`` returns; its end restores ``sys.modules``."""
 
     def __init__(self, before: Modules) -> None:
         self._before = before
@@ -19,20 +20,18 @@ class _Aliased:
     def __enter__(self) -> ModuleType:
         return minigrad
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         _put(self._before)
 
 
 def as_torch(replace: bool = False) -> _Aliased:
-    """From here on ``import torch``, and every import from within it, gives minigrad.
+    """From now on ``import torch``, and every import from within it, gives minigrad.
 
-    ``as_torch()`` lasts; ``with as_torch() as torch:`` puts ``sys.modules`` back as it was at the end. An
-    installed PyTorch is not touched, and not imported. Processes started by ``spawn`` are not covered.
+    ``as_torch()`` lasts; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. An installed PyTorch is
+    neither touched nor imported. The call does not reach processes started by ``spawn``.
 
     Args:
-        replace: put a PyTorch that is already imported aside (modules that hold it go on using it).
+        replace: put an imported PyTorch aside (modules that hold it continue to use it).
 
     Raises:
         RuntimeError: PyTorch is already imported, and ``replace`` is False.
@@ -49,12 +48,12 @@ def as_torch(replace: bool = False) -> _Aliased:
 
 
 def _now() -> Modules:
-    """The modules that are called torch."""
+    """The imported modules under the name torch."""
     return {name: module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "torch"}
 
 
 def _put(modules: Modules) -> None:
-    """Make these, and no others, the modules that are called torch."""
+    """Replace the imported modules under the name torch."""
     for name in _now():
         del sys.modules[name]
     sys.modules.update(modules)

@@ -9,22 +9,20 @@ import functools
 import math
 import warnings
 from collections.abc import Callable, Iterable
-from types import TracebackType
 from typing import Any, TypeVar
 
-from .. import cuda
 from ..autograd import no_grad
 from ..backend.dtype import float16, float32
+from ..cuda import is_available
 from ..functions.creation import tensor
 from ..functions.pointwise import isfinite
-from ..missing import names_of
 from ..tensor import Tensor
 
-__all__ = ["GradScaler", "autocast", "custom_bwd", "custom_fwd", "is_autocast_available"]
+__all__ = ["GradScaler", "autocast"]
 
-__getattr__ = names_of(__name__)
 F = TypeVar("F", bound=Callable[..., Any])
 DEVICES = ("cpu", "cuda", "mps", "xpu", "hpu", "mtia", "xla", "meta", "strict")
+_STATE = ("scale", "growth_factor", "backoff_factor", "growth_interval", "_growth_tracker")
 
 
 class autocast:
@@ -32,12 +30,11 @@ class autocast:
 
     Args:
         device_type: "cpu", "cuda", ...
-        dtype: the lower precision; kept, not used.
-        enabled: kept, not used.
-        cache_enabled: kept, not used.
+        dtype, enabled, cache_enabled: kept, not used.
 
     Raises:
         RuntimeError: ``device_type`` is the name of no device.
+        ValueError: it is no text.
     """
 
     def __init__(
@@ -47,17 +44,13 @@ class autocast:
             raise ValueError(f"Expected `device_type` of type `str`, got: `{type(device_type)}`")
         if device_type not in DEVICES:
             raise RuntimeError(f"{device_type!r} is not a device type: expected one of {', '.join(DEVICES)}")
-        self.device = device_type
-        self.fast_dtype = dtype
-        self._enabled = enabled
-        self._cache_enabled = cache_enabled
+        self.device, self.fast_dtype = device_type, dtype
+        self._enabled, self._cache_enabled = enabled, cache_enabled
 
     def __enter__(self) -> autocast:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         """Nothing was changed."""
 
     def __call__(self, function: F) -> F:
@@ -78,51 +71,19 @@ class CpuAutocast(autocast):
         super().__init__("cpu", dtype, enabled, cache_enabled)
 
 
-def is_autocast_enabled(device_type: str = "cuda") -> bool:
-    """False: tensors keep their dtype, also inside ``autocast``."""
-    return False
-
-
-def is_autocast_available(device_type: str) -> bool:
-    """Whether ``autocast`` may be written for the device."""
-    return device_type in ("cpu", "cuda")
-
-
-def get_autocast_dtype(device_type: str) -> Any:
-    """The dtype that PyTorch's ``autocast`` takes by default."""
-    import minigrad
-
-    return float16 if device_type == "cuda" else minigrad.bfloat16
-
-
-def get_autocast_gpu_dtype() -> Any:
-    """float16."""
-    return float16
-
-
-def custom_fwd(fwd: F | None = None, *, device_type: str = "cuda", cast_inputs: Any = None) -> Any:
-    """Decorates the forward of an ``autograd.Function``; returns it."""
-    return fwd if fwd is not None else functools.partial(custom_fwd, device_type=device_type)
-
-
-def custom_bwd(bwd: F | None = None, *, device_type: str = "cuda") -> Any:
-    """Decorates the backward of an ``autograd.Function``; returns it."""
-    return bwd if bwd is not None else functools.partial(custom_bwd, device_type=device_type)
-
-
 class GradScaler:
     """Scales losses, so that small gradients in float16 do not become 0 (Micikevicius et al. 2018).
 
-    Disabled, all methods do what they would without it. It is enabled for "cpu", and for "cuda" where there
-    is a GPU (it warns where there is none, as in PyTorch).
+    A disabled scaler changes nothing. It is enabled for "cpu", and for "cuda" where there is a GPU (it warns where
+    there is none, as in PyTorch).
 
     Args:
         device: the device type.
         init_scale: the first scale.
-        growth_factor: what the scale is multiplied by after ``growth_interval`` steps without Inf or NaN.
-        backoff_factor: what it is multiplied by after a step with them.
+        growth_factor: multiplies the scale after ``growth_interval`` updates without Inf or NaN.
+        backoff_factor: multiplies the scale after a step with Inf or NaN.
         growth_interval: in updates.
-        enabled: whether it does anything.
+        enabled: False for a disabled scaler.
     """
 
     def __init__(
@@ -135,7 +96,7 @@ class GradScaler:
         enabled: bool = True,
     ) -> None:
         self._device = str(device)
-        if enabled and self._device.startswith("cuda") and not cuda.is_available():
+        if enabled and self._device.startswith("cuda") and not is_available():
             warnings.warn("GradScaler is disabled: it is for cuda, and there is no GPU", stacklevel=2)
             enabled = False
         self._enabled = enabled
@@ -148,11 +109,11 @@ class GradScaler:
         self._backoff_factor = backoff_factor
         self._growth_interval = growth_interval
         self._growth_tracker = 0
-        self._found: dict[int, bool] = {}  # by optimiser: whether its gradients, unscaled, hold Inf or NaN
+        self._overflow: dict[int, bool] = {}  # by optimiser: whether its unscaled gradients hold Inf or NaN
         self._stepped: set[int] = set()
 
     def is_enabled(self) -> bool:
-        """Whether it does anything."""
+        """False for a disabled scaler."""
         return self._enabled
 
     def get_scale(self) -> float:
@@ -176,19 +137,19 @@ class GradScaler:
         """Divide the gradients of an optimiser's parameters by the scale, in place (to clip them, say).
 
         Raises:
-            RuntimeError: they are unscaled already, or the step is done.
+            RuntimeError: a second call in one iteration, or a call after ``step``.
         """
         if not self._enabled:
             return
         if id(optimizer) in self._stepped:
             raise RuntimeError("unscale_() is being called after step().")
-        if id(optimizer) in self._found:
+        if id(optimizer) in self._overflow:
             raise RuntimeError("unscale_() has already been called on this optimizer since update().")
         parameters = (parameter for group in optimizer.param_groups for parameter in group["params"])
         grads = [parameter.grad for parameter in parameters if parameter.grad is not None]
         with no_grad():
             if grads:
-                self._found[id(optimizer)] = not all(bool(isfinite(grad).all()) for grad in grads)
+                self._overflow[id(optimizer)] = not all(bool(isfinite(grad).all()) for grad in grads)
             for grad in grads:
                 grad.mul_(1 / self._scale)
 
@@ -196,7 +157,7 @@ class GradScaler:
         """``optimizer.step(...)``, but not where a gradient is Inf or NaN.
 
         Raises:
-            RuntimeError: a second step without ``update``; or a closure was given.
+            RuntimeError: a second step without ``update``; a closure.
             AssertionError: no parameter has a gradient.
         """
         if not self._enabled:
@@ -205,12 +166,12 @@ class GradScaler:
             raise RuntimeError("Closure use is not currently supported if GradScaler is enabled.")
         if id(optimizer) in self._stepped:
             raise RuntimeError("step() has already been called since the last update().")
-        if id(optimizer) not in self._found:
+        if id(optimizer) not in self._overflow:
             self.unscale_(optimizer)
-        if id(optimizer) not in self._found:
+        if id(optimizer) not in self._overflow:
             raise AssertionError("No inf checks were recorded for this optimizer: there is no gradient.")
         self._stepped.add(id(optimizer))
-        return None if self._found[id(optimizer)] else optimizer.step(*args, **kwargs)
+        return None if self._overflow[id(optimizer)] else optimizer.step(*args, **kwargs)
 
     def update(self, new_scale: Any = None) -> None:
         """Grow or reduce the scale after the steps of an iteration, or set it.
@@ -222,13 +183,13 @@ class GradScaler:
             return
         if new_scale is not None:
             self._scale = float(new_scale)
-        elif not self._found:
+        elif not self._overflow:
             raise AssertionError("No inf checks were recorded prior to update.")
-        elif any(self._found.values()):
+        elif any(self._overflow.values()):
             self._scale, self._growth_tracker = self._scale * self._backoff_factor, 0
         else:
             self._grow()
-        self._found.clear()
+        self._overflow.clear()
         self._stepped.clear()
 
     def _grow(self) -> None:
@@ -239,19 +200,19 @@ class GradScaler:
             self._growth_tracker = 0
 
     def get_growth_factor(self) -> float:
-        """What the scale grows by."""
+        """The factor by which the scale grows."""
         return self._growth_factor
 
     def set_growth_factor(self, new_factor: float) -> None:
-        """Set what the scale grows by."""
+        """Set the factor by which the scale grows."""
         self._growth_factor = new_factor
 
     def get_backoff_factor(self) -> float:
-        """What the scale is reduced by."""
+        """The factor that reduces the scale."""
         return self._backoff_factor
 
     def set_backoff_factor(self, new_factor: float) -> None:
-        """Set what the scale is reduced by."""
+        """Set the factor that reduces the scale."""
         self._backoff_factor = new_factor
 
     def get_growth_interval(self) -> int:
@@ -266,52 +227,30 @@ class GradScaler:
         """Scale, factors, interval and count, by PyTorch's names; empty when disabled."""
         if not self._enabled:
             return {}
-        return {
-            "scale": self._scale,
-            "growth_factor": self._growth_factor,
-            "backoff_factor": self._backoff_factor,
-            "growth_interval": self._growth_interval,
-            "_growth_tracker": self._growth_tracker,
-        }
+        return {name: getattr(self, f"_{name.removeprefix('_')}") for name in _STATE}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
         """Go on from a ``state_dict``.
 
         Raises:
-            RuntimeError: it is empty: that of a disabled scaler.
+            RuntimeError: an empty one, of a disabled scaler.
         """
         if not self._enabled:
             return
         if not state_dict:
             raise RuntimeError("the state dict is empty: was it saved from a disabled GradScaler?")
-        for name in ("growth_factor", "backoff_factor", "growth_interval", "_growth_tracker"):
+        for name in _STATE:
             setattr(self, f"_{name.removeprefix('_')}", state_dict[name])
-        self._scale = float(state_dict["scale"])
+        self._scale = float(self._scale)
 
 
 class CudaGradScaler(GradScaler):
     """``torch.cuda.amp.GradScaler``: ``GradScaler`` of the device "cuda"."""
 
-    def __init__(
-        self,
-        init_scale: float = 65536.0,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
-        super().__init__("cuda", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+    __init__ = functools.partialmethod(GradScaler.__init__, "cuda")
 
 
 class CpuGradScaler(GradScaler):
     """``torch.cpu.amp.GradScaler``: ``GradScaler`` of the device "cpu"."""
 
-    def __init__(
-        self,
-        init_scale: float = 65536.0,
-        growth_factor: float = 2.0,
-        backoff_factor: float = 0.5,
-        growth_interval: int = 2000,
-        enabled: bool = True,
-    ) -> None:
-        super().__init__("cpu", init_scale, growth_factor, backoff_factor, growth_interval, enabled)
+    __init__ = functools.partialmethod(GradScaler.__init__, "cpu")

@@ -6,18 +6,16 @@ CUPY_TF32=1), and results repeat.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from contextlib import contextmanager, nullcontext
-from types import ModuleType
 from typing import Any
 
-from ..missing import names_of
+from ..extension import PACKAGE, ModuleWithoutFile
 
 __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum"]
 
-__getattr__ = names_of(__name__)
 
-
-class Switches(ModuleType):
+class Switches(ModuleWithoutFile):
     """A library's switches: any can be set and read.
 
     Args:
@@ -27,9 +25,8 @@ class Switches(ModuleType):
     """
 
     def __init__(self, name: str, available: bool = False, **switches: Any) -> None:
-        super().__init__(f"minigrad.backends.{name}", "Switches without effect.")
-        self._available = available
-        vars(self).update(switches)
+        super().__init__(f"{PACKAGE}.backends.{name}", "Switches without effect.")
+        vars(self).update(switches, _available=available)
 
     def is_available(self) -> bool:
         """Whether the library is there."""
@@ -39,10 +36,9 @@ class Switches(ModuleType):
 
     def version(self) -> int | None:
         """None: the library is not used through PyTorch's switches."""
-        return None
 
     @contextmanager
-    def flags(self, **switches: Any) -> Any:
+    def flags(self, **switches: Any) -> Iterator[None]:
         """Set switches for the time of a ``with``."""
         before = {name: value for name, value in vars(self).items() if name in switches}
         vars(self).update(switches)
@@ -51,31 +47,8 @@ class Switches(ModuleType):
         finally:
             vars(self).update(before)
 
-    def __getattr__(self, name: str) -> Any:
-        return names_of(self.__name__)(name)
 
-
-class _Attention:
-    """``torch.backends.cuda.sdp_kernel`` and its switches: there is one kernel of attention."""
-
-    def __init__(self) -> None:
-        self.on = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}
-
-    def enable(self, name: str) -> Any:
-        """A function that turns a kind of kernel on or off."""
-
-        def set_enabled(enabled: bool) -> None:
-            self.on[name] = enabled
-
-        return set_enabled
-
-
-def _no_choice(*args: Any, **kwargs: Any) -> Any:
-    """A context in which PyTorch chooses kernels of attention."""
-    return nullcontext()
-
-
-_attention = _Attention()
+_attention = {"flash": True, "mem_efficient": True, "math": True, "cudnn": True}  # there is one kernel
 cpu = Switches("cpu", True, get_cpu_capability=lambda: "DEFAULT")
 cuda = Switches(
     "cuda",
@@ -88,10 +61,10 @@ cuda = Switches(
         allow_fp16_accumulation=False,
         fp32_precision="none",
     ),
-    sdp_kernel=_no_choice,
+    sdp_kernel=lambda *args, **kwargs: nullcontext(),
     preferred_linalg_library=lambda backend=None: backend,
-    **{f"enable_{name}_sdp": _attention.enable(name) for name in _attention.on},
-    **{f"{name}_sdp_enabled": lambda name=name: _attention.on[name] for name in _attention.on},
+    **{f"enable_{kind}_sdp": lambda enabled, kind=kind: _attention.update({kind: enabled}) for kind in _attention},
+    **{f"{kind}_sdp_enabled": lambda kind=kind: _attention[kind] for kind in _attention},
 )
 cudnn = Switches(
     "cudnn",
@@ -110,48 +83,25 @@ opt_einsum = Switches("opt_einsum", enabled=False, strategy=None)
 
 # Precision and repeatability ------------------------------------------------------------------------------
 
-_settings: dict[str, Any] = {"precision": "highest", "deterministic": False, "warn": False, "interop": 1}
-
-
-def get_float32_matmul_precision() -> str:
-    """What was set; products are in full precision whatever it is."""
-    precision: str = _settings["precision"]
-    return precision
+# What programs set; no_ops.py has the functions that return it.
+settings: dict[str, Any] = {"precision": "highest", "deterministic": False, "warn": False, "interop": 1}
 
 
 def set_float32_matmul_precision(precision: str) -> None:
-    """Keep "highest", "high" or "medium" for ``get_float32_matmul_precision``."""
+    """Keep "highest", "high" or "medium"; products are in full precision whatever it is."""
     if not isinstance(precision, str):
         raise TypeError(f"precision is 'highest', 'high' or 'medium', not {precision!r}")
     if precision in ("highest", "high", "medium"):
-        _settings["precision"] = precision
+        settings["precision"] = precision
 
 
 def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None:
-    """Keep the mode for ``are_deterministic_algorithms_enabled``; on the CPU, results always repeat."""
-    _settings["deterministic"], _settings["warn"] = bool(mode), bool(mode and warn_only)
-
-
-def are_deterministic_algorithms_enabled() -> bool:
-    """What ``use_deterministic_algorithms`` was called with."""
-    enabled: bool = _settings["deterministic"]
-    return enabled
-
-
-def is_warn_only() -> bool:
-    """What ``use_deterministic_algorithms`` was called with as ``warn_only``."""
-    warn: bool = _settings["warn"]
-    return warn
+    """Keep the mode; on the CPU, results always repeat."""
+    settings.update(deterministic=bool(mode), warn=bool(mode and warn_only))
 
 
 def set_num_interop_threads(num: int) -> None:
-    """Keep a number for ``get_num_interop_threads``; ops run one after the other."""
+    """Keep a number; ops run one after the other."""
     if num < 1:
         raise RuntimeError("Expected a positive number of threads")
-    _settings["interop"] = int(num)
-
-
-def get_num_interop_threads() -> int:
-    """What was set; 1 at the beginning."""
-    number: int = _settings["interop"]
-    return number
+    settings["interop"] = int(num)

@@ -1,45 +1,64 @@
-"""``torch._C``: there is no C++ library; a few of its names stand in annotations and guards."""
+"""Single names of PyTorch that need a few lines each."""
 
 from __future__ import annotations
 
+from contextlib import suppress
+from importlib import import_module
 from typing import Any
 
-from ..backend.random import Generator
-from ..missing import names_of
-from ..ops.softmax import log_softmax_gradient, softmax_gradient
+from ..backend.device import Device
+from ..cuda import is_available
+from ..functions.creation import tensor
 from ..tensor import Tensor
-from .refused import refused_class
-
-__all__ = ["Block", "Generator", "Graph", "Node", "Value"]
-
-__getattr__ = names_of("minigrad._C")
-_ADVICE = "nothing records a program; use the public functions"
-Block, Graph, Node, Value = (refused_class(f"torch._C.{name}", _ADVICE) for name in ("Block", "Graph", "Node", "Value"))
 
 
 def softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The gradient of ``output = softmax(x, dim)`` for x, in a dtype: ``torch._softmax_backward_data``."""
-    made: Tensor = softmax_gradient(grad_output, output, dim)
-    return made.to(input_dtype)
+    return (output * (grad_output - (grad_output * output).sum(dim, keepdim=True))).to(input_dtype)
 
 
 def log_softmax_backward_data(grad_output: Tensor, output: Tensor, dim: int, input_dtype: Any) -> Tensor:
     """The gradient of ``output = log_softmax(x, dim)`` for x, in a dtype."""
-    made: Tensor = log_softmax_gradient(grad_output, output, dim)
-    return made.to(input_dtype)
+    return (grad_output - output.exp() * grad_output.sum(dim, keepdim=True)).to(input_dtype)
 
 
-def _get_tracing_state() -> None:
-    """None: nothing is being traced."""
+def current_accelerator(check_available: bool = False) -> Device | None:
+    """The device "cuda", or None where there is none."""
+    return Device("cuda") if is_available() else None
 
 
-def _log_api_usage_once(event: str) -> None:
-    """Nothing is logged."""
+class OutOfMemoryError(RuntimeError):
+    """A GPU's memory does not suffice: CuPy's error of that name, where there is CuPy."""
 
 
-def _jit_set_profiling_mode(profiling_flag: bool) -> bool:
-    """Nothing is compiled. Returns False, the mode before."""
-    return False
+with suppress(ImportError):
+    OutOfMemoryError = import_module("cupy").cuda.memory.OutOfMemoryError  # type: ignore[misc]
 
 
-_jit_set_profiling_executor: Any = _jit_set_profiling_mode
+class _AnyTensor(type):
+    """``isinstance(x, Variable)`` is True of every tensor."""
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor)
+
+
+class Variable(metaclass=_AnyTensor):
+    """``torch.autograd.Variable``, from the time when a tensor alone had no gradient: a new leaf on a tensor's memory.
+
+    Args:
+        data: a tensor; None for an empty one.
+        requires_grad: whether the leaf requires a gradient, whatever ``data`` does.
+        volatile: from before ``no_grad``; without effect, as in PyTorch.
+
+    Raises:
+        TypeError: ``data`` is not a tensor.
+        ValueError: ``volatile`` with ``requires_grad``.
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = False, volatile: bool | None = None) -> Any:
+        if data is not None and not isinstance(data, Tensor):
+            raise TypeError(f"Variable data has to be a tensor, but got {type(data).__name__}")
+        if volatile and requires_grad:
+            raise ValueError("Variable can't be volatile and require_grad at the same time!")
+        leaf = tensor([]) if data is None else data.detach()
+        return leaf.requires_grad_(requires_grad)

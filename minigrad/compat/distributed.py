@@ -3,33 +3,21 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from datetime import timedelta
 from enum import Enum
-from typing import Any
+from inspect import Parameter, Signature
+from typing import Any, NoReturn
 
-from ..missing import names_of
+from ..autograd import no_grad
 from ..tensor import Tensor
 
-__getattr__ = names_of(__name__)
-_ADVICE = "minigrad trains on one device, in one process"
+_ONE_DEVICE = "minigrad trains on one device"
+_ADVICE = f"{_ONE_DEVICE}, in one process"
 default_pg_timeout = timedelta(minutes=30)
 
-
-class ReduceOp(Enum):
-    """What ``all_reduce`` computes of the ranks' tensors; of one tensor all are that tensor."""
-
-    SUM = 0
-    AVG = 1
-    PRODUCT = 2
-    MIN = 3
-    MAX = 4
-    BAND = 5
-    BOR = 6
-    BXOR = 7
-    PREMUL_SUM = 8
-
-
+# What ``all_reduce`` computes of the ranks' tensors; of one tensor each of them is that tensor.
+ReduceOp = Enum("ReduceOp", "SUM AVG PRODUCT MIN MAX BAND BOR BXOR PREMUL_SUM", start=0)
 reduce_op = ReduceOp
 
 
@@ -52,16 +40,17 @@ class ProcessGroup:
 
 
 class group:
-    """The default group, as ``group.WORLD``."""
+    """The default group, as ``group.WORLD``; None before ``init_process_group``."""
 
     WORLD: ProcessGroup | None = None
+    backend = ""
 
 
 GroupMember = group
 
 
 class Work:
-    """What a collective with ``async_op=True`` returns: done already."""
+    """What a collective with ``async_op=True`` returns: it is complete."""
 
     def wait(self, timeout: Any = None) -> bool:
         """True."""
@@ -74,27 +63,9 @@ class Work:
     is_success = is_completed
 
 
-class _World:
-    backend = ""  # "" before init_process_group
-
-
-def is_available() -> bool:
-    """False: what asks wants several processes. What does not ask finds a world of one."""
-    return False
-
-
 def is_initialized() -> bool:
     """Whether ``init_process_group`` was called."""
-    return bool(_World.backend)
-
-
-def is_nccl_available() -> bool:
-    """False."""
-    return False
-
-
-is_mpi_available = is_ucc_available = is_torchelastic_launched = is_nccl_available
-is_gloo_available = is_backend_available = lambda *backend: True
+    return group.WORLD is not None
 
 
 def init_process_group(
@@ -108,13 +79,13 @@ def init_process_group(
     pg_options: Any = None,
     device_id: Any = None,
 ) -> None:
-    """Begin as rank 0 of a world of one, which arguments, the URL of ``init_method`` or WORLD_SIZE ask for.
+    """Begin as rank 0 of a world of one. Nothing is opened, and nothing is sent.
 
     Args:
-        backend: any name; nothing is sent.
-        init_method: "env://", a "tcp://" or a "file://" address; nothing is opened.
-        world_size: 1; -1 asks the environment (one process where that does not tell).
-        rank: 0; -1 asks the environment.
+        backend: any name.
+        init_method: "env://", a "tcp://" or a "file://" address.
+        world_size: 1; -1 takes WORLD_SIZE from the environment, 1 by default.
+        rank: 0; -1 takes RANK from the environment, 0 by default.
 
     Raises:
         NotImplementedError: a world of several processes.
@@ -129,8 +100,7 @@ def init_process_group(
             f"{_ADVICE}: there is no rank {place} in a world of {size}. Start the program with python, "
             "world_size=1 and rank=0"
         )
-    _World.backend = backend or "gloo"
-    group.WORLD = ProcessGroup()
+    group.backend, group.WORLD = backend or "gloo", ProcessGroup()
 
 
 def destroy_process_group(group: Any = None) -> None:
@@ -142,39 +112,36 @@ def destroy_process_group(group: Any = None) -> None:
     if not is_initialized():
         raise AssertionError("Process group cannot be None")
     if group is None or group is GroupMember.WORLD:
-        _World.backend, GroupMember.WORLD = "", None
+        GroupMember.WORLD = None
 
 
-def _need() -> None:
-    if not is_initialized():
-        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
-
-
-def get_rank(group: Any = None) -> int:
-    """0.
+def spawn(
+    fn: Callable[..., Any],
+    args: tuple[Any, ...] = (),
+    nprocs: int = 1,
+    join: bool = True,
+    daemon: bool = False,
+    start_method: str = "spawn",
+) -> None:
+    """Call ``fn(0, *args)`` in this process: ``torch.multiprocessing.spawn``.
 
     Raises:
-        ValueError: before ``init_process_group``, as all that follow.
+        NotImplementedError: for more than one process.
     """
-    _need()
-    return 0
+    if nprocs != 1:
+        raise NotImplementedError(
+            f"{_ONE_DEVICE}: spawn(nprocs={nprocs}) is absent. Call it with nprocs=1, or use "
+            "Python's multiprocessing for work that is not distributed"
+        )
+    fn(0, *args)
 
 
-def get_world_size(group: Any = None) -> int:
-    """1."""
-    _need()
-    return 1
-
-
-def get_backend(group: Any = None) -> str:
-    """The name that ``init_process_group`` was given."""
-    _need()
-    return _World.backend.rpartition(":")[2]
-
-
-def get_node_local_rank(fallback_rank: int | None = None) -> int:
-    """0."""
-    return 0
+def _check(*ranks: int | None) -> None:
+    """Refuse a call before ``init_process_group``, and ranks other than 0."""
+    if not is_initialized():
+        raise ValueError("Default process group has not been initialized, please make sure to call init_process_group.")
+    if wrong := [rank for rank in ranks if rank not in (0, None)]:
+        raise ValueError(f"{_ADVICE}: there is no rank {wrong[0]}")
 
 
 def new_group(
@@ -186,181 +153,101 @@ def new_group(
     group_desc: str | None = None,
 ) -> ProcessGroup:
     """A group of this process."""
-    _need()
-    _check_ranks(*(ranks or ()))
+    _check(*(ranks or ()))
     return ProcessGroup()
-
-
-def _check_ranks(*ranks: int | None) -> None:
-    if wrong := [rank for rank in ranks if rank not in (0, None)]:
-        raise ValueError(f"{_ADVICE}: there is no rank {wrong[0]}")
-
-
-def _done(async_op: bool, *ranks: int | None) -> Work | None:
-    _need()
-    _check_ranks(*ranks)
-    return Work() if async_op else None
 
 
 # Collectives ----------------------------------------------------------------------------------------------
 
-
-def barrier(group: Any = None, async_op: bool = False, device_ids: Any = None) -> Work | None:
-    """There is nobody to wait for."""
-    return _done(async_op)
-
-
-def monitored_barrier(group: Any = None, timeout: Any = None, wait_all_ranks: bool = False) -> None:
-    """There is nobody to wait for."""
-    _need()
-
-
-def all_reduce(tensor: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False) -> Work | None:
-    """The sum (mean, ...) of one tensor is that tensor."""
-    return _done(async_op)
-
-
-def reduce(
-    tensor: Tensor,
-    dst: int | None = None,
-    op: Any = ReduceOp.SUM,
-    group: Any = None,
-    async_op: bool = False,
-    group_dst: int | None = None,
-) -> Work | None:
-    """The sum (mean, ...) of one tensor is that tensor."""
-    return _done(async_op, dst, group_dst)
+# A collective of one process: its parameters, and what it copies into what (of a list, its only element).
+COLLECTIVES: dict[str, str] = {
+    "all_gather": "tensor_list tensor group=None async_op=False : tensor_list <- tensor",
+    "all_gather_into_tensor": "output_tensor input_tensor group=None async_op=False : output_tensor <- input_tensor",
+    "all_gather_object": "object_list obj group=None : object_list <- obj",
+    "all_reduce": "tensor op=SUM group=None async_op=False",
+    "all_to_all": (
+        "output_tensor_list input_tensor_list group=None async_op=False : output_tensor_list <- input_tensor_list"
+    ),
+    "barrier": "group=None async_op=False device_ids=None",
+    "broadcast": "tensor src=None group=None async_op=False group_src=None",
+    "broadcast_object_list": "object_list src=None group=None device=None group_src=None",
+    "gather": "tensor gather_list=None dst=None group=None async_op=False group_dst=None : gather_list <- tensor",
+    "gather_object": "obj object_gather_list=None dst=None group=None group_dst=None : object_gather_list <- obj",
+    "monitored_barrier": "group=None timeout=None wait_all_ranks=False",
+    "reduce": "tensor dst=None op=SUM group=None async_op=False group_dst=None",
+    "reduce_scatter": "output input_list op=SUM group=None async_op=False : output <- input_list",
+    "reduce_scatter_tensor": "output input op=SUM group=None async_op=False : output <- input",
+    "scatter": "tensor scatter_list=None src=None group=None async_op=False group_src=None : tensor <- scatter_list",
+}
+_DEFAULTS: dict[str, Any] = {"": Parameter.empty, "None": None, "False": False, "SUM": ReduceOp.SUM}
+_RANKS = ("dst", "src", "group_dst", "group_src")
 
 
-def broadcast(
-    tensor: Tensor, src: int | None = None, group: Any = None, async_op: bool = False, group_src: int | None = None
-) -> Work | None:
-    """Rank 0's tensor is this one."""
-    return _done(async_op, src, group_src)
+def collective(name: str) -> Callable[..., Work | None]:
+    """The function of a row of ``COLLECTIVES``."""
+    parameters, _, copy = COLLECTIVES[name].partition(" : ")
+    words = [parameter.partition("=") for parameter in parameters.split()]
+    kind = Parameter.POSITIONAL_OR_KEYWORD
+    signature = Signature([Parameter(word, kind, default=_DEFAULTS[default]) for word, _, default in words])
+
+    def call(*args: Any, **kwargs: Any) -> Work | None:
+        values = signature.bind(*args, **kwargs).arguments
+        _check(*(values.get(rank) for rank in _RANKS))
+        if copy:
+            target, source = (values.get(word) for word in copy.split(" <- "))
+            (_put if name.endswith("object") else _copy)(target, source)
+        return Work() if values.get("async_op") else None
+
+    call.__name__ = call.__qualname__ = name
+    call.__doc__ = f"{copy}." if copy else "Nothing is sent: each rank's tensors are these."
+    vars(call)["__signature__"] = signature
+    return call
 
 
-def all_gather(tensor_list: list[Tensor], tensor: Tensor, group: Any = None, async_op: bool = False) -> Work | None:
-    """Copy the tensor into the list's only one."""
-    done = _done(async_op)
-    _copy(tensor_list[0], tensor)
-    return done
+def _put(objects: list[Any] | None, value: Any) -> None:
+    if objects:
+        objects[0] = value
 
 
-def all_gather_into_tensor(
-    output_tensor: Tensor, input_tensor: Tensor, group: Any = None, async_op: bool = False
-) -> Work | None:
-    """Copy the input into the output."""
-    done = _done(async_op)
-    _copy(output_tensor, input_tensor)
-    return done
+def _copy(target: Any, source: Any) -> None:
+    """Copy a tensor into a tensor, each alone or in a list; without a list there is nothing to copy."""
+    into, value = (x if isinstance(x, Tensor) else next(iter(x or ()), None) for x in (target, source))
+    if into is not None and value is not None:
+        with no_grad():
+            into.copy_(value.reshape(into.shape))
 
 
-def reduce_scatter(
-    output: Tensor, input_list: list[Tensor], op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> Work | None:
-    """Copy the list's only tensor into the output."""
-    return all_gather_into_tensor(output, input_list[0], group, async_op)
+# The other functions ----------------------------------------------------------------------------------------
 
 
-def reduce_scatter_tensor(
-    output: Tensor, input: Tensor, op: Any = ReduceOp.SUM, group: Any = None, async_op: bool = False
-) -> Work | None:
-    """Copy the input into the output."""
-    return all_gather_into_tensor(output, input, group, async_op)
+def _value(value: Any) -> Any:
+    """A value that is known once the world is there."""
+    _check()
+    return value
 
 
-def gather(
-    tensor: Tensor,
-    gather_list: list[Tensor] | None = None,
-    dst: int | None = None,
-    group: Any = None,
-    async_op: bool = False,
-    group_dst: int | None = None,
-) -> Work | None:
-    """Copy the tensor into the list's only one."""
-    done = _done(async_op, dst, group_dst)
-    if gather_list:
-        _copy(gather_list[0], tensor)
-    return done
+def _nobody(rank: int | None, verb: str) -> NoReturn:
+    _check()
+    raise ValueError(f"{_ADVICE}: there is no rank {rank} to {verb}")
 
 
-def scatter(
-    tensor: Tensor,
-    scatter_list: list[Tensor] | None = None,
-    src: int | None = None,
-    group: Any = None,
-    async_op: bool = False,
-    group_src: int | None = None,
-) -> Work | None:
-    """Copy the list's only tensor into the tensor."""
-    done = _done(async_op, src, group_src)
-    if scatter_list:
-        _copy(tensor, scatter_list[0])
-    return done
-
-
-def all_to_all(
-    output_tensor_list: list[Tensor], input_tensor_list: list[Tensor], group: Any = None, async_op: bool = False
-) -> Work | None:
-    """Copy the only input into the only output."""
-    return all_gather_into_tensor(output_tensor_list[0], input_tensor_list[0], group, async_op)
-
-
-def _copy(target: Tensor, source: Tensor) -> None:
-    from ..autograd import no_grad
-
-    with no_grad():
-        target.copy_(source.reshape(target.shape))
-
-
-def all_gather_object(object_list: list[Any], obj: Any, group: Any = None) -> None:
-    """Put the object into the list."""
-    _need()
-    object_list[0] = obj
-
-
-def gather_object(
-    obj: Any,
-    object_gather_list: list[Any] | None = None,
-    dst: int | None = None,
-    group: Any = None,
-    group_dst: int | None = None,
-) -> None:
-    """Put the object into the list."""
-    _done(False, dst, group_dst)
-    if object_gather_list:
-        object_gather_list[0] = obj
-
-
-def broadcast_object_list(
-    object_list: Sequence[Any],
-    src: int | None = None,
-    group: Any = None,
-    device: Any = None,
-    group_src: int | None = None,
-) -> None:
-    """Rank 0's objects are these."""
-    _done(False, src, group_src)
-
-
-def send(tensor: Tensor, dst: int | None = None, group: Any = None, tag: int = 0) -> None:
-    """Refused.
-
-    Raises:
-        ValueError: there is nobody to send to.
-    """
-    _need()
-    raise ValueError(f"{_ADVICE}: there is no rank {dst} to send to")
-
-
-def recv(tensor: Tensor, src: int | None = None, group: Any = None, tag: int = 0) -> int:
-    """Refused.
-
-    Raises:
-        ValueError: there is nobody to receive from.
-    """
-    _need()
-    raise ValueError(f"{_ADVICE}: there is no rank {src} to receive from")
-
-
-isend, irecv = send, recv
+_send = lambda tensor, dst=None, group=None, tag=0: _nobody(dst, "send to")
+_receive = lambda tensor, src=None, group=None, tag=0: _nobody(src, "receive from")
+FUNCTIONS: dict[str, Callable[..., Any]] = {
+    **{name: collective(name) for name in COLLECTIVES},
+    "get_backend": lambda group=None: _value(GroupMember.backend.rpartition(":")[2]),
+    "get_node_local_rank": lambda fallback_rank=None: 0,
+    "get_rank": lambda group=None: _value(0),
+    "get_world_size": lambda group=None: _value(1),
+    "irecv": _receive,
+    "is_available": lambda: False,  # a program that asks wants several processes
+    "is_backend_available": lambda *backend: True,
+    "is_gloo_available": lambda *backend: True,
+    "is_mpi_available": lambda: False,
+    "is_nccl_available": lambda: False,
+    "is_torchelastic_launched": lambda: False,
+    "is_ucc_available": lambda: False,
+    "isend": _send,
+    "recv": _receive,
+    "send": _send,
+}

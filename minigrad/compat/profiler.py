@@ -1,43 +1,25 @@
-"""``torch.autograd.profiler``: the older way to call ``minigrad.profiler``; marks of other tools refused."""
+"""``torch.autograd.profiler``: the older way to call ``minigrad.profiler``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from .. import profiler as _profiler
-from ..missing import names_of
 from ..profiler import ProfilerActivity, kineto_available, record_function
+from ..profiler import profile as _profile
 from ..profiler.averages import EventList, FunctionEventAvg
 from ..profiler.recorder import Event as FunctionEvent
-from .refused import Refused
 
-__all__ = [
-    "EventList",
-    "FunctionEvent",
-    "FunctionEventAvg",
-    "emit_itt",
-    "emit_nvtx",
-    "kineto_available",
-    "load_nvprof",
-    "profile",
-    "record_function",
-]
-
-__getattr__ = names_of("minigrad.autograd.profiler")
-emit_itt, emit_nvtx, load_nvprof = (
-    Refused(f"torch.autograd.profiler.{name}", "use profiler.profile; on a GPU cupyx.profiler.time_range")
-    for name in ("emit_itt", "emit_nvtx", "load_nvprof")
-)
+__all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available", "profile", "record_function"]
 
 
-class profile(_profiler.profile):
-    """``minigrad.profiler.profile`` in its older form, which is its own list of events.
+class profile(_profile):
+    """``minigrad.profiler.profile`` in its older form, which is a list of events, too.
 
     Args:
-        enabled: False records nothing.
+        enabled: False for no recording.
         use_cuda: wait for the GPU at each event.
         use_device: "cuda" for the same.
-        record_shapes, with_flops, profile_memory, with_stack, with_modules, acc_events: as there.
+        record_shapes, with_flops, profile_memory, with_stack, with_modules, acc_events: see there.
         use_kineto, use_cpu, experimental_config, custom_trace_id_callback, post_processing_timeout_s,
             activity_filters: of PyTorch's library, without effect.
     """
@@ -96,5 +78,5 @@ class profile(_profiler.profile):
         return self.events().self_cpu_time_total
 
     def table(self, *args: Any, **kwargs: Any) -> str:
-        """``EventList.table`` of all events, each in a row of its own."""
+        """``EventList.table`` of all events, one in each row."""
         return self.events().table(*args, **kwargs)

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from ..functions.creation import as_tensor
-from ..missing import names_of
 from ..tensor import Tensor
 
 __all__ = ["assert_close"]
 
-__getattr__ = names_of(__name__)
 _TOLERANCES = {"float16": (1e-3, 1e-5), "float32": (1.3e-6, 1e-5), "float64": (1e-7, 1e-7)}
 
 
@@ -34,9 +33,9 @@ def assert_close(
     """Compare tensors, numbers, or these in sequences and mappings: ``|a - e| <= atol + rtol |e|``.
 
     Args:
-        actual: what was found.
-        expected: what it should be.
-        rtol: the relative tolerance, with ``atol``; by default the looser of those of the two dtypes.
+        actual: the values to check.
+        expected: the values that they should be.
+        rtol: the relative tolerance, with ``atol``; by default the looser one of the two dtypes.
         atol: the absolute tolerance.
         equal_nan: NaN equals NaN.
         check_device: devices must be equal.
@@ -45,33 +44,33 @@ def assert_close(
         msg: another text, or a function from the text to another.
 
     Raises:
-        AssertionError: they differ; the text tells how many elements, and the largest difference.
-        ValueError: only one of the tolerances is given.
+        AssertionError: they differ; the text names how many elements, and the largest difference.
+        ValueError: one tolerance without the other.
     """
     if (rtol is None) != (atol is None):
         raise ValueError("rtol and atol must both be specified or both be unspecified")
-    problem = _difference(actual, expected, rtol, atol, equal_nan, (check_device, check_dtype, check_stride))
+    checks = {"device": check_device, "dtype": check_dtype, "stride": check_stride}
+    attributes = [name for name, check in checks.items() if check]
+    compare = partial(_tensor_difference, attributes, rtol, atol, equal_nan)
+    problem = _difference(actual, expected, compare)
     if problem:
         raise AssertionError(msg(problem) if callable(msg) else msg or problem)
 
 
-def _difference(
-    actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool, checks: tuple[bool, bool, bool]
-) -> str:
+def _difference(actual: Any, expected: Any, compare: Callable[[Any, Any], str]) -> str:
     """What differs, in words; "" if nothing does."""
-    rest = (rtol, atol, equal_nan, checks)
     if isinstance(expected, Mapping) and isinstance(actual, Mapping):
         if set(actual) != set(expected):
             return f"The keys of the mappings do not match: {sorted(map(str, set(actual) ^ set(expected)))}"
-        found = ((f"[{key!r}]", _difference(actual[key], expected[key], *rest)) for key in expected)
+        items = ((f"[{key!r}]", _difference(actual[key], expected[key], compare)) for key in expected)
     elif _is_sequence(expected) and _is_sequence(actual):
         if len(actual) != len(expected):
             return f"The length of the sequences mismatch: {len(actual)} != {len(expected)}"
         pairs = enumerate(zip(actual, expected, strict=True))
-        found = ((f"[{i}]", _difference(a, e, *rest)) for i, (a, e) in pairs)
+        items = ((f"[{i}]", _difference(a, e, compare)) for i, (a, e) in pairs)
     else:
-        return _tensor_difference(actual, expected, *rest)
-    return next((f"{text}\n\nThe failure occurred for item {place}" for place, text in found if text), "")
+        return compare(actual, expected)
+    return next((f"{text}\n\nThe failure occurred for item {place}" for place, text in items if text), "")
 
 
 def _is_sequence(value: Any) -> bool:
@@ -79,14 +78,15 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _tensor_difference(
-    actual: Any, expected: Any, rtol: float | None, atol: float | None, equal_nan: bool, checks: tuple[bool, bool, bool]
+    attributes: list[str], rtol: float | None, atol: float | None, equal_nan: bool, actual: Any, expected: Any
 ) -> str:
+    """What differs between two tensors or numbers."""
     if actual is None or expected is None or isinstance(actual, str) or isinstance(expected, str):
         return "" if actual == expected else f"{actual!r} is not {expected!r}"
     both = isinstance(actual, Tensor) and isinstance(expected, Tensor)
     a, e = as_tensor(actual), as_tensor(expected)
-    for check, name in zip(checks, ("device", "dtype", "stride"), strict=True):
-        if both and check and _value(a, name) != _value(e, name):
+    for name in attributes if both else ():
+        if _value(a, name) != _value(e, name):
             return f"The values for attribute '{name}' do not match: {_value(a, name)} != {_value(e, name)}."
     if a.shape != e.shape:
         return f"The values for attribute 'shape' do not match: {tuple(a.shape)} != {tuple(e.shape)}."

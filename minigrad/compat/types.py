@@ -9,7 +9,6 @@ from typing import Any
 
 from ..backend import Device as _device
 from ..backend.dtype import DType as _dtype  # noqa: F401 (torch.types has it)
-from ..missing import names_of
 from ..tensor import Size, Tensor
 
 __all__ = ["Device", "FileLike", "Number", "Size", "Tensor"]
@@ -26,11 +25,9 @@ _ratio_any_t = _ratio_2_t = _ratio_3_t = float | tuple[float, ...]
 _tensor_list_t = Tensor | list[Tensor]
 _maybe_indices_t = Tensor | tuple[Tensor, Tensor]
 
-__getattr__ = names_of(__name__)
-
 
 def _ntuple(n: int, name: str = "parse") -> Callable[[Any], tuple[Any, ...]]:
-    """A function that makes n of one value; it leaves an iterable as it is, as a tuple."""
+    """A function that repeats a value n times; an iterable becomes a tuple."""
 
     def parse(x: Any) -> tuple[Any, ...]:
         return tuple(x) if isinstance(x, collections.abc.Iterable) else tuple(repeat(x, n))
@@ -43,5 +40,5 @@ _single, _pair, _triple, _quadruple = (_ntuple(n) for n in (1, 2, 3, 4))
 
 
 def _reverse_repeat_tuple(t: Sequence[Any], n: int) -> tuple[Any, ...]:
-    """Each value n times, last to first: the order in which ``pad`` wants the sizes of padding."""
+    """Each value n times, from last to first: the order of ``pad``'s sizes."""
     return tuple(value for value in reversed(t) for _ in range(n))

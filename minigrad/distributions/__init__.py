@@ -1,8 +1,5 @@
 """Probability distributions, by PyTorch's names: samples, logarithms of probabilities, entropies, KL."""
 
-from typing import TYPE_CHECKING
-
-from ..missing import names_of
 from . import constraints, utils
 from .bernoulli import Bernoulli
 from .beta import Beta
@@ -57,6 +54,3 @@ __all__ = [
     "register_kl",
     "utils",
 ]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

@@ -2,101 +2,71 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
 
-from ..autograd import no_grad
 from ..backend import dtype as dt
 from ..functions.creation import arange, full
 from ..functions.random import multinomial
 from ..tensor import Size, Tensor
 from . import constraints
-from .distribution import Distribution
-from .utils import lazy_property, logits_to_probs, one_of, probs_to_logits
-from .utils import size as size_of
+from .probs_or_logits import ProbsOrLogits
+from .utils import except_where, formula
 
 
-class Categorical(Distribution):
-    """Classes 0 to K - 1 with given probabilities.
+class Categorical(ProbsOrLogits):
+    """Classes 0 to K - 1 with their probabilities, drawn as int64.
 
     Args:
-        probs: (..., K), not negative; made to sum to 1.
+        probs: (..., K), not negative; normalised to sum to 1.
         logits: (..., K) logarithms of probabilities, up to a constant; in place of ``probs``.
-        validate_args: see Distribution.
 
     Raises:
-        ValueError: both or neither of ``probs`` and ``logits``; one without axes; see Distribution.
+        ValueError: both or neither of ``probs`` and ``logits``; one without axes.
     """
 
     arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
     has_enumerate_support = True
+    _is_binary = False
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
-        one_of(probs, logits)
-        name, given = ("probs", probs) if logits is None else ("logits", logits)
-        if given is None or given.dim() < 1:
+        super().__init__(probs, logits, validate_args)
+
+    def _normalized(self, name: str, value: Any) -> Tensor:
+        if value.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
-        if logits is None:
-            self.__dict__["probs"] = given / given.sum(-1, keepdim=True)
-        else:
-            self.__dict__["logits"] = given - given.logsumexp(dim=-1, keepdim=True)
-        self._param: Tensor = self.__dict__[name]
-        self._num_events = int(given.shape[-1])
-        super().__init__(given.shape[:-1], validate_args=validate_args)
+        if name == "probs":
+            return value / value.sum(-1, keepdim=True)
+        return value - value.logsumexp(dim=-1, keepdim=True)
 
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return logits_to_probs(self.logits)
-
-    @lazy_property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return probs_to_logits(self.probs)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Categorical:
-        """The same with its parameters repeated to a larger ``batch_shape``."""
-        shape = (*size_of(batch_shape), self._num_events)
-        kept = {n: self.__dict__[n].expand(shape) for n in ("probs", "logits") if n in self.__dict__}
-        param = next(iter(kept.values()))
-        return self._renewed(batch_shape, **kept, _param=param, _num_events=self._num_events)
+    @property
+    def _num_events(self) -> int:
+        return self._param.shape[-1]
 
     @property
     def support(self) -> constraints.Constraint:
         """0 to K - 1."""
         return constraints.integer_interval(0, self._num_events - 1)
 
+    mean = variance = formula(  # classes have none
+        lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device)
+    )
+    mode = formula(lambda d: d.probs.argmax(dim=-1))
+
     @property
     def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
+        """The shape of the parameter."""
         return self._param.shape
 
-    @property
-    def mean(self) -> Tensor:
-        """NaN: classes have no mean."""
-        return full(self._extended_shape(), float("nan"), dtype=self.probs.dtype, device=self.probs.device)
+    def _sample(self, sample_shape: Size) -> Tensor:
+        rows = self.probs.reshape(-1, self._num_events)
+        return multinomial(rows, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
 
-    variance = mean
-
-    @property
-    def mode(self) -> Tensor:
-        """The likeliest class."""
-        return self.probs.argmax(dim=-1)
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Classes, int64, by ``multinomial`` with replacement."""
-        shape = size_of(sample_shape)
-        with no_grad():
-            rows = self.probs.reshape(-1, self._num_events)
-            return multinomial(rows, shape.numel(), True).T.reshape(self._extended_shape(shape))
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of a class."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         shape = np.broadcast_shapes(value.shape, self.logits.shape[:-1])
         index = value.long().expand(shape).unsqueeze(-1)
         return self.logits.expand((*shape, self._num_events)).gather(-1, index).squeeze(-1)
@@ -106,8 +76,10 @@ class Categorical(Distribution):
         least = dt.finfo(self.logits.dtype).min
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All classes, (K, 1, ...), or repeated for the whole ``batch_shape``."""
-        classes = arange(self._num_events, device=self._param.device)
-        classes = classes.view(-1, *(1,) * len(self._batch_shape))
-        return classes.expand(-1, *self._batch_shape) if expand else classes
+    def _all_values(self) -> Tensor:
+        return arange(self._num_events, device=self._param.device)
+
+    def _kl(self, q: Categorical) -> Tensor:
+        terms = self.probs * (self.logits - q.logits)
+        terms = except_where((q.probs == 0).expand_as(terms), math.inf, terms)
+        return except_where((self.probs == 0).expand_as(terms), 0.0, terms).sum(-1)

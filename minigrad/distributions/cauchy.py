@@ -5,60 +5,33 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..functions.creation import empty, full_like
+from ..functions.creation import full_like
 from ..functions.pointwise import atan, log1p, tan
 from ..functions.random import cauchy_
 from ..tensor import Tensor
 from .location_scale import LocationScale
+from .utils import formula
 
 
 class Cauchy(LocationScale):
-    """The Cauchy distribution.
+    """The Cauchy distribution: ``loc`` is the median, ``scale`` half the width at half the height."""
 
-    Args:
-        loc: the median, a tensor or a number.
-        scale: half the width at half the height.
-        validate_args: see Distribution.
-
-    Raises:
-        ValueError: a scale that is not positive; see Distribution.
-    """
-
-    @property
-    def mean(self) -> Tensor:
-        """NaN: there is none."""
-        return full_like(self.loc.detach(), float("nan"))
-
-    @property
-    def mode(self) -> Tensor:
-        """``loc``."""
-        return self.loc
-
-    @property
-    def variance(self) -> Tensor:
-        """Infinite."""
-        return full_like(self.loc.detach(), float("inf"))
+    mean = formula(lambda d: full_like(d.loc.detach(), math.nan))
+    mode = formula(lambda d: d.loc)
+    variance = formula(lambda d: full_like(d.loc.detach(), math.inf))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + scale · ε, ε from the Cauchy distribution of loc 0 and scale 1."""
-        drawn = empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + cauchy_(drawn) * self.scale
+        return self.loc + cauchy_(self._empty(sample_shape, self.loc)) * self.scale
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         distance = (value - self.loc) / self.scale
         return -math.log(math.pi) - self.scale.log() - log1p(distance**2)
 
-    def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a draw up to a value."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         return atan((value - self.loc) / self.scale) / math.pi + 0.5
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which draws have this probability."""
         return tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
     def entropy(self) -> Tensor:

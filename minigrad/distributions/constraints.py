@@ -1,4 +1,4 @@
-"""What parameters and values have to satisfy: ``constraint.check(value)`` tells where they do."""
+"""Conditions on parameters and values: ``constraint.check(value)`` says where a tensor satisfies it."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ class Constraint:
     """A condition on tensors.
 
     Args:
-        name: how it shows itself, with the bounds (or as it is, where it has brackets).
+        name: its name in messages, where the bounds follow in brackets (if the name has none yet).
         test: from a tensor to bools, with ``event_dim`` axes less.
-        event_dim: over how many of the last axes it holds as a whole.
+        event_dim: how many of the last axes it takes together.
         is_discrete: whether the values are separate.
-        bounds: shown, and attributes.
+        bounds: the attributes.
     """
 
     def __init__(
@@ -76,31 +76,25 @@ def less_than(upper_bound: Any) -> Constraint:
 
 def interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     """Between two bounds, or at one."""
-    return Constraint(
-        "Interval",
-        lambda v: logical_and(lower_bound <= v, v <= upper_bound),
-        lower_bound=lower_bound,
-        upper_bound=upper_bound,
-    )
+    inside = lambda v: logical_and(lower_bound <= v, v <= upper_bound)
+    return Constraint("Interval", inside, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def half_open_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     """Between two bounds, or at the lower one."""
-    return Constraint(
-        "HalfOpenInterval",
-        lambda v: logical_and(lower_bound <= v, v < upper_bound),
-        lower_bound=lower_bound,
-        upper_bound=upper_bound,
-    )
+    inside = lambda v: logical_and(lower_bound <= v, v < upper_bound)
+    return Constraint("HalfOpenInterval", inside, lower_bound=lower_bound, upper_bound=upper_bound)
 
 
 def integer_interval(lower_bound: Any, upper_bound: Any) -> Constraint:
     """A whole number between two bounds, or at one."""
+    inside = lambda v: logical_and(v % 1 == 0, logical_and(lower_bound <= v, v <= upper_bound))
+    return Constraint("IntegerInterval", inside, is_discrete=True, lower_bound=lower_bound, upper_bound=upper_bound)
 
-    def check(v: Tensor) -> Tensor:
-        return logical_and(v % 1 == 0, logical_and(lower_bound <= v, v <= upper_bound))
 
-    return Constraint("IntegerInterval", check, is_discrete=True, lower_bound=lower_bound, upper_bound=upper_bound)
+def _integer_from(lower_bound: int) -> Constraint:
+    inside = lambda v: logical_and(v % 1 == 0, v >= lower_bound)
+    return Constraint("IntegerGreaterThan", inside, is_discrete=True, lower_bound=lower_bound)
 
 
 def independent(base: Constraint, reinterpreted_batch_ndims: int) -> Constraint:
@@ -119,11 +113,7 @@ def independent(base: Constraint, reinterpreted_batch_ndims: int) -> Constraint:
 
 def multinomial(upper_bound: int) -> Constraint:
     """Counts, at most ``upper_bound`` in all."""
-
-    def check(v: Tensor) -> Tensor:
-        return logical_and((v >= 0).all(-1), v.sum(-1) <= upper_bound)
-
-    return Constraint("Multinomial", check, 1, True)
+    return Constraint("Multinomial", lambda v: logical_and((v >= 0).all(-1), v.sum(-1) <= upper_bound), 1, True)
 
 
 def _is_simplex(v: Tensor) -> Tensor:
@@ -155,10 +145,5 @@ positive_definite = Constraint("PositiveDefinite", _is_positive_definite, 2)
 simplex = Constraint("Simplex", _is_simplex, 1)
 positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
-nonnegative_integer = Constraint(
-    "IntegerGreaterThan", lambda v: logical_and(v % 1 == 0, v >= 0), is_discrete=True, lower_bound=0
-)
-positive_integer = Constraint(
-    "IntegerGreaterThan", lambda v: logical_and(v % 1 == 0, v >= 1), is_discrete=True, lower_bound=1
-)
-dependent = Constraint("Dependent", lambda v: v == v)  # on other parameters: checked where these are known
+nonnegative_integer, positive_integer = _integer_from(0), _integer_from(1)
+dependent = Constraint("Dependent", lambda v: v == v)  # on other parameters: not checked

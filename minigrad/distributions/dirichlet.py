@@ -2,33 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..autograd import no_grad
 from ..functions.pointwise import where, xlogy
 from ..nn.functional import one_hot
-from ..tensor import Tensor
+from ..tensor import Size, Tensor
 from . import constraints
-from .distribution import Distribution
-from .gamma import standard_gamma
-from .utils import size as size_of
+from .gamma import FromGamma, standard_gamma
+from .utils import formula
 
 
-class Dirichlet(Distribution):
-    """Vectors of K probabilities.
-
-    Draws have the right distribution, but are others than PyTorch's from the same seed, and have no
-    gradient (there is no ``rsample``): weigh ``log_prob`` instead.
+class Dirichlet(FromGamma):
+    """Vectors of K probabilities, with the density ∏ xᵅ⁻¹ / B(α). About draws see FromGamma.
 
     Args:
-        concentration: (..., K).
-        validate_args: see Distribution.
+        concentration: α, (..., K).
 
     Raises:
-        ValueError: a concentration that is not positive, or without axes; see Distribution.
+        ValueError: a concentration that is not positive, or without axes.
     """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
+    support = constraints.simplex
 
     def __init__(self, concentration: Tensor, validate_args: bool | None = None) -> None:
         if concentration.dim() < 1:
@@ -37,23 +30,10 @@ class Dirichlet(Distribution):
         shape = concentration.shape
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Dirichlet:
-        """The same with its parameters repeated to a larger ``batch_shape``."""
-        shape = size_of(batch_shape)
-        return self._renewed(shape, concentration=self.concentration.expand((*shape, *self._event_shape)))
+    mean = formula(lambda d: d.concentration / d.concentration.sum(-1, keepdim=True))
+    mode = formula(lambda d: d._mode())
 
-    @property
-    def support(self) -> constraints.Constraint:
-        """Probabilities that sum to 1."""
-        return constraints.simplex
-
-    @property
-    def mean(self) -> Tensor:
-        """α / ∑ α."""
-        return self.concentration / self.concentration.sum(-1, keepdim=True)
-
-    @property
-    def mode(self) -> Tensor:
+    def _mode(self) -> Tensor:
         """(α - 1) / ∑ (α - 1), each α - 1 at least 0; the first class alone where all α are below 1."""
         above = (self.concentration - 1).clamp(min=0)
         corner = one_hot(above.argmax(-1), self._event_shape[0]).to(above)  # PyTorch's choice of corners
@@ -66,30 +46,22 @@ class Dirichlet(Distribution):
         total = self.concentration.sum(-1, keepdim=True)
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws, without history: not PyTorch's, but of their distribution."""
-        with no_grad():
-            drawn = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
-            return drawn / drawn.sum(-1, keepdim=True)
+    def _sample(self, sample_shape: Size) -> Tensor:
+        drawn = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
+        return drawn / drawn.sum(-1, keepdim=True)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """There is none.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no gradients of draws: sample(), and log_prob")
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         alpha = self.concentration
         return xlogy(alpha - 1, value).sum(-1) + alpha.sum(-1).lgamma() - alpha.lgamma().sum(-1)
 
     def entropy(self) -> Tensor:
-        """The mean of -log_prob."""
         alpha, k = self.concentration, self._event_shape[0]
         total = alpha.sum(-1)
         constant = alpha.lgamma().sum(-1) - total.lgamma()
         return constant - (k - total) * total.digamma() - ((alpha - 1) * alpha.digamma()).sum(-1)
+
+    def _kl(self, q: Dirichlet) -> Tensor:
+        a, b = self.concentration, q.concentration
+        total = a.sum(-1, keepdim=True)
+        constants = total.squeeze(-1).lgamma() - b.sum(-1).lgamma() - (a.lgamma() - b.lgamma()).sum(-1)
+        return constants + ((a - b) * (a.digamma() - total.digamma())).sum(-1)

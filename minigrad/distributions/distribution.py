@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
 from ..autograd import no_grad
+from ..functions.creation import empty
 from ..functions.pointwise import exp
 from ..tensor import Size, Tensor
 from .constraints import Constraint
@@ -20,8 +22,10 @@ NO_AXES = Size()
 class Distribution:
     """Independent draws of one kind: ``batch_shape`` of them, each of shape ``event_shape``.
 
-    A subclass has its parameters as attributes, names their constraints in ``arg_constraints``, and writes
-    ``sample`` or ``rsample``, and ``log_prob``.
+    Parameters are tensors whose shapes broadcast, many of them also numbers. A subclass keeps them as attributes,
+    names their constraints in ``arg_constraints``, and the one of draws in ``support``. It writes ``rsample`` or
+    ``_sample``, ``_log_prob`` (or, as in PyTorch, ``sample`` and ``log_prob``), and ``_kl(q)``, the divergence from
+    another one of its class.
 
     Args:
         batch_shape: the shape of the parameters.
@@ -46,21 +50,20 @@ class Distribution:
         if not self._validate_args:
             return
         for name, constraint in self.arg_constraints.items():
-            if name not in self.__dict__ or constraint.name == "Dependent":
-                continue  # it is made from another one when it is first asked for
-            self._validate_parameter(name)
+            if name in self.__dict__ and constraint.name != "Dependent":  # others follow from these
+                self._validate_parameter(name)
 
     def _validate_parameter(self, name: str) -> None:
         value, constraint = getattr(self, name), self.arg_constraints[name]
         if not bool(constraint.check(value).all()):
             raise ValueError(
-                f"Expected parameter {name} ({_told(value)}) of distribution {self!r} to satisfy the "
+                f"Expected parameter {name} ({_kind(value)}) of distribution {self!r} to satisfy the "
                 f"constraint {constraint!r}, but found invalid values:\n{value}"
             )
 
     @staticmethod
     def set_default_validate_args(value: bool) -> None:
-        """Whether parameters and values are checked where nothing is said."""
+        """Whether distributions without ``validate_args`` check parameters and values."""
         Distribution._validate_args = bool(value)
 
     # Shapes ---------------------------------------------------------------------------------------------
@@ -78,16 +81,23 @@ class Distribution:
     def _extended_shape(self, sample_shape: Any = ()) -> Size:
         return Size((*size_of(sample_shape), *self._batch_shape, *self._event_shape))
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Any:
+    def _empty(self, sample_shape: Any, like: Tensor) -> Tensor:
+        """A tensor to fill with draws, of the dtype and on the device of a parameter."""
+        return empty(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         """The same distribution with its parameters repeated to a larger ``batch_shape``."""
-        raise NotImplementedError
+        shape, axes = size_of(batch_shape), len(self._batch_shape)
+        larger = copy.copy(self)
+        for name, value in self.__dict__.items():
+            if isinstance(value, Distribution):
+                larger.__dict__[name] = value.expand(shape)
+            elif isinstance(value, Tensor) and value.shape[:axes] == self._batch_shape:
+                larger.__dict__[name] = value.expand((*shape, *value.shape[axes:]))
+        larger._batch_shape = shape
+        return larger
 
-    # What a subclass writes -----------------------------------------------------------------------------
-
-    @property
-    def support(self) -> Constraint | None:
-        """The constraint that draws satisfy."""
-        raise NotImplementedError
+    # Moments --------------------------------------------------------------------------------------------
 
     @property
     def mean(self) -> Tensor:
@@ -96,7 +106,7 @@ class Distribution:
 
     @property
     def mode(self) -> Tensor:
-        """The likeliest draw."""
+        """The likeliest draw, or NaN."""
         raise NotImplementedError(f"{type(self)} does not implement mode")
 
     @property
@@ -104,53 +114,82 @@ class Distribution:
         """The variance of draws."""
         raise NotImplementedError
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Draws as functions of the parameters, so that gradients reach these."""
-        raise NotImplementedError
+    @property
+    def stddev(self) -> Tensor:
+        """The standard deviation of draws."""
+        return self.variance.sqrt()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability, or of its density, at a value."""
-        raise NotImplementedError
-
-    def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a draw up to a value."""
-        raise NotImplementedError
-
-    def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which draws have this probability."""
-        raise NotImplementedError
-
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All that can be drawn, along the first axis."""
+    @property
+    def support(self) -> Constraint | None:
+        """The constraint that draws satisfy."""
         raise NotImplementedError
 
     def entropy(self) -> Tensor:
         """The mean of -log_prob."""
         raise NotImplementedError
 
-    # What follows from it -------------------------------------------------------------------------------
+    def perplexity(self) -> Tensor:
+        """exp(entropy)."""
+        return exp(self.entropy())
+
+    # Draws ----------------------------------------------------------------------------------------------
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
         """Draws: ``sample_shape`` + ``batch_shape`` + ``event_shape``, without history."""
         with no_grad():
-            return self.rsample(sample_shape)
+            return self._sample(size_of(sample_shape))
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return self.rsample(sample_shape)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """Draws as functions of the parameters, so that gradients reach these."""
+        raise NotImplementedError
 
     def sample_n(self, n: int) -> Tensor:
         """``sample((n,))``, by its old name."""
         warnings.warn("sample_n(n) is deprecated: call sample((n,))", FutureWarning, stacklevel=2)
         return self.sample((n,))
 
-    @property
-    def stddev(self) -> Tensor:
-        """The standard deviation of draws."""
-        return self.variance.sqrt()
+    def enumerate_support(self, expand: bool = True) -> Tensor:
+        """All possible draws, along the first axis: (K, 1, ...), or repeated for the whole ``batch_shape``."""
+        values = self._all_values()
+        values = values.view(-1, *(1,) * len(self._batch_shape), *self._event_shape)
+        return values.expand(-1, *self._batch_shape, *self._event_shape) if expand else values
 
-    def perplexity(self) -> Tensor:
-        """exp(entropy)."""
-        return exp(self.entropy())
+    def _all_values(self) -> Tensor:
+        raise NotImplementedError
+
+    # Probabilities --------------------------------------------------------------------------------------
+
+    def log_prob(self, value: Tensor) -> Tensor:
+        """The logarithm of the probability, or of its density, at a value.
+
+        Raises:
+            ValueError: the value is no possible draw, or its shape does not fit.
+        """
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._log_prob(value)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def cdf(self, value: Tensor) -> Tensor:
+        """The probability of a draw up to a value. Errors are those of ``log_prob``."""
+        if self._validate_args:
+            self._validate_sample(value)
+        return self._cdf(value)
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        raise NotImplementedError
+
+    def icdf(self, value: Tensor) -> Tensor:
+        """The value up to which draws have this probability: the inverse of ``cdf``."""
+        raise NotImplementedError
 
     def _validate_sample(self, value: Tensor) -> None:
-        """Refuse a value that cannot be drawn, or whose shape does not go with the parameters'."""
+        """Refuse a value that is no possible draw, or whose shape does not fit the parameters'."""
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         dims = len(self._event_shape)
@@ -167,26 +206,18 @@ class Distribution:
         support = self.support
         if support is not None and not bool(support.check(value).all()):
             raise ValueError(
-                f"Expected value argument ({_told(value)}) to be within the support ({support!r}) of the "
+                f"Expected value argument ({_kind(value)}) to be within the support ({support!r}) of the "
                 f"distribution {self!r}, but found invalid values:\n{value}"
             )
 
-    def _renewed(self, batch_shape: Any, **kept: Any) -> Any:
-        """One of the same class with other parameters, which are not checked again."""
-        made = type(self).__new__(type(self))
-        made.__dict__.update(kept)
-        Distribution.__init__(made, size_of(batch_shape), self._event_shape, validate_args=False)
-        made._validate_args = self._validate_args
-        return made
-
     def __repr__(self) -> str:
-        told = []
+        parts = []
         for name in self.arg_constraints:
             if name in self.__dict__:
                 value = self.__dict__[name]
-                told.append(f"{name}: {value.item() if value.numel() == 1 else value.size()}")
-        return f"{type(self).__name__}({', '.join(told)})"
+                parts.append(f"{name}: {value.item() if value.numel() == 1 else value.size()}")
+        return f"{type(self).__name__}({', '.join(parts)})"
 
 
-def _told(value: Tensor) -> str:
+def _kind(value: Tensor) -> str:
     return f"{type(value).__name__} of shape {tuple(value.shape)}"

@@ -2,97 +2,43 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from ..autograd import no_grad
 from ..backend import dtype as dt
-from ..functions.creation import empty, zeros_like
+from ..functions.creation import zeros_like
 from ..functions.pointwise import log1p, where
 from ..functions.random import uniform_
 from ..nn.functional import binary_cross_entropy_with_logits
-from ..tensor import Tensor
+from ..tensor import Size, Tensor
 from . import constraints
-from .distribution import Distribution
-from .utils import Value, broadcast_all, lazy_property, logits_to_probs, one_of, probs_to_logits
-from .utils import size as size_of
+from .probs_or_logits import ProbsOrLogits
+from .utils import Value, broadcast_all, formula
 
 
-class Geometric(Distribution):
-    """Counts with the probability (1 - p)ⁿ p.
+class Geometric(ProbsOrLogits):
+    """Counts with the probability (1 - p)ⁿ p, p in (0, 1] being the probability of success. See ProbsOrLogits."""
 
-    Args:
-        probs: the probability p of success, a tensor or a number, in (0, 1].
-        logits: its log-odds, log p / (1 - p); in place of ``probs``.
-        validate_args: see Distribution.
-
-    Raises:
-        ValueError: both or neither of ``probs`` and ``logits``; a probability of 0; see Distribution.
-    """
-
-    arg_constraints = {"probs": constraints.unit_interval, "logits": constraints.real}
+    support = constraints.nonnegative_integer
 
     def __init__(
         self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
     ) -> None:
-        one_of(probs, logits)
-        name, given = ("probs", probs) if logits is None else ("logits", logits)
-        (param,) = broadcast_all(given)
-        self.__dict__[name] = param
-        super().__init__(param.shape, validate_args=validate_args)
-        if self._validate_args and name == "probs" and not bool((param > 0).all()):
+        super().__init__(probs, logits, validate_args)
+        p = self._param
+        if self._validate_args and logits is None and not bool((p > 0).all()):
             raise ValueError(
-                f"Expected parameter probs ({type(param).__name__} of shape {tuple(param.shape)}) of "
-                f"distribution {self!r} to be positive but found invalid values:\n{param[param <= 0]}"
+                f"Expected parameter probs ({type(p).__name__} of shape {tuple(p.shape)}) of "
+                f"distribution {self!r} to be positive but found invalid values:\n{p[p <= 0]}"
             )
 
-    @lazy_property
-    def probs(self) -> Tensor:
-        """The probability of success."""
-        return logits_to_probs(self.logits, is_binary=True)
+    mean = formula(lambda d: 1 / d.probs - 1)
+    mode = formula(lambda d: zeros_like(d.probs))
+    variance = formula(lambda d: (1 / d.probs - 1) / d.probs)
 
-    @lazy_property
-    def logits(self) -> Tensor:
-        """Its log-odds."""
-        return probs_to_logits(self.probs, is_binary=True)
+    def _sample(self, sample_shape: Size) -> Tensor:
+        """log u / log(1 - p), rounded down, u even in (0, 1)."""
+        drawn = uniform_(self._empty(sample_shape, self.probs), dt.finfo(self.probs.dtype).tiny, 1)
+        return (drawn.log() / log1p(-self.probs)).floor()
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Geometric:
-        """The same with its parameters repeated to a larger ``batch_shape``."""
-        shape = size_of(batch_shape)
-        kept = {n: self.__dict__[n].expand(shape) for n in ("probs", "logits") if n in self.__dict__}
-        return self._renewed(shape, **kept)
-
-    @property
-    def support(self) -> constraints.Constraint:
-        """0, 1, 2 and so on."""
-        return constraints.nonnegative_integer
-
-    @property
-    def mean(self) -> Tensor:
-        """1 / p - 1."""
-        return 1 / self.probs - 1
-
-    @property
-    def mode(self) -> Tensor:
-        """0."""
-        return zeros_like(self.probs)
-
-    @property
-    def variance(self) -> Tensor:
-        """(1 / p - 1) / p."""
-        return (1 / self.probs - 1) / self.probs
-
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Counts in the dtype of the probabilities: log u / log(1 - p), rounded down."""
-        shape, probs = self._extended_shape(sample_shape), self.probs
-        with no_grad():
-            drawn = empty(shape, dtype=probs.dtype, device=probs.device)
-            drawn = uniform_(drawn, dt.finfo(probs.dtype).tiny, 1)
-            return (drawn.log() / log1p(-probs)).floor()
-
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of a count."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         value, probs = broadcast_all(value, self.probs)
         sure = (probs == 1).logical_and(value == 0)
         return value * log1p(-where(sure, zeros_like(probs), probs)) + self.probs.log()
@@ -100,3 +46,6 @@ class Geometric(Distribution):
     def entropy(self) -> Tensor:
         """That of a trial / p."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
+
+    def _kl(self, q: Geometric) -> Tensor:
+        return -self.entropy() - (-q.probs).log1p() / self.probs - q.logits

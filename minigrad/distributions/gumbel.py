@@ -10,41 +10,18 @@ from ..functions.pointwise import exp
 from ..functions.random import rand
 from ..tensor import Tensor
 from .location_scale import LocationScale
+from .utils import formula
 
 EULER = 0.57721566490153286060
 
 
 class Gumbel(LocationScale):
-    """loc - scale · log(-log u), u even in (0, 1).
+    """loc - scale · log(-log u), u even in (0, 1)."""
 
-    Args:
-        loc: the mode, a tensor or a number.
-        scale: the width.
-        validate_args: see Distribution.
-
-    Raises:
-        ValueError: a scale that is not positive; see Distribution.
-    """
-
-    @property
-    def mean(self) -> Tensor:
-        """loc + γ · scale, γ Euler's constant."""
-        return self.loc + self.scale * EULER
-
-    @property
-    def mode(self) -> Tensor:
-        """``loc``."""
-        return self.loc
-
-    @property
-    def stddev(self) -> Tensor:
-        """π · scale / √6."""
-        return math.pi / math.sqrt(6) * self.scale
-
-    @property
-    def variance(self) -> Tensor:
-        """(π · scale)² / 6."""
-        return self.stddev.pow(2)
+    mean = formula(lambda d: d.loc + d.scale * EULER)
+    mode = formula(lambda d: d.loc)
+    stddev = formula(lambda d: math.pi / math.sqrt(6) * d.scale)
+    variance = formula(lambda d: d.stddev.pow(2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc - scale · log(-log u), u even between the least positive number and 1 - eps."""
@@ -53,23 +30,21 @@ class Gumbel(LocationScale):
         drawn = info.tiny + drawn * (1 - info.eps - info.tiny)
         return self.loc - self.scale * (-drawn.log()).log()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         distance = (self.loc - value) / self.scale
         return distance - distance.exp() - self.scale.log()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a draw up to a value."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         return exp(-exp((self.loc - value) / self.scale))
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which draws have this probability."""
         return self.loc - self.scale * (-value.log()).log()
 
     def entropy(self) -> Tensor:
-        """log scale + 1 + γ."""
+        """log scale + 1 + γ, γ Euler's constant."""
         return self.scale.log() + (1 + EULER)
+
+    def _kl(self, q: Gumbel) -> Tensor:
+        ratio, distance = self.scale / q.scale, (q.loc - self.loc) / q.scale
+        power = (distance + (ratio + 1).lgamma()).exp()
+        return -ratio.log() - distance + ratio * EULER + power - (1 + EULER)

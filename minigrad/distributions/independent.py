@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Self
 
-from ..tensor import Size, Tensor
+from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
+from .kl import kl_divergence
+from .utils import formula
 from .utils import size as size_of
 
 
@@ -16,7 +18,6 @@ class Independent(Distribution):
     Args:
         base_distribution: any.
         reinterpreted_batch_ndims: how many axes.
-        validate_args: see Distribution.
 
     Raises:
         ValueError: more axes than the batch has.
@@ -32,16 +33,13 @@ class Independent(Distribution):
                 f"actual {reinterpreted_batch_ndims} vs {len(batch)}"
             )
         self.base_dist, self.reinterpreted_batch_ndims = base_distribution, reinterpreted_batch_ndims
-        kept = len(batch) - reinterpreted_batch_ndims
-        super().__init__(
-            Size(batch[:kept]), Size((*batch[kept:], *base_distribution.event_shape)), validate_args=validate_args
-        )
+        axes = len(batch) - reinterpreted_batch_ndims
+        super().__init__(batch[:axes], (*batch[axes:], *base_distribution.event_shape), validate_args)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Independent:
-        """The same with its parameters repeated to a larger ``batch_shape``."""
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         moved = self._event_shape[: self.reinterpreted_batch_ndims]
-        base = self.base_dist.expand(Size((*size_of(batch_shape), *moved)))
-        return self._renewed(batch_shape, base_dist=base, reinterpreted_batch_ndims=self.reinterpreted_batch_ndims)
+        base = self.base_dist.expand((*size_of(batch_shape), *moved))
+        return type(self)(base, self.reinterpreted_batch_ndims, self._validate_args)
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
@@ -51,42 +49,33 @@ class Independent(Distribution):
     @property
     def support(self) -> constraints.Constraint | None:
         """That of the base, over more axes."""
-        base = self.base_dist.support
-        count = self.reinterpreted_batch_ndims
+        base, count = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(base, count) if base is not None and count else base
 
-    @property
-    def mean(self) -> Tensor:
-        """The base's."""
-        return self.base_dist.mean
-
-    @property
-    def mode(self) -> Tensor:
-        """The base's."""
-        return self.base_dist.mode
-
-    @property
-    def variance(self) -> Tensor:
-        """The base's."""
-        return self.base_dist.variance
+    mean = formula(lambda d: d.base_dist.mean)
+    mode = formula(lambda d: d.base_dist.mode)
+    variance = formula(lambda d: d.base_dist.variance)
 
     def sample(self, sample_shape: Any = ()) -> Tensor:
-        """The base's draws."""
         return self.base_dist.sample(sample_shape)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """The base's draws, as functions of its parameters."""
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The base's, added up over the axes."""
-        return self._added(self.base_dist.log_prob(value))
+        return self._sum(self.base_dist.log_prob(value))
 
     def entropy(self) -> Tensor:
         """The base's, added up over the axes."""
-        return self._added(self.base_dist.entropy())
+        return self._sum(self.base_dist.entropy())
 
-    def _added(self, value: Tensor) -> Tensor:
+    def _kl(self, q: Independent) -> Tensor:
+        if self.reinterpreted_batch_ndims != q.reinterpreted_batch_ndims:
+            raise NotImplementedError("Independent distributions of different numbers of axes")
+        return self._sum(kl_divergence(self.base_dist, q.base_dist))
+
+    def _sum(self, value: Tensor) -> Tensor:
         dims = tuple(range(-self.reinterpreted_batch_ndims, 0))
         return value.sum(dims) if dims else value
 

@@ -8,27 +8,24 @@ from typing import Any
 import numpy as np
 
 from .. import linalg
-from ..functions.creation import empty
 from ..functions.random import normal_
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import lazy_property
-from .utils import size as size_of
+from .utils import formula, lazy_property
 
 
 class MultivariateNormal(Distribution):
-    """Vectors of length n from their mean and a positive definite matrix, which is given in one of 3 ways.
+    """Vectors of length n from their mean and one of three matrices.
 
     Args:
         loc: the mean, (..., n).
-        covariance_matrix: (..., n, n).
+        covariance_matrix: (..., n, n), positive definite.
         precision_matrix: its inverse.
         scale_tril: the lower triangle L with a positive diagonal of which L Lᵀ is the covariance matrix.
-        validate_args: see Distribution.
 
     Raises:
-        ValueError: not one matrix, or several; too few axes; see Distribution.
+        ValueError: not one matrix, or several; too few axes.
     """
 
     arg_constraints = {
@@ -37,6 +34,7 @@ class MultivariateNormal(Distribution):
         "precision_matrix": constraints.positive_definite,
         "scale_tril": constraints.lower_cholesky,
     }
+    support = constraints.real_vector
     has_rsample = True
 
     def __init__(
@@ -54,11 +52,11 @@ class MultivariateNormal(Distribution):
             "scale_tril": scale_tril,
             "precision_matrix": precision_matrix,
         }
-        given = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
-        if len(given) != 1:
+        arguments = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+        if len(arguments) != 1:
             names = "covariance_matrix or precision_matrix or scale_tril"
             raise ValueError(f"Exactly one of {names} may be specified.")
-        ((name, matrix),) = given
+        ((name, matrix),) = arguments
         if matrix.dim() < 2:
             what = "scale_tril matrix" if name == "scale_tril" else name
             least = "at least two-dimensional, with optional leading batch dimensions"
@@ -85,39 +83,15 @@ class MultivariateNormal(Distribution):
         """The inverse of the covariance matrix."""
         return linalg.inv(self.covariance_matrix)
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> MultivariateNormal:
-        """The same with its parameters repeated to a larger ``batch_shape``."""
-        shape, n = size_of(batch_shape), self._event_shape[0]
-        names = ("covariance_matrix", "precision_matrix", "scale_tril")
-        kept = {name: self.__dict__[name].expand((*shape, n, n)) for name in names if name in self.__dict__}
-        return self._renewed(shape, loc=self.loc.expand((*shape, n)), **kept)
-
-    @property
-    def support(self) -> constraints.Constraint:
-        """All vectors."""
-        return constraints.real_vector
-
-    @property
-    def mean(self) -> Tensor:
-        """``loc``."""
-        return self.loc
-
-    mode = mean
-
-    @property
-    def variance(self) -> Tensor:
-        """The diagonal of the covariance matrix."""
-        return self.scale_tril.pow(2).sum(-1)
+    mean = mode = formula(lambda d: d.loc)
+    variance = formula(lambda d: d.scale_tril.pow(2).sum(-1))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """loc + L ε, ε from the standard normal distribution."""
-        drawn = empty(self._extended_shape(sample_shape), dtype=self.loc.dtype, device=self.loc.device)
-        return self.loc + (self.scale_tril @ normal_(drawn).unsqueeze(-1)).squeeze(-1)
+        drawn = normal_(self._empty(sample_shape, self.loc))
+        return self.loc + (self.scale_tril @ drawn.unsqueeze(-1)).squeeze(-1)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         distance = self._whitening() @ (value - self.loc).unsqueeze(-1)
         squared = distance.squeeze(-1).pow(2).sum(-1)
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + squared) - self._half_log_det()
@@ -125,6 +99,16 @@ class MultivariateNormal(Distribution):
     def entropy(self) -> Tensor:
         """(n (1 + log 2π) + log det of the covariance matrix) / 2."""
         return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
+
+    def _kl(self, q: MultivariateNormal) -> Tensor:
+        if self.event_shape != q.event_shape:
+            raise ValueError(
+                "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
+            )
+        inverse = q._whitening()
+        trace = (inverse @ self.scale_tril).pow(2).sum((-2, -1))
+        distance = (inverse @ (q.loc - self.loc).unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)
+        return q._half_log_det() - self._half_log_det() + 0.5 * (trace + distance - self.event_shape[0])
 
     def _whitening(self) -> Tensor:
         """L⁻¹, whose gradient reaches the lower triangle alone."""

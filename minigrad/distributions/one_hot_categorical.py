@@ -4,90 +4,57 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..autograd import no_grad
 from ..functions.creation import eye
 from ..nn.functional import one_hot
 from ..tensor import Size, Tensor
 from . import constraints
 from .categorical import Categorical
-from .distribution import Distribution
-from .utils import size as size_of
+from .probs_or_logits import OfChoices
+from .utils import formula
 
 
-class OneHotCategorical(Distribution):
-    """Categorical, whose draws are vectors of length K with a single 1. See there."""
+class OfCategorical(OfChoices):
+    """Vectors with a number for each of K classes. Parameters are Categorical's."""
 
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
-    has_enumerate_support = True
+    arg_constraints = Categorical.arg_constraints
 
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
-        self._categorical = Categorical(probs, logits)
-        shape = self._categorical.param_shape
+        self._choices: Categorical = Categorical(probs, logits)
+        shape = self.param_shape
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> OneHotCategorical:
-        """The same with its parameters repeated to a larger ``batch_shape``."""
-        return self._renewed(batch_shape, _categorical=self._categorical.expand(batch_shape))
-
-    @property
-    def support(self) -> constraints.Constraint:
-        """Vectors with a single 1."""
-        return constraints.one_hot
-
-    @property
-    def probs(self) -> Tensor:
-        """The probabilities."""
-        return self._categorical.probs
-
-    @property
-    def logits(self) -> Tensor:
-        """Their logarithms."""
-        return self._categorical.logits
 
     @property
     def param_shape(self) -> Size:
-        """The shape of the parameter that was given."""
-        return self._categorical.param_shape
+        """The shape of the parameter."""
+        return self._choices.param_shape
 
-    @property
-    def mean(self) -> Tensor:
-        """The probabilities."""
-        return self.probs
 
-    @property
-    def mode(self) -> Tensor:
-        """The likeliest class."""
-        return one_hot(self.probs.argmax(dim=-1), self._event_shape[0]).to(self.probs)
+class OneHotCategorical(OfCategorical):
+    """Categorical, whose draws are vectors of length K with a single 1, in the dtype of the probabilities."""
 
-    @property
-    def variance(self) -> Tensor:
-        """p (1 - p)."""
-        return self.probs * (1 - self.probs)
+    support = constraints.one_hot
+    has_enumerate_support = True
+    mean = formula(lambda d: d.probs)
+    mode = formula(lambda d: one_hot(d.probs.argmax(dim=-1), d._event_shape[0]).to(d.probs))
+    variance = formula(lambda d: d.probs * (1 - d.probs))
 
-    def sample(self, sample_shape: Any = ()) -> Tensor:
-        """Vectors in the dtype of the probabilities."""
-        with no_grad():
-            classes = self._categorical.sample(size_of(sample_shape))
-            return one_hot(classes, self._event_shape[0]).to(self.probs)
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return one_hot(self._choices.sample(sample_shape), self._event_shape[0]).to(self.probs)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability of the class that has the 1."""
-        if self._validate_args:
-            self._validate_sample(value)
-        return self._categorical.log_prob(value.argmax(dim=-1))
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return self._choices.log_prob(value.argmax(dim=-1))
 
     def entropy(self) -> Tensor:
         """-∑ p log p."""
-        return self._categorical.entropy()
+        return self._choices.entropy()
 
-    def enumerate_support(self, expand: bool = True) -> Tensor:
-        """All classes, (K, 1, ..., K), or repeated for the whole ``batch_shape``."""
-        n = self._event_shape[0]
-        rows = eye(n, dtype=self.probs.dtype, device=self.probs.device)
-        rows = rows.view(n, *(1,) * len(self._batch_shape), n)
-        return rows.expand(n, *self._batch_shape, n) if expand else rows
+    def _all_values(self) -> Tensor:
+        return eye(self._event_shape[0], dtype=self.probs.dtype, device=self.probs.device)
+
+    def _kl(self, q: OneHotCategorical) -> Tensor:
+        return self._choices._kl(q._choices)
 
 
 class OneHotCategoricalStraightThrough(OneHotCategorical):

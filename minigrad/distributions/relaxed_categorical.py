@@ -14,19 +14,10 @@ from .utils import broadcast_all
 
 
 class RelaxedOneHotCategorical(Relaxed):
-    """Vectors of K probabilities, the nearer to one-hot the lower the temperature.
+    """Vectors of K probabilities, the nearer to one-hot the lower the temperature, a tensor. See Categorical."""
 
-    Args:
-        temperature: above 0, a tensor.
-        probs: (..., K), not negative; made to sum to 1.
-        logits: (..., K) logarithms of probabilities, up to a constant; in place of ``probs``.
-        validate_args: see Distribution.
-
-    Raises:
-        ValueError: both or neither of ``probs`` and ``logits``; one without axes; see Distribution.
-    """
-
-    arg_constraints = {"probs": constraints.simplex, "logits": constraints.real_vector}
+    arg_constraints = Categorical.arg_constraints
+    support = constraints.simplex
 
     def __init__(
         self,
@@ -35,23 +26,15 @@ class RelaxedOneHotCategorical(Relaxed):
         logits: Tensor | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.temperature, self._hard = temperature, Categorical(probs, logits, validate_args)
-        super().__init__(self._hard.batch_shape, self._hard.param_shape[-1:], validate_args=validate_args)
-
-    @property
-    def support(self) -> constraints.Constraint:
-        """Probabilities that sum to 1."""
-        return constraints.simplex
+        self.temperature, self._choices = temperature, Categorical(probs, logits, validate_args)
+        super().__init__(self._choices.batch_shape, self._choices.param_shape[-1:], validate_args=validate_args)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """The softmax of (logits + Gumbel noise) / temperature."""
         noise = -(-self._uniform(sample_shape).log()).log()
         return log_softmax((self.logits + noise) / self.temperature, dim=-1).exp()
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the density."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         k = self._event_shape[0]
         logits, x = broadcast_all(self.logits, value.log())
         scores = log_softmax(logits - x * self.temperature, dim=-1).sum(-1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ..functions.creation import full_like
@@ -9,20 +10,14 @@ from ..functions.random import rand
 from ..tensor import Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import Value, broadcast_all
-from .utils import size as size_of
+from .utils import Value, broadcast_all, except_where, formula
 
 
 class Uniform(Distribution):
-    """Numbers from ``low`` up to ``high``.
-
-    Args:
-        low: the lower bound, a tensor or a number.
-        high: the upper bound, which is not drawn.
-        validate_args: see Distribution.
+    """Numbers from ``low`` up to ``high``, tensors or numbers; ``high`` is not drawn.
 
     Raises:
-        ValueError: low is not below high; see Distribution.
+        ValueError: low is not below high.
     """
 
     has_rsample = True
@@ -36,35 +31,15 @@ class Uniform(Distribution):
         """Each bound is limited by the other."""
         return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
 
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Uniform:
-        """The same with its parameters repeated to a larger ``batch_shape``."""
-        shape = size_of(batch_shape)
-        return self._renewed(shape, low=self.low.expand(shape), high=self.high.expand(shape))
-
     @property
     def support(self) -> constraints.Constraint:
         """From low to high."""
         return constraints.interval(self.low, self.high)
 
-    @property
-    def mean(self) -> Tensor:
-        """The middle."""
-        return (self.high + self.low) / 2
-
-    @property
-    def mode(self) -> Tensor:
-        """NaN: all are alike."""
-        return full_like(self.high, float("nan"))
-
-    @property
-    def stddev(self) -> Tensor:
-        """(high - low) / √12."""
-        return (self.high - self.low) / 12**0.5
-
-    @property
-    def variance(self) -> Tensor:
-        """(high - low)² / 12."""
-        return (self.high - self.low).pow(2) / 12
+    mean = formula(lambda d: (d.high + d.low) / 2)
+    mode = formula(lambda d: full_like(d.high, math.nan))  # all are alike
+    stddev = formula(lambda d: (d.high - d.low) / 12**0.5)
+    variance = formula(lambda d: (d.high - d.low).pow(2) / 12)
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """low + u · (high - low), u from [0, 1)."""
@@ -72,23 +47,20 @@ class Uniform(Distribution):
         drawn = rand(shape, dtype=self.low.dtype, device=self.low.device)
         return self.low + drawn * (self.high - self.low)
 
-    def log_prob(self, value: Tensor) -> Tensor:
-        """-log(high - low) inside, -inf outside."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _log_prob(self, value: Tensor) -> Tensor:
         inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
         return inside.log() - (self.high - self.low).log()
 
-    def cdf(self, value: Tensor) -> Tensor:
-        """The probability of a draw up to a value."""
-        if self._validate_args:
-            self._validate_sample(value)
+    def _cdf(self, value: Tensor) -> Tensor:
         return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
 
     def icdf(self, value: Tensor) -> Tensor:
-        """The value up to which draws have this probability."""
         return value * (self.high - self.low) + self.low
 
     def entropy(self) -> Tensor:
         """log(high - low)."""
         return (self.high - self.low).log()
+
+    def _kl(self, q: Uniform) -> Tensor:
+        outside = (q.low > self.low).logical_or(q.high < self.high)
+        return except_where(outside, math.inf, ((q.high - q.low) / (self.high - self.low)).log())

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
-from typing import Any
+from typing import Any, Self, overload
 
 from ..autograd import enable_grad
 from ..backend import dtype as dt
-from ..functions.creation import tensor
-from ..functions.pointwise import log1p, sigmoid, softmax
+from ..functions.creation import full_like, tensor
+from ..functions.pointwise import log1p, sigmoid, softmax, where
 from ..functions.shaping import broadcast_tensors
 from ..tensor import Size, Tensor
 
@@ -17,7 +18,7 @@ Shape = tuple[int, ...]
 
 
 class lazy_property(cached_property[Any]):
-    """A property that is computed when first asked for, and recorded even if that happens in ``no_grad``.
+    """A property that is computed when it is first needed, and recorded even if that happens in ``no_grad``.
 
     So ``sample()`` does not take away the gradient of what comes after it.
     """
@@ -25,6 +26,24 @@ class lazy_property(cached_property[Any]):
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         with enable_grad():
             return super().__get__(instance, owner)
+
+
+class formula(property):
+    """A property written as a formula: ``mean = formula(lambda d: d.loc)``. Its docstring is the base class's."""
+
+    def __init__(self, rule: Callable[[Any], Tensor], doc: str | None = None) -> None:
+        super().__init__(rule)
+        self.__doc__ = doc
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.__doc__ = self.__doc__ or getattr(super(owner, owner), name).__doc__
+
+    @overload
+    def __get__(self, instance: None, owner: type, /) -> Self: ...
+    @overload
+    def __get__(self, instance: object, owner: type | None = None, /) -> Tensor: ...
+    def __get__(self, instance: Any, owner: type | None = None, /) -> Any:
+        return super().__get__(instance, owner)
 
 
 def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
@@ -39,9 +58,8 @@ def broadcast_all(*values: Any) -> tuple[Tensor, ...]:
         )
     like = next((v for v in values if isinstance(v, Tensor)), None)
     kind = dt.get_default_dtype() if like is None else like.dtype
-    where = None if like is None else like.device
-    made = (v if isinstance(v, Tensor) else tensor(v, dtype=kind, device=where) for v in values)
-    return broadcast_tensors(*made)
+    device = None if like is None else like.device
+    return broadcast_tensors(*(v if isinstance(v, Tensor) else tensor(v, dtype=kind, device=device) for v in values))
 
 
 def logits_to_probs(logits: Tensor, is_binary: bool = False) -> Tensor:
@@ -57,20 +75,15 @@ def clamp_probs(probs: Tensor) -> Tensor:
 
 def probs_to_logits(probs: Tensor, is_binary: bool = False) -> Tensor:
     """The logarithms of probabilities (log-odds where ``is_binary``)."""
-    kept = clamp_probs(probs)
-    return kept.log() - log1p(-kept) if is_binary else kept.log()
+    probs = clamp_probs(probs)
+    return probs.log() - log1p(-probs) if is_binary else probs.log()
 
 
-def one_of(probs: Any, logits: Any) -> None:
-    """Refuse both, and neither.
-
-    Raises:
-        ValueError: both are given, or none.
-    """
-    if (probs is None) == (logits is None):
-        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+def except_where(condition: Tensor, instead: float, value: Tensor) -> Tensor:
+    """A number where the condition holds, else the value."""
+    return where(condition, full_like(value.detach(), instead), value)
 
 
 def size(shape: Any) -> Size:
-    """A shape given as any sequence of ints."""
+    """A shape from any sequence of ints."""
     return shape if isinstance(shape, Size) else Size(tuple(shape))

@@ -1,14 +1,11 @@
-"""Functions made of functions, by the names of ``torch.func``: derivatives, and maps over a batch.
+"""Transforms of functions, by the names of ``torch.func``: derivatives, and maps over a batch.
 
     per_sample = vmap(grad(loss), in_dims=(None, 0, 0))(parameters, inputs, targets)
 
-They nest, and take and give tensors in tuples, lists and dicts. ``vmap`` is a loop: the numbers are those of
-a batched run, the time is not.
+They nest; arguments and results are tensors in tuples, lists and dicts. ``vmap`` is a loop: it has the numbers of a
+batched run, not its time.
 """
 
-from typing import TYPE_CHECKING
-
-from ..missing import names_of
 from ..nn.utils.stateless import functional_call
 from .derivatives import grad, grad_and_value, hessian, jacfwd, jacrev, jvp, linearize, vjp
 from .mapping import stack_module_state, vmap
@@ -26,6 +23,3 @@ __all__ = [
     "vjp",
     "vmap",
 ]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

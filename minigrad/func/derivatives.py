@@ -1,4 +1,4 @@
-"""Derivatives of functions of tensors in tuples, lists and dicts, as functions."""
+"""Functions that compute derivatives of functions, whose tensors may stand in tuples, lists and dicts."""
 
 from __future__ import annotations
 
@@ -18,23 +18,23 @@ Argnums = int | tuple[int, ...]
 
 
 def grad(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """The function that gives the gradient of ``func``, whose result is a single number.
+    """The function that returns the gradient of ``func``, whose result is a single number.
 
     Args:
-        argnums: for which argument, or for which ones; each may be tensors in tuples, lists and dicts.
-        has_aux: ``func`` gives (result, something else), and the gradient's function (gradient, that).
+        argnums: the argument, or the arguments, that the gradient is for; tensors in tuples, lists and dicts.
+        has_aux: ``func`` returns (result, aux), and the gradient's function (gradient, aux).
     """
     with_value = grad_and_value(func, argnums, has_aux)
 
     def slope(*args: Any, **kwargs: Any) -> Any:
-        found, value = with_value(*args, **kwargs)
-        return (found, value[1]) if has_aux else found
+        gradient, value = with_value(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
 
     return slope
 
 
 def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) -> Function:
-    """The function that gives (gradient, result) of ``func``; with ``has_aux`` (gradient, (result, aux)).
+    """The function that returns (gradient, result) of ``func``; with ``has_aux`` (gradient, (result, aux)).
 
     Args:
         argnums: see ``grad``.
@@ -47,9 +47,8 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
         run = _Run(func, args, kwargs, argnums, has_aux)
         if len(run.outputs) != 1 or run.outputs[0].numel() != 1:
             raise RuntimeError("grad: the function must return a single number, a tensor with one element")
-        found = tree_unflatten(run.pull(run.outputs, [None]), run.inputs_form)
-        value = run.given_back(run.outputs)
-        return found, (value, run.aux) if has_aux else value
+        gradient = tree_unflatten(run.pull(run.outputs, [None]), run.inputs_form)
+        return gradient, (run.result(), run.aux) if has_aux else run.result()
 
     return slope_and_value
 
@@ -57,15 +56,14 @@ def grad_and_value(func: Function, argnums: Argnums = 0, has_aux: bool = False) 
 def vjp(func: Function, *primals: Any, has_aux: bool = False) -> Any:
     """(func(*primals), a function that multiplies cotangents by the Jacobian); with ``has_aux`` also aux.
 
-    That function takes cotangents of the result's form, and gives a tuple with one product for each primal.
+    That function takes cotangents of the result's form, and returns a tuple with one product for each primal.
     """
-    run = _Run(func, primals, {}, tuple(range(len(primals))), has_aux, keep=True)
+    run = _run_of_all(func, primals, has_aux)
 
     def pulled(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         return tree_unflatten(run.pull(run.outputs, tree_flatten(cotangents)[0]), run.inputs_form)
 
-    results = run.given_back(run.outputs), pulled
-    return (*results, run.aux) if has_aux else results
+    return (run.result(), pulled, run.aux) if has_aux else (run.result(), pulled)
 
 
 def jvp(
@@ -73,21 +71,21 @@ def jvp(
 ) -> Any:
     """(func(*primals), the Jacobian times ``tangents``); with ``has_aux`` also aux.
 
-    It is taken backwards twice: J v is the gradient for u of (uᵀ J) v.
+    Two backward passes compute it: J v is the gradient for u of (uᵀ J) v.
 
     Args:
         tangents: of the form and shapes of ``primals``.
-        strict: taken for PyTorch's signature.
+        strict: without effect, for PyTorch's signature.
     """
-    run = _Run(func, primals, {}, tuple(range(len(primals))), has_aux, keep=True)
-    results = run.given_back(run.outputs), run.push(tree_flatten(tangents)[0])
-    return (*results, run.aux) if has_aux else results
+    run = _run_of_all(func, primals, has_aux)
+    product = run.push(tree_flatten(tangents)[0])
+    return (run.result(), product, run.aux) if has_aux else (run.result(), product)
 
 
 def linearize(func: Function, *primals: Any) -> tuple[Any, Function]:
-    """(func(*primals), a function that takes tangents and gives the Jacobian times them)."""
-    run = _Run(func, primals, {}, tuple(range(len(primals))), False, keep=True)
-    return run.given_back(run.outputs), lambda *tangents: run.push(tree_flatten(tangents)[0])
+    """(func(*primals), a function that multiplies the Jacobian by tangents)."""
+    run = _run_of_all(func, primals, has_aux=False)
+    return run.result(), lambda *tangents: run.push(tree_flatten(tangents)[0])
 
 
 def jacrev(
@@ -98,43 +96,45 @@ def jacrev(
     chunk_size: int | None = None,
     _preallocate_and_copy: bool = False,
 ) -> Function:
-    """The function that gives all derivatives of ``func``, one walk back for each number of its result.
+    """The function that returns the Jacobian of ``func``: one backward pass for each number of its result.
 
     Args:
         argnums, has_aux: see ``grad``.
-        chunk_size: taken for PyTorch's signature.
+        chunk_size: without effect, for PyTorch's signature.
 
     Returns:
-        Gives, in the form of the result and in each of its places in that of the argument, tensors of the
-        result's shape and then the argument's.
+        A function whose result has the form of ``func``'s result, with the arguments' form in each of its places; the
+        tensors there have the result's shape followed by the argument's.
     """
 
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         run = _Run(func, args, kwargs, argnums, has_aux)
         blocks = [tree_unflatten(run.rows(output), run.inputs_form) for output in run.outputs]
-        found = tree_unflatten(blocks, run.outputs_form)
-        return (found, run.aux) if has_aux else found
+        whole = tree_unflatten(blocks, run.outputs_form)
+        return (whole, run.aux) if has_aux else whole
 
     return jacobian
 
 
 def jacfwd(func: Function, argnums: Argnums = 0, has_aux: bool = False, *, randomness: str = "error") -> Function:
-    """``jacrev``: the numbers are the same, and the walk goes backwards here, too."""
+    """``jacrev``: the same numbers, by the same backward passes."""
     return jacrev(func, argnums, has_aux)
 
 
 def hessian(func: Function, argnums: Argnums = 0) -> Function:
-    """The function that gives all second derivatives of ``func``: ``jacfwd(jacrev(func))``."""
+    """The function that returns all second derivatives of ``func``: ``jacfwd(jacrev(func))``."""
     return jacfwd(jacrev(func, argnums), argnums)
 
 
 class _Run:
-    """One call of a function on inputs of its own, whose derivatives are to be taken.
+    """One call of a function on doubles of its inputs, for which derivatives are computed.
 
     Attributes:
-        outputs, outputs_form: the tensors of the result, and the form they had.
-        inputs_form: the form of the arguments that the derivatives are for.
-        aux: what the function gave beside its result.
+        inputs, inputs_form: the doubles of the chosen arguments' tensors, and the arguments' form.
+        outputs, outputs_form: the tensors of the result, and its form.
+        aux: the second part of the result, where ``has_aux``.
+        keep: whether the graph outlives a backward pass.
+        outer: whether results are differentiable, as they depend on other leaves, too.
     """
 
     def __init__(
@@ -151,9 +151,9 @@ class _Run:
         leaves, self.inputs_form = tree_flatten(chosen)
         recording = is_grad_enabled()
         with enable_grad():
-            self.inputs = [_own(leaf, recording) for leaf in leaves]
-            own = tree_unflatten(self.inputs, self.inputs_form)
-            places = dict(zip(numbers, (own,) if isinstance(argnums, int) else own, strict=True))
+            self.inputs = [_double(leaf, recording) for leaf in leaves]
+            doubles = tree_unflatten(self.inputs, self.inputs_form)
+            places = dict(zip(numbers, (doubles,) if isinstance(argnums, int) else doubles, strict=True))
             result = func(*(places.get(i, a) for i, a in enumerate(args)), **kwargs)
         result, aux = result if has_aux else (result, None)
         self.aux: Any = tree_map(lambda x: x.detach() if isinstance(x, Tensor) else x, aux)
@@ -164,74 +164,66 @@ class _Run:
         self.outer = recording and _leads_elsewhere(self.outputs, self.inputs)
 
     def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], create: bool | None = None) -> list[Any]:
-        """The gradients of outputs times cotangents for the inputs, 0 where there is no dependence."""
+        """The gradients of outputs times cotangents for the inputs."""
         create = self.outer if create is None else create
-        wanted = [i for i, output in enumerate(outputs) if output.requires_grad]
-        found: Any = (None,) * len(self.inputs)
-        if wanted:
-            found = gradients(
-                [outputs[i] for i in wanted],
-                self.inputs,
-                [cotangents[i] for i in wanted],
-                retain_graph=create or self.keep,
-                create_graph=create,
-                allow_unused=True,
-            )
-        return [zeros_like(x) if g is None else g for g, x in zip(found, self.inputs, strict=True)]
+        return _gradients(outputs, self.inputs, cotangents, create or self.keep, create)
 
     def push(self, tangents: Sequence[Any]) -> Any:
         """The Jacobian times tangents, in the form of the result."""
         with enable_grad():
             us = [zeros_like(output).requires_grad_() for output in self.outputs]
-            pulled = zip(self.pull(self.outputs, us, True), tangents, strict=True)
-            reached = [(g, t) for g, t in pulled if g.requires_grad]
-            found: Any = (None,) * len(us)
-            if reached:
-                found = gradients(
-                    [g for g, _ in reached],
-                    us,
-                    [t for _, t in reached],
-                    retain_graph=True,
-                    create_graph=self.outer,
-                    allow_unused=True,
-                )
-        filled = [zeros_like(u) if g is None else g for g, u in zip(found, us, strict=True)]
-        return tree_unflatten([g if self.outer else g.detach() for g in filled], self.outputs_form)
+            products = _gradients(self.pull(self.outputs, us, True), us, tangents, True, self.outer)
+        return self.result(products)
 
     def rows(self, output: Tensor) -> list[Any]:
         """For each input the derivatives of all numbers of an output, in its shape and then the input's."""
         shape, self.keep = tuple(output.shape), True
         with enable_grad():
             numbers = output.reshape(-1)
-            found = [self.pull([numbers[i]], [None]) for i in range(numbers.numel())]
-            if not found:
+            rows = [self.pull([numbers[i]], [None]) for i in range(numbers.numel())]
+            if not rows:
                 return [zeros_like(x).new_zeros((*shape, *x.shape)) for x in self.inputs]
-            return [
-                stack(list(column)).reshape(*shape, *x.shape)
-                for column, x in zip(zip(*found, strict=True), self.inputs, strict=True)
-            ]
+            columns = zip(*rows, strict=True)
+            return [stack(list(c)).reshape(*shape, *x.shape) for c, x in zip(columns, self.inputs, strict=True)]
 
-    def given_back(self, outputs: Sequence[Tensor]) -> Any:
-        """The result, without the graph where nothing outside can ask for it."""
-        return tree_unflatten([o if self.outer else o.detach() for o in outputs], self.outputs_form)
+    def result(self, tensors: Sequence[Tensor] | None = None) -> Any:
+        """The result, or tensors in its form, without a graph that nothing outside can ask for."""
+        tensors = self.outputs if tensors is None else tensors
+        return tree_unflatten([x if self.outer else x.detach() for x in tensors], self.outputs_form)
 
 
-def _own(leaf: Any, recording: bool) -> Tensor:
-    """An input's double: derivatives are taken for it alone, and it leads on to where the input came from."""
+def _run_of_all(func: Function, primals: Sequence[Any], has_aux: bool) -> _Run:
+    """A call whose derivatives are for all arguments."""
+    return _Run(func, primals, {}, tuple(range(len(primals))), has_aux, keep=True)
+
+
+def _gradients(
+    outputs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: Sequence[Any], retain: bool, create: bool
+) -> list[Any]:
+    """The gradients of outputs times cotangents; zeros for an input that no output depends on."""
+    pairs = [(x, cotangent) for x, cotangent in zip(outputs, cotangents, strict=True) if x.requires_grad]
+    if not pairs:
+        return [zeros_like(x) for x in inputs]
+    wanted, factors = (list(column) for column in zip(*pairs, strict=True))
+    return list(gradients(wanted, inputs, factors, retain_graph=retain, create_graph=create, materialize_grads=True))
+
+
+def _double(leaf: Any, recording: bool) -> Tensor:
+    """An input's double: derivatives are for it alone, and its graph continues to the input's where that has one."""
     if not isinstance(leaf, Tensor):
         raise RuntimeError(f"func: derivatives are for tensors, not {type(leaf).__name__}")
     return leaf.view(leaf.shape) if recording and leaf.requires_grad else leaf.detach().requires_grad_()
 
 
 def _leads_elsewhere(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
-    """Whether the outputs depend on a leaf that is not an input: results are then to be differentiable."""
-    own = {id(x) for x in inputs}
+    """Whether the outputs depend on a leaf that is not an input."""
+    known = {id(x) for x in inputs}
     left, seen = [output.grad_fn for output in outputs if output.grad_fn is not None], set()
     while left:
         node: Any = left.pop()
         for before, _ in node.next_functions:
             if hasattr(before, "variable"):
-                if id(before.variable) not in own:
+                if id(before.variable) not in known:
                     return True
             elif id(before) not in seen:
                 seen.add(id(before))

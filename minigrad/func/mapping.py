@@ -1,4 +1,4 @@
-"""Functions of one example mapped over a batch."""
+"""Maps of functions over a batch."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ def vmap(
         in_dims: the axis of the slices: one for all arguments, or one for each (in the form of an argument
             that is a tuple, list or dict); None where an argument is not sliced. Keywords are not.
         out_dims: the axis along which results are stacked, for all or for each.
-        randomness: "different" numbers for each slice, drawn one slice after the other, or the "same";
-            "error" refuses functions that draw any.
-        chunk_size: taken for PyTorch's signature.
+        randomness: "different" numbers for each slice, drawn one slice after the other, or the "same"; "error"
+            refuses functions that draw any.
+        chunk_size: without effect, for PyTorch's signature.
 
     Raises:
         ValueError: no or unequal numbers of slices; in_dims that do not fit.
@@ -47,15 +47,14 @@ def vmap(
         rows, results_form = [], None
         state = get_rng_state()
         for i in range(count):
-            given = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims, strict=True)]
+            slices = [x if d is None else x.select(d, i) for x, d in zip(leaves, dims, strict=True)]
             if randomness == "same":
                 set_rng_state(state)
-            row, results_form = tree_flatten(func(*tree_unflatten(given, form), **kwargs))
+            row, results_form = tree_flatten(func(*tree_unflatten(slices, form), **kwargs))
             rows.append(row)
             if randomness == "error" and not bool((get_rng_state() == state).all()):
                 raise RuntimeError(
-                    "vmap: the function draws random numbers: give randomness='different' "
-                    "(each slice its own) or 'same'"
+                    "vmap: the function draws random numbers: give randomness='different' (for each slice) or 'same'"
                 )
         return tree_unflatten(_stacked(rows, out_dims), results_form)  # type: ignore[arg-type]
 
@@ -63,7 +62,7 @@ def vmap(
 
 
 def _dims_of(tree: Any, dims: Dims) -> list[int | None]:
-    """The axis for each leaf of the arguments, of dims that may stand for all below their place."""
+    """The axis for each leaf of the arguments; one of ``dims`` may stand for all leaves below its place."""
     if dims is None or isinstance(dims, int):
         return [dims] * len(tree_flatten(tree)[0])
     parts: Sequence[Any] = ()
@@ -80,15 +79,15 @@ def _count(leaves: Sequence[Any], dims: Sequence[int | None]) -> int:
     """How many slices there are."""
     counts = {x.shape[d] for x, d in zip(leaves, dims, strict=True) if d is not None}
     if len(counts) != 1:
-        told = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"
-        raise ValueError(f"vmap: one number of slices is needed along the mapped axes: {told}")
+        reason = "none of the arguments is sliced" if not counts else f"they are {sorted(counts)}"
+        raise ValueError(f"vmap: one number of slices is needed along the mapped axes: {reason}")
     return int(counts.pop())
 
 
 def _stacked(rows: Sequence[Sequence[Any]], out_dims: Dims) -> list[Tensor]:
-    """The results of all slices, each put together along its axis."""
+    """The results of all slices, each stacked along its axis."""
     if not rows:
-        raise ValueError("vmap: there are no slices, so that nothing tells what the results would be")
+        raise ValueError("vmap: there are no slices, and without one the form of the results is unknown")
     columns = list(zip(*rows, strict=True))
     dims = list(out_dims) if isinstance(out_dims, (tuple, list)) else [out_dims] * len(columns)
     if len(dims) != len(columns):
@@ -109,7 +108,7 @@ def stack_module_state(models: Sequence[Module]) -> tuple[dict[str, Any], dict[s
     every = [dict(m.named_parameters()) for m in models]
     buffers = [dict(m.named_buffers()) for m in models]
     parameters = {
-        name: stack([own[name].detach() for own in every]).requires_grad_(p.requires_grad)
+        name: stack([model[name].detach() for model in every]).requires_grad_(p.requires_grad)
         for name, p in every[0].items()
     }
-    return parameters, {name: stack([own[name] for own in buffers]) for name in buffers[0]}
+    return parameters, {name: stack([model[name] for model in buffers]) for name in buffers[0]}

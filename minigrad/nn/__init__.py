@@ -1,8 +1,5 @@
 """Layers and what they are made of, by PyTorch's names."""
 
-from typing import TYPE_CHECKING
-
-from ..missing import names_of
 from . import functional, init, utils
 from .activation import (
     CELU,
@@ -291,6 +288,3 @@ __all__ = [
     "TripletMarginLoss",
     "TripletMarginWithDistanceLoss",
 ]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

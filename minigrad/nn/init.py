@@ -9,7 +9,7 @@ import functools
 import math
 import warnings
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd import no_grad
 from ..autograd.tape import wrap
@@ -19,11 +19,7 @@ from ..functions import creation
 from ..functions.creation import empty_like, ones_like
 from ..functions.pointwise import where
 from ..functions.random import randn, randperm
-from ..missing import names_of
 from ..tensor import Tensor
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)
 
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)})

@@ -11,7 +11,6 @@ from contextlib import contextmanager
 from typing import Any
 
 from ..backend import Device
-from ..missing import names_of
 from .module import Module
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "scatter",
 ]
 
-__getattr__ = names_of(__name__)
 Devices = Sequence[Any]
 
 

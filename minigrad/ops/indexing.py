@@ -214,8 +214,8 @@ def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | Non
 @op
 def nonzero(x: Array) -> tuple[Array, ...]:
     """The indices of the elements that are not 0, an array for each axis"""
-    found = xp(x).nonzero(x)
-    return tuple(found)
+    chosen = xp(x).nonzero(x)
+    return tuple(chosen)
 
 
 @op
@@ -276,10 +276,10 @@ def _top_order(x: Array, k: int, dim: int, largest: bool) -> Array:
         near = _smallest(key, k)
         near = m.sort(near, axis=-1)  # so that the first of equal elements comes first
         order = m.argsort(m.take_along_axis(key, near, -1), axis=-1, kind="stable")
-        found = m.take_along_axis(near, order, -1)
+        chosen = m.take_along_axis(near, order, -1)
     else:
-        found = m.argsort(key, axis=-1, kind="stable")[..., :k]
-    return m.moveaxis(found, -1, dim)
+        chosen = m.argsort(key, axis=-1, kind="stable")[..., :k]
+    return m.moveaxis(chosen, -1, dim)
 
 
 def _smallest(key: Array, k: int) -> Array:
@@ -299,8 +299,8 @@ def _smallest(key: Array, k: int) -> Array:
     places = (first[..., None] + groups * m.arange(parts)).reshape(*lead, k * parts)
     rest = m.broadcast_to(m.arange(even, key.shape[-1]), (*lead, key.shape[-1] - even))
     places = m.concatenate((places, rest), -1)
-    found = m.argpartition(m.take_along_axis(key, places, -1), k - 1, axis=-1)[..., :k]
-    return m.take_along_axis(places, found, -1)
+    chosen = m.argpartition(m.take_along_axis(key, places, -1), k - 1, axis=-1)[..., :k]
+    return m.take_along_axis(places, chosen, -1)
 
 
 def _unsorted(g: Array, shape: Shape, order: Array, dim: int) -> Array:

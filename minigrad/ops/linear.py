@@ -107,8 +107,8 @@ def _contract(a: Array, b: Array, left: str, right: str, result: str) -> Array:
     shape = [size[c] for c in batch]
     a = a.transpose([left.index(c) for c in batch + rows + inner]).reshape(*shape, number(rows), number(inner))
     b = b.transpose([right.index(c) for c in batch + inner + columns]).reshape(*shape, number(inner), number(columns))
-    found = batch + rows + columns
-    return products.matmul(a, b).reshape([size[c] for c in found]).transpose([found.index(c) for c in result])
+    letters = batch + rows + columns
+    return products.matmul(a, b).reshape([size[c] for c in letters]).transpose([letters.index(c) for c in result])
 
 
 def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
@@ -117,14 +117,14 @@ def _sum_lonely(x: Array, letters: str, others: str) -> tuple[Array, str]:
     return (x.sum(axis=lonely), "".join(c for c in letters if c in others)) if lonely else (x, letters)
 
 
-def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], own: str, others: str, result: str) -> Array:
+def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], mine: str, others: str, result: str) -> Array:
     """The sum with g in the operand's place; letters that only the operand had are repeated along."""
-    found = "".join(c for c in own if c in others or c in result)
-    slope = einsum_pair(g, other, (result, others, found))
-    if found == own:
+    letters = "".join(c for c in mine if c in others or c in result)
+    slope = einsum_pair(g, other, (result, others, letters))
+    if letters == mine:
         return slope
     lengths = iter(slope.shape)
-    full = tuple(next(lengths) if c in found else 1 for c in own)
+    full = tuple(next(lengths) if c in letters else 1 for c in mine)
     return broadcast_to(reshape(slope, full), shape)
 
 
@@ -154,13 +154,13 @@ def on_host(function: Any, *arrays: Array) -> Any:
     host = [backend.to_numpy(a) for a in arrays]
     kind = np.result_type(*host)
     try:
-        found = function(*(a.astype(np.float32) for a in host) if kind == np.float16 else host)
+        results = function(*(a.astype(np.float32) for a in host) if kind == np.float16 else host)
     except np.linalg.LinAlgError as error:
         raise LinAlgError(f"linalg: {error}") from error
-    parts = [np.asarray(p).astype(kind) for p in (found if isinstance(found, tuple) else (found,))]
+    parts = [np.asarray(p).astype(kind) for p in (results if isinstance(results, tuple) else (results,))]
     device = backend.device_of(arrays[0])
     moved = tuple(backend.asarray(p, device) for p in parts)
-    return moved if isinstance(found, tuple) else moved[0]
+    return moved if isinstance(results, tuple) else moved[0]
 
 
 @op

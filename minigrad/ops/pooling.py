@@ -83,8 +83,8 @@ def largest_cells(x: Array, window: Window) -> Array:
         chosen = m.maximum(chosen, better * np.int32(number))  # faster than where: nothing to guess
     starts = [m.arange(p) * s - b for p, s, (b, _) in zip(places, window.stride, window.padding, strict=True)]
     firsts = [m.maximum(start, start % d) for start, d in zip(starts, window.dilation, strict=True)]
-    found = _grid(x.shape[2:], starts) + m.take(m.asarray(steps), chosen)
-    return m.where(chosen == 0, _grid(x.shape[2:], firsts), found)  # all -inf: the first that is no padding
+    cells = _grid(x.shape[2:], starts) + m.take(m.asarray(steps), chosen)
+    return m.where(chosen == 0, _grid(x.shape[2:], firsts), cells)  # all -inf: the first that is no padding
 
 
 def _cell(lengths: Ints, along: Any) -> Any:

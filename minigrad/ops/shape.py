@@ -78,10 +78,10 @@ broadcast_to.gradient("dx = Σ g over the broadcast axes", x=lambda g: g)  # the
 @op(view=True)
 def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """The elements (i, i + offset) of two axes, as a last axis"""
-    found = xp(x).diagonal(x, offset, dim1, dim2)
-    if type(found) is np.ndarray:
-        found.flags.writeable = x.flags.writeable  # NumPy's view of a diagonal is read-only out of caution
-    return found
+    out = xp(x).diagonal(x, offset, dim1, dim2)
+    if type(out) is np.ndarray:
+        out.flags.writeable = x.flags.writeable  # NumPy's view of a diagonal is read-only out of caution
+    return out
 
 
 diagonal.gradient(

@@ -1,8 +1,5 @@
 """Optimisers and learning-rate schedules, by PyTorch's names."""
 
-from typing import TYPE_CHECKING
-
-from ..missing import names_of
 from . import lr_scheduler, swa_utils
 from .adadelta import Adadelta
 from .adagrad import Adagrad
@@ -39,6 +36,3 @@ __all__ = [
     "lr_scheduler",
     "swa_utils",
 ]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

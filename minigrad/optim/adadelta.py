@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from ..backend import xp
-from ..tensor import Tensor
-from .optimizer import Group, Optimizer, Params, Rate, advance, check_number, check_rate, gradient, scalar, zeros_like
+from ..backend.dtype import Array
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked
 
 
 class Adadelta(Optimizer):
     """θ ← θ - lr · d, where d = g · √(u + ε) / √(v + ε); v and u are running means of g² and d².
 
     Args:
-        params: see Optimizer. lr: a factor of the step, 1 in the paper.
-        rho: how slowly the means forget. eps: keeps the division from 0, and the first steps from it.
-        weight_decay: an L2 penalty. maximize: go up instead.
-        foreach, capturable, differentiable: see Adam.
-
-    Raises:
-        ValueError: an option outside its range.
+        lr: a factor of the step, 1 in the paper. rho: how slowly the means forget, in [0, 1].
+        params, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
-    _counts = ("step",)
+    _state = {"step": 0, "square_avg": ZEROS, "acc_delta": ZEROS}
 
     def __init__(
         self,
@@ -35,35 +30,15 @@ class Adadelta(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check_number("rho value", rho, 0 <= rho <= 1)
-        check_number("epsilon value", eps, eps >= 0)
-        check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "rho": rho,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "capturable": capturable,
-                "foreach": foreach,
-                "differentiable": differentiable,
-            },
-        )
+        check(0 <= rho <= 1, "rho value", rho)
+        super().__init__(params, checked(locals(), "lr rho eps weight_decay maximize capturable"))
 
-    def _update(self, p: Tensor, group: Group) -> None:
-        state = self.state[p]
-        if not state:
-            state["step"], state["square_avg"], state["acc_delta"] = scalar(0), zeros_like(p), zeros_like(p)
-        advance(state)
-        array, g, sqrt = p.array, gradient(p, group), xp(p.array).sqrt
-        rho, eps = float(group["rho"]), float(group["eps"])
-        square, steps = state["square_avg"].array, state["acc_delta"].array
-        square *= rho
-        square += (1 - rho) * g * g
-        change = sqrt(steps + eps) / sqrt(square + eps) * g
-        steps *= rho
-        steps += (1 - rho) * change * change
-        array -= float(group["lr"]) * change
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        sqrt, rho, eps = xp(param).sqrt, options.rho, options.eps
+        square_avg, acc_delta = state.square_avg, state.acc_delta
+        square_avg *= rho
+        square_avg += (1 - rho) * grad * grad
+        change = sqrt(acc_delta + eps) / sqrt(square_avg + eps) * grad
+        acc_delta *= rho
+        acc_delta += (1 - rho) * change * change
+        param -= options.lr * change

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from ..backend import xp
+from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import Group, Optimizer, Params, Rate, advance, check_number, check_rate, gradient, scalar, zeros_like
+from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, checked, plain_options
 
 
 class Adagrad(Optimizer):
     """θ ← θ - lr / (1 + (t - 1) lr_decay) · g / (√s + ε), where s is the sum of all g² so far.
 
     Args:
-        params: see Optimizer. lr, lr_decay: as above.
-        weight_decay: an L2 penalty. maximize: go up instead.
-        initial_accumulator_value: what s starts with. eps: keeps the division from 0.
-        foreach, differentiable, fused: see Adam.
-
-    Raises:
-        ValueError: a negative option.
+        lr_decay: as above. initial_accumulator_value: what s starts with.
+        params, lr, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
-    _counts = ("step",)
+    _state = {"step": 0, "sum": ZEROS}
 
     def __init__(
         self,
@@ -36,43 +32,20 @@ class Adagrad(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_rate(lr)
-        check_number("lr_decay value", lr_decay, lr_decay >= 0)
-        check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        check_number("initial_accumulator_value value", initial_accumulator_value, initial_accumulator_value >= 0)
-        check_number("epsilon value", eps, eps >= 0)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lr_decay": lr_decay,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "initial_accumulator_value": initial_accumulator_value,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
-        for group in self.param_groups:
+        super().__init__(params, checked(locals(), "lr lr_decay eps"))
+        for group in self.param_groups:  # as in PyTorch, the state is there from the beginning
             for p in group["params"]:
-                self._start(p, group)
+                self.state[p] = self._start(p, plain_options(group))
 
-    def _start(self, p: Tensor, group: Group) -> None:
-        """The state is there from the beginning, as in PyTorch."""
-        state = self.state[p]
-        state["step"], state["sum"] = scalar(0), zeros_like(p)
-        state["sum"].array[...] = group["initial_accumulator_value"]
+    def _start(self, p: Tensor, options: Values) -> State:
+        state = super()._start(p, options)
+        state["sum"].array[...] = options.initial_accumulator_value
+        return state
 
     def share_memory(self) -> None:
         """PyTorch moves the state to shared memory; there is one process here."""
 
-    def _update(self, p: Tensor, group: Group) -> None:
-        if not self.state[p]:  # of a group that was added later
-            self._start(p, group)
-        array, g, total = p.array, gradient(p, group), self.state[p]["sum"].array
-        step = advance(self.state[p])
-        total += g * g
-        rate = float(group["lr"]) / (1 + (step - 1) * float(group["lr_decay"]))
-        array -= rate * g / (xp(g).sqrt(total) + float(group["eps"]))
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        state.sum += grad * grad
+        rate = options.lr / (1 + (state.step - 1) * options.lr_decay)
+        param -= rate * grad / (xp(grad).sqrt(state.sum) + options.eps)

@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-from ..tensor import Tensor
-from .optimizer import Group, Optimizer, Params, Rate, advance, check_number, check_rate, gradient, scalar, zeros_like
+from ..backend.dtype import Array
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, checked, scalar
 
 
 class ASGD(Optimizer):
     """θ ← (1 - lambd η) θ - η g; the mean of the θ from step t0 on is ``state[p]["ax"]``.
 
     Args:
-        params: see Optimizer. lr: the first η.
-        lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: where the mean begins.
-        weight_decay: an L2 penalty. maximize: go up instead.
-        foreach, differentiable, capturable: see Adam.
-
-    Raises:
-        ValueError: a negative rate or penalty.
+        lr: the first η. lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: where the mean begins.
+        params, weight_decay, maximize and the rest: see Optimizer.
     """
 
-    _counts = ("step", "eta", "mu")
+    _state = {"step": 0, "eta": 0, "mu": 1, "ax": ZEROS}
 
     def __init__(
         self,
@@ -34,33 +29,15 @@ class ASGD(Optimizer):
         differentiable: bool = False,
         capturable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "lambd": lambd,
-                "alpha": alpha,
-                "t0": t0,
-                "weight_decay": weight_decay,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-                "capturable": capturable,
-            },
-        )
+        super().__init__(params, checked(locals()))
 
-    def _update(self, p: Tensor, group: Group) -> None:
-        state = self.state[p]
-        if not state:
-            state["step"], state["eta"], state["mu"] = scalar(0), scalar(float(group["lr"])), scalar(1)
-            state["ax"] = zeros_like(p)
-        array, g, step = p.array, gradient(p, group), advance(state)
-        lr, lambd, eta = float(group["lr"]), float(group["lambd"]), float(state["eta"].array)
-        array *= 1 - lambd * eta
-        array -= eta * g
-        mean, mu = state["ax"].array, float(state["mu"].array)
-        mean += mu * (array - mean)
-        state["eta"].array[...] = scalar(lr / (1 + lambd * lr * step) ** float(group["alpha"])).item()
-        state["mu"].array[...] = scalar(1 / max(1, step - float(group["t0"]))).item()
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        lr, lambd, step = options.lr, options.lambd, state.step
+        if step == 1:
+            state.eta.fill(lr)
+        eta = float(state.eta)
+        param *= 1 - lambd * eta
+        param -= eta * grad
+        state.ax += float(state.mu) * (param - state.ax)
+        state.eta.fill(scalar(lr / (1 + lambd * lr * step) ** options.alpha).item())
+        state.mu.fill(scalar(1 / max(1, step - options.t0)).item())

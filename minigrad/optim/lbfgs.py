@@ -10,19 +10,18 @@ from ..autograd.tape import wrap
 from ..backend import xp
 from ..backend.dtype import Array
 from .line_search import Point, strong_wolfe
-from .optimizer import Optimizer, Params, Rate, State, check_rate
+from .optimizer import Optimizer, Params, Rate, State, checked
 
 
 class LBFGS(Optimizer):
     """Several Newton-like steps on one batch: ``step(closure)`` computes the loss again and again.
 
     Args:
-        params: as of Optimizer, one group.
-        lr: the length of a step, of the direction's.
-        max_iter, max_eval: how many steps, and how many losses (max_iter · 1.25 if None), a call may take.
-        tolerance_grad: stop where no number of the gradient is larger. tolerance_change: stop where the
-            loss or the parameters change by less.
-        history_size: how many of the last steps the curvature is made from.
+        params: as of Optimizer, but one group. lr: the length of a step, in units of the direction's.
+        max_iter, max_eval: the most steps, and the most losses (max_iter · 1.25 if None), of a call.
+        tolerance_grad: stop where no number of the gradient is larger.
+        tolerance_change: stop where the loss or the parameters change by less.
+        history_size: from how many of the last steps the curvature is estimated.
         line_search_fn: None, or "strong_wolfe".
 
     Raises:
@@ -40,19 +39,8 @@ class LBFGS(Optimizer):
         history_size: int = 100,
         line_search_fn: str | None = None,
     ) -> None:
-        check_rate(lr)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "max_iter": max_iter,
-                "max_eval": max_iter * 5 // 4 if max_eval is None else max_eval,
-                "tolerance_grad": tolerance_grad,
-                "tolerance_change": tolerance_change,
-                "history_size": history_size,
-                "line_search_fn": line_search_fn,
-            },
-        )
+        max_eval = max_iter * 5 // 4 if max_eval is None else max_eval
+        super().__init__(params, checked(locals()))
         if len(self.param_groups) != 1:
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
@@ -66,7 +54,7 @@ class LBFGS(Optimizer):
             The first loss.
 
         Raises:
-            RuntimeError: a ``line_search_fn`` that there is not.
+            RuntimeError: an unknown ``line_search_fn``.
         """
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
@@ -74,7 +62,7 @@ class LBFGS(Optimizer):
         state.setdefault("n_iter", 0)
         with enable_grad():
             first = closure()
-        now = Point(0.0, float(first), self._gradient(), 0.0)
+        now = Point(0.0, float(first), self._flat_gradient(), 0.0)
         state["func_evals"] += 1
         if _largest(now.gradient) > group["tolerance_grad"]:
             self._iterate(closure, state, now)
@@ -103,7 +91,7 @@ class LBFGS(Optimizer):
                 break
 
     def _move(self, closure: Callable[[], Any], now: Point, t: float, d: Array, last: bool) -> tuple[Point, int]:
-        """Go along d; where it led, and how many losses that took."""
+        """A step along d: the new point, and how many losses were computed for it."""
         search = self.param_groups[0]["line_search_fn"]
         start = [p.array.copy() for p in self.param_groups[0]["params"]]
 
@@ -111,19 +99,19 @@ class LBFGS(Optimizer):
             self._go(start, t, d)
             with enable_grad():
                 f = float(closure())
-            g = self._gradient()
+            g = self._flat_gradient()
             return Point(t, f, g, float(g @ d))
 
         if search is None:
             if not last:
                 return at(t), 1
-            self._go(start, t, d)  # nobody will look at the loss there
+            self._go(start, t, d)  # the last step: its loss is not needed
             return now._replace(t=t), 0
         if search != "strong_wolfe":
             raise RuntimeError("only 'strong_wolfe' is supported")
-        found, used = strong_wolfe(at, now, t, _largest(d))
-        self._go(start, found.t, d)
-        return found, used
+        best, used = strong_wolfe(at, now, t, _largest(d))
+        self._go(start, best.t, d)
+        return best, used
 
     def _go(self, start: list[Array], t: float, d: Array) -> None:
         """Put the parameters at start + t d."""
@@ -133,7 +121,7 @@ class LBFGS(Optimizer):
             offset += first.size
             self._changed(p)
 
-    def _gradient(self) -> Array:
+    def _flat_gradient(self) -> Array:
         """All gradients as one vector."""
         params = self.param_groups[0]["params"]
         lib = xp(params[0].array)
@@ -146,7 +134,7 @@ def _largest(vector: Array) -> float:
 
 
 def _direction(state: State, g: Array, history: int) -> Array:
-    """-H g, where H, the inverse of the curvature, is made from the last steps (the two loops)."""
+    """-H g, H being the inverse of the curvature, estimated from the last steps by the two-loop recursion."""
     if state["n_iter"] == 1:
         state.update(old_dirs=[], old_stps=[], ro=[], H_diag=1)
         return -g

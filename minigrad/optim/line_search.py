@@ -1,4 +1,4 @@
-"""How far to go along a direction: a line search for the strong Wolfe conditions."""
+"""A line search for the strong Wolfe conditions: how far to go along a direction."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Point(NamedTuple):
 
 
 def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
-    """Where the cubic through two points, with their slopes, has its minimum, kept in [low, high]."""
+    """Where the cubic through two points, with their slopes, has its minimum, clipped to [low, high]."""
     a, b = (a, b) if a.t <= b.t else (b, a)
     d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
     square = d1 * d1 - a.slope * b.slope

@@ -1,4 +1,4 @@
-"""Muon (Jordan et al. 2024): momentum, made orthogonal, for the matrices inside of a network."""
+"""Muon (Jordan et al. 2024): orthogonalised momentum, for the matrices inside a network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..backend.parallel import each, get_num_threads
 from ..ops.linear import matmul
 from ..tensor import Tensor
 from .adam import AdamW
-from .optimizer import Group, Optimizer, Params, Rate, State, zeros_like
+from .optimizer import Group, Optimizer, Params, Rate, State, Values, arguments, plain_options, zeros_like
 
 Coefficients = tuple[float, float, float]
 JORDAN: Coefficients = (3.4445, -4.775, 2.0315)
@@ -52,36 +52,31 @@ def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
 
 def muon_steps(params: list[Tensor], states: Mapping[Tensor, State], group: Group) -> None:
     """An update of several matrices, in place; on the CPU each of them by one core, if there are enough."""
+    options = plain_options(group)
     for p in params:
         if not states[p]:
             states[p]["momentum_buffer"] = zeros_like(p)
     if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
         for p in params:
-            muon_step(p, states[p], group)
+            muon_step(p, states[p], options)
         return
     order = sorted(params, key=lambda p: p.numel() * min(p.shape), reverse=True)  # the long ones first
-    each(lambda i: muon_step(order[i], states[order[i]], group), [(i,) for i in range(len(order))])
+    each(lambda i: muon_step(order[i], states[order[i]], options), [(i,) for i in range(len(order))])
 
 
-def muon_step(p: Tensor, state: State, group: Group) -> None:
+def muon_step(p: Tensor, state: State, options: Values) -> None:
     """One update of a matrix, in place."""
-    array, g = p.array, p._grad.array
-    momentum, mean = float(group["momentum"]), state["momentum_buffer"].array
-    mean += (1 - momentum) * (g - mean)
-    update = g + momentum * (mean - g) if group["nesterov"] else mean
-    lr = float(group["lr"])
-    if group["weight_decay"]:
-        array *= 1 - lr * float(group["weight_decay"])
-    direction = orthogonal(update, group["ns_coefficients"], float(group["eps"]), group["ns_steps"])
-    array -= rate_of(lr, array.shape, group["adjust_lr_fn"]) * direction
+    array, g, mean, lr = p.array, p._grad.array, state["momentum_buffer"].array, options.lr
+    mean += (1 - options.momentum) * (g - mean)
+    update = g + options.momentum * (mean - g) if options.nesterov else mean
+    if options.weight_decay:
+        array *= 1 - lr * options.weight_decay
+    direction = orthogonal(update, options.ns_coefficients, options.eps, options.ns_steps)
+    array -= rate_of(lr, array.shape, options.adjust_lr_fn) * direction
 
 
 def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int, adjust_lr_fn: str | None) -> None:
-    """Refuse what makes no sense, in PyTorch's words.
-
-    Raises:
-        ValueError: it names the option.
-    """
+    """Refuse options outside their ranges, in PyTorch's words."""
     for name, value in (("Learning rate", lr), ("momentum", momentum), ("weight decay", weight_decay)):
         if not float(value) >= 0:
             raise ValueError(f"{name} should be >= 0 but is: {value}")
@@ -91,6 +86,14 @@ def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int,
         raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
 
 
+def check_matrices(optimizer: Optimizer, refusal: str) -> None:
+    """Take the last group out again if one of its parameters is no matrix."""
+    for p in optimizer.param_groups[-1]["params"]:
+        if p.ndim != 2:
+            optimizer.param_groups.pop()
+            raise ValueError(refusal.format(size=p.size(), shape=tuple(p.shape)))
+
+
 class Muon(Optimizer):
     """θ ← θ - lr' · O, O being the orthogonal matrix next to the momentum: ``orthogonal`` and ``rate_of``.
 
@@ -98,9 +101,8 @@ class Muon(Optimizer):
     optimiser: ``MuonWithAdamW`` is both in one. PyTorch rounds the iteration to bfloat16, this does not.
 
     Args:
-        params: matrices. lr: before it is adjusted. weight_decay: θ shrinks by lr · weight_decay before.
-        momentum, nesterov: m ← m + (1 - momentum)(g - m); with ``nesterov`` what is made orthogonal is
-            g + momentum (m - g), else m.
+        params: matrices. lr: before ``rate_of`` adjusts it. weight_decay: as AdamW's.
+        momentum, nesterov: m ← m + (1 - momentum)(g - m); O is next to m, with ``nesterov`` to g + momentum (m - g).
         ns_coefficients, eps, ns_steps: of the iteration.
         adjust_lr_fn: "original" (also None) or "match_rms_adamw".
 
@@ -121,27 +123,12 @@ class Muon(Optimizer):
         adjust_lr_fn: str | None = None,
     ) -> None:
         check_options(lr, weight_decay, momentum, ns_steps, adjust_lr_fn)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "weight_decay": weight_decay,
-                "momentum": momentum,
-                "nesterov": nesterov,
-                "ns_coefficients": ns_coefficients,
-                "eps": eps,
-                "ns_steps": ns_steps,
-                "adjust_lr_fn": adjust_lr_fn,
-            },
-        )
+        super().__init__(params, arguments(locals()))
 
     def add_param_group(self, param_group: Group) -> None:
         """Add matrices with options of their own."""
         super().add_param_group(param_group)
-        for p in self.param_groups[-1]["params"]:
-            if p.ndim != 2:
-                self.param_groups.pop()
-                raise ValueError(f"Muon only supports 2D parameters whereas we found a parameter with size: {p.size()}")
+        check_matrices(self, "Muon only supports 2D parameters whereas we found a parameter with size: {size}")
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         muon_steps(params, self.state, group)
@@ -191,11 +178,8 @@ class MuonWithAdamW(AdamW):
             for name, value in self._muon.items():
                 param_group.setdefault(name, value)
         super().add_param_group(param_group)
-        group = self.param_groups[-1]
-        odd = [p for p in group["params"] if group["muon"] and p.ndim != 2]
-        if odd:
-            self.param_groups.pop()
-            raise ValueError(f"Muon is for matrices, and a parameter has the size {tuple(odd[0].shape)}")
+        if param_group["muon"]:
+            check_matrices(self, "Muon is for matrices, and a parameter has the size {shape}")
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
         if group["muon"]:

@@ -3,20 +3,9 @@
 from __future__ import annotations
 
 from ..backend import xp
-from ..tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    Params,
-    Rate,
-    advance,
-    check_betas,
-    check_number,
-    check_rate,
-    gradient,
-    scalar,
-    zeros_like,
-)
+from ..backend.dtype import Array
+from .adam import update_means
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, checked
 
 
 class NAdam(Optimizer):
@@ -26,17 +15,11 @@ class NAdam(Optimizer):
     Adam's means, μₜ = β₁ (1 - 0.96^(t · momentum_decay) / 2), and Πₜ is the product of μ₁ to μₜ.
 
     Args:
-        params: see Optimizer. lr: about the length of a step for each number.
-        betas: how slowly m and v forget. eps: keeps the division from 0.
-        weight_decay: an L2 penalty, or as AdamW's with ``decoupled_weight_decay``.
-        momentum_decay: how soon the momentum grows. maximize: go up instead.
-        foreach, capturable, differentiable: see Adam.
-
-    Raises:
-        ValueError: an option outside its range.
+        momentum_decay: how soon the momentum grows.
+        params, lr, betas, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
-    _counts = ("step", "mu_product")
+    _state = {"step": 0, "mu_product": 1, "exp_avg": ZEROS, "exp_avg_sq": ZEROS}
 
     def __init__(
         self,
@@ -53,45 +36,16 @@ class NAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check_number("epsilon value", eps, eps >= 0)
-        check_betas(betas)
-        check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        check_number("momentum_decay value", momentum_decay, momentum_decay >= 0)
         super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "momentum_decay": momentum_decay,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "differentiable": differentiable,
-            },
+            params, checked(locals(), "lr betas eps weight_decay momentum_decay decoupled_weight_decay maximize")
         )
 
-    def _update(self, p: Tensor, group: Group) -> None:
-        state = self.state[p]
-        if not state:
-            state["step"], state["mu_product"] = scalar(0), scalar(1)
-            state["exp_avg"], state["exp_avg_sq"] = zeros_like(p), zeros_like(p)
-        array, step, lr = p.array, advance(state), float(group["lr"])
-        if group["decoupled_weight_decay"]:
-            array *= 1 - lr * float(group["weight_decay"])
-        g = gradient(p, group, decay=not group["decoupled_weight_decay"])
-        beta1, beta2 = map(float, group["betas"])
-        mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
-        mean += (1 - beta1) * (g - mean)
-        square *= beta2
-        square += (1 - beta2) * g * g
-        root = xp(g).sqrt(square / (1 - beta2**step)) + float(group["eps"])
-        decay = float(group["momentum_decay"])
-        now, then = (beta1 * (1 - 0.5 * 0.96 ** (t * decay)) for t in (step, step + 1))
-        state["mu_product"].array *= now
-        product = float(state["mu_product"].array)
-        array -= lr * (1 - now) / (1 - product) * g / root
-        array -= lr * then / (1 - product * then) * mean / root
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        (beta1, beta2), step = options.betas, state.step
+        update_means(state.exp_avg, state.exp_avg_sq, grad, options.betas)
+        root = xp(grad).sqrt(state.exp_avg_sq / (1 - beta2**step)) + options.eps
+        now, then = (beta1 * (1 - 0.5 * 0.96 ** (t * options.momentum_decay)) for t in (step, step + 1))
+        state.mu_product *= now
+        product = float(state.mu_product)
+        param -= options.lr * (1 - now) / (1 - product) * grad / root
+        param -= options.lr * then / (1 - product * then) * state.exp_avg / root

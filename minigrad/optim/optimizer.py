@@ -5,8 +5,9 @@ from __future__ import annotations
 import copy
 import functools
 import warnings
-from collections import OrderedDict, defaultdict
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
+from types import SimpleNamespace
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -17,6 +18,7 @@ from ..autograd.tape import wrap
 from ..backend import dtype as dt
 from ..backend import xp
 from ..backend.dtype import Array
+from ..nn.hooks import register
 from ..nn.module import clear_grad
 from ..tensor import RemovableHandle, Tensor
 
@@ -26,7 +28,8 @@ Group = dict[str, Any]
 State = dict[str, Any]
 Closure = Callable[[], Any]
 Step = TypeVar("Step", bound=Callable[..., Any])
-_HOOKS = ("_step_pre", "_step_post", "_state_pre", "_state_post", "_load_pre", "_load_post")
+Values = SimpleNamespace
+ZEROS = ""  # in ``Optimizer._state``: zeros, whatever the options are
 
 
 class _Required:
@@ -39,8 +42,20 @@ class _Required:
 required = _Required()
 
 
+def plain_options(group: Group) -> Values:
+    """A group's options as attributes, with Python's numbers: NumPy's would change the dtype of an array."""
+    return Values(**{k: _plain(v) for k, v in group.items() if k not in ("params", "param_names")})
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, (list, tuple)):
+        return tuple(_plain(v) for v in value)
+    size = value.numel() if isinstance(value, Tensor) else getattr(value, "size", 0)
+    return value.item() if size == 1 else value
+
+
 def _with_hooks(step: Step) -> Step:
-    """A ``step`` around which the hooks run: those of the class itself, not what it calls by ``super()``."""
+    """Run the hooks around a class's ``step``, but not around the ``step`` that it reaches by ``super()``."""
 
     @functools.wraps(step)
     def wrapped(*args: Any, **kwargs: Any) -> Any:
@@ -48,7 +63,7 @@ def _with_hooks(step: Step) -> Step:
         if getattr(type(self), "step", None) is not wrapped:
             return step(*args, **kwargs)
         self._opt_called = True  # a schedule asks for it
-        for hook in self._step_pre.values():
+        for hook in self._hooks["step_pre"].values():
             changed = hook(self, args, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
@@ -58,7 +73,7 @@ def _with_hooks(step: Step) -> Step:
                 args, kwargs = changed
         with span(f"{type(self).__name__}.step", "step", self):
             result = step(*args, **kwargs)
-        for hook in self._step_post.values():
+        for hook in self._hooks["step_post"].values():
             hook(self, args, kwargs)
         return result
 
@@ -66,25 +81,40 @@ def _with_hooks(step: Step) -> Step:
 
 
 class Optimizer:
-    """What all optimisers share. A subclass writes ``_update(parameter, group)``, or ``step(closure)`` whole.
+    """The base class of optimisers.
+
+    A subclass names in ``_state`` what it keeps for each parameter, and writes its rule, ``_update(param, grad,
+    options, state)``, which changes arrays in place. Its ``__init__`` passes on ``checked(locals())``. Or it
+    writes ``step(closure)`` whole.
+
+    Options that mean the same in every optimiser:
+        lr: the learning rate, a number or a tensor of one element.
+        betas: how slowly the running means, of the gradient and of its square, forget; in [0, 1).
+        eps: a small number that keeps a division from 0.
+        weight_decay: an L2 penalty: weight_decay · θ is added to the gradient. With ``decoupled_weight_decay``
+            θ ← (1 - lr · weight_decay) θ before the step instead (Loshchilov and Hutter 2019).
+        maximize: ascend instead of descend.
+        foreach, capturable, fused: accepted for PyTorch's signature, without effect. differentiable: only False.
 
     Args:
         params: parameters, (name, parameter) pairs, or dicts {"params": [...], "lr": ...} of groups.
-        defaults: the options that a group does not name.
+        defaults: the options of groups that do not name them.
 
     Attributes:
         param_groups: a dict for each group; change ``group["lr"]`` at any time.
-        state: what is kept for each parameter.
-        defaults: as given.
+        state: a dict for each parameter that an update has changed.
+        defaults: the argument.
 
     Raises:
         TypeError: something else than tensors.
-        ValueError: no parameters, some in two groups or with a history; names for some of them only; a
-            required option is missing; a ``lr`` that is a tensor of more than one element.
+        ValueError: an option outside its range, or missing where it is required; no parameters, some in two
+            groups or with a history, names for some of them only.
         NotImplementedError: ``differentiable=True``: steps are not recorded.
     """
 
-    _counts: ClassVar[tuple[str, ...]] = ()  # numbers in the state that are tensors without axes
+    # A number starts a tensor without axes; ZEROS are a tensor of the parameter's shape, and so is the name of the
+    # option that asks for such a tensor.
+    _state: ClassVar[Mapping[str, float | str]] = {}
     _opt_called = False
 
     def __init_subclass__(cls, **kwargs: Any) -> None:
@@ -99,38 +129,35 @@ class Optimizer:
                 f"{params.type()}"
             )
         _check_flags(type(self).__name__, defaults)
-        self._make_hooks()
+        self._hooks: defaultdict[str, dict[int, Callable[..., Any]]] = defaultdict(dict)
         self.defaults = defaults
         self.state: defaultdict[Tensor, State] = defaultdict(dict)
         self.param_groups: list[Group] = []
-        listed: list[Any] = list(params)
-        if not listed:
+        entries: list[Any] = list(params)
+        if not entries:
             raise ValueError("optimizer got an empty parameter list")
-        for group in listed if isinstance(listed[0], dict) else [{"params": listed}]:
+        for group in entries if isinstance(entries[0], dict) else [{"params": entries}]:
             self.add_param_group(group)
-
-    def _make_hooks(self) -> None:
-        for name in _HOOKS:
-            self.__dict__.setdefault(name, OrderedDict())
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
-        self._make_hooks()
+        self.__dict__.setdefault("_hooks", defaultdict(dict))
         for group in self.param_groups:
             for name, value in self.defaults.items():
                 group.setdefault(name, value)
+        numbers = [name for name, start in self._state.items() if not isinstance(start, str)]
         for values in self.state.values():
-            for name in self._counts:  # an older file has plain numbers
+            for name in numbers:  # older files have plain numbers
                 if name in values and not isinstance(values[name], Tensor):
                     values[name] = scalar(values[name])
 
     # Parameters -----------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: Group) -> None:
-        """Add parameters with options of their own: {"params": [...], "lr": 0.01}. The dict is kept."""
+        """Add parameters with options of their own: {"params": [...], "lr": 0.01}. The dict itself is stored."""
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         params = _take_names(param_group)
@@ -151,8 +178,8 @@ class Optimizer:
                 "all optimizer param groups should be with/without names. cannot add param "
                 f"group {less} names to the optimizer"
             )
-        held = {id(p) for group in self.param_groups for p in group["params"]}
-        if any(id(p) in held for p in params):
+        others = {id(p) for group in self.param_groups for p in group["params"]}
+        if any(id(p) in others for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
         self.param_groups.append(param_group)
 
@@ -188,15 +215,49 @@ class Optimizer:
     step = _with_hooks(step)
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
-        """Change some of a group's parameters. A rule with work for several cores may take them together."""
+        """Change parameters of a group. A rule that spreads them over the cores takes them together."""
+        options = plain_options(group)
+        names = self._names(options)
         for p in params:
-            self._update(p, group)
+            self._update(p.array, self._gradient(p, options), options, self._rule_state(p, options, names))
 
-    def _update(self, p: Tensor, group: Group) -> None:
-        """Change one parameter and its state in place. Its gradient is there."""
-        raise NotImplementedError(
-            f"{type(self).__name__} has no rule: write step(closure), or _update(parameter, group)"
-        )
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        """The rule: change the parameter and the arrays of its state in place."""
+        raise NotImplementedError(f"{type(self).__name__} has no rule: write step(closure), or _update(...)")
+
+    def _gradient(self, p: Tensor, options: Values) -> Array:
+        """The gradient for the rule, with ``maximize`` and ``weight_decay`` applied."""
+        grad: Array = -p._grad.array if getattr(options, "maximize", False) else p._grad.array
+        decay = getattr(options, "weight_decay", 0)
+        if decay and not getattr(options, "decoupled_weight_decay", False):
+            return grad + decay * p.array
+        if decay:
+            array = p.array
+            array *= 1 - options.lr * decay
+        return grad
+
+    def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
+        """The state of a parameter for the rule: arrays, and ``step``, a number from 1."""
+        state = self.state[p]
+        if not state:
+            state.update(self._start(p, options))
+        values = Values(**{name: state[name].array for name in names})
+        if "step" in state:
+            values.step = advance(state)
+        return values
+
+    def _start(self, p: Tensor, options: Values) -> State:
+        """The state of a parameter before its first step."""
+        starts = {name: self._state[name] for name in self._names(options)}
+        return {name: zeros_like(p) if isinstance(start, str) else scalar(start) for name, start in starts.items()}
+
+    def _names(self, options: Values) -> list[str]:
+        """What the state of a parameter holds with these options."""
+        return [
+            name
+            for name, start in self._state.items()
+            if not isinstance(start, str) or start == ZEROS or getattr(options, start)
+        ]
 
     def _changed(self, p: Tensor) -> None:
         """Let graphs that were recorded before notice the change."""
@@ -207,7 +268,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """PyTorch's layout: {"state": {number: {...}}, "param_groups": [{..., "params": [numbers]}]}."""
-        for hook in self._state_pre.values():
+        for hook in self._hooks["state_pre"].values():
             hook(self)
         numbers: dict[int, int] = {}
         for group in self.param_groups:
@@ -218,77 +279,67 @@ class Optimizer:
             options = {k: v for k, v in group.items() if k != "params"}
             groups.append({**options, "params": [numbers[id(p)] for p in group["params"]]})
         state: dict[Any, Any] = {numbers.get(id(p), p): dict(s) for p, s in self.state.items()}
-        packed: dict[str, Any] = {"state": state, "param_groups": groups}
-        for hook in self._state_post.values():
-            changed = hook(self, packed)
-            packed = packed if changed is None else changed
-        return packed
+        return self._passed("state_post", {"state": state, "param_groups": groups})
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
         """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and
         devices.
 
         Raises:
-            ValueError: another number of groups, or of parameters in one; nothing has been changed then.
+            ValueError: another number of groups, or of parameters in one; nothing has changed then.
         """
-        given = dict(state_dict)
-        for hook in self._load_pre.values():
-            changed = hook(self, given)
-            given = given if changed is None else changed
-        groups = copy.deepcopy(list(given["param_groups"]))
+        loaded = self._passed("load_pre", dict(state_dict))
+        groups = copy.deepcopy(list(loaded["param_groups"]))
         _check_sizes([len(group["params"]) for group in self.param_groups], [len(group["params"]) for group in groups])
-        by_number = {
-            n: p
-            for own, group in zip(self.param_groups, groups, strict=True)
-            for n, p in zip(group["params"], own["params"], strict=True)
-        }
+        by_number: dict[Any, Tensor] = {}
+        for present, group in zip(self.param_groups, groups, strict=True):
+            by_number.update(zip(group["params"], present["params"], strict=True))
+            group["params"] = present["params"]
+            if "param_names" in present:
+                group.setdefault("param_names", present["param_names"])
         state: defaultdict[Any, Any] = defaultdict(dict)
-        for number, values in given["state"].items():
+        for number, values in loaded["state"].items():
             if number in by_number:
                 p = by_number[number]
                 state[p] = {k: _fitted(k, v, p) for k, v in values.items()}
             else:
                 state[number] = values
-        for own, group in zip(self.param_groups, groups, strict=True):
-            group["params"] = own["params"]
-            if "param_names" in own:
-                group.setdefault("param_names", own["param_names"])
         self.__setstate__({"state": state, "param_groups": groups})
-        for hook in self._load_post.values():
+        for hook in self._hooks["load_post"].values():
             hook(self)
 
     # Hooks ----------------------------------------------------------------------------------------------
 
+    def _passed(self, hooks: str, state_dict: dict[str, Any]) -> dict[str, Any]:
+        """A state dict after hooks, each of which may return another one."""
+        for hook in self._hooks[hooks].values():
+            changed = hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        return state_dict
+
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` before each step; it may return other (args, kwargs)."""
-        return RemovableHandle(self._step_pre, hook)
+        return register(self._hooks["step_pre"], hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Call ``hook(optimizer, args, kwargs)`` after each step."""
-        return RemovableHandle(self._step_post, hook)
+        return register(self._hooks["step_post"], hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
-        """Call ``hook(optimizer)`` before ``state_dict`` is made."""
-        return _registered(self._state_pre, hook, prepend)
+        """Call ``hook(optimizer)`` at the beginning of ``state_dict``."""
+        return register(self._hooks["state_pre"], hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` on each new one; it may return another."""
-        return _registered(self._state_post, hook, prepend)
+        return register(self._hooks["state_post"], hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer, state_dict)`` before one is loaded; it may return another."""
-        return _registered(self._load_pre, hook, prepend)
+        return register(self._hooks["load_pre"], hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Call ``hook(optimizer)`` after one is loaded."""
-        return _registered(self._load_post, hook, prepend)
-
-    _step_pre: OrderedDict[int, Callable[..., Any]]
-    _step_post: OrderedDict[int, Callable[..., Any]]
-    _state_pre: OrderedDict[int, Callable[..., Any]]
-    _state_post: OrderedDict[int, Callable[..., Any]]
-    _load_pre: OrderedDict[int, Callable[..., Any]]
-    _load_post: OrderedDict[int, Callable[..., Any]]
+        return register(self._hooks["load_post"], hook, prepend)
 
     def __repr__(self) -> str:
         text = f"{type(self).__name__} ("
@@ -298,15 +349,7 @@ class Optimizer:
         return f"{text})"
 
 
-# What the optimisers share --------------------------------------------------------------------------------
-
-
-def gradient(p: Tensor, group: Group, decay: bool = True) -> Array:
-    """The array of p's gradient, turned round for ``maximize``, with the part of the L2 penalty."""
-    g = -p._grad.array if group["maximize"] else p._grad.array
-    if decay and group["weight_decay"]:
-        g = g + float(group["weight_decay"]) * p.array
-    return g
+# State --------------------------------------------------------------------------------------------------------
 
 
 def zeros_like(p: Tensor) -> Tensor:
@@ -315,89 +358,20 @@ def zeros_like(p: Tensor) -> Tensor:
 
 
 def scalar(value: float) -> Tensor:
-    """A number of the state, as PyTorch keeps it: a tensor without axes, float32 unless that is float64."""
+    """A number of the state, as PyTorch keeps it: a tensor without axes, float32 unless the default is float64."""
     kind = np.float64 if dt.get_default_dtype() is dt.float64 else np.float32
     return wrap(np.array(value, kind))
 
 
 def advance(state: State) -> int:
     """Count a step, and return its number, from 1."""
-    steps = state["step"].array
-    number = int(steps) + 1
-    steps.fill(number)
+    steps = state["step"]
+    if not isinstance(steps, Tensor):
+        state["step"] = steps + 1
+        return state["step"]
+    number = int(steps.array) + 1
+    steps.array.fill(number)
     return number
-
-
-def check_number(name: str, value: Any, fits: Any) -> None:
-    """Refuse an option that does not fit.
-
-    Raises:
-        ValueError: ``fits`` is False.
-    """
-    if not fits:
-        raise ValueError(f"Invalid {name}: {value}")
-
-
-def check_rate(lr: Rate, positive: bool = False) -> None:
-    """Refuse a learning rate that is negative (or zero), or a tensor of several.
-
-    Raises:
-        ValueError: it is refused.
-    """
-    if isinstance(lr, Tensor) and lr.numel() != 1:
-        raise ValueError("Tensor lr must be 1-element")
-    check_number("learning rate", lr, lr > 0 if positive else lr >= 0)
-
-
-def check_betas(betas: tuple[Any, Any]) -> None:
-    """Refuse a pair outside [0, 1).
-
-    Raises:
-        ValueError: one is outside.
-    """
-    for i, beta in enumerate(betas):
-        check_number(f"beta parameter at index {i}", beta, 0 <= beta < 1)
-
-
-def _check_flags(name: str, defaults: dict[str, Any]) -> None:
-    """PyTorch's flags that say how to compute a step: refuse what is not so here, and what PyTorch does."""
-    if defaults.get("fused") and defaults.get("differentiable"):
-        raise RuntimeError("`fused` does not support `differentiable`")
-    if defaults.get("fused") and defaults.get("foreach"):
-        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
-    if defaults.get("differentiable"):
-        raise NotImplementedError(
-            f"{name}: differentiable=True is not provided, steps are not recorded: write the step out in "
-            f"tensor operations, with autograd.grad(..., create_graph=True)"
-        )
-
-
-def _check_sizes(own: list[int], found: list[int]) -> None:
-    if len(found) != len(own):
-        raise ValueError(f"loaded state dict has a different number of parameter groups ({len(found)}, not {len(own)})")
-    if found != own:
-        raise ValueError(
-            f"loaded state dict contains a parameter group that doesn't match the size of optimizer's "
-            f"group: {found} parameters, not {own}"
-        )
-
-
-def _take_names(group: Group) -> list[Tensor]:
-    """Make a list of a group's "params", and of (name, parameter) pairs also a list "param_names"."""
-    given = group["params"]
-    if isinstance(given, set):
-        raise TypeError(
-            "optimizer parameters need to be organized in ordered collections, but the order of tensors "
-            "in sets will change between runs. Please use a list instead."
-        )
-    listed = [given] if isinstance(given, Tensor) else list(given)
-    named = [p for p in listed if isinstance(p, tuple)]
-    if named and len(named) < len(listed):
-        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
-    group["params"] = params = [p[1] for p in named] if named else listed
-    if named:
-        group["param_names"] = [p[0] for p in named]
-    return params
 
 
 def _fitted(name: str, value: Any, p: Tensor) -> Any:
@@ -414,8 +388,84 @@ def _fitted(name: str, value: Any, p: Tensor) -> Any:
     return copy.deepcopy(value)
 
 
-def _registered(hooks: OrderedDict[int, Any], hook: Any, prepend: bool) -> RemovableHandle:
-    handle = RemovableHandle(hooks, hook)
-    if prepend:
-        hooks.move_to_end(handle.key, last=False)
-    return handle
+# Arguments ----------------------------------------------------------------------------------------------------
+
+_NOT_NEGATIVE = {"lr": "learning rate", "eps": "epsilon value"} | {
+    name: f"{name} value"
+    for name in ("weight_decay", "momentum", "lr_decay", "initial_accumulator_value", "momentum_decay")
+}
+
+
+def arguments(local: dict[str, Any], first: str = "") -> dict[str, Any]:
+    """The options among the ``locals()`` with which an ``__init__`` begins, in the order of PyTorch's state dicts:
+    the signature's, but for the names in ``first``."""
+    names = [*first.split(), *local]
+    return {name: local[name] for name in names if name not in ("self", "params", "__class__")}
+
+
+def checked(local: dict[str, Any], first: str = "") -> dict[str, Any]:
+    """``arguments``, of which those that optimisers share are in their range.
+
+    Raises:
+        ValueError: one is outside, or ``lr`` is a tensor of several elements.
+    """
+    options = arguments(local, first)
+    lr = options["lr"]
+    if isinstance(lr, Tensor) and lr.numel() != 1:
+        raise ValueError("Tensor lr must be 1-element")
+    for name, label in _NOT_NEGATIVE.items():
+        if name in options:
+            check(options[name] >= 0, label, options[name])
+    for i, beta in enumerate(options.get("betas", ())):
+        check(0 <= beta < 1, f"beta parameter at index {i}", beta)
+    return options
+
+
+def check(fits: Any, label: str, value: Any) -> None:
+    """Refuse an option that does not fit, in PyTorch's words."""
+    if not fits:
+        raise ValueError(f"Invalid {label}: {value}")
+
+
+def _check_flags(name: str, defaults: dict[str, Any]) -> None:
+    """Refuse flags that contradict each other, and ``differentiable``."""
+    if defaults.get("fused") and defaults.get("differentiable"):
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if defaults.get("fused") and defaults.get("foreach"):
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+    if defaults.get("differentiable"):
+        raise NotImplementedError(
+            f"{name}: differentiable=True is not provided, steps are not recorded: write the step out in "
+            f"tensor operations, with autograd.grad(..., create_graph=True)"
+        )
+
+
+def _check_sizes(present: list[int], loaded: list[int]) -> None:
+    if len(loaded) != len(present):
+        raise ValueError(
+            f"loaded state dict has a different number of parameter groups ({len(loaded)}, not {len(present)})"
+        )
+    if loaded != present:
+        raise ValueError(
+            f"loaded state dict contains a parameter group that doesn't match the size of optimizer's "
+            f"group: {loaded} parameters, not {present}"
+        )
+
+
+def _take_names(group: Group) -> list[Tensor]:
+    """Make a list of a group's "params", and of (name, parameter) pairs also a list "param_names"."""
+    params = group["params"]
+    if isinstance(params, set):
+        raise TypeError(
+            "optimizer parameters need to be organized in ordered collections, but the order of tensors "
+            "in sets will change between runs. Please use a list instead."
+        )
+    params = [params] if isinstance(params, Tensor) else list(params)
+    named = [p for p in params if isinstance(p, tuple)]
+    if named and len(named) < len(params):
+        raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+    if named:
+        group["param_names"] = [name for name, _ in named]
+        params = [p for _, p in named]
+    group["params"] = params
+    return params

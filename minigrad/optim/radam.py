@@ -5,20 +5,9 @@ from __future__ import annotations
 import math
 
 from ..backend import xp
-from ..tensor import Tensor
-from .optimizer import (
-    Group,
-    Optimizer,
-    Params,
-    Rate,
-    advance,
-    check_betas,
-    check_number,
-    check_rate,
-    gradient,
-    scalar,
-    zeros_like,
-)
+from ..backend.dtype import Array
+from .adam import update_means
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, checked
 
 
 class RAdam(Optimizer):
@@ -26,18 +15,10 @@ class RAdam(Optimizer):
 
     With ρ∞ = 2 / (1 - β₂) - 1 and ρₜ = ρ∞ - 2 t β₂ᵗ / (1 - β₂ᵗ): up to ρₜ = 5 the step is lr · m̂; from there
     on lr · r · m̂ / (√v + ε) · √(1 - β₂ᵗ), where r² = (ρₜ - 4)(ρₜ - 2) ρ∞ / ((ρ∞ - 4)(ρ∞ - 2) ρₜ).
-
-    Args:
-        params: see Optimizer. lr: about the length of a step for each number.
-        betas: how slowly m and v forget. eps: keeps the division from 0.
-        weight_decay: an L2 penalty, or as AdamW's with ``decoupled_weight_decay``.
-        foreach, maximize, capturable, differentiable: see Adam.
-
-    Raises:
-        ValueError: an option outside its range.
+    All arguments are Optimizer's.
     """
 
-    _counts = ("step",)
+    _state = {"step": 0, "exp_avg": ZEROS, "exp_avg_sq": ZEROS}
 
     def __init__(
         self,
@@ -53,43 +34,16 @@ class RAdam(Optimizer):
         capturable: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check_number("epsilon value", eps, eps >= 0)
-        check_betas(betas)
-        check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "betas": betas,
-                "eps": eps,
-                "weight_decay": weight_decay,
-                "maximize": maximize,
-                "foreach": foreach,
-                "capturable": capturable,
-                "decoupled_weight_decay": decoupled_weight_decay,
-                "differentiable": differentiable,
-            },
-        )
+        super().__init__(params, checked(locals(), "lr betas eps weight_decay maximize foreach capturable"))
 
-    def _update(self, p: Tensor, group: Group) -> None:
-        state = self.state[p]
-        if not state:
-            state["step"], state["exp_avg"], state["exp_avg_sq"] = scalar(0), zeros_like(p), zeros_like(p)
-        array, step, lr = p.array, advance(state), float(group["lr"])
-        if group["decoupled_weight_decay"]:
-            array *= 1 - lr * float(group["weight_decay"])
-        g = gradient(p, group, decay=not group["decoupled_weight_decay"])
-        beta1, beta2 = map(float, group["betas"])
-        mean, square = state["exp_avg"].array, state["exp_avg_sq"].array
-        mean += (1 - beta1) * (g - mean)
-        square *= beta2
-        square += (1 - beta2) * g * g
-        change = mean / (1 - beta1**step)
-        factor = _rectified(beta2, step)
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        beta1, beta2 = options.betas
+        update_means(state.exp_avg, state.exp_avg_sq, grad, options.betas)
+        change = state.exp_avg / (1 - beta1**state.step)
+        factor = _rectified(beta2, state.step)
         if factor:
-            change = change * factor / (xp(g).sqrt(square) + float(group["eps"]))
-        array -= lr * change
+            change = change * factor / (xp(grad).sqrt(state.exp_avg_sq) + options.eps)
+        param -= options.lr * change
 
 
 def _rectified(beta2: float, step: int) -> float:

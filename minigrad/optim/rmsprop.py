@@ -3,26 +3,21 @@
 from __future__ import annotations
 
 from ..backend import xp
-from ..tensor import Tensor
-from .optimizer import Group, Optimizer, Params, Rate, advance, check_number, check_rate, gradient, scalar, zeros_like
+from ..backend.dtype import Array
+from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked
 
 
 class RMSprop(Optimizer):
     """θ ← θ - lr · g / (√v + ε), where v ← α v + (1 - α) g².
 
     Args:
-        params: see Optimizer. lr: about the length of a step for each number.
-        alpha: how slowly v forgets. eps: keeps the division from 0.
-        weight_decay: an L2 penalty. maximize: go up instead.
+        alpha: how slowly v forgets.
         momentum: steps along b ← momentum · b + g / (√v + ε) (Sutskever et al. 2013).
         centered: v less the square of the mean gradient (Graves 2013).
-        capturable, foreach, differentiable: see Adam.
-
-    Raises:
-        ValueError: a negative option.
+        params, lr, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
-    _counts = ("step",)
+    _state = {"step": 0, "square_avg": ZEROS, "momentum_buffer": "momentum", "grad_avg": "centered"}
 
     def __init__(
         self,
@@ -38,48 +33,20 @@ class RMSprop(Optimizer):
         maximize: bool = False,
         differentiable: bool = False,
     ) -> None:
-        check_rate(lr)
-        check_number("epsilon value", eps, eps >= 0)
-        check_number("momentum value", momentum, momentum >= 0)
-        check_number("weight_decay value", weight_decay, weight_decay >= 0)
-        check_number("alpha value", alpha, alpha >= 0)
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "alpha": alpha,
-                "eps": eps,
-                "centered": centered,
-                "weight_decay": weight_decay,
-                "capturable": capturable,
-                "foreach": foreach,
-                "maximize": maximize,
-                "differentiable": differentiable,
-            },
-        )
+        defaults = checked(locals(), "lr momentum alpha eps centered")
+        check(alpha >= 0, "alpha value", alpha)
+        super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, group: Group) -> None:
-        state = self.state[p]
-        if not state:
-            state["step"], state["square_avg"] = scalar(0), zeros_like(p)
-            if group["momentum"] > 0:
-                state["momentum_buffer"] = zeros_like(p)
-            if group["centered"]:
-                state["grad_avg"] = zeros_like(p)
-        advance(state)
-        array, g, alpha = p.array, gradient(p, group), float(group["alpha"])
-        square = state["square_avg"].array
-        square *= alpha
-        square += (1 - alpha) * g * g
-        if group["centered"]:
-            mean = state["grad_avg"].array
-            mean += (1 - alpha) * (g - mean)
-            square = square - mean * mean
-        change = g / (xp(g).sqrt(square) + float(group["eps"]))
-        if group["momentum"] > 0:
-            buffer = state["momentum_buffer"].array
-            buffer *= float(group["momentum"])
-            buffer += change
-            change = buffer
-        array -= float(group["lr"]) * change
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        alpha, square_avg = options.alpha, state.square_avg
+        square_avg *= alpha
+        square_avg += (1 - alpha) * grad * grad
+        if options.centered:
+            state.grad_avg += (1 - alpha) * (grad - state.grad_avg)
+            square_avg = square_avg - state.grad_avg * state.grad_avg
+        change = grad / (xp(grad).sqrt(square_avg) + options.eps)
+        if options.momentum:
+            state.momentum_buffer *= options.momentum
+            state.momentum_buffer += change
+            change = state.momentum_buffer
+        param -= options.lr * change

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from ..autograd.tape import wrap
+from ..backend.dtype import Array
 from ..tensor import Tensor
-from .optimizer import Group, Optimizer, Params, Rate, check_number, check_rate, gradient
+from .optimizer import Optimizer, Params, Rate, Values, checked
 
 
 class SGD(Optimizer):
-    """θ ← θ - lr · b, where b ← momentum · b + (1 - dampening) · g and g = ∇θ + weight_decay · θ.
+    """θ ← θ - lr · b, where b ← momentum · b + (1 - dampening) · g; the first b is g.
 
     Without momentum b is g. With ``nesterov`` the step is g + momentum · b (Sutskever et al. 2013).
 
     Args:
-        params: see Optimizer. lr: the length of a step.
-        momentum, dampening, nesterov: as above; the first step starts with b = g.
-        weight_decay: an L2 penalty. maximize: go up instead.
-        foreach, fused: taken for PyTorch's signature, without effect. differentiable: True is refused.
-
-    Raises:
-        ValueError: a negative option, or nesterov without momentum or with dampening.
+        momentum, dampening, nesterov: as above; nesterov needs a momentum, and no dampening.
+        params, lr, weight_decay, maximize and the rest: see Optimizer.
     """
 
     def __init__(
@@ -36,36 +32,21 @@ class SGD(Optimizer):
         differentiable: bool = False,
         fused: bool | None = None,
     ) -> None:
-        check_rate(lr)
-        check_number("momentum value", momentum, momentum >= 0)
-        check_number("weight_decay value", weight_decay, weight_decay >= 0)
+        defaults = checked(locals())
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(
-            params,
-            {
-                "lr": lr,
-                "momentum": momentum,
-                "dampening": dampening,
-                "weight_decay": weight_decay,
-                "nesterov": nesterov,
-                "maximize": maximize,
-                "foreach": foreach,
-                "differentiable": differentiable,
-                "fused": fused,
-            },
-        )
+        super().__init__(params, defaults)
 
-    def _update(self, p: Tensor, group: Group) -> None:
-        g, momentum = gradient(p, group), float(group["momentum"])
-        if momentum:
-            state = self.state[p]
-            buffer = state.get("momentum_buffer")
+    def _rule_state(self, p: Tensor, options: Values, names: list[str]) -> Values:
+        return Values(saved=self.state[p]) if options.momentum else Values()
+
+    def _update(self, param: Array, grad: Array, options: Values, state: Values) -> None:
+        if options.momentum:
+            buffer = state.saved.get("momentum_buffer")
             if buffer is None:
-                state["momentum_buffer"] = buffer = wrap(g.copy())
+                state.saved["momentum_buffer"] = buffer = wrap(grad.copy())
             else:
-                buffer.array *= momentum
-                buffer.array += (1 - float(group["dampening"])) * g
-            g = g + momentum * buffer.array if group["nesterov"] else buffer.array
-        array = p.array
-        array -= float(group["lr"]) * g
+                buffer.array *= options.momentum
+                buffer.array += (1 - options.dampening) * grad
+            grad = grad + options.momentum * buffer.array if options.nesterov else buffer.array
+        param -= options.lr * grad

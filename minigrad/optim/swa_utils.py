@@ -10,7 +10,7 @@ from ..autograd import no_grad
 from ..functions.creation import tensor
 from ..nn.module import Module
 from ..tensor import Tensor
-from .lr_scheduler.one_cycle import cosine, line
+from .lr_scheduler.one_cycle import check_strategy, cosine, line
 from .lr_scheduler.scheduler import GroupScheduler, for_each_group
 from .optimizer import Optimizer
 
@@ -34,42 +34,24 @@ def get_ema_avg_fn(decay: float = 0.999) -> Average:
     Raises:
         ValueError: decay outside [0, 1].
     """
-    _check_decay(decay)
-
-    @no_grad()
-    def ema_update(ema_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
-        return decay * ema_param + (1 - decay) * current_param
-
-    return ema_update
+    if not 0 <= decay <= 1:
+        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
+    return no_grad()(lambda mean, new, count: decay * mean + (1 - decay) * new)
 
 
 def get_swa_avg_fn() -> Average:
-    """The mean of all so far."""
-
-    @no_grad()
-    def swa_update(averaged_param: Tensor, current_param: Tensor, num_averaged: Any) -> Tensor:
-        return averaged_param + (current_param - averaged_param) / (num_averaged + 1)
-
-    return swa_update
+    """The mean of all so far: mean + (new - mean) / (count + 1)."""
+    return no_grad()(lambda mean, new, count: mean + (new - mean) / (count + 1))
 
 
 def get_ema_multi_avg_fn(decay: float = 0.999) -> Averages:
-    """``get_ema_avg_fn`` for lists of tensors, in place.
-
-    Raises:
-        ValueError: decay outside [0, 1].
-    """
+    """``get_ema_avg_fn`` for lists of tensors, in place."""
     return _for_each(get_ema_avg_fn(decay))
 
 
 def get_swa_multi_avg_fn() -> Averages:
     """``get_swa_avg_fn`` for lists of tensors, in place."""
     return _for_each(get_swa_avg_fn())
-
-
-def _check_decay(decay: float) -> None:
-    if not 0 <= decay <= 1:
-        raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
 
 
 def _for_each(average: Average) -> Averages:
@@ -88,14 +70,10 @@ class AveragedModel(Module):
     """A copy of a model whose parameters are the mean of those that ``update_parameters`` has seen.
 
     Args:
-        model: what to copy.
-        device: where to keep the copy; the model's if None.
-        avg_fn: (mean, new, count so far) to the next mean; the equal mean of all if None.
-        multi_avg_fn: the same for lists of tensors, in place.
+        model: the model to copy. device: where to keep the copy; the model's if None.
+        avg_fn: from (mean, new, count so far) to the next mean; the equal mean of all if None.
+        multi_avg_fn: the same for lists of tensors, in place; AssertionError together with ``avg_fn``.
         use_buffers: average the buffers, too; they are copied otherwise.
-
-    Raises:
-        AssertionError: both functions are given.
     """
 
     n_averaged: Tensor
@@ -124,14 +102,14 @@ class AveragedModel(Module):
     @no_grad()
     def update_parameters(self, model: Module) -> None:
         """Take the parameters of ``model`` into the mean; the first ones are copied."""
-        own, new = (_tensors(m, self.use_buffers) for m in (self.module, model))
-        new = [n.to(device=o.device) for n, o in zip(new, own, strict=True)]
+        means, new = (_tensors(m, self.use_buffers) for m in (self.module, model))
+        new = [n.to(device=mean.device) for n, mean in zip(new, means, strict=True)]
         if self.n_averaged.item() == 0:
-            for o, n in zip(own, new, strict=True):
-                o.copy_(n)
+            for mean, n in zip(means, new, strict=True):
+                mean.copy_(n)
         else:
             update = self.multi_avg_fn or _for_each(self.avg_fn or get_swa_avg_fn())
-            update(own, new, self.n_averaged)
+            update(means, new, self.n_averaged)
         if not self.use_buffers:
             for b, n in zip(self.module.buffers(), model.buffers(), strict=True):
                 b.copy_(n.to(device=b.device))
@@ -139,8 +117,8 @@ class AveragedModel(Module):
 
 
 def _tensors(model: Module, buffers: bool) -> list[Tensor]:
-    found: list[Tensor] = [p.detach() for p in model.parameters()]
-    return found + (list(model.buffers()) if buffers else [])
+    parameters: list[Tensor] = [p.detach() for p in model.parameters()]
+    return parameters + (list(model.buffers()) if buffers else [])
 
 
 @no_grad()
@@ -148,9 +126,9 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Compute the running means of all BatchNorm layers anew, with one pass over the data.
 
     Args:
-        loader: batches, or (batch, ...) tuples and lists of which the first part is given to the model.
-        model: with layers that have ``running_mean`` and ``momentum``.
-        device: where to put the batches.
+        loader: batches, or tuples and lists that begin with one.
+        model: its layers with a ``running_mean`` and ``momentum`` are meant.
+        device: where to put the batches; where they are if None.
     """
     layers: list[Any] = [m for m in model.modules() if getattr(m, "running_mean", None) is not None]
     if not layers:
@@ -162,8 +140,8 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
         layer.reset_running_stats()
         layer.momentum = None  # the equal mean of all batches
     for batch in loader:
-        given = batch[0] if isinstance(batch, (list, tuple)) else batch
-        model(given if device is None else given.to(device))
+        x = batch[0] if isinstance(batch, (list, tuple)) else batch
+        model(x if device is None else x.to(device))
     for layer, momentum in zip(layers, momenta, strict=True):
         layer.momentum = momentum
     model.train(was_training)
@@ -173,13 +151,9 @@ class SWALR(GroupScheduler):
     """From the present rate to ``swa_lr`` in ``anneal_epochs`` calls, and constant from there on.
 
     Args:
-        optimizer: whose groups' "lr" is changed.
+        optimizer, last_epoch: see LRScheduler.
         swa_lr: a number, or one for each group.
-        anneal_epochs: how many calls it takes. anneal_strategy: "cos" or "linear".
-        last_epoch: see LRScheduler.
-
-    Raises:
-        ValueError: an unknown strategy, or a negative number of calls.
+        anneal_epochs: how many calls it takes, not negative. anneal_strategy: "cos" or "linear".
     """
 
     def __init__(
@@ -192,8 +166,7 @@ class SWALR(GroupScheduler):
     ) -> None:
         for rate, group in zip(for_each_group("swa_lr", optimizer, swa_lr), optimizer.param_groups, strict=True):
             group["swa_lr"] = rate
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        check_strategy(anneal_strategy)
         if anneal_epochs < 0:
             raise ValueError(f"anneal_epochs must be equal or greater than 0, got {anneal_epochs}")
         self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs

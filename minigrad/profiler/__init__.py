@@ -6,9 +6,6 @@ with profile() as p:
 print(p.by_module().table())
 """
 
-from typing import TYPE_CHECKING
-
-from ..missing import names_of
 from .profiler import (
     DeviceType,
     ProfilerAction,
@@ -36,7 +33,3 @@ __all__ = [
 def kineto_available() -> bool:
     """False: PyTorch's library of that name is not used."""
     return False
-
-
-if not TYPE_CHECKING:
-    __getattr__ = names_of(__name__)

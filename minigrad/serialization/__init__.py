@@ -1,15 +1,16 @@
-"""Saving and loading: ``save`` and ``load``, the formats that they know, and what a file may name.
+"""Saving and loading: ``save`` and ``load``, their file formats, and the names that a file may use.
 
-Plain data (tensors in dicts, lists, numbers, text; ``tree.py``) goes into one safetensors file, whose
-metadata tells how the tensors were put together: a state dict is a file that any reader of safetensors
-understands. Other objects are pickled into an archive (``checkpoint.py``). Loading runs nothing that a file
-holds, unless the caller trusts it and says ``weights_only=False``.
+Plain data (tensors in dicts, lists, numbers, text; ``tree.py``) goes into one safetensors file, whose metadata
+describes the structure: a state dict is a file that any reader of safetensors understands. Other objects are
+pickled into an archive (``checkpoint.py``). Loading runs no code from a file, unless the caller trusts it and
+says ``weights_only=False``.
 """
 
 from __future__ import annotations
 
 import json
 import os
+import pickle
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,20 +47,20 @@ def save(
     pickle_protocol: int | None = None,
     _use_new_zipfile_serialization: bool = True,
 ) -> None:
-    """Write an object to a file, which ``load`` gives back.
+    """Write an object to a file for ``load``.
 
     Args:
         obj: anything. Dicts (also OrderedDict, defaultdict, Counter), lists, tuples, sets, tensors,
             Parameters, NumPy arrays and numbers, numbers, text, bytes, dtypes, devices, sizes and namespaces,
-            in any nesting, are written as data, in a safetensors file. Where there is something else (a
-            module, an object of the program's own classes), the whole is pickled, and ``load`` wants
+            in any nesting, are written as data, in a safetensors file. An object that holds anything else (a
+            module, an instance of the program's classes) is pickled, and ``load`` needs
             ``weights_only=False`` or the classes among ``safe_globals``. Tensors in the same memory are
             written once, and share it again when they are loaded.
         f: a path, which is replaced in one step, or a binary file object.
-        pickle_module, pickle_protocol: of what is pickled; Python's, and 5.
+        pickle_module, pickle_protocol: for pickling; Python's, and 5.
 
     Raises:
-        pickle.PicklingError, TypeError, AttributeError: it holds what cannot be pickled, such as a lambda.
+        pickle.PicklingError, TypeError, AttributeError: a part cannot be pickled, such as a lambda.
         AttributeError: ``f`` is neither a path nor a file object. OSError: the file cannot be written.
     """
     if not isinstance(f, (str, os.PathLike)) and not hasattr(f, "write"):
@@ -79,7 +80,7 @@ def save(
 
 
 def _described(obj: Any) -> tuple[dict[str, Ndarray], str]:
-    """The arrays of plain data by name, and how they were put together."""
+    """The arrays of plain data by name, and the description of their structure."""
     writer = Writer()
     tree = writer.encode(obj, "state", "")
     description = json.dumps({"version": _VERSION, "tree": tree}, separators=(",", ":"))
@@ -97,25 +98,25 @@ def load(
     mmap: bool | None = None,
     **pickle_load_args: Any,
 ) -> Any:
-    """Read what ``save`` wrote; a checkpoint of PyTorch's; a safetensors file; the index of several files.
+    """Read a file of ``save``, a checkpoint of PyTorch, a safetensors file, or the index of several files.
 
     Args:
-        f: a path, or a binary file object (which is read from where it stands).
+        f: a path, or a binary file object (which is read from its position).
         map_location: the device for all tensors; or a dict of locations, {"cuda:0": "cpu"}; or a function of
-            (storage, location). If None, tensors go to the device that they were saved from, if it is here.
-        pickle_module: whose ``Unpickler`` reads pickles. Its use means ``weights_only=False``.
-        weights_only: read data alone (so it is if None). False lets a pickle import, call and run what it
-            names, for files that you trust.
-        mmap: let tensors stay in the file, which is then read when they are.
-        pickle_load_args: ``encoding``, of the text that Python 2 wrote.
+            (storage, location). If None, tensors go to the device that they were saved from, if it exists.
+        pickle_module: its ``Unpickler`` reads pickles. Implies ``weights_only=False``.
+        weights_only: read data alone (the default). False lets a pickle import, call and run what it names,
+            for files that you trust.
+        mmap: leave tensors in the file until they are read.
+        pickle_load_args: ``encoding``, of text that Python 2 wrote.
 
     Returns:
         The object; of a safetensors file of another program, a dict of its tensors. bfloat16 becomes float32,
         which holds all its numbers.
 
     Raises:
-        FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or no
-            such file. pickle.UnpicklingError: it holds more than data.
+        FileNotFoundError: there is no such file. EOFError: it is empty. RuntimeError: it is damaged, or of
+            another kind. pickle.UnpicklingError: it holds more than data.
     """
     if pickle_module is not None and weights_only:
         raise RuntimeError(
@@ -123,7 +124,7 @@ def load(
         )
     trusted = pickle_module is not None if weights_only is None else not weights_only
     source, place = Source(f, bool(mmap)), Placing(map_location)
-    how = How(place, trusted, pickle_module, pickle_load_args.get("encoding", "utf-8"))
+    how = How(place, trusted, pickle_module or pickle, pickle_load_args.get("encoding", "utf-8"))
     if not safetensors_file.begins(source):
         start = source.start(4)
         if start == b"PK\x03\x04":
@@ -134,23 +135,23 @@ def load(
             return _load_shards(source, map_location, mmap)
     metadata, arrays = safetensors_file.read(source)
     reader = Reader(arrays, place)
-    return _rebuilt(source, metadata[_KEY], reader) if _KEY in metadata else reader.everything()
+    return _rebuild(source, metadata[_KEY], reader) if _KEY in metadata else reader.everything()
 
 
-def _rebuilt(source: Source, description: str, reader: Reader) -> Any:
+def _rebuild(source: Source, text: str, reader: Reader) -> Any:
     """The object of a description."""
     try:
-        found = json.loads(description)
-        if found["version"] <= _VERSION:
-            return reader.decode(found["tree"])
-        version = found["version"]
+        description = json.loads(text)
+        version = description["version"]
+        if version <= _VERSION:
+            return reader.decode(description["tree"])
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError, RecursionError) as error:
         raise source.damaged(f"holds a description that makes no sense ({error!r})") from error
     raise source.damaged(f"was written by a newer minigrad (format {version})", "update minigrad")
 
 
 def _load_shards(source: Source, map_location: Any, mmap: bool | None) -> dict[str, Any]:
-    """The tensors of several files, by the index that stands beside them ("model.safetensors.index.json")."""
+    """The tensors of several files, by the index beside them ("model.safetensors.index.json")."""
     try:
         files = json.loads(source.data.tobytes())["weight_map"]
         if source.path is None or not all(os.path.basename(file) == file for file in files.values()):
@@ -182,5 +183,5 @@ def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str
 
 
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
-    """The tensors of a safetensors file by name, as ``safetensors.torch.load_file`` does. See ``load``."""
+    """Read the tensors of a safetensors file by name, as ``safetensors.torch.load_file`` does. See ``load``."""
     return Reader(safetensors_file.read(Source(filename))[1], Placing(Device(device))).everything()

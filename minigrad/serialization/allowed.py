@@ -1,14 +1,16 @@
-"""What a pickle may name when nothing in it may run: plain containers, NumPy's arrays, tensors, and the
-classes that a program says are safe.
+"""The names that a pickle may use when it may run no code: plain containers, NumPy's arrays, tensors, and the
+classes that a program declares safe.
 """
 
 from __future__ import annotations
 
+import math
 import pickle
 import re
 from argparse import Namespace
 from collections import Counter, OrderedDict, defaultdict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from enum import EnumMeta
 from types import FunctionType, MethodType, SimpleNamespace
 from typing import Any
@@ -18,19 +20,20 @@ import numpy as np
 from ..backend.device import Device
 from ..backend.dtype import named
 from ..tensor import Size
-from .machine import check_key
 from .source import Ndarray
 
 Name = tuple[str, str]  # module, name
 _NUMPY_KINDS = "biufcUS"
+_MOST_HASHED = 100_000  # parts of one key: nested tuples that repeat each other take exponential time to hash
+_DEEPEST_KEY = 50
 
-# The program's own ------------------------------------------------------------------------------------------
+# Names that the program allows ------------------------------------------------------------------------------
 
 _safe: dict[Name, Any] = {}
 
 
 def _name(entry: Any) -> tuple[Name, Any]:
-    """A class or function with the name that files have for it: its own, or the one given with it."""
+    """A class or function, and its name in files: its own, or the second item of a pair."""
     if isinstance(entry, tuple):
         entry, full = entry
         module, _, name = full.rpartition(".")
@@ -41,167 +44,183 @@ def _name(entry: Any) -> tuple[Name, Any]:
 
 
 def add_safe_globals(safe_globals: Iterable[Any]) -> None:
-    """Let ``load`` make objects of these classes, and call these functions, also with ``weights_only=True``.
+    """Let ``load`` create objects of these classes and call these functions, also with ``weights_only=True``.
 
     Args:
-        safe_globals: classes or functions; (class, "module.Name") for one that files know by another name.
+        safe_globals: classes or functions; (class, "module.Name") for one that has another name in files.
     """
     _safe.update(_name(entry) for entry in safe_globals)
 
 
 def get_safe_globals() -> list[Any]:
-    """What ``add_safe_globals`` has been given."""
+    """The classes and functions that ``add_safe_globals`` has added."""
     return list(_safe.values())
 
 
 def clear_safe_globals() -> None:
-    """Forget what ``add_safe_globals`` has been given."""
+    """Remove all that ``add_safe_globals`` has added."""
     _safe.clear()
 
 
-class safe_globals:
-    """``with safe_globals([GPTConfig]): load(f)``: for the time being, as by ``add_safe_globals``."""
-
-    def __init__(self, safe_globals: Iterable[Any]) -> None:
-        self.given = list(safe_globals)
-
-    def __enter__(self) -> None:
-        self._before = dict(_safe)
-        add_safe_globals(self.given)
-
-    def __exit__(self, *raised: object) -> None:
+@contextmanager
+def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
+    """``with safe_globals([GPTConfig]): load(f)``: ``add_safe_globals`` for the length of the block."""
+    before = dict(_safe)
+    add_safe_globals(safe_globals)
+    try:
+        yield
+    finally:
         _safe.clear()
-        _safe.update(self._before)
+        _safe.update(before)
 
 
-# The library's own ------------------------------------------------------------------------------------------
+# The check ---------------------------------------------------------------------------------------------------
 
 
 class Allowed:
-    """Looks names up, calls, makes and fills, all within what is allowed.
+    """Looks names up, calls functions, creates objects and sets their states, if all this is allowed.
 
     Args:
-        told: the file, for messages.
+        file: its name, for messages.
         values: objects by name, which may be arguments.
-        functions: those of them that may be called, each with what is called in its place.
+        functions: those of them that may be called, each with the function to call in its place.
     """
 
-    def __init__(self, told: str, values: dict[Name, Any], functions: dict[Any, Callable[..., Any]]) -> None:
-        self._told = told
+    def __init__(self, file: str, values: dict[Name, Any], functions: dict[Any, Callable[..., Any]]) -> None:
+        self._file = file
         self._values = _VALUES | values
         self._functions = _FUNCTIONS | functions
-        self._user = dict(_safe)
-        self._hollow: dict[int, Any] = {}  # arrays and dtypes that wait for their state
+        self._safe = dict(_safe)
+        self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
 
     def find(self, module: str, name: str) -> Any:
-        """The object of a name.
+        """The object with a name.
 
         Raises:
-            pickle.UnpicklingError: it is not among those that are allowed.
+            pickle.UnpicklingError: the name is not allowed.
         """
         key = (_PYTHON_2.get(module, module), name)
         if key in self._values:
             return self._values[key]
-        if (module, name) in self._user:
-            return self._user[module, name]
-        raise refusal(self._told, module, name)
+        if (module, name) in self._safe:
+            return self._safe[module, name]
+        raise refusal(self._file, module, name)
 
     def call(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """What a function that may be called returns."""
+        """The result of a function, if it may be called."""
         if isinstance(function, (type, FunctionType, MethodType)) and function in self._functions:
-            made = self._functions[function](*args)
-            if type(made) is np.ndarray or isinstance(made, np.dtype):
-                self._hollow[id(made)] = made
-            return made
-        if self._is_users(function):
+            result = self._functions[function](*args)
+            if type(result) is np.ndarray or isinstance(result, np.dtype):
+                self._hollow[id(result)] = result
+            return result
+        if self._is_safe(function):
             return function(*args)
         raise pickle.UnpicklingError(
-            f"cannot load {self._told}: it calls {function!r}, which nothing that is loaded may. What to do: "
-            "do not trust this file"
+            f"cannot load {self._file}: it calls {function!r}, which no loaded file may. What to do: do not trust "
+            "this file"
         )
 
     def new(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An object without a state, of a class that may be made."""
+        """An object without a state, if its class may have instances."""
         if isinstance(cls, type) and cls in _NEW and not kwargs:
             return _NEW[cls](*args)
-        if isinstance(cls, type) and self._is_users(cls):
+        if isinstance(cls, type) and self._is_safe(cls):
             return cls.__new__(cls, *args, **kwargs)
-        return self.call(cls, args)  # refuses, mostly
+        return self.call(cls, args)  # mostly raises
 
-    def build(self, made: Any, state: Any) -> None:
+    def build(self, obj: Any, state: Any) -> None:
         """Give an object its state."""
-        if id(made) in self._hollow:
-            fill = _fill_array if type(made) is np.ndarray else _fill_dtype
-            fill(self._hollow.pop(id(made)), state)
-        elif type(made) in (OrderedDict, Namespace, SimpleNamespace):
-            vars(made).update(_attributes(made, state))
-        elif self._is_users(type(made)):
-            _give_state(made, state)
+        if id(obj) in self._hollow:
+            fill = _fill_array if type(obj) is np.ndarray else _fill_dtype
+            fill(self._hollow.pop(id(obj)), state)
+        elif type(obj) in (OrderedDict, Namespace, SimpleNamespace):
+            vars(obj).update(_attributes(obj, state))
+        elif self._is_safe(type(obj)):
+            _set_state(obj, state)
         else:
-            raise TypeError(f"its pickle gives a {type(made).__name__} a state")
+            raise TypeError(f"its pickle gives a {type(obj).__name__} a state")
 
-    def _is_users(self, candidate: Any) -> bool:
-        return any(candidate is safe for safe in self._user.values())
+    def _is_safe(self, candidate: Any) -> bool:
+        return any(candidate is safe for safe in self._safe.values())
 
 
-def refusal(told: str, module: str, name: str) -> pickle.UnpicklingError:
-    """The error for a name that is not allowed, which says what it is and what can be done."""
-    what, repair = (
-        f"the class or function {module}.{name}",
-        (
-            "if you trust where it comes from, load(..., weights_only=False), which lets it run code; or allow "
-            f"this one alone: with minigrad.serialization.safe_globals([{name}])"
-        ),
-    )
+def refusal(file: str, module: str, name: str) -> pickle.UnpicklingError:
+    """The error for a name that is not allowed."""
     if module.partition(".")[0] == "torch":
-        what = f"{module}.{name}, an object that only PyTorch can make"
+        what = f"{module}.{name}, an object that only PyTorch can build"
         repair = (
             "in PyTorch, save dense tensors of common dtypes in plain containers: model.state_dict(), not "
             "the model itself"
         )
-    elif module.startswith("minigrad."):
-        repair = "load(..., weights_only=False) if you trust where it comes from; or save its state_dict()"
-    return pickle.UnpicklingError(f"cannot load {told}: it holds {what}. What to do: {repair}.")
+    else:
+        what = f"the class or function {module}.{name}"
+        repair = (
+            "if you trust where it comes from, load(..., weights_only=False), which lets it run code; or allow "
+            f"this one alone: with minigrad.serialization.safe_globals([{name}])"
+        )
+        if module.startswith("minigrad."):
+            repair = "load(..., weights_only=False) if you trust where it comes from; or save its state_dict()"
+    return pickle.UnpicklingError(f"cannot load {file}: it holds {what}. What to do: {repair}.")
 
 
-def _attributes(made: Any, state: Any) -> dict[str, Any]:
-    """A dict of attributes, none of which the object's class has."""
+def _attributes(obj: Any, state: Any) -> dict[str, Any]:
+    """A dict of attributes, none of which the class of the object has."""
     for name in state:
-        if type(name) is not str or (hasattr(type(made), name) and type(made) is not Namespace):
-            raise ValueError(f"an attribute {name!r} that a {type(made).__name__} has of its own")
+        if type(name) is not str or (hasattr(type(obj), name) and type(obj) is not Namespace):
+            raise ValueError(f"an attribute {name!r} that a {type(obj).__name__} has of its own")
     return dict(state)
 
 
-def _give_state(made: Any, state: Any) -> None:
-    """What unpickling does to an object of a class that the program allows."""
-    if hasattr(made, "__setstate__"):
-        made.__setstate__(state)
+def _set_state(obj: Any, state: Any) -> None:
+    """Set the state of an object of a safe class, as unpickling does."""
+    if hasattr(obj, "__setstate__"):
+        obj.__setstate__(state)
         return
     in_dict, in_slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
     if in_dict:
-        vars(made).update(in_dict)
+        vars(obj).update(in_dict)
     for name, value in (in_slots or {}).items():
         if name.startswith("__"):
             raise ValueError(f"an attribute {name!r}")
-        setattr(made, name, value)
+        setattr(obj, name, value)
 
 
-# What is called in the place of the classes that a pickle names ---------------------------------------------
+# Functions that are called in place of those that a pickle names ---------------------------------------------
+
+
+def check_key(key: Any) -> None:
+    """Raise ValueError for a key that takes too deep a stack, or too much time, to hash: tuples within tuples."""
+    if not isinstance(key, (tuple, frozenset)):
+        return
+    layer: list[Any] = [key]
+    counted = 0
+    for _ in range(_DEEPEST_KEY):
+        layer = [part for whole in layer for part in whole if isinstance(part, (tuple, frozenset))]
+        counted += len(layer) + sum(map(len, layer))
+        if not layer:
+            return
+        if counted > _MOST_HASHED:
+            break
+    raise ValueError("a key of tuples within tuples")
+
+
+def checked(keys: list[Any]) -> list[Any]:
+    """The keys, each checked by ``check_key``."""
+    for key in keys:
+        check_key(key)
+    return keys
 
 
 def _hashable(items: Any) -> list[Any]:
-    if isinstance(items, range):  # a few bytes of a file that would become a set of any size
+    if isinstance(items, range):  # a few bytes of a file would become a set of any size
         raise TypeError("a set or dict of a range")
-    listed = list(items)
-    for item in listed:
-        check_key(item)
-    return listed
+    return checked(list(items))
 
 
 def _pairs(items: Any = ()) -> list[tuple[Any, Any]]:
-    listed = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
-    _hashable(key for key, _ in listed)
-    return listed
+    pairs = [(key, value) for key, value in (items.items() if isinstance(items, dict) else items)]
+    checked([key for key, _ in pairs])
+    return pairs
 
 
 def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
@@ -211,10 +230,10 @@ def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
 
 
 def _member(cls: Any, name: Any) -> Any:
-    """A member of an enumeration that was allowed: Python 3.11.2, for one, saves it as getattr(cls, name).
+    """A member of a safe enumeration, which Python 3.11.2, for one, saves as getattr(cls, name).
 
     Raises:
-        TypeError: it is anything else that getattr could reach.
+        TypeError: anything else that getattr could reach.
     """
     if not isinstance(cls, EnumMeta) or not isinstance(name, str) or name not in cls.__members__:
         raise TypeError(f"its pickle takes {name!r} of {cls!r}")
@@ -222,7 +241,7 @@ def _member(cls: Any, name: Any) -> Any:
 
 
 def _encode(text: str, encoding: str = "latin1") -> bytes:
-    """How protocol 2 writes bytes."""
+    """Bytes, as protocol 2 writes them."""
     if encoding not in ("latin1", "latin-1"):
         raise ValueError(f"bytes written as text in {encoding!r}")
     return text.encode("latin1")
@@ -241,15 +260,15 @@ def _size(numbers: Any = ()) -> Size:
 
 
 def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
-    """How protocols 0 and 1 make an object without arguments."""
+    """An object without arguments, as protocols 0 and 1 write it."""
     if base is not object or state is not None or cls not in _NEW:
         raise TypeError(f"an object of {cls!r}")
     return _NEW[cls]()
 
 
-def _device(*given: Any) -> Device:
+def _device(*args: Any) -> Device:
     try:
-        return Device(*given)
+        return Device(*args)
     except RuntimeError as error:
         raise ValueError(str(error)) from None
 
@@ -258,7 +277,7 @@ def _complex(real: Any, imag: Any = 0.0) -> complex:
     return complex(float(real), float(imag))
 
 
-# NumPy's ----------------------------------------------------------------------------------------------------
+# NumPy ------------------------------------------------------------------------------------------------------
 
 
 def _dtype(text: Any, align: Any = False, copy: Any = False) -> np.dtype[Any]:
@@ -274,7 +293,7 @@ def _check_dtype(kind: Any) -> np.dtype[Any]:
 
 
 def _fill_dtype(kind: Any, state: Any) -> None:
-    """The byte order of a dtype: all else has been told with its name."""
+    """Set the byte order of a dtype, which its name does not say."""
     order, parts, size = state[1], state[2:5], state[5]
     if order not in ("<", ">", "|", "=") or parts != (None, None, None) or size not in (-1, kind.itemsize):
         raise ValueError("a NumPy dtype with parts")
@@ -290,7 +309,7 @@ def _reconstruct(cls: Any, shape: Any, code: Any) -> Ndarray:
 
 
 def _fill_array(array: Any, state: Any) -> None:
-    """What NumPy's own does, after a look at it."""
+    """Set the contents of an array, after a check."""
     _, shape, kind, fortran, raw = state
     count = _count(shape)
     raw = _encode(raw) if isinstance(raw, str) else raw
@@ -300,13 +319,10 @@ def _fill_array(array: Any, state: Any) -> None:
 
 
 def _count(shape: Any) -> int:
-    """The elements of a shape."""
+    """The number of elements of a shape."""
     if type(shape) is not tuple or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
-        raise ValueError("a shape that is none")
-    count = 1
-    for n in shape:
-        count *= n
-    return count
+        raise ValueError("a shape of other things than natural numbers")
+    return math.prod(shape)
 
 
 def _scalar(kind: Any, raw: Any) -> Any:
@@ -317,7 +333,7 @@ def _scalar(kind: Any, raw: Any) -> Any:
 
 
 def _frombuffer(raw: Any, kind: Any, shape: Any, order: Any) -> Ndarray:
-    """How protocol 5 writes arrays."""
+    """An array, as protocol 5 writes it."""
     if not isinstance(raw, (bytes, bytearray)) or order not in ("C", "F"):
         raise TypeError(f"an array of a {type(raw).__name__}")
     if len(raw) != _count(shape) * _check_dtype(kind).itemsize:

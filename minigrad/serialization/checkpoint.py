@@ -1,7 +1,7 @@
 """PyTorch's checkpoints: a zip archive of one pickle and its storages, or (before 1.6) both in a row.
 
-Objects that are not plain data are saved in such an archive, too, by Python's own pickle. Reading one runs
-nothing, unless ``trusted``: then what the file names is imported and called.
+Objects that are not plain data are saved in such an archive, too, by Python's own pickle. Reading runs no
+code, unless the file is ``trusted``: then the names in it are imported and called.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,26 +30,28 @@ _MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
 
 
+@dataclass(frozen=True)
 class How:
-    """How a checkpoint is to be read.
+    """How to read a checkpoint.
 
-    Args:
-        place: on which device each storage is to be.
-        trusted: let it run code.
-        pickle_module: whose ``Unpickler`` does, Python's if None.
-        encoding: of the text that Python 2 wrote.
+    Attributes:
+        place: storage -> device.
+        trusted: let the file run code.
+        pickle_module: the ``Unpickler`` of a trusted file.
+        encoding: of text that Python 2 wrote.
     """
 
-    def __init__(self, place: Placing, trusted: bool, pickle_module: Any, encoding: str) -> None:
-        self.place, self.trusted, self.encoding = place, trusted, encoding
-        self.pickle_module = pickle if pickle_module is None else pickle_module
+    place: Placing
+    trusted: bool
+    pickle_module: Any = pickle
+    encoding: str = "utf-8"
 
 
 def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, how: How) -> tuple[Any, int]:
-    """The object of the pickle at ``position``, and where it ends.
+    """The object of the pickle at ``position``, and the position after it.
 
     Raises:
-        pickle.UnpicklingError: it names what it may not. RuntimeError: it is damaged.
+        pickle.UnpicklingError: a name that is not allowed. RuntimeError: the pickle is damaged.
     """
     try:
         if how.trusted:
@@ -69,13 +72,13 @@ def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, ho
 
 
 def _trusting(source: Source, stream: io.BytesIO, rebuilder: Rebuilder, how: How) -> Any:
-    """Python's unpickler, which calls what the file names; PyTorch's and minigrad's tensors are made here."""
-    known = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
+    """Python's unpickler, which calls the functions that the file names; tensors are built here."""
+    values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
 
     class Trusting(how.pickle_module.Unpickler):  # type: ignore[misc, name-defined]
         def find_class(self, module: str, name: str) -> Any:
-            if (module, name) in known:
-                return known[module, name]
+            if (module, name) in values:
+                return values[module, name]
             if module.partition(".")[0] == "torch":
                 raise refusal(source.name, module, name)
             return super().find_class(module, name)
@@ -90,20 +93,20 @@ def _trusting(source: Source, stream: io.BytesIO, rebuilder: Rebuilder, how: How
 
 
 class _Archive:
-    """The records of a zip archive, checked before any is read: stored as they are, none over another."""
+    """The records of a zip archive, checked before any is read: not compressed, and not overlapping."""
 
     def __init__(self, source: Source) -> None:
         self.source = source
         try:
             with zipfile.ZipFile(source.path or io.BytesIO(source.data)) as archive:  # type: ignore[arg-type]
-                listed = archive.infolist()
+                infos = archive.infolist()
         except (zipfile.BadZipFile, NotImplementedError, *_DAMAGE) as error:
             raise source.damaged(f"is a damaged or truncated zip archive ({error})") from error
-        self.records = {info.filename: info for info in listed}
-        if len(self.records) < len(listed):
+        self.records = {info.filename: info for info in infos}
+        if len(self.records) < len(infos):
             raise source.damaged("is a zip archive in which a name stands twice")
         end = 0
-        for info in sorted(listed, key=lambda info: info.header_offset):
+        for info in sorted(infos, key=lambda info: info.header_offset):
             begin, size = self._place(info)
             if info.header_offset < end or begin + size > source.size:
                 raise source.damaged(f"is a zip archive whose record {info.filename!r} overlaps another")
@@ -119,20 +122,20 @@ class _Archive:
             raise source.damaged("is a TorchScript program", "in PyTorch, save the module's state_dict()")
 
     def _place(self, info: zipfile.ZipInfo) -> tuple[int, int]:
-        """Where a record's bytes begin, and how many they are."""
-        told = f"is a zip archive whose record {info.filename!r}"
+        """The position of a record's bytes, and their number."""
+        fault = f"is a zip archive whose record {info.filename!r}"
         if info.flag_bits & 0x1:
-            raise self.source.damaged(f"{told} is encrypted", "save it without a password")
+            raise self.source.damaged(f"{fault} is encrypted", "save it without a password")
         if info.compress_type != zipfile.ZIP_STORED or info.compress_size != info.file_size:
-            raise self.source.damaged(f"{told} is compressed", "pack it again without compression")
+            raise self.source.damaged(f"{fault} is compressed", "pack it again without compression")
         header = self.source.data[info.header_offset : info.header_offset + 30].tobytes()
         if len(header) < 30 or header[:4] != b"PK\x03\x04":
-            raise self.source.damaged(f"{told} is not where it should be")
+            raise self.source.damaged(f"{fault} is not where it should be")
         name, extra = struct.unpack("<HH", header[26:30])
         return info.header_offset + 30 + name + extra, info.file_size
 
     def read(self, name: str, size: int | None = None) -> Ndarray:
-        """A record's bytes, checked against their checksum unless they stay in the mapped file."""
+        """The bytes of a record; their checksum is checked, unless they stay in the mapped file."""
         info = self.records.get(self.folder + name)
         if info is None or (size is not None and info.file_size < size):
             raise self.source.damaged(f"lacks the record {name!r}, or a part of it")
@@ -152,21 +155,13 @@ class _Archive:
 
 
 def load_archive(source: Source, how: How) -> Any:
-    """The object of a zip archive.
-
-    Raises:
-        pickle.UnpicklingError: it names what it may not. RuntimeError: it is damaged.
-    """
+    """The object of a zip archive. Raises as ``load``."""
     archive = _Archive(source)
-    rebuilder = Rebuilder(
-        source,
-        how.place,
-        lambda key, size: archive.read(f"data/{key}", size),
-        swapped=archive.byte_order() != sys.byteorder,
-    )
-    made = _unpickle(source, archive.read("data.pkl"), 0, rebuilder, how)[0]
+    swapped = archive.byte_order() != sys.byteorder
+    rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size), swapped)
+    obj = _unpickle(source, archive.read("data.pkl"), 0, rebuilder, how)[0]
     rebuilder.finish()
-    return made
+    return obj
 
 
 def save_archive(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
@@ -176,9 +171,9 @@ def save_archive(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> 
         pickle.PicklingError, TypeError, AttributeError: it holds what cannot be pickled (a lambda).
     """
     if hasattr(f, "write"):
-        whole = io.BytesIO()
-        _write_archive(obj, whole, pickle_module, protocol)
-        f.write(whole.getvalue())
+        buffer = io.BytesIO()
+        _write_archive(obj, buffer, pickle_module, protocol)
+        f.write(buffer.getvalue())
         return
     with replaced(f) as temporary:
         _write_archive(obj, temporary, pickle_module, protocol)
@@ -199,17 +194,19 @@ def _write_archive(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -
 
 def load_legacy(source: Source, how: How) -> Any:
     """The object of a file of pickles in a row: a number that marks the format, its version, the machine's
-    byte order, the object, the keys of its storages; then the storages.
-
-    Raises:
-        pickle.UnpicklingError: it names what it may not. RuntimeError: it is damaged, or another pickle.
-    """
+    byte order, the object, the keys of its storages; then the storages. Raises as ``load``."""
     waiting: dict[str, Ndarray] = {}
     rebuilder = Rebuilder(source, how.place, _waiting(source, waiting), swapped=sys.byteorder != "little")
-    data = source.data
-    cautious = How(how.place, False, None, how.encoding)
+    position = 0
+
+    def unpickle(how: How) -> Any:
+        nonlocal position
+        obj, position = _unpickle(source, source.data, position, rebuilder, how)
+        return obj
+
+    cautious = replace(how, trusted=False)
     try:
-        magic, position = _unpickle(source, data, 0, rebuilder, cautious)
+        magic = unpickle(cautious)
         is_checkpoint = type(magic) is int and magic == _MAGIC
     except (RuntimeError, pickle.UnpicklingError):
         is_checkpoint = False
@@ -218,19 +215,18 @@ def load_legacy(source: Source, how: How) -> Any:
             "is a Python pickle, but no checkpoint of PyTorch's (or one of before 2017)",
             "pickle.load it, if you trust where it comes from",
         )
-    version, position = _unpickle(source, data, position, rebuilder, cautious)
-    machine, position = _unpickle(source, data, position, rebuilder, cautious)
+    version, machine = unpickle(cautious), unpickle(cautious)
     if version != 1001 or type(machine) is not dict or machine.get("little_endian") is not True:
-        raise source.damaged("is a checkpoint of an old kind that is not known", "load it in PyTorch and save it again")
-    made, position = _unpickle(source, data, position, rebuilder, how)
-    keys, position = _unpickle(source, data, position, rebuilder, cautious)
+        raise source.damaged("is a checkpoint of an unknown old kind", "load it in PyTorch and save it again")
+    obj = unpickle(how)
+    keys = unpickle(cautious)
     _fill(source, keys, position, waiting)
     rebuilder.finish()
-    return made
+    return obj
 
 
 def _waiting(source: Source, waiting: dict[str, Ndarray]) -> Callable[[str, int], Ndarray]:
-    """Makes memory for the storages that come after the object."""
+    """Allocates memory for the storages, which come after the object."""
 
     def bytes_of(key: str, size: int) -> Ndarray:
         if size + sum(raw.size for raw in waiting.values()) > source.size:
@@ -242,7 +238,7 @@ def _waiting(source: Source, waiting: dict[str, Ndarray]) -> Callable[[str, int]
 
 
 def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> None:
-    """The storages' bytes: for each, the number of its elements, and then these."""
+    """Read the storages: for each, the number of its elements, and then these."""
     if type(keys) is not list or sorted(keys) != sorted(waiting):
         raise source.damaged("is a checkpoint whose storages are not those that it names")
     for key in keys:
@@ -250,6 +246,6 @@ def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray])
         begin, end = position + 8, position + 8 + raw.size
         count = int.from_bytes(source.data[position:begin].tobytes(), "little")
         if end > source.size or (count == 0) != (raw.size == 0) or (count and raw.size % count):
-            raise source.damaged("is truncated, or its storages have other sizes than it tells")
+            raise source.damaged("is truncated, or its storages have other sizes than it says")
         raw[...] = source.data[begin:end]
         position = end

@@ -1,8 +1,8 @@
-"""A pickle machine that runs nothing: it makes plain values, and asks ``Allowed`` for everything else.
+"""A pickle machine that runs no code: it builds plain values, and asks ``Allowed`` for everything else.
 
-Python's own unpickler calls what a file names. This one knows the instructions that make numbers, text,
-lists, tuples, sets and dicts; names, calls and states are looked up among those that are allowed. It reads
-protocols 2 to 5, which is what PyTorch and Python 3 write.
+Python's own unpickler calls whatever a file names. This one executes the instructions for numbers, text,
+lists, tuples, sets and dicts; it looks names, calls and states up among those that are allowed. It reads
+protocols 2 to 5, which PyTorch and Python 3 write.
 """
 
 from __future__ import annotations
@@ -10,26 +10,9 @@ from __future__ import annotations
 import pickle
 import struct
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
-_MOST_HASHED = 100_000  # parts of one key: tuples that hold each other many times take for ever to hash
-_DEEPEST_KEY = 50
-
-
-class Vocabulary(Protocol):
-    """What the machine asks of ``Allowed``."""
-
-    def find(self, module: str, name: str) -> Any:
-        """The object of a name."""
-
-    def call(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """What a function that may be called returns."""
-
-    def new(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An object without a state, of a class that may be made."""
-
-    def build(self, made: Any, state: Any) -> None:
-        """Give an object its state."""
+from .allowed import Allowed, checked
 
 
 class Machine:
@@ -37,14 +20,14 @@ class Machine:
 
     Args:
         data: the bytes that hold it.
-        position: where it begins; after ``run``, where it ended.
+        position: its begin; after ``run``, its end.
         allowed: names, calls and states.
-        persistent: what a persistent id stands for (a storage).
-        encoding: of the text that Python 2 wrote.
+        persistent: persistent id -> object (a storage).
+        encoding: of text that Python 2 wrote.
     """
 
     def __init__(
-        self, data: Any, position: int, allowed: Vocabulary, persistent: Callable[[Any], Any], encoding: str = "ASCII"
+        self, data: Any, position: int, allowed: Allowed, persistent: Callable[[Any], Any], encoding: str = "ASCII"
     ) -> None:
         self._data, self.position = memoryview(data), position
         self._allowed, self._persistent, self._encoding = allowed, persistent, encoding
@@ -56,8 +39,8 @@ class Machine:
         """The object.
 
         Raises:
-            EOFError, ValueError, TypeError, LookupError, struct.error, AttributeError: it is damaged.
-            pickle.UnpicklingError: an instruction or a name that is not allowed.
+            EOFError, ValueError, TypeError, LookupError, struct.error, AttributeError: the pickle is damaged.
+            pickle.UnpicklingError: a name or a call that is not allowed.
         """
         while True:
             code = self._take(1)[0]
@@ -85,8 +68,7 @@ class Machine:
         end = self.position
         while self._data[end] != 10:
             end += 1
-        line = bytes(self._take(end + 1 - self.position))[:-1].decode("utf-8")
-        return line
+        return bytes(self._take(end + 1 - self.position))[:-1].decode("utf-8")
 
     # The stack ----------------------------------------------------------------------------------------------
 
@@ -134,23 +116,17 @@ class Machine:
 
     def _set_items(self, items: list[Any]) -> None:
         target = self._target(dict)
-        for key, value in zip(items[::2], items[1::2], strict=True):
-            check_key(key)
+        for key, value in zip(checked(items[::2]), items[1::2], strict=True):
             target[key] = value
 
     def _add_items(self, items: list[Any]) -> None:
-        for item in items:
-            check_key(item)
-        self._target(set).update(items)
+        self._target(set).update(checked(items))
 
     def _frozen(self) -> frozenset[Any]:
-        items = self._to_mark()
-        for item in items:
-            check_key(item)
-        return frozenset(items)
+        return frozenset(checked(self._to_mark()))
 
     def _target(self, kind: type) -> Any:
-        """The container on top of the stack: a dict may be an OrderedDict, or a class that was allowed."""
+        """The container on top of the stack, of some kind or a subclass."""
         target = self._stack[-1]
         if not isinstance(target, kind):
             raise TypeError(f"its pickle fills a {type(target).__name__} like a {kind.__name__}")
@@ -189,26 +165,6 @@ def _tuple(args: Any) -> tuple[Any, ...]:
     if type(args) is not tuple:
         raise TypeError(f"its pickle has a {type(args).__name__} for arguments")
     return args
-
-
-def check_key(key: Any) -> None:
-    """Refuse a key whose hash would take the stack or for ever: tuples in tuples in tuples.
-
-    Raises:
-        ValueError: it is such a key.
-    """
-    if not isinstance(key, (tuple, frozenset)):
-        return
-    layer: list[Any] = [key]
-    counted = 0
-    for _ in range(_DEEPEST_KEY):
-        layer = [part for whole in layer for part in whole if isinstance(part, (tuple, frozenset))]
-        counted += len(layer) + sum(map(len, layer))
-        if not layer:
-            return
-        if counted > _MOST_HASHED:
-            break
-    raise ValueError("a key of tuples within tuples")
 
 
 def _pushing(make: Callable[[Machine], Any]) -> Callable[[Machine], None]:

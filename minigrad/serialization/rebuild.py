@@ -1,4 +1,4 @@
-"""Tensors out of PyTorch's storages: memory by key, and for each tensor where in it its elements are."""
+"""Tensors out of PyTorch's storages: memory by key, and the layout of each tensor in it."""
 
 from __future__ import annotations
 
@@ -17,48 +17,27 @@ from ..tensor import Tensor
 from ..tensor import _rebuilt as rebuilt
 from .placing import Placing, Storage
 from .source import Ndarray, Source
-from .tree import check_extras, check_flag, give_extras
+from .tree import check_attributes, check_flag, set_attributes
 
 Name = tuple[str, str]
 
 
 class Format(NamedTuple):
-    """A format of numbers in a file: PyTorch's name of it, and bytes an element."""
+    """A number format: PyTorch's name, and bytes per element."""
 
     name: str
     itemsize: int
 
 
-_FORMATS = {
-    name: Format(name, size)
-    for name, size in {
-        "float64": 8,
-        "float32": 4,
-        "float16": 2,
-        "bfloat16": 2,
-        "int64": 8,
-        "int32": 4,
-        "int16": 2,
-        "int8": 1,
-        "uint8": 1,
-        "bool": 1,
-        "complex32": 4,
-        "complex64": 8,
-        "complex128": 16,
-        "uint16": 2,
-        "uint32": 4,
-        "uint64": 8,
-        "float8_e4m3fn": 1,
-        "float8_e5m2": 1,
-        "float8_e4m3fnuz": 1,
-        "float8_e5m2fnuz": 1,
-        "float8_e8m0fnu": 1,
-        "float4_e2m1fn_x2": 1,
-        "quint8": 1,
-        "qint8": 1,
-        "qint32": 4,
-    }.items()
+_BY_SIZE = {
+    1: "bool int8 uint8 qint8 quint8 float8_e4m3fn float8_e5m2 float8_e4m3fnuz float8_e5m2fnuz float8_e8m0fnu "
+    "float4_e2m1fn_x2",
+    2: "float16 bfloat16 int16 uint16",
+    4: "float32 int32 uint32 complex32 qint32",
+    8: "float64 int64 uint64 complex64",
+    16: "complex128",
 }
+_FORMATS = {name: Format(name, size) for size, names in _BY_SIZE.items() for name in names.split()}
 _STORAGES = {
     "DoubleStorage": "float64",
     "FloatStorage": "float32",
@@ -80,7 +59,7 @@ _STORAGES = {
 
 
 class Memory(Storage):
-    """A storage of one format, and the key of its bytes."""
+    """A storage in one number format, and the key of its bytes."""
 
     def __init__(self, array: Any, location: str, key: str) -> None:
         super().__init__(array, location)
@@ -88,14 +67,14 @@ class Memory(Storage):
 
 
 class Rebuilder:
-    """Makes storages and tensors for the persistent ids and the functions that a checkpoint names.
+    """Builds storages and tensors from the persistent ids and the functions that a checkpoint names.
 
     Args:
         source: the file, for messages and bounds.
-        place: on which device a storage is to be.
-        bytes_of: the bytes of a storage, (size,) uint8, by key and size. They may be filled in later, but
-            before ``finish`` is called.
-        swapped: the file's byte order is not this machine's.
+        place: storage -> device.
+        bytes_of: key and size of a storage -> its bytes, (size,) uint8, which may be filled in until
+            ``finish`` is called.
+        swapped: the byte order of the file is not that of this machine.
     """
 
     def __init__(
@@ -104,11 +83,11 @@ class Rebuilder:
         self._source, self._place, self._bytes_of, self._swapped = source, place, bytes_of, swapped
         self._memories: dict[tuple[str, Format], Memory] = {}
         self._raw: dict[str, Ndarray] = {}
-        self._pending: list[Callable[[], object]] = []  # what is to be done once all bytes are there
-        self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # made in main memory, wanted on a device
+        self._pending: list[Callable[[], object]] = []  # tasks for ``finish``
+        self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # by id: tensors in main memory, and their device
 
     def values(self) -> dict[Name, Any]:
-        """What a checkpoint may name of PyTorch and minigrad: formats, classes, and the functions below."""
+        """The names of PyTorch and minigrad that a checkpoint may use: formats, classes, and functions."""
         return {
             **{
                 (module, name): _FORMATS[kind]
@@ -116,16 +95,13 @@ class Rebuilder:
                 for module in ("torch", "torch.cuda", "torch.storage")
             },
             **{("torch", name): dt.named(name) for name in _FORMATS if name in dt._NAMED},
-            ("torch", "Tensor"): Tensor,
-            ("torch._tensor", "Tensor"): Tensor,
-            ("minigrad.tensor", "Tensor"): Tensor,
-            ("torch.nn.parameter", "Parameter"): Parameter,
-            ("minigrad.nn.parameter", "Parameter"): Parameter,
+            **{(module, "Tensor"): Tensor for module in ("torch", "torch._tensor", "minigrad.tensor")},
+            **{(f"{library}.nn.parameter", "Parameter"): Parameter for library in ("torch", "minigrad")},
             **self.functions(),
         }
 
     def functions(self) -> dict[Name, Any]:
-        """Those that make tensors."""
+        """The functions that build tensors, by the names of those that they stand for."""
         return {
             ("torch._utils", "_rebuild_tensor"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
@@ -133,7 +109,7 @@ class Rebuilder:
             ("torch._utils", "_rebuild_parameter"): self.parameter,
             ("torch._utils", "_rebuild_parameter_with_state"): self.parameter_with_state,
             ("torch._tensor", "_rebuild_from_type_v2"): self.of_type,
-            ("minigrad.tensor", "_rebuilt"): self.own,
+            ("minigrad.tensor", "_rebuilt"): self.pickled,
         }
 
     # Storages -----------------------------------------------------------------------------------------------
@@ -159,25 +135,25 @@ class Rebuilder:
 
     def _memory(self, key: str, form: Format, location: str) -> Memory:
         if (key, form) not in self._memories:
-            made = Memory(self._numbers(self._raw[key], form), location, key)
-            made.device = self._place(made)
-            self._memories[key, form] = made
+            memory = Memory(self._numbers(self._raw[key], form), location, key)
+            memory.device = self._place(memory)
+            self._memories[key, form] = memory
         return self._memories[key, form]
 
     def _numbers(self, raw: Ndarray, form: Format) -> Ndarray:
-        """Bytes as numbers, here or (where they must be changed for it) when ``finish`` is called."""
+        """Bytes as numbers; ``finish`` converts those that are stored differently."""
         whole = raw[: raw.size // form.itemsize * form.itemsize]
         if form.name == "bfloat16":
             wide = np.zeros(whole.size // 2, np.float32)
             self._pending.append(lambda: _widen(whole, wide, self._swapped))
             return wide
-        known = {d.name: d.numpy for d in dt.ALL}
-        if form.name not in known:
+        dtypes = {d.name: d.numpy for d in dt.ALL}
+        if form.name not in dtypes:
             raise self._source.damaged(
                 f"holds a tensor of dtype {form.name}, which minigrad does not have",
-                f"in PyTorch, convert it to one of {', '.join(known)}",
+                f"in PyTorch, convert it to one of {', '.join(dtypes)}",
             )
-        kind = known[form.name]
+        kind = dtypes[form.name]
         if whole.ctypes.data % kind.alignment:  # in a mapped file
             whole = whole.copy()
         if form.name == "bool":
@@ -188,99 +164,81 @@ class Rebuilder:
         return numbers
 
     def finish(self) -> None:
-        """Now that all bytes are there: put the numbers in order, and the tensors where they belong."""
+        """Convert the numbers, once all bytes are there, and move the tensors to their devices."""
         for task in self._pending:
             task()
         moved: dict[Any, Any] = {}
         for tensor, device in self._elsewhere.values():
             array = tensor.array
-            same = (array.ctypes.data, array.shape, array.strides, array.dtype.str, str(device))
-            if same not in moved:
-                moved[same] = for_device(device).asarray(np.asarray(array, order="C"), device)
-            tensor.array = moved[same]
+            memory = (array.ctypes.data, array.shape, array.strides, array.dtype.str, str(device))
+            if memory not in moved:
+                moved[memory] = for_device(device).asarray(np.asarray(array, order="C"), device)
+            tensor.array = moved[memory]
 
     # Tensors ------------------------------------------------------------------------------------------------
 
-    def tensor(
-        self,
-        storage: Any,
-        offset: Any,
-        size: Any,
-        stride: Any,
-        requires_grad: Any = False,
-        hooks: Any = None,
-        metadata: Any = None,
-    ) -> Tensor:
-        """A tensor of a storage's elements: offset and strides count elements."""
-        if not isinstance(storage, Memory):
-            raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
-        return self._wrapped(_strided(storage.array, offset, size, stride), requires_grad, storage.device)
+    def tensor(self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any = False, *_: Any) -> Tensor:
+        """A tensor of a storage's elements, which offset and strides count; ``flag`` is its requires_grad."""
+        tensor: Tensor = wrap(_strided(_checked(storage).array, offset, size, stride))
+        check_flag(tensor, flag)
+        return self._moved(tensor.requires_grad_(bool(flag)), storage.device)
 
     def tensor_of_bytes(
-        self,
-        storage: Any,
-        offset: Any,
-        size: Any,
-        stride: Any,
-        requires_grad: Any,
-        hooks: Any,
-        dtype: Any,
-        metadata: Any = None,
+        self, storage: Any, offset: Any, size: Any, stride: Any, flag: Any, hooks: Any, dtype: Any, *_: Any
     ) -> Tensor:
-        """A tensor of a storage of bytes, whose dtype is told."""
-        if not isinstance(storage, Memory):
-            raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
-        return self.tensor(
-            self._memory(storage.key, _FORMATS[dtype.name], storage.location), offset, size, stride, requires_grad
-        )
+        """A tensor of some dtype in a storage of bytes."""
+        typed = self._memory(_checked(storage).key, _FORMATS[dtype.name], storage.location)
+        return self.tensor(typed, offset, size, stride, flag)
 
     def parameter(self, data: Any, requires_grad: Any, hooks: Any = None) -> Parameter:
-        """A Parameter in a tensor's memory."""
+        """A Parameter in the memory of a tensor."""
         if not isinstance(data, Tensor):
             raise TypeError(f"a Parameter of a {type(data).__name__}")
         check_flag(data, requires_grad)
-        made = Parameter(data.detach(), bool(requires_grad))
+        parameter = Parameter(data.detach(), bool(requires_grad))
         if id(data) in self._elsewhere:
-            self._elsewhere[id(made)] = (made, self._elsewhere[id(data)][1])
-        return made
+            self._elsewhere[id(parameter)] = (parameter, self._elsewhere[id(data)][1])
+        return parameter
 
     def parameter_with_state(self, data: Any, requires_grad: Any, hooks: Any, state: Any) -> Parameter:
-        """A Parameter with the attributes that a program has given it."""
-        made = self.parameter(data, requires_grad)
-        give_extras(made, dict(state))
-        return made
+        """A Parameter with attributes."""
+        parameter = self.parameter(data, requires_grad)
+        set_attributes(parameter, dict(state))
+        return parameter
 
     def of_type(self, function: Any, cls: Any, args: Any, state: Any) -> Tensor:
-        """A tensor with attributes: what a function makes of arguments."""
+        """The tensor that one of the functions builds, with attributes."""
         if function not in self.functions().values() or cls not in (Tensor, Parameter):
             raise TypeError(f"a tensor of class {cls!r}")
-        made: Tensor = function(*args)
-        give_extras(made, dict(state))
-        return made
+        tensor: Tensor = function(*args)
+        set_attributes(tensor, dict(state))
+        return tensor
 
-    def own(self, cls: Any, array: Any, device: Any, requires_grad: Any, attributes: Any = None) -> Tensor:
+    def pickled(self, cls: Any, array: Any, device: Any, requires_grad: Any, attributes: Any = None) -> Tensor:
         """A tensor that minigrad pickled (``Tensor.__reduce__``)."""
         if not isinstance(cls, type) or not issubclass(cls, Tensor) or type(array) is not np.ndarray:
             raise TypeError(f"a tensor of class {cls!r}")
         check_flag(wrap(array), requires_grad)
         if cls in (Tensor, Parameter):
-            check_extras(cls, attributes or {})
-        made = rebuilt(cls, array, "cpu", bool(requires_grad), attributes)
-        return self._placed(made, self._place(Storage(array, str(device))))
+            check_attributes(cls, attributes or {})
+        tensor = rebuilt(cls, array, "cpu", bool(requires_grad), attributes)
+        return self._moved(tensor, self._place(Storage(array, str(device))))
 
-    def _wrapped(self, array: Ndarray, requires_grad: Any, device: Device) -> Tensor:
-        made: Tensor = wrap(array)
-        check_flag(made, requires_grad)
-        return self._placed(made.requires_grad_(bool(requires_grad)), device)
-
-    def _placed(self, made: Tensor, device: Device) -> Tensor:
+    def _moved(self, tensor: Tensor, device: Device) -> Tensor:
+        """A tensor that ``finish`` moves to a device."""
         if device.type != "cpu":
-            self._elsewhere[id(made)] = (made, device)
-        return made
+            self._elsewhere[id(tensor)] = (tensor, device)
+        return tensor
+
+
+def _checked(storage: Any) -> Memory:
+    if not isinstance(storage, Memory):
+        raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
+    return storage
 
 
 def _widen(halves: Ndarray, wide: Ndarray, swapped: bool) -> None:
-    """bfloat16 is the upper half of float32."""
+    """bfloat16, the upper half of float32, as float32."""
     bits = halves.view(np.uint16)
     wide.view(np.uint32)[...] = (bits.byteswap() if swapped else bits).astype(np.uint32) << 16
 
@@ -288,7 +246,7 @@ def _widen(halves: Ndarray, wide: Ndarray, swapped: bool) -> None:
 def _strided(numbers: Ndarray, offset: Any, size: Any, stride: Any) -> Ndarray:
     """A view of a storage's elements; offset and strides count elements."""
     if not all(type(n) is int and n >= 0 for n in (offset, *size, *stride)) or len(size) != len(stride):
-        raise ValueError("a tensor whose size or strides are none")
+        raise ValueError("a tensor whose size or strides are no natural numbers")
     if 0 in size:
         return np.zeros(size, numbers.dtype)
     last = offset + sum((n - 1) * step for n, step in zip(size, stride, strict=True))

@@ -1,6 +1,6 @@
-"""The safetensors format: a JSON header that tells names, dtypes, shapes and places, then the numbers.
+"""The safetensors format: a JSON header of names, dtypes, shapes and offsets, then the numbers.
 
-Written by the safetensors library. Read here: mapped or from memory, and with bfloat16, which NumPy lacks.
+The safetensors library writes. Reading is here: from a map or from memory, with bfloat16, which NumPy lacks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -
 
 
 def begins(source: Source) -> bool:
-    """Whether a file begins as this format does: the length of a header, and its brace."""
+    """Whether a file begins like this format: with the length of a header, and its brace."""
     size = int.from_bytes(source.start(8), "little")
     return source.size >= 10 and size <= _LARGEST_HEADER and source.start(9)[8:] == b"{"
 
@@ -63,7 +63,7 @@ def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
     """The metadata and the arrays by name. bfloat16 becomes float32, which holds all its numbers.
 
     Raises:
-        RuntimeError: it is no safetensors file, damaged, or of a dtype that there is no array of.
+        RuntimeError: no safetensors file, a damaged one, or a dtype that minigrad lacks.
     """
     size, header = _header(source)
     metadata = header.pop("__metadata__", {})
@@ -79,13 +79,13 @@ def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
     except (ValueError, TypeError, KeyError, AttributeError) as error:
         raise source.damaged(f"is no safetensors file, or damaged ({error})") from error
     if 8 + size + end != source.size:
-        told = f"it should have {8 + size + end} bytes and has {source.size}"
-        raise source.damaged(f"is truncated, or no safetensors file: {told}")
+        sizes = f"it should have {8 + size + end} bytes and has {source.size}"
+        raise source.damaged(f"is truncated, or no safetensors file: {sizes}")
     return metadata, {name: _array(source, 8 + size, name, *span) for name, span in spans.items()}
 
 
 def _header(source: Source) -> tuple[int, dict[str, Any]]:
-    """The length of the header, and the header."""
+    """The header, and its length in bytes."""
     size = int.from_bytes(source.start(8), "little")
     if source.size < 10:
         raise source.damaged(f"is too short for a safetensors file ({source.size} bytes)")
@@ -101,17 +101,17 @@ def _header(source: Source) -> tuple[int, dict[str, Any]]:
 
 
 def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         raise ValueError("a name stands twice in its header")
-    return made
+    return entries
 
 
 def _span(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
-    """A header's entry: dtype, shape, and where its bytes begin and end."""
+    """An entry of the header: dtype, shape, begin and end of its bytes."""
     stored, shape, (begin, end) = entry["dtype"], tuple(entry["shape"]), entry["data_offsets"]
     if not isinstance(stored, str) or not all(type(n) is int and n >= 0 for n in (*shape, begin, end)):
-        raise ValueError("a shape or a place that is none")
+        raise ValueError("a shape or an offset that is no natural number")
     bits = np.dtype(_DTYPES[stored]).itemsize * 8 if stored in _DTYPES else 16 if stored == "BF16" else None
     if begin > end or (bits is not None and math.prod(shape) * bits != (end - begin) * 8):
         raise ValueError("a tensor whose shape does not fit its bytes")
@@ -121,23 +121,19 @@ def _span(entry: Any) -> tuple[str, tuple[int, ...], int, int]:
 def _array(source: Source, start: int, name: str, stored: str, shape: tuple[int, ...], begin: int, end: int) -> Ndarray:
     if stored not in _DTYPES and stored != "BF16":
         names = ", ".join(d.name for d in dt.ALL)
-        repair = f"convert it to one of {names}, or bfloat16"
-        raise source.damaged(f"holds {name!r} of dtype {stored}", repair)
-    raw = source.region(start + begin, end - begin)
-    return typed(raw, stored).reshape(shape)
+        raise source.damaged(f"holds {name!r} of dtype {stored}", f"convert it to one of {names}, or bfloat16")
+    return _numbers(source.region(start + begin, end - begin), stored).reshape(shape)
 
 
-def typed(raw: Ndarray, stored: str) -> Ndarray:
-    """Little-endian bytes as numbers; those of bfloat16 are the upper halves of float32's."""
+def _numbers(raw: Ndarray, stored: str) -> Ndarray:
+    """Little-endian bytes as numbers; a bfloat16 is the upper half of a float32."""
     if stored == "BF16":
         return (_view(raw, np.dtype("<u2")).astype(np.uint32) << 16).view(np.float32)
     kind = np.dtype(_DTYPES[stored])
-    if kind == np.bool_:
-        return raw != 0
-    return _view(raw, kind.newbyteorder("<")).astype(kind, copy=False)
+    return raw != 0 if kind == np.bool_ else _view(raw, kind.newbyteorder("<")).astype(kind, copy=False)
 
 
 def _view(raw: Ndarray, kind: np.dtype[Any]) -> Ndarray:
-    """Bytes as numbers; a mapped file's that do not lie as the processor wants them are copied."""
+    """Bytes as numbers; those that a mapped file holds unaligned are copied."""
     aligned = raw.ctypes.data % kind.alignment == 0
     return (raw if aligned else raw.copy()).view(kind)

@@ -1,4 +1,4 @@
-"""Where bytes come from and go to: files and file objects, read in place, and replaced in one step."""
+"""Files and file objects: read in place, and replaced in one step."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ Ndarray = np.ndarray[Any, Any]
 
 
 class EmptyFileError(EOFError, RuntimeError):
-    """There is nothing to load: PyTorch's EOFError, and like all damaged files a RuntimeError."""
+    """An empty file: PyTorch's EOFError, and a RuntimeError like every damaged file."""
 
 
 class Source:
-    """The bytes that are to be loaded. A file is not read but mapped, and regions are copied out of it.
+    """The bytes to load. A file is mapped, and regions are copied out of it.
 
     Args:
-        f: a path, or a binary file object, which is read from where it stands.
-        mmap: let tensors lie in the mapped file; what is changed in them stays in memory.
+        f: a path, or a binary file object, which is read from its position.
+        mmap: leave tensors in the mapped file; changes to them stay in memory.
 
     Attributes:
-        name: what to call it in messages. data: its bytes, (size,) uint8.
+        name: the file in messages. data: its bytes, (size,) uint8.
 
     Raises:
         FileNotFoundError: there is no such file. AttributeError: ``f`` is neither a path nor a file object.
-        ValueError: ``mmap`` of a file object. EmptyFileError: there is nothing to read.
+        ValueError: ``mmap`` of a file object. EmptyFileError: the file is empty.
     """
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
@@ -42,7 +42,7 @@ class Source:
             self.path, self.name = None, f"the {f.__class__.__name__}"
             if mmap:
                 raise ValueError("f must be a file path in order to use the mmap argument")
-            self.data = np.frombuffer(_all_of(f), np.uint8)
+            self.data = np.frombuffer(_content(f), np.uint8)
         self.size = int(self.data.size)
         if not self.size:
             repair = "restore it from a copy" if self.path else "seek(0) after writing it"
@@ -53,25 +53,25 @@ class Source:
         return self.data[:count].tobytes()
 
     def region(self, begin: int, size: int) -> Ndarray:
-        """``size`` bytes, in memory of their own unless ``mmap`` was asked for. The caller checks bounds."""
+        """``size`` bytes, copied unless ``mmap`` is set. The caller checks bounds."""
         part = self.data[begin : begin + size]
         return part if self.mmap else part.copy()
 
-    def damaged(self, wrong: str, repair: str = "restore it from a copy") -> RuntimeError:
-        """The error for a file that ``wrong`` is said of."""
-        return RuntimeError(f"cannot load {self.name}: it {wrong}. What to do: {repair}.")
+    def damaged(self, fault: str, repair: str = "restore it from a copy") -> RuntimeError:
+        """The error for this file: "it <fault>", and what to do."""
+        return RuntimeError(f"cannot load {self.name}: it {fault}. What to do: {repair}.")
 
 
 def _mapped(path: str) -> Ndarray:
-    """A file's bytes, mapped where it is an ordinary file."""
+    """The bytes of a file, mapped if it is an ordinary one."""
     with open(path, "rb") as file:
         if os.path.isfile(path) and os.fstat(file.fileno()).st_size:
             return np.asarray(np.memmap(file, np.uint8, "c"))
         return np.frombuffer(file.read(), np.uint8)
 
 
-def _all_of(f: Any) -> bytes:
-    """What is left in a file object."""
+def _content(f: Any) -> bytes:
+    """The rest of a file object."""
     if not hasattr(f, "read"):
         raise AttributeError(
             f"load takes a path or a binary file object with a 'read' method, not a {type(f).__name__}"
@@ -84,12 +84,12 @@ def _all_of(f: Any) -> bytes:
 
 @contextmanager
 def replaced(path: Any) -> Iterator[str]:
-    """A file beside ``path`` to write to, which takes its place when all has gone well.
+    """A temporary file beside ``path`` to write to, which takes its place at the end.
 
     After a crash, or on a full disk, the old file is still there.
 
     Raises:
-        RuntimeError: there is no such folder (PyTorch's type). OSError: the file cannot be written.
+        RuntimeError: the folder does not exist (PyTorch's type). OSError: the file cannot be written.
     """
     target = os.path.realpath(os.fspath(path))
     folder, name = os.path.split(target)
@@ -97,7 +97,7 @@ def replaced(path: Any) -> Iterator[str]:
         raise RuntimeError(f"Parent directory {folder} does not exist.")
     temporary = os.path.join(folder, f".{name[:100]}.{secrets.token_hex(4)}.tmp")
     try:
-        with open(temporary, "xb") as file:  # tells what is wrong with a folder, and takes the umask's mode
+        with open(temporary, "xb") as file:  # an early error for the folder, and the mode of the umask
             mode = os.stat(target if os.path.exists(target) else file.name).st_mode & 0o777
         yield temporary
         os.chmod(temporary, mode)
@@ -111,7 +111,7 @@ def replaced(path: Any) -> Iterator[str]:
 
 
 def _flush_folder(folder: str) -> None:
-    """The new name itself must reach the disk, too."""
+    """Bring the new name itself to the disk."""
     if os.name == "posix":
         handle = os.open(folder, os.O_RDONLY)
         try:

@@ -1,8 +1,8 @@
-"""Plain data as JSON, in which tensors are names: what the metadata of a saved file describes.
+"""Plain data as JSON, in which tensors are names: the description in the metadata of a saved file.
 
-Lists and what JSON has stand for themselves; everything else is an object of one tag: {"tuple": [...]},
-{"tensor": "weight", "requires_grad": true}, {"OrderedDict": ...}. Tensors and containers that can change are
-numbered as they are met, and {"again": number} is one of them once more: what was one object is one again.
+Lists, and what JSON has, stand for themselves; every other value is an object with one tag: {"tuple": [...]},
+{"tensor": "weight", "requires_grad": true}, {"OrderedDict": ...}. Tensors and mutable containers are numbered
+in the order of their first appearance, and {"again": number} is a further appearance of the same object.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from .safetensors_file import holds
 from .source import Ndarray
 
 _FACTORIES: dict[str, Any] = {c.__name__: c for c in (list, dict, set, tuple, int, float, str, bool)}
-_MOST_TEXT = 1 << 16  # bytes: more of them are written like a tensor's
+_MOST_TEXT = 1 << 16  # bytes; longer values are stored like tensors
 _RAW = re.compile(r"[<>|][biufcUSMm]\d{1,9}(\[\w{1,9}\])?")  # numbers, text and times: no Python objects
 
 
 class NotPlain(Exception):
-    """A value that only a pickle can hold; the text tells where it is and what."""
+    """A value that only a pickle can hold; the text says which, and where it is."""
 
 
 # Values without parts: type -> (tag, to JSON, from JSON)
@@ -49,23 +49,18 @@ _LEAVES: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
     range: ("range", lambda r: [r.start, r.stop, r.step], lambda three: range(*three)),
 }
 _FROM_LEAF = {tag: read for tag, _, read in _LEAVES.values()}
-_SEQUENCES: dict[type, str] = {tuple: "tuple", set: "set", frozenset: "frozenset"}
 _MAPPINGS: dict[str, Any] = {"dict": dict, "items": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 _NAMESPACES: dict[str, Any] = {"Namespace": Namespace, "SimpleNamespace": SimpleNamespace}
 
 
-def give_extras(obj: Any, attributes: dict[Any, Any]) -> None:
-    """Attributes that a file tells. None of the object's own can be replaced.
-
-    Raises:
-        ValueError: one of them is the object's own.
-    """
-    check_extras(type(obj), attributes)
+def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
+    """Give an object the attributes that a file has for it. Raises as ``check_attributes``."""
+    check_attributes(type(obj), attributes)
     vars(obj).update(attributes)
 
 
-def check_extras(cls: type, attributes: dict[Any, Any]) -> None:
-    """Refuse attributes that objects of a class have of their own.
+def check_attributes(cls: type, attributes: dict[Any, Any]) -> None:
+    """Refuse attributes that would replace those of the class itself.
 
     Raises:
         ValueError: there is one.
@@ -76,11 +71,7 @@ def check_extras(cls: type, attributes: dict[Any, Any]) -> None:
 
 
 def check_flag(tensor: Tensor, requires_grad: bool) -> None:
-    """Refuse a gradient of a tensor that cannot have one.
-
-    Raises:
-        ValueError: it is asked for.
-    """
+    """Raise ValueError for a tensor that cannot require a gradient, and should."""
     if requires_grad and not tensor.is_floating_point():
         raise ValueError(f"a tensor of {tensor.dtype} that requires a gradient")
 
@@ -91,11 +82,16 @@ class Writer:
     def __init__(self) -> None:
         self.arrays: dict[str, Ndarray] = {}
         self._names: dict[Any, str] = {}  # by memory
-        self._alive: list[Any] = []  # so that a place or an id means nothing else
-        self._numbers: dict[int, int] = {}  # of containers
+        self._numbers: dict[int, int] = {}  # of containers, by id
+        self._alive: list[Any] = []  # keeps addresses and ids from being used again
 
-    def encode(self, obj: Any, told: str, name: str) -> Any:
-        """The JSON of one value. ``told`` is where it is, in Python; ``name`` what to call a tensor here."""
+    def encode(self, obj: Any, where: str, name: str) -> Any:
+        """The JSON of one value.
+
+        Args:
+            where: the value's place, in Python, for messages.
+            name: for a tensor at this place.
+        """
         kind = type(obj)
         if obj is None or kind is bool or kind is str:
             return obj
@@ -109,58 +105,58 @@ class Writer:
         if kind is np.ndarray and holds(obj.dtype):
             return {"array": self._add(obj, name)}
         if kind is np.ndarray or (isinstance(obj, np.generic) and kind.__module__ == "numpy"):
-            return {"ndarray" if kind is np.ndarray else "scalar": self._raw(np.asarray(obj), told, name)}
-        if kind in _SEQUENCES and kind is not set:
-            return {_SEQUENCES[kind]: self._encode_all(obj, told, name)}
+            return {"ndarray" if kind is np.ndarray else "scalar": self._raw(np.asarray(obj), where, name)}
+        if kind is tuple or kind is frozenset:
+            return {kind.__name__: self._encode_all(obj, where, name)}
         if id(obj) in self._numbers:
             return {"again": self._numbers[id(obj)]}
         self._numbers[id(obj)] = len(self._numbers)
         self._alive.append(obj)
         if kind is Tensor or kind is Parameter:
-            if not holds(obj.array.dtype):  # the file format has no complex128
-                raise NotPlain(f"{told}: a tensor of dtype {obj.dtype.name}")
-            return self._encode_tensor(obj, told, name)
-        return self._encode_container(obj, told, name)
+            return self._encode_tensor(obj, where, name)
+        return self._encode_container(obj, where, name)
 
-    def _encode_all(self, obj: Any, told: str, name: str) -> list[Any]:
-        return [self._inner(i, value, told, name) for i, value in enumerate(obj)]
+    def _encode_all(self, obj: Any, where: str, name: str) -> list[Any]:
+        return [self._inner(i, value, where, name) for i, value in enumerate(obj)]
 
-    def _inner(self, key: Any, value: Any, told: str, name: str) -> Any:
-        return self.encode(value, f"{told}[{key!r}]", f"{name}.{key}" if name else str(key))
+    def _inner(self, key: Any, value: Any, where: str, name: str) -> Any:
+        return self.encode(value, f"{where}[{key!r}]", f"{name}.{key}" if name else str(key))
 
-    def _encode_container(self, obj: Any, told: str, name: str) -> Any:
-        """A container that can change."""
+    def _encode_container(self, obj: Any, where: str, name: str) -> Any:
+        """A mutable container."""
         kind = type(obj)
         if kind is list:
-            return self._encode_all(obj, told, name)
+            return self._encode_all(obj, where, name)
         if kind is set:
-            return {"set": self._encode_all(obj, told, name)}
+            return {"set": self._encode_all(obj, where, name)}
         if kind in _MAPPINGS.values():
-            return self._encode_dict(obj, kind.__name__, told, name)
+            return self._encode_dict(obj, kind.__name__, where, name)
         if kind is defaultdict:
             factory = obj.default_factory
-            known = getattr(factory, "__name__", None) if factory is not None else None
-            if factory is not None and _FACTORIES.get(str(known)) is not factory:
-                raise NotPlain(f"{told}: a defaultdict of {factory!r}")
-            return {"defaultdict": known, **self._encode_dict(obj, "items", told, name)}
+            label = None if factory is None else str(getattr(factory, "__name__", None))
+            if label is not None and _FACTORIES.get(label) is not factory:
+                raise NotPlain(f"{where}: a defaultdict of {factory!r}")
+            return {"defaultdict": label, **self._encode_dict(obj, "items", where, name)}
         if kind in _NAMESPACES.values():
-            return {kind.__name__: self._encode_dict(vars(obj), "items", told, name)["items"]}
-        raise NotPlain(f"{told}: a {kind.__module__}.{kind.__qualname__}")
+            return {kind.__name__: self._items_of(vars(obj), where, name)}
+        raise NotPlain(f"{where}: a {kind.__module__}.{kind.__qualname__}")
 
-    def _encode_dict(self, obj: Any, tag: str, told: str, name: str) -> dict[str, Any]:
-        attributes = getattr(obj, "__dict__", None)
-        more: dict[str, Any] = {}
-        if attributes:
-            more["attributes"] = self._encode_dict(attributes, "items", told, name)["items"]
+    def _encode_dict(self, obj: Any, tag: str, where: str, name: str) -> dict[str, Any]:
         if tag == "dict" and all(type(key) is str for key in obj):
-            return {"dict": {key: self._inner(key, value, told, name) for key, value in obj.items()}}
-        items = [
-            [self.encode(key, f"a key of {told}", name), self._inner(key, value, told, name)]
+            return {"dict": {key: self._inner(key, value, where, name) for key, value in obj.items()}}
+        attributes = getattr(obj, "__dict__", None)
+        more = {"attributes": self._items_of(attributes, where, name)} if attributes else {}
+        return {"items" if tag == "dict" else tag: self._items_of(obj, where, name), **more}
+
+    def _items_of(self, obj: Any, where: str, name: str) -> list[Any]:
+        return [
+            [self.encode(key, f"a key of {where}", name), self._inner(key, value, where, name)]
             for key, value in obj.items()
         ]
-        return {"items" if tag == "dict" else tag: items, **more}
 
-    def _encode_tensor(self, obj: Tensor, told: str, name: str) -> dict[str, Any]:
+    def _encode_tensor(self, obj: Tensor, where: str, name: str) -> dict[str, Any]:
+        if not holds(obj.array.dtype):  # the file format has no complex128
+            raise NotPlain(f"{where}: a tensor of dtype {obj.dtype.name}")
         tag = "parameter" if isinstance(obj, Parameter) else "tensor"
         node: dict[str, Any] = {tag: self._add(obj.array, name)}
         if obj.requires_grad:
@@ -168,13 +164,13 @@ class Writer:
         if obj.device.type != "cpu":
             node["device"] = str(obj.device)
         if more := _attributes(obj):
-            node["attributes"] = self._encode_dict(more, "items", told, name)["items"]
+            node["attributes"] = self._items_of(more, where, name)
         return node
 
     def _add(self, array: Array, name: str) -> str:
-        """The name under which an array is written: the one it has, if its memory has been met before."""
+        """The name of an array, the same for the same memory."""
         place: Any = id(array)
-        if isinstance(array, np.ndarray) and array.size:  # another object may show the same memory
+        if isinstance(array, np.ndarray) and array.size:  # several objects may show the same memory
             place = (array.ctypes.data, array.shape, array.strides, array.dtype.str)
         if place in self._names:
             return self._names[place]
@@ -188,42 +184,42 @@ class Writer:
         self._alive.append(array)
         return free
 
-    def _raw(self, array: Ndarray, told: str, name: str) -> dict[str, Any]:
-        """An array that no tensor holds."""
+    def _raw(self, array: Ndarray, where: str, name: str) -> dict[str, Any]:
+        """An array of a dtype that tensors lack."""
         if not _RAW.fullmatch(array.dtype.str) or not array.dtype.itemsize:
-            raise NotPlain(f"{told}: a numpy array of dtype {array.dtype}")
+            raise NotPlain(f"{where}: a numpy array of dtype {array.dtype}")
         data = self._blob(array.tobytes(), name)
         return {"dtype": array.dtype.str, "shape": list(array.shape), "data": data}
 
     def _blob(self, data: Any, name: str) -> Any:
-        """Bytes as text, or where there are many, the name of an array of them."""
+        """Bytes as text, or if there are many, the name of their array."""
         if len(data) <= _MOST_TEXT:
             return base64.b64encode(data).decode("ascii")
         return {"array": self._add(np.frombuffer(data, np.uint8), name)}
 
 
 class Reader:
-    """Turns JSON back into the object. What was one object is one again, and what shared memory shares it."""
+    """Turns JSON back into the object. Shared objects and shared memory are shared again."""
 
     def __init__(self, arrays: dict[str, Ndarray], place: Placing) -> None:
         self._arrays, self._place = arrays, place
-        self._placed: dict[tuple[str, str], Tensor] = {}
-        self._containers: list[Any] = []
+        self._tensors: dict[tuple[str, str], Tensor] = {}  # by name and location
+        self._containers: list[Any] = []  # by number
 
     def everything(self) -> dict[str, Tensor]:
-        """All tensors by name: a file that has no description."""
-        return {name: self._at(name, "cpu") for name in self._arrays}
+        """All tensors by name: the content of a file without a description."""
+        return {name: self._tensor_at(name, "cpu") for name in self._arrays}
 
     def decode(self, node: Any) -> Any:
-        """The object that a node of the tree stands for.
+        """The object of a node of the tree.
 
         Raises:
-            KeyError, TypeError, ValueError, IndexError: it stands for none.
+            KeyError, TypeError, ValueError, IndexError: it makes no sense.
         """
         if isinstance(node, list):
-            made = self._numbered([])
-            made.extend(map(self.decode, node))
-            return made
+            items = self._numbered([])
+            items.extend(map(self.decode, node))
+            return items
         if not isinstance(node, dict):
             return node
         tag = next(iter(node), "")
@@ -240,7 +236,7 @@ class Reader:
             return (bytes if tag == "bytes" else bytearray)(self._from_blob(node[tag]))
         if tag in ("tuple", "frozenset"):
             return (tuple if tag == "tuple" else frozenset)(map(self.decode, node[tag]))
-        return self._containers[node[tag]] if tag == "again" else self._decode_container(tag, node)
+        return self._containers[node[tag]] if tag == "again" else self._container(tag, node)
 
     def _from_raw(self, node: dict[str, Any]) -> Ndarray:
         if not _RAW.fullmatch(node["dtype"]):
@@ -250,30 +246,29 @@ class Reader:
     def _from_blob(self, node: Any) -> bytearray:
         return bytearray(self._arrays[node["array"]] if isinstance(node, dict) else base64.b64decode(node))
 
-    def _numbered(self, made: Any) -> Any:
-        self._containers.append(made)
-        return made
+    def _numbered(self, container: Any) -> Any:
+        self._containers.append(container)
+        return container
 
-    def _decode_container(self, tag: str, node: dict[str, Any]) -> Any:
+    def _container(self, tag: str, node: dict[str, Any]) -> Any:
         if tag == "set":
-            made = self._numbered(set())
-            made.update(map(self.decode, node[tag]))
-            return made
+            container = self._numbered(set())
+            container.update(map(self.decode, node[tag]))
+            return container
         if tag in _NAMESPACES:
-            made = self._numbered(_NAMESPACES[tag]())
-            vars(made).update(self._items(node[tag]))
-            return made
+            container = self._numbered(_NAMESPACES[tag]())
+            vars(container).update(self._items(node[tag]))
+            return container
         if tag == "defaultdict":
-            made = defaultdict(None if node[tag] is None else _FACTORIES[node[tag]])
+            container = defaultdict(None if node[tag] is None else _FACTORIES[node[tag]])
             items = node["items"]
         else:
-            made, items = _MAPPINGS[tag](), node[tag]
-        self._numbered(made)
-        if "attributes" in node:
-            give_extras(made, dict(self._items(node["attributes"])))
+            container, items = _MAPPINGS[tag](), node[tag]
+        self._numbered(container)
+        self._set_attributes(container, node)
         for key, value in self._items(items):
-            made[key] = value
-        return made
+            container[key] = value
+        return container
 
     def _items(self, items: Any) -> Any:
         """(key, value) pairs: of a JSON object, whose keys are text, or of a list of pairs."""
@@ -281,21 +276,24 @@ class Reader:
             return ((key, self.decode(value)) for key, value in items.items())
         return ((self.decode(key), self.decode(value)) for key, value in items)
 
-    def _tensor(self, tag: str, node: dict[str, Any]) -> Tensor:
-        wants = bool(node.get("requires_grad", False))
-        plain = self._at(node[tag], node.get("device", "cpu")).detach()  # with a flag of its own
-        check_flag(plain, wants)
-        made = self._numbered(Parameter(plain, wants) if tag == "parameter" else plain.requires_grad_(wants))
+    def _set_attributes(self, obj: Any, node: dict[str, Any]) -> None:
         if "attributes" in node:
-            give_extras(made, dict(self._items(node["attributes"])))
-        return made
+            set_attributes(obj, dict(self._items(node["attributes"])))
 
-    def _at(self, name: str, location: str) -> Tensor:
-        """A tensor by name, where what was saved at ``location`` is to be."""
-        if (name, location) not in self._placed:
+    def _tensor(self, tag: str, node: dict[str, Any]) -> Tensor:
+        flag = bool(node.get("requires_grad", False))
+        plain = self._tensor_at(node[tag], node.get("device", "cpu")).detach()  # with a flag of its own
+        check_flag(plain, flag)
+        tensor = self._numbered(Parameter(plain, flag) if tag == "parameter" else plain.requires_grad_(flag))
+        self._set_attributes(tensor, node)
+        return tensor
+
+    def _tensor_at(self, name: str, location: str) -> Tensor:
+        """The tensor of an array that was saved from ``location``, on the device that it is loaded to."""
+        if (name, location) not in self._tensors:
             array = self._arrays[name]
             device = self._place(Storage(array, location))
             if device.type != "cpu":
                 array = for_device(device).asarray(array, device)
-            self._placed[name, location] = wrap(array)
-        return self._placed[name, location]
+            self._tensors[name, location] = wrap(array)
+        return self._tensors[name, location]

@@ -4,10 +4,10 @@ from .batching import TokenBatches
 from .corpus import Pairs, read_pairs
 from .encoded import EncodedPairs
 from .lines import Lines
-from .pair import TokenizerPair, tokenizer_pair_from_dict
+from .pair import TokenizerPair, tokenizer_from_dict, tokenizer_pair_from_dict
 from .subword_dropout import SubwordSampler
 from .subwords import SubwordTokenizer
-from .tokenizer import Tokenizer, WordTokenizer, tokenizer_from_dict
+from .tokenizer import Tokenizer, WordTokenizer
 
 __all__ = [
     "EncodedPairs",

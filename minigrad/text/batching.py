@@ -1,4 +1,4 @@
-"""Batches of sentence pairs of about equal length and about equal numbers of tokens."""
+"""Batches of sentence pairs of similar length, with similar numbers of tokens."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from ..utils.data import Sampler
 IntArray = np.ndarray[Any, np.dtype[Any]]
 
 POOL = 1 << 17
-"""Pairs that are sorted together: enough of them for little padding, and for a memory of their order."""
+"""Pairs that are sorted together: a number that keeps both padding and memory small."""
 
 NOISE = 3
-"""How many source lengths count as one. On Multi30k 3 brings half as many pairs together again in the next
-epoch as 1 does (29 % against 58 %), for 3 % more tokens of padding."""
+"""Source lengths that count as one. On Multi30k, 3 halves the share of pairs that meet again in the next epoch
+(29 %, against 58 % with 1), for 3 % more padding."""
 
 
 class Plan(NamedTuple):
@@ -28,16 +28,16 @@ class Plan(NamedTuple):
 
 
 class TokenBatches(Sampler[list[int]]):
-    """Numbers of pairs, batch by batch: each pair once an epoch, a batch full when it holds enough tokens.
+    """Numbers of pairs in batches with a maximum of tokens; each pair comes once per epoch.
 
-    Pairs are dealt into random pools; a pool is sorted by length of target and, nearly, of source, cut into
-    batches, and the batches of all pools are shuffled. The order of an epoch is a function of seed and epoch
-    alone, so a place in it is two numbers. It is a ``batch_sampler`` for a DataLoader (whose workers ask for
-    batches ahead of time: with workers, count batches yourself and use ``epoch``).
+    Pairs are distributed among random pools; each pool is sorted by length of target and, roughly, of source,
+    and split into batches; the batches of all pools are shuffled. The order of an epoch depends on seed and
+    epoch alone, so two numbers are a position in it. It is a ``batch_sampler`` for a DataLoader (whose workers
+    fetch batches ahead: with workers, count batches yourself and use ``epoch``).
 
     Args:
         lengths: (N, 2) int, tokens of source and target.
-        tokens: no side of a batch holds more than this, padding included (a longer pair goes alone).
+        tokens: the most on either side of a batch, padding included (a longer pair has its own batch).
         seed: of all orders, 0 or more.
         shuffle: False goes from short to long, in every epoch.
         pool: pairs that are sorted together.
@@ -59,54 +59,49 @@ class TokenBatches(Sampler[list[int]]):
         self._plan: tuple[int, Plan] | None = None
 
     def __len__(self) -> int:
-        """Batches of the present epoch; others may have one more or less."""
+        """The number of batches of the current epoch; other epochs may have one more or less."""
         return len(self._planned(self.number).first)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
-        """The batches of an epoch, from the ``start``-th on."""
+        """The batches of an epoch, from number ``start`` on."""
         plan = self._planned(number)
         for first, last in zip(plan.first[start:].tolist(), plan.last[start:].tolist(), strict=True):
             yield plan.order[first:last].tolist()
 
     def __iter__(self) -> Iterator[list[int]]:
-        """What is left of the present epoch; at its end the next one begins."""
+        """The rest of the current epoch; at its end the next one begins."""
         for batch in self.epoch(self.number, self.position):
             self.position += 1
             yield batch
         self.set_epoch(self.number + 1)
 
     def set_epoch(self, epoch: int) -> None:
-        """Go to the beginning of an epoch; nothing changes if it is the present one."""
+        """Go to the beginning of an epoch, unless it is the current one."""
         if epoch != self.number:
             self.number, self.position = epoch, 0
 
     def state_dict(self) -> dict[str, int]:
-        """The place: epoch, and batches of it that were handed out; and what decides the order."""
-        return {"epoch": self.number, "position": self.position, **self._decides()}
+        """The position: epoch, and batches of it so far; and the arguments of the order."""
+        return {"epoch": self.number, "position": self.position, **self._arguments()}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go to a place.
+        """Go to a position.
 
         Raises:
-            ValueError: it is one of other batches.
+            ValueError: it is a position in other batches.
         """
-        for name, value in self._decides().items():
+        for name, value in self._arguments().items():
             if state[name] != value:
                 raise ValueError(f"this is a place in other batches: {name} was {state[name]}, it is {value}")
         self.number, self.position = state["epoch"], state["position"]
 
-    def _decides(self) -> dict[str, int]:
-        return {
-            "pairs": len(self.lengths),
-            "tokens": self.tokens,
-            "seed": self.seed,
-            "shuffle": int(self.shuffle),
-            "pool": self.pool,
-        }
+    def _arguments(self) -> dict[str, int]:
+        sizes = {"pairs": len(self.lengths), "tokens": self.tokens}
+        return {**sizes, "seed": self.seed, "shuffle": int(self.shuffle), "pool": self.pool}
 
     def _planned(self, number: int) -> Plan:
         if self._plan is None or self._plan[0] != number:
-            self._plan = None  # before the new one takes memory
+            self._plan = None  # frees its memory before the new one needs it
             self._plan = number, (self._shuffled(number) if self.shuffle else self._sorted())
         return self._plan[1]
 
@@ -117,7 +112,7 @@ class TokenBatches(Sampler[list[int]]):
         return Plan(order, edges[:-1], edges[1:])
 
     def _shuffled(self, number: int) -> Plan:
-        # Raw words are the same in every version of NumPy; its permutations need not be.
+        # The raw numbers are the same in every version of NumPy; permutations need not be.
         bits = np.random.SFC64(np.random.SeedSequence([self.seed, number]))
         random = bits.random_raw(len(self.lengths))
         order = np.argsort(random, kind="stable")
@@ -131,17 +126,17 @@ class TokenBatches(Sampler[list[int]]):
         return Plan(order, bounds[:-1][turns], bounds[1:][turns])
 
     def _by_length(self, pool: IntArray, random: IntArray) -> IntArray:
-        """The order of a pool by length of target, and then of source, up and down by turns.
+        """The order of a pool by length of target, then of source: alternately rising and falling.
 
-        Where the target gets longer by one, the source would else fall from the longest to the shortest, and
-        the batch in which it does would be half padding.
+        If it always rose, the source would drop from the longest to the shortest wherever the target gets
+        longer by one, and that batch would be half padding.
         """
         source, target = self.lengths[pool].T.astype(np.int64)
         source += (random % np.uint64(NOISE)).astype(np.int64)
         return np.argsort((target << 32) + np.where(target % 2, -source, source), kind="stable")
 
     def _cut(self, order: IntArray) -> IntArray:
-        """Where batches begin in an order, and its end, (batches + 1,) int64."""
+        """The begin of each batch in an order, and the end of the order, (batches + 1,) int64."""
         longest = self.lengths[order].max(axis=1, initial=1)
         edges = [0]
         while edges[-1] < len(order):

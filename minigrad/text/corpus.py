@@ -1,4 +1,4 @@
-"""Reading a person's own sentence pairs: a folder, a table, or two aligned files, gzipped or not."""
+"""Sentence pairs from files: a folder, a table, or two aligned files, gzipped or not."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ SPLITS = {"train": ("train", "training"), "validation": ("val", "valid", "valida
 
 
 class Pairs(NamedTuple):
-    """Sentences of two languages, line by line, and how many pairs were left out because a side was empty."""
+    """Sentences of two languages, line by line, and the number of pairs left out for an empty side."""
 
     source: Sequence[str]
     target: Sequence[str]
@@ -24,19 +24,19 @@ class Pairs(NamedTuple):
 
 
 def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[str] = ("train",)) -> dict[str, Pairs]:
-    """Read a corpus. Its sentences stay on disk, in files that must not change meanwhile; see ``Lines``.
+    """Read a corpus. Its sentences stay on disk, in files that must not change; see ``Lines``.
 
     Args:
         paths: one folder of files named SPLIT.LANGUAGE (train.en, val.de.gz, ...), or one table (.tsv:
             source, tab, target), or two files, line by line.
-        source, target: in a folder, what the files' names end in, before ".gz".
+        source, target: in a folder, the last part of the files' names, before ".gz".
         required: splits that a folder must have.
 
     Returns:
-        Split -> pairs: "train", and "validation" and "test" if they are there.
+        Split -> pairs: "train", and "validation" and "test" if they exist.
 
     Raises:
-        FileNotFoundError, ValueError: nothing there, sides of different length, not UTF-8, no pair at all.
+        FileNotFoundError, ValueError: missing files, sides of different length, not UTF-8, or no pair.
     """
     for path in paths:
         if not path.exists():
@@ -51,7 +51,7 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
 
 
 def part(pairs: Pairs, places: np.ndarray[Any, np.dtype[np.intp]]) -> Pairs:
-    """The pairs of these numbers, which are to rise."""
+    """The pairs with some numbers, which must be ascending."""
     source, target = (
         side.part(places) if isinstance(side, Side) else [side[i] for i in places.tolist()]
         for side in (pairs.source, pairs.target)
@@ -60,28 +60,28 @@ def part(pairs: Pairs, places: np.ndarray[Any, np.dtype[np.intp]]) -> Pairs:
 
 
 def _folder(folder: Path, source: str, target: str, required: Sequence[str]) -> dict[str, Pairs]:
-    found = {}
+    corpus = {}
     for split, names in SPLITS.items():
         sides = _find(folder, names, (source, target))
         if sides is not None:
-            found[split] = _aligned(*sides)
+            corpus[split] = _aligned(*sides)
     for split in required:
-        if split not in found:
+        if split not in corpus:
             name = SPLITS[split][0]
             files = ", ".join(sorted(p.name for p in folder.iterdir())[:12]) or "nothing"
             raise FileNotFoundError(
                 f"{folder} holds no {name}.{source} with a {name}.{target} (or .gz): it holds {files}. "
-                f"--source and --target are what the files' names end in"
+                f"--source and --target are the last part of the files' names"
             )
-    return found
+    return corpus
 
 
 def _find(folder: Path, names: tuple[str, ...], languages: tuple[str, str]) -> tuple[Path, Path] | None:
-    """The files of a split: "val.en" with "val.de", or with more in both names ("test_2016_flickr.de.gz")."""
+    """The files of a split: "val.en" and "val.de", or with longer names ("test_2016_flickr.de.gz")."""
     for name in names:
         ending = f".{languages[0]}"
-        known = {p.name.removesuffix(".gz").removesuffix(ending) for p in folder.glob(f"{name}_*{ending}*")}
-        for stem in (name, *sorted(stem for stem in known if "." not in stem)):
+        stems = {p.name.removesuffix(".gz").removesuffix(ending) for p in folder.glob(f"{name}_*{ending}*")}
+        for stem in (name, *sorted(stem for stem in stems if "." not in stem)):
             sides = [_file(folder, f"{stem}.{language}") for language in languages]
             if sides[0] and sides[1]:
                 return sides[0], sides[1]
@@ -109,7 +109,7 @@ def _table(path: Path) -> Pairs:
 
 
 def _full_rows(lines: Lines, path: Path) -> Iterator[bool]:
-    """Of each line of a table, whether both columns hold something."""
+    """For each line of a table, whether both columns hold text."""
     for number, line in enumerate(lines, 1):
         source, tab, rest = line.partition("\t")
         if not tab and line.strip():
@@ -118,7 +118,7 @@ def _full_rows(lines: Lines, path: Path) -> Iterator[bool]:
 
 
 def _kept(left: Lines, right: Lines, columns: tuple[int, int] | None, full: Iterable[bool], where: str) -> Pairs:
-    """The pairs of which both sides hold something."""
+    """The pairs whose sides both hold text."""
     mask = np.fromiter(full, np.bool_, len(left))
     places = np.flatnonzero(mask).astype(np.uint32)
     if not len(places):
@@ -129,19 +129,19 @@ def _kept(left: Lines, right: Lines, columns: tuple[int, int] | None, full: Iter
 
 
 class Side(Texts):
-    """One language of a corpus on disk: lines, or a column of them, without spaces around.
+    """One language of a corpus on disk: lines, or a column of them, stripped.
 
     Args:
-        lines: the file's.
-        kept: (n,) uint32, which of them belong to it, from the first to the last; None: all.
-        column: which column, if tabs separate them; None: the whole line.
+        lines: of the file.
+        kept: (n,) uint32, the lines that belong to the corpus, ascending; None: all.
+        column: of a table; None: the whole line.
     """
 
     def __init__(self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None, column: int | None) -> None:
         self._lines, self._kept, self._column = lines, kept, column
 
     def part(self, places: np.ndarray[Any, np.dtype[np.intp]]) -> Side:
-        """The texts of these numbers, which are to rise."""
+        """The texts with some numbers, which must be ascending."""
         kept = places if self._kept is None else self._kept[places]
         return Side(self._lines, kept.astype(np.uint32), self._column)
 
@@ -161,8 +161,8 @@ class Side(Texts):
     @property
     def digest(self) -> str:
         kept = b"" if self._kept is None else self._kept.tobytes()
-        own = f"{self._lines.digest} {self._column} ".encode()
-        return hashlib.blake2b(own + kept, digest_size=16).hexdigest()
+        origin = f"{self._lines.digest} {self._column} ".encode()
+        return hashlib.blake2b(origin + kept, digest_size=16).hexdigest()
 
     def _text(self, line: str) -> str:
         return (line if self._column is None else line.split("\t", self._column + 1)[self._column]).strip()

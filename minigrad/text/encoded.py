@@ -1,4 +1,4 @@
-"""Sentence pairs as token ids in compact arrays, in memory or in files, made once and used again."""
+"""Sentence pairs as token ids in compact arrays, in memory or in files that are used again."""
 
 from __future__ import annotations
 
@@ -29,28 +29,24 @@ if TYPE_CHECKING:
 IntArray = np.ndarray[Any, np.dtype[Any]]
 Arrays = tuple[IntArray, IntArray, IntArray]
 LENGTH, PLACE = np.dtype("<i4"), np.dtype("<u4")
-CHUNK_PAIRS, CHUNK_CHARACTERS = 4096, 1 << 20  # encoded at once, at most: the library's results are large
-QUIET_SECONDS = 2  # before a bar is shown
+CHUNK_PAIRS, CHUNK_CHARACTERS = 4096, 1 << 20  # the most to encode at once: the library's results are large
+QUIET_SECONDS = 2  # before a bar appears
 FORMAT = 1  # of the files
-STALE_SECONDS = 24 * 3600  # a temporary file that nobody has written to for so long: its writer is dead
+STALE_SECONDS = 24 * 3600  # the age of a temporary file whose writer must be dead
 
 
 class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
-    """Example i is a pair as (source ids and EOS, BOS and target ids and EOS); ``build`` makes one.
+    """Example i is a pair: (source ids and EOS, BOS and target ids and EOS). ``build`` encodes a corpus.
 
     Attributes:
-        lengths: (N, 2) int32, tokens of source and target, EOS and BOS counted.
-        index: (N,) uint32, each pair's number in the corpus.
-        left_out: how many pairs of the corpus are too long.
+        ids: of pair after pair, source and then target, in one row.
+        lengths: (N, 2) int32, tokens of source and target, with EOS and BOS.
+        index: (N,) uint32, the number of each pair in the corpus.
+        left_out: the number of pairs of the corpus that are too long.
     """
 
     def __init__(self, arrays: Arrays, corpus: int) -> None:
-        """As ``build`` does it.
-
-        Args:
-            arrays: ids of pair after pair, source and then target, one long row; lengths; index.
-            corpus: how many pairs the corpus has.
-        """
+        """From ids, lengths and index, and the number of pairs in the corpus."""
         self.ids, self.lengths, self.index = arrays
         self.left_out = corpus - len(self.index)
         self._starts = np.concatenate([[0], np.cumsum(self.lengths.sum(axis=1, dtype=np.int64))])
@@ -64,14 +60,13 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
         Args:
             pairs: the sentences.
             tokenizers: of source and target.
-            longest: pairs with a side of more tokens, BOS and EOS counted, are left out.
-            folder: where ids are kept, in files that are mapped into memory and used again as long as
-                sentences, tokenizers and ``longest`` are the same; None: in memory.
-            progress: show a bar on the standard error stream if it takes more than two seconds (and tqdm
-                is installed).
+            longest: pairs with more tokens on a side, BOS and EOS included, are left out.
+            folder: for files of ids, which are mapped into memory, and used again while sentences, tokenizers
+                and ``longest`` stay the same; None keeps the ids in memory.
+            progress: show a bar on stderr after two seconds (if tqdm is installed).
 
         Raises:
-            ValueError: every pair is too long, or (for a folder) a tokenizer cannot be described.
+            ValueError: every pair is too long, or (with a folder) a tokenizer cannot be described.
             OSError: the sentences cannot be read, or the folder cannot be written to.
         """
         corpus, dtype = len(pairs.source), _id_type(tokenizers)
@@ -80,15 +75,15 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
             lengths, index = _encode(pairs, tokenizers, longest, stream, progress)
             return cls((np.frombuffer(stream.getbuffer(), dtype), lengths, index), corpus)
         fingerprint = _fingerprint(pairs, tokenizers, longest)
-        found = None
-        with suppress(OSError):  # what cannot be read is made again
-            found = _read(folder, fingerprint, dtype)
-        if found is None:
+        arrays = None
+        with suppress(OSError):  # files that cannot be read are written again
+            arrays = _read(folder, fingerprint, dtype)
+        if arrays is None:
             _write(folder, fingerprint, pairs, tokenizers, longest, progress)
-            found = _read(folder, fingerprint, dtype)
-        if found is None:
+            arrays = _read(folder, fingerprint, dtype)
+        if arrays is None:
             raise OSError(f"token ids in {folder} are not what was written: is another program using it?")
-        return cls(found, corpus)
+        return cls(arrays, corpus)
 
     def __len__(self) -> int:
         return len(self.lengths)
@@ -110,17 +105,17 @@ class _Stream(Protocol):
 
 
 def _id_type(tokenizers: TokenizerPair) -> np.dtype[Any]:
-    most = max(len(tokenizers.source), len(tokenizers.target))
-    return np.dtype("<u2" if most <= 1 << 16 else "<u4")
+    largest = max(len(tokenizers.source), len(tokenizers.target))
+    return np.dtype("<u2" if largest <= 1 << 16 else "<u4")
 
 
 def _encode(
     pairs: Pairs, tokenizers: TokenizerPair, longest: int, ids: _Stream, progress: bool
 ) -> tuple[IntArray, IntArray]:
-    """Write the ids of all pairs that are not too long; returns their lengths (N, 2) and numbers (N,).
+    """Write the ids of all pairs that are not too long. Returns their lengths (N, 2) and numbers (N,).
 
     Raises:
-        ValueError: there are none.
+        ValueError: all are too long.
     """
     dtype, total = _id_type(tokenizers), len(pairs.source)
     lengths, index = [], []
@@ -145,7 +140,7 @@ def _encode(
 
 
 def _chunks(pairs: Pairs) -> Iterator[list[tuple[str, str]]]:
-    """The sentence pairs, some thousand at a time, fewer where they are long."""
+    """The sentence pairs, some thousand at a time, fewer if they are long."""
     chunk: list[tuple[str, str]] = []
     characters = 0
     for a, b in zip(pairs.source, pairs.target, strict=True):
@@ -158,26 +153,24 @@ def _chunks(pairs: Pairs) -> Iterator[list[tuple[str, str]]]:
         yield chunk
 
 
-def _bar(total: int, wanted: bool) -> Any:
-    """A progress bar, or None where none is wanted or tqdm is missing."""
-    if wanted:
-        try:
+def _bar(total: int, shown: bool) -> Any:
+    """A context with a progress bar, or with None if it is not shown or tqdm is missing."""
+    if shown:
+        with suppress(ImportError):
             from tqdm import tqdm
-        except ImportError:
-            pass
-        else:
+
             return tqdm(total=total, desc="encoding", unit=" pairs", unit_scale=True, leave=False, delay=QUIET_SECONDS)
     return nullcontext()
 
 
-# Files: encoded.bin holds ids, lengths and index one after another, encoded.json what they are ------------
+# Files: encoded.bin holds ids, lengths and index; encoded.json describes it ---------------------------------
 
 
 def _fingerprint(pairs: Pairs, tokenizers: TokenizerPair, longest: int) -> str:
-    """A checksum of all that decides the ids: sentences (wherever they are), tokenizers and limit."""
+    """A checksum of everything that determines the ids: sentences (not their paths), tokenizers and limit."""
     sides = [_digest(pairs.source), _digest(pairs.target)]
-    decides = json.dumps([FORMAT, longest, len(pairs.source), sides, tokenizers.as_dict()], sort_keys=True)
-    return hashlib.blake2b(decides.encode(), digest_size=16).hexdigest()
+    arguments = json.dumps([FORMAT, longest, len(pairs.source), sides, tokenizers.as_dict()], sort_keys=True)
+    return hashlib.blake2b(arguments.encode(), digest_size=16).hexdigest()
 
 
 def _digest(texts: Sequence[str]) -> str:
@@ -192,10 +185,10 @@ def _digest(texts: Sequence[str]) -> str:
 def _write(
     folder: Path, fingerprint: str, pairs: Pairs, tokenizers: TokenizerPair, longest: int, progress: bool
 ) -> None:
-    """Both files, each written whole and then given its name; the one that vouches for the other last.
+    """Write both files, each to a temporary file that is then renamed; the description last.
 
-    The checksum is that of the bytes given to be written: should other processes write here as well, their
-    files and these never vouch for each other.
+    Its checksum is that of the bytes before they are written: the files of several processes that write here
+    never match each other.
     """
     with _writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
@@ -214,7 +207,7 @@ def _write_tail(file: _Stream, lengths: IntArray, index: IntArray) -> None:
 
 
 class _NewFile:
-    """A file that is being written, and the CRC-32 of what was."""
+    """A file, and the CRC-32 of the bytes that were written to it."""
 
     def __init__(self, file: IO[bytes], folder: Path) -> None:
         self.file, self.folder, self.checksum = file, folder, 0
@@ -227,7 +220,7 @@ class _NewFile:
 
 @contextmanager
 def _new_file(folder: Path, name: str) -> Iterator[_NewFile]:
-    """A file under a temporary name of its own, which takes the name given when all has gone well."""
+    """A temporary file, which takes its name at the end."""
     temporary = folder / f".{name}.{secrets.token_hex(8)}.tmp"
     with _writing_to(folder):
         file = temporary.open("xb")
@@ -237,7 +230,7 @@ def _new_file(folder: Path, name: str) -> Iterator[_NewFile]:
             file.close()
             os.replace(temporary, folder / name)
     finally:
-        with suppress(OSError):  # of a full disk, once more
+        with suppress(OSError):  # a full disk fails once more
             file.close()
         temporary.unlink(missing_ok=True)
 
@@ -252,7 +245,7 @@ def _writing_to(folder: Path) -> Iterator[None]:
 
 
 def _delete_stale(folder: Path) -> None:
-    """Delete what processes that were killed have left."""
+    """Delete temporary files of processes that were killed."""
     for path in folder.glob(".encoded.*.tmp"):
         with suppress(OSError):
             if path.stat().st_mtime < time.time() - STALE_SECONDS:
@@ -260,16 +253,16 @@ def _delete_stale(folder: Path) -> None:
 
 
 def _read(folder: Path, fingerprint: str, dtype: np.dtype[Any]) -> Arrays | None:
-    """What ``_write`` has written; None if it is of another corpus, damaged or not there.
+    """The arrays from ``_write``; None if they are of another corpus, damaged or missing.
 
     Raises:
-        OSError: it is there but cannot be read.
+        OSError: the files exist, but cannot be read.
     """
     try:
         about = json.loads((folder / "encoded.json").read_text(encoding="utf-8"))
         if about["fingerprint"] != fingerprint:
             return None
-        with (folder / "encoded.bin").open("rb") as file:  # the same file all along, whoever replaces it
+        with (folder / "encoded.bin").open("rb") as file:  # one open file, even if another process replaces it
             if about["checksum"] != _checksum(file):
                 return None
             return _arrays(file, int(about["pairs"]), dtype)
@@ -278,7 +271,7 @@ def _read(folder: Path, fingerprint: str, dtype: np.dtype[Any]) -> Arrays | None
 
 
 def _arrays(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Arrays | None:
-    """Ids, lengths and index of so many pairs; None if there are not so many."""
+    """Ids, lengths and index of ``count`` pairs; None if the file has another number."""
     split = file.seek(0, os.SEEK_END) - count * (2 * LENGTH.itemsize + PLACE.itemsize)
     if count < 1 or split < 1:
         return None
@@ -291,7 +284,7 @@ def _arrays(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Arrays | None:
 
 
 def _checksum(file: IO[bytes]) -> int:
-    found = 0
+    checksum = 0
     while block := file.read(1 << 20):
-        found = zlib.crc32(block, found)
-    return found
+        checksum = zlib.crc32(block, checksum)
+    return checksum

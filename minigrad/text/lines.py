@@ -1,4 +1,4 @@
-"""Texts that stay on disk: the lines of a file as a sequence; memory holds only where each begins."""
+"""Texts that stay on disk: the lines of a file as a sequence, of which memory holds the offsets alone."""
 
 from __future__ import annotations
 
@@ -18,22 +18,22 @@ from typing import IO, Any, overload
 import numpy as np
 
 BLOCK = 1 << 20
-"""Bytes that are read at once where lines are read one after another."""
+"""Bytes to read at once when lines are read one after another."""
 
 _BYTE_ORDER_MARK = codecs.BOM_UTF8
 
 
 class Texts(Sequence[str]):
-    """Strings by number, read when they are asked for; equal to any other sequence of the same strings."""
+    """Strings by number, read on demand; equal to any other sequence of the same strings."""
 
     @abstractmethod
     def at(self, index: int) -> str:
-        """The text of a number between 0 and the length."""
+        """The text with a number between 0 and the length."""
 
     @property
     @abstractmethod
     def digest(self) -> str:
-        """A checksum of all texts, without reading them again."""
+        """A checksum of all texts, known without reading them."""
 
     @overload
     def __getitem__(self, index: int) -> str: ...
@@ -42,17 +42,16 @@ class Texts(Sequence[str]):
     def __getitem__(self, index: int | slice) -> str | list[str]:
         if isinstance(index, slice):
             return [self.at(i) for i in range(*index.indices(len(self)))]
-        place = index + len(self) if index < 0 else index
-        if not 0 <= place < len(self):
+        if not -len(self) <= index < len(self):
             raise IndexError(f"there is no text {index} of {len(self)}")
-        return self.at(place)
+        return self.at(index % len(self))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence):
             return NotImplemented
         return len(self) == len(other) and all(a == b for a, b in zip(self, other, strict=True))
 
-    __hash__ = None  # type: ignore[assignment]  # as of a list
+    __hash__ = None  # type: ignore[assignment]  # as for a list
 
     def __repr__(self) -> str:
         shown = [repr(text) for text in self[:3]]
@@ -63,17 +62,16 @@ class Texts(Sequence[str]):
 class Lines(Texts):
     """The lines of a UTF-8 file, gzipped or not, without their ends.
 
-    Lines end in line feeds; carriage returns before one are left out, and so is a byte-order mark. One pass
-    finds where lines begin, 8 bytes a line, and checks all that is there. An archive is unpacked into a
-    temporary file, which goes with this object.
+    Lines end in line feeds; carriage returns before them, and a byte-order mark, are left out. One pass checks
+    the file and finds the offsets of lines, 8 bytes each. An archive is unpacked into a temporary file, which
+    goes with this object.
 
     Args:
-        path: the file; it must stay as it is.
+        path: the file, which must not change.
 
     Raises:
-        ValueError: bytes that are not UTF-8 (it names the line), a damaged archive, or, later, a file that
-            has been cut.
-        OSError: it cannot be read.
+        ValueError: bytes that are not UTF-8, with their line; a damaged archive; or, later, a shorter file.
+        OSError: the file cannot be read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -96,7 +94,7 @@ class Lines(Texts):
         while start < len(self):
             block = int(np.searchsorted(self._starts, self._starts[start] + BLOCK, side="right")) - 1
             end = min(max(block, start + 1), len(self))
-            lines = self._bytes(start, end).decode().split("\n")  # splitlines() has other ends as well
+            lines = self._bytes(start, end).decode().split("\n")  # splitlines() splits at other characters, too
             yield from (line.rstrip("\r") for line in lines[: end - start])
             start = end
 
@@ -112,47 +110,47 @@ class Lines(Texts):
         return data
 
     def __reduce__(self) -> tuple[type[Lines], tuple[Path]]:
-        return Lines, (self.path,)  # a process of its own opens the file for itself
+        return Lines, (self.path,)  # another process opens the file itself
 
 
-def _read_at(file: IO[bytes], size: int, place: int) -> bytes:
-    """Bytes from a place on. Where the system can, without moving the file, which forks and threads share.
+def _read_at(file: IO[bytes], size: int, offset: int) -> bytes:
+    """Bytes from an offset on; if the system can, without moving the file, which forks and threads share.
 
-    A memory map would read as fast, but every page it has touched counts as this process's memory.
+    A memory map would be as fast, but every page that it reads counts as this process's memory.
     """
     if hasattr(os, "pread"):
-        return os.pread(file.fileno(), size, place)
-    file.seek(place)
+        return os.pread(file.fileno(), size, offset)
+    file.seek(offset)
     return file.read(size)
 
 
 def _unpacked(path: Path) -> IO[bytes]:
-    """A temporary file with what an archive holds.
+    """A temporary file with the content of an archive.
 
     Raises:
         ValueError: the archive is damaged. OSError: there is no room for it.
     """
-    found: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it is the result)
+    file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it is the result)
     try:
         with gzip.open(path, "rb") as archive:
-            shutil.copyfileobj(archive, found, BLOCK)
-        found.flush()
+            shutil.copyfileobj(archive, file, BLOCK)
+        file.flush()
     except (gzip.BadGzipFile, EOFError, zlib.error) as error:
         raise ValueError(f"{path}: not a whole gzip file ({error})") from None
     except OSError as error:
         raise OSError(f"{path} cannot be unpacked into {tempfile.gettempdir()}: {error}") from error
-    return found
+    return file
 
 
 def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
-    """Where lines begin, and the end, (lines + 1,) int64; and a checksum of the file.
+    """The offsets of all lines, and of the end, (lines + 1,) int64; and a checksum of the file.
 
     Raises:
         UnicodeDecodeError: it is not UTF-8.
     """
     file.seek(0)
     marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
-    found = [np.array([len(_BYTE_ORDER_MARK) if marked else 0], np.int64)]
+    starts = [np.array([len(_BYTE_ORDER_MARK) if marked else 0], np.int64)]
     file.seek(0)
     checksum = hashlib.blake2b(digest_size=16)
     decoder = codecs.getincrementaldecoder("utf-8")()
@@ -160,17 +158,17 @@ def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
     while block := file.read(BLOCK):
         checksum.update(block)
         decoder.decode(block)
-        found.append(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + (size + 1))
+        starts.append(np.flatnonzero(np.frombuffer(block, np.uint8) == ord("\n")) + (size + 1))
         size += len(block)
     decoder.decode(b"", final=True)
-    starts = np.concatenate(found)
-    if starts[-1] < size:  # the last line has no end
-        starts = np.append(starts, size)
-    return starts, checksum.hexdigest()
+    offsets = np.concatenate(starts)
+    if offsets[-1] < size:  # the last line has no line feed
+        offsets = np.append(offsets, size)
+    return offsets, checksum.hexdigest()
 
 
 def _bad_line(path: Path, file: IO[bytes]) -> str:
-    """What is wrong with a file that is not UTF-8."""
+    """The message for a file that is not UTF-8."""
     file.seek(0)
     for number, raw in enumerate(file, 1):
         try:

@@ -1,4 +1,4 @@
-"""The tokenizers of a translation's two sides: one for both, or one each."""
+"""The tokenizers of a translation's two sides, one for both or one each, and how they are saved."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .subwords import SubwordTokenizer
-from .tokenizer import BOS, EOS, Tokenizer, tokenizer_from_dict
+from .tokenizer import BOS, EOS, SCHEMES, Tokenizer, WordTokenizer
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class TokenizerPair:
             source, target: texts, read once and not kept.
             vocabulary: the size of each vocabulary.
             joint: one vocabulary for both.
-            options: of ``SubwordTokenizer.train``, whose errors are raised.
+            options: of ``SubwordTokenizer.train``, which also lists the errors.
         """
         if joint:
             both = SubwordTokenizer.train(itertools.chain(source, target), vocabulary, **options)
@@ -51,19 +51,33 @@ class TokenizerPair:
         return [*self.source.encode(source), EOS], [BOS, *self.target.encode(target), EOS]
 
     def as_dict(self) -> dict[str, Any]:
-        """All that ``tokenizer_pair_from_dict`` needs: text and numbers, to be saved with a model."""
+        """A description in plain data, for ``tokenizer_pair_from_dict``."""
         sides = {"source": self.source.as_dict()}
         return {"kind": "pair", **(sides if self.joint else {**sides, "target": self.target.as_dict()})}
 
 
-def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
-    """The pair that ``as_dict`` described, of a pair or of one tokenizer for both sides.
+def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
+    """The tokenizer that its ``as_dict`` described.
 
     Raises:
-        ValueError: it describes none that this version knows.
+        ValueError: an unknown kind of tokenizer, or a scheme that ``SCHEMES`` lacks.
     """
-    if state.get("kind") != "pair":
-        both = tokenizer_from_dict(state)
-        return TokenizerPair(both, both)
-    source = tokenizer_from_dict(state["source"])
-    return TokenizerPair(source, tokenizer_from_dict(state["target"]) if "target" in state else source)
+    if state.get("kind") == "subwords":
+        return SubwordTokenizer.from_dict(state)
+    if state.get("kind") == "words":
+        scheme = SCHEMES.get(state.get("scheme", "spaces"))
+        if scheme is None:
+            raise ValueError(f"unknown way to split into words: {state['scheme']!r}")
+        return WordTokenizer(state["words"], *scheme)
+    raise ValueError(f"unknown kind of tokenizer: {state.get('kind')!r}")
+
+
+def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
+    """The pair that its ``as_dict`` described; the description of one tokenizer stands for both sides.
+
+    Raises:
+        ValueError: as ``tokenizer_from_dict``.
+    """
+    sides = state if state.get("kind") == "pair" else {"source": state}
+    source = tokenizer_from_dict(sides["source"])
+    return TokenizerPair(source, tokenizer_from_dict(sides["target"]) if "target" in sides else source)

@@ -1,10 +1,9 @@
-"""Choosing by minimum Bayes risk: of the translations that were found, the one that is most like the others.
+"""Minimum Bayes risk: of several translations, choose the one that resembles the others most.
 
-The likeliest translation need not be the best one: where the model is undecided between several that say much
-the same, together they may be likelier than it. So each is compared with all, as if these were references
-that are right with the probability that the model gives them, and the one with the highest BLEU to be
-expected is taken (Kumar & Byrne 2004, "Minimum Bayes-Risk Decoding for Statistical Machine Translation",
-section 3, on a list of hypotheses).
+The likeliest translation need not be the best: several similar ones may together be likelier. So each is
+compared with all, as if these were references that are right with the model's probability, and the one with
+the highest expected BLEU is chosen (Kumar & Byrne 2004, "Minimum Bayes-Risk Decoding for Statistical Machine
+Translation", section 3, on a list of hypotheses).
 """
 
 from __future__ import annotations
@@ -16,19 +15,19 @@ from collections.abc import Hashable, Sequence
 from .generate import Hypothesis
 from .tokenizer import EOS
 
-ORDERS = 4  # BLEU counts groups of 1 to so many tokens
+ORDERS = 4  # BLEU counts groups of 1 to 4 tokens
 Counts = list[Counter[tuple[Hashable, ...]]]
 
 
 def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0, eos: int = EOS) -> list[Hypothesis]:
-    """The hypotheses of one sentence, the one of the highest expected BLEU first.
+    """The hypotheses of one sentence, the highest expected BLEU first.
 
     Args:
-        hypotheses: of ``beam_search``; of those that are equally good, the order is kept.
-        sharpness: a hypothesis counts as a reference with probability softmax(sharpness · score): 0, and all
-            count alike; the higher it is, the more the best score decides. 8 suits scores that are mean
+        hypotheses: of ``beam_search``; those with equal BLEU keep their order.
+        sharpness: a hypothesis counts as a reference with probability softmax(sharpness · score): with 0 all
+            count alike; a higher value gives more weight to the best score. 8 suits scores that are mean
             log-probabilities of a token (``power(1.0)``).
-        eos: the symbol at the end, which is not compared.
+        eos: the last token, which is not compared.
 
     Raises:
         ValueError: a sharpness below 0 or not finite.
@@ -46,26 +45,26 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
 
 
 def sentence_bleu(found: Sequence[Hashable], reference: Sequence[Hashable]) -> float:
-    """BLEU of one sentence, from 0 to 1. So that one without a common group of four is worth something, one
-    is added to the counts of groups of two and more tokens (Lin & Och 2004, "ORANGE: a Method for Evaluating
+    """BLEU of one sentence, from 0 to 1. The counts of groups of two and more tokens are raised by one, so that
+    a sentence without a common group of four does not score 0 (Lin & Och 2004, "ORANGE: a Method for Evaluating
     Automatic Evaluation Metrics for Machine Translation", section 4)."""
     return _bleu(_counts(found), _counts(reference))
 
 
 def _counts(tokens: Sequence[Hashable]) -> Counts:
-    """How often each group of n tokens occurs, for n = 1 to ORDERS."""
+    """The counts of all groups of n tokens, for n = 1 to ORDERS."""
     return [Counter(zip(*(tokens[i:] for i in range(n)), strict=False)) for n in range(1, ORDERS + 1)]
 
 
-def _bleu(found: Counts, reference: Counts) -> float:
-    length, wanted = found[0].total(), reference[0].total()
-    if not length or not wanted:
-        return float(length == wanted)
+def _bleu(hypothesis: Counts, reference: Counts) -> float:
+    length, reference_length = hypothesis[0].total(), reference[0].total()
+    if not length or not reference_length:
+        return float(length == reference_length)
     log_precision = 0.0
-    for n, (ours, theirs) in enumerate(zip(found, reference, strict=True)):
+    for n, (ours, theirs) in enumerate(zip(hypothesis, reference, strict=True)):
         common = sum(min(count, theirs[group]) for group, count in ours.items() if group in theirs)
         if n == 0 and not common:
             return 0.0
         added = 0 if n == 0 else 1
         log_precision += math.log((common + added) / (max(length - n, 0) + added))
-    return math.exp(log_precision / ORDERS + min(0.0, 1 - wanted / length))
+    return math.exp(log_precision / ORDERS + min(0.0, 1 - reference_length / length))

@@ -1,7 +1,7 @@
-"""How near translations are to references: BLEU and chrF as sacrebleu measures them, and Multi30k's BLEU.
+"""The quality of translations: BLEU and chrF by sacrebleu, and BLEU as for Multi30k.
 
-A score without the way it was measured says little: the same translations differ by several BLEU between
-tokenizers (Post 2018, arXiv 1804.08771). So each score carries its signature.
+A score means little without its method: the BLEU of the same translations differs by several points between
+tokenizers (Post 2018, arXiv 1804.08771). So each score has its signature.
 """
 
 from __future__ import annotations
@@ -18,16 +18,15 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Score:
-    """One measure of a whole text.
+    """A score of a whole text.
 
     Attributes:
         value: from 0 to 100, higher is better.
-        text: as sacrebleu writes it, for BLEU with the precisions of 1 to 4 words and the lengths.
-        signature: how it was measured, to be quoted with it.
-        interval: half the width of the 95% confidence interval, by bootstrap; None where not asked
-            for, and for chrF.
-        brevity_penalty, length_ratio: BLEU's factor for too short a text, and the text's tokens over the
-            reference's; None for chrF.
+        text: as sacrebleu prints it, for BLEU with the precisions of 1 to 4 words and the lengths.
+        signature: the method, to be quoted with the value.
+        interval: half the width of the 95% confidence interval, by bootstrap; None without it, and for chrF.
+        brevity_penalty, length_ratio: BLEU's factor for short texts, and the ratio of the text's tokens to
+            those of the reference; None for chrF.
     """
 
     value: float
@@ -44,15 +43,15 @@ class Score:
 def bleu(
     found: Sequence[str], references: Sequence[str], tokenize: str = "13a", lowercase: bool = False, bootstrap: int = 0
 ) -> Score:
-    """BLEU (Papineni et al. 2002) of a text, one reference a sentence, by sacrebleu (Post 2018).
+    """BLEU (Papineni et al. 2002) of a text, with one reference per sentence, by sacrebleu (Post 2018).
 
     Args:
-        found: the translations, with spaces and capitals as a reader wants them.
-        references: as many.
-        tokenize: how words are split: "13a", "intl", "char", "zh"; "none" for text that is tokenised already.
+        found: the translations, detokenised and with capitals.
+        references: one for each.
+        tokenize: sacrebleu's tokenizer: "13a", "intl", "char", "zh"; "none" for tokenised text.
         lowercase: make both sides lower-case.
-        bootstrap: samples for the confidence interval (Koehn 2004); 1,000 are usual. Memory: about 40 bytes a
-            sample and sentence.
+        bootstrap: samples for the confidence interval (Koehn 2004), usually 1,000. They take about 40 bytes
+            per sample and sentence.
 
     Raises:
         ValueError: no sentences, sides of different length, or an unknown tokenizer.
@@ -62,7 +61,7 @@ def bleu(
     if tokenize not in metrics.BLEU.TOKENIZERS:
         known = ", ".join(sorted(metrics.BLEU.TOKENIZERS))
         raise ValueError(f"sacrebleu has no tokenizer {tokenize!r}; it has {known}")
-    # force: no warning that the text is tokenised, where the caller has said so
+    # force: no warning that the text is tokenised
     metric = metrics.BLEU(tokenize=tokenize, lowercase=lowercase, force=tokenize == "none")
     return _score(metric, found, references, bootstrap)
 
@@ -72,7 +71,7 @@ def chrf(found: Sequence[str], references: Sequence[str], word_order: int = 0, l
 
     Args:
         found, references, lowercase: as in ``bleu``.
-        word_order: 2 is chrF++ (Popović 2017), which counts words and pairs of words as well.
+        word_order: 2 is chrF++ (Popović 2017), which also counts words and pairs of words.
 
     Raises:
         As ``bleu``.
@@ -82,11 +81,7 @@ def chrf(found: Sequence[str], references: Sequence[str], word_order: int = 0, l
 
 
 def sentence_chrf(found: Sequence[str], references: Sequence[str]) -> list[float]:
-    """chrF of each sentence alone, from 0 to 100: to find those that went wrong.
-
-    Raises:
-        As ``bleu``.
-    """
+    """chrF of each sentence, from 0 to 100. Raises as ``bleu``."""
     metric = _library("sacrebleu.metrics", "sacrebleu").CHRF()
     pairs = zip(*_checked(found, references), strict=True)
     return [float(metric.sentence_score(a, [b]).score) for a, b in pairs]
@@ -95,54 +90,50 @@ def sentence_chrf(found: Sequence[str], references: Sequence[str]) -> list[float
 def moses_bleu(found: Sequence[str], references: Sequence[str], language: str, bootstrap: int = 0) -> Score:
     """BLEU as papers on Multi30k report it: both sides lower-cased and in Moses' tokens.
 
-    That is the measure of Wu et al. 2021 (arXiv 2105.14462), for translations in plain text: ``moses_tokens``
-    of the raw references are the tokenised references that they compare with. As case does not count, it is
-    milder than ``bleu``.
+    This is the score of Wu et al. 2021 (arXiv 2105.14462) for translations in plain text: their tokenised
+    references are ``moses_tokens`` of the raw ones. Since case does not count, it is higher than ``bleu``.
 
     Args:
         found, references, bootstrap: as in ``bleu``.
         language: of both sides: "de", "fr", ...
 
     Raises:
-        As ``bleu``, also where sacremoses is missing.
+        As ``bleu``; ImportError also if sacremoses is missing.
     """
     found, references = _checked(found, references)
-    # lower-cased already; so does the signature say it
+    # lower-cased already; lowercase=True puts that into the signature
     score = bleu(moses_tokens(found, language), moses_tokens(references, language), "none", True, bootstrap)
     before = f"norm-lc-moses.{language}|sacremoses:{version('sacremoses')}"
     return dataclasses.replace(score, signature=f"{score.signature}|before:{before}")
 
 
 def moses_tokens(sentences: Iterable[str], language: str) -> list[str]:
-    """Punctuation normalised, lower-cased, and cut by Moses' tokenizer, tokens separated by spaces.
+    """Sentences with normalised punctuation, lower-cased, and tokenised by Moses, with spaces between tokens.
 
-    Of Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it makes the data
-    set's own ``lc.norm.tok`` files: all of their 93,042 sentences are equal, to the character.
+    From Multi30k's raw files (train, val and test_2016_flickr; English, German and French) it reproduces the
+    ``lc.norm.tok`` files of the data set: all 93,042 sentences are equal, to the character.
 
     Raises:
-        ValueError: not a language's code. ImportError: sacremoses is missing.
+        ValueError: ``language`` is no language code. ImportError: sacremoses is missing.
     """
     normalizer, tokenizer = _moses(language)
-    found = []
-    for sentence in sentences:
-        # Moses' program reads lines with their ends, and one of its rules (a quotation mark after the last
-        # full stop moves before it) needs that end.
-        plain = normalizer.normalize(sentence + "\n").lower()
-        found.append(str(tokenizer.tokenize(plain, return_str=True, escape=True)))
-    return found
+    # Moses' program reads lines with their ends, which one of its rules needs (a quotation mark after the last
+    # full stop moves before it).
+    plain = (normalizer.normalize(sentence + "\n").lower() for sentence in sentences)
+    return [str(tokenizer.tokenize(sentence, return_str=True, escape=True)) for sentence in plain]
 
 
 @cache
 def _moses(language: str) -> tuple[Any, Any]:
-    """Moses' normaliser and tokenizer of a language."""
+    """Moses' normaliser and tokenizer for a language."""
     if not (language.isalpha() and language.isascii() and language.islower()):
         raise ValueError(f"a language is given by its code ('de', 'fr'), not by {language!r}")
     library = _library("sacremoses")
     return library.MosesPunctNormalizer(language, perl_parity=True), library.MosesTokenizer(language)
 
 
-def _score(metric: Any, found: Sequence[str], references: Sequence[str], bootstrap: int = 0) -> Score:
-    left, right = _checked(found, references)
+def _score(metric: Any, translations: Sequence[str], references: Sequence[str], bootstrap: int = 0) -> Score:
+    left, right = _checked(translations, references)
     score = metric.corpus_score(left, [right], n_bootstrap=max(1, bootstrap))
     signature = str(metric.get_signature())
     as_dict = json.loads(score.format(width=6, signature=signature, is_json=True))
@@ -157,11 +148,11 @@ def _score(metric: Any, found: Sequence[str], references: Sequence[str], bootstr
     )
 
 
-def _checked(found: Sequence[str], references: Sequence[str]) -> tuple[list[str], list[str]]:
-    """Both sides as lists of equal length, of at least one sentence."""
-    if isinstance(found, str) or isinstance(references, str):
+def _checked(translations: Sequence[str], references: Sequence[str]) -> tuple[list[str], list[str]]:
+    """Both sides as lists of equal length, with at least one sentence."""
+    if isinstance(translations, str) or isinstance(references, str):
         raise TypeError("translations and references are sequences of sentences, not one string")
-    left, right = list(found), list(references)
+    left, right = list(translations), list(references)
     if len(left) != len(right):
         raise ValueError(f"there are {len(left):,} translations and {len(right):,} references")
     if not left:

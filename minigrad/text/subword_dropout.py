@@ -1,4 +1,4 @@
-"""Subword dropout: at each epoch other segmentations of the same words."""
+"""Subword dropout: the segmentation of a word differs from epoch to epoch."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from .subwords import SubwordTokenizer
 from .tokenizer import UNKNOWN
 
 POOL = 64  # segmentations of a word
-WORDS = 1 << 16  # so many words have pools; then all begin anew, which changes no result
-LONGEST = 100  # characters; a longer word has no pool
-GONE = -1  # in the place of a subword that was joined to the one before it
+WORDS = 1 << 16  # words with pools; one more clears all pools, which changes no result
+LONGEST = 100  # characters; longer words have no pool
+GONE = -1  # in place of a subword that was merged into the one before it
 
 
 class SubwordSampler:
-    """BPE-dropout (Provilkov et al. 2020, arXiv 1910.13267) that can be repeated: each merge may be left out.
+    """BPE-dropout (Provilkov et al. 2020, arXiv 1910.13267), repeatable: random merges are skipped.
 
-    A text is cut in another way at each draw, which depends on nothing but the seed, the text and the draw's
-    number, so that a training can be resumed exactly. A word has 64 segmentations, made when they are first
-    needed; each place in a text takes one of them at random.
+    Each draw splits a text differently. A draw depends on the seed, the text and the draw's number alone, so
+    that a training can be resumed exactly. A word has 64 segmentations, computed on demand; each place in a
+    text takes one of them at random.
 
     Args:
         tokenizer: byte-pair encoding.
-        dropout: the probability that a possible merge is left out, at each step: 0 gives
-            ``tokenizer.encode``, 1 gives characters.
+        dropout: the probability, at each step, of skipping a possible merge: 0 gives ``tokenizer.encode``, 1
+            gives characters.
 
     Raises:
         ValueError: a unigram tokenizer, or a dropout that is no probability.
@@ -49,7 +49,7 @@ class SubwordSampler:
         self._empty: list[tuple[int, ...] | None] = [None] * POOL
 
     def encode(self, text: str, draw: int) -> list[int]:
-        """The ids of a text, without BOS and EOS, in the segmentation of a draw (an epoch's number, say)."""
+        """The ids of a text, without BOS and EOS, segmented by a draw (the epoch, for instance)."""
         if self.dropout == 0:
             return self.tokenizer.encode(text)
         words = self.tokenizer.words(text)
@@ -62,17 +62,17 @@ class SubwordSampler:
         return ids
 
     def _segmentation(self, word: str, number: int) -> tuple[int, ...]:
-        """The segmentation of a word with a number, kept in its pool."""
-        found = tuple(self._cut(word, _uniform(f"{self.seed} {number} {word}")))
+        """A segmentation of a word by its number, kept in the word's pool."""
+        segmentation = tuple(self._split(word, _uniform(f"{self.seed} {number} {word}")))
         if len(word) <= LONGEST:
             if len(self.pools) >= WORDS and word not in self.pools:
                 self.pools.clear()
             pool = self.pools.setdefault(word, self._empty.copy())
-            pool[number] = next((same for same in pool if same == found), found)
-        return found
+            pool[number] = next((same for same in pool if same == segmentation), segmentation)
+        return segmentation
 
-    def _cut(self, word: str, chance: Iterator[int]) -> Iterator[int]:
-        """Byte-pair encoding of a word by the paper's algorithm 1: what is left out now may be done later."""
+    def _split(self, word: str, chance: Iterator[int]) -> Iterator[int]:
+        """Byte-pair encoding of a word by the paper's algorithm 1: a merge that is skipped may come later."""
         ids = [self.ids.get(character, UNKNOWN) for character in word]
         left, right = list(range(-1, len(ids) - 1)), list(range(1, len(ids) + 1))
         pairs = enumerate(itertools.pairwise(ids))
@@ -82,7 +82,7 @@ class SubwordSampler:
         while possible:
             rank, merged, i, j = merge = heapq.heappop(possible)
             if self.merges.get((ids[i], ids[j])) != (rank, merged):
-                continue  # one of them has become part of something else
+                continue  # one of the two has been merged with another
             if next(chance) < self._skip:
                 skipped.append(merge)
                 continue
@@ -99,6 +99,6 @@ class SubwordSampler:
 
 
 def _uniform(key: str) -> Iterator[int]:
-    """Random 32-bit numbers that depend on the key alone: ready sooner than a seeded ``random.Random``."""
+    """Random 32-bit numbers from a key: a faster start than that of a seeded ``random.Random``."""
     for block in itertools.count():
         yield from struct.unpack("<16I", hashlib.shake_128(f"{key} {block}".encode()).digest(64))

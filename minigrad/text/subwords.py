@@ -1,4 +1,4 @@
-"""Subwords by the tokenizers library, cut so that decoding gives the text back."""
+"""Subwords by the tokenizers library, split so that decoding restores the text."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ SPACE = "▁"  # begins a word, in place of the space before it (Kudo and Richar
 
 # The characters of words: letters, marks, digits, and the invisible joiners and soft hyphens within words.
 _IN_WORD = r"\p{L}\p{M}\p{N}\x{200C}\x{200D}\x{AD}"
-# Subwords do not cross the places where Moses' tokenizer puts spaces: before a full stop, after a quote. Kept
-# whole: "&apos;" (Moses escapes so), "U.S.", words with hyphens and apostrophes in them, "1,000.5", "...".
+# Subwords do not cross the places where Moses' tokenizer puts spaces: before a full stop, after a quote. These
+# stay whole: "&apos;" (an escape of Moses), "U.S.", words with hyphens and apostrophes inside, "1,000.5", "...".
 _PIECE = (
     rf"{SPACE}?(?:&(?:#\p{{N}}+|\p{{L}}+);"
     rf"|(?:\p{{L}}\.){{2,}}"
@@ -27,13 +27,13 @@ _PIECE = (
 
 
 class SubwordTokenizer:
-    """Words cut into subwords of a vocabulary that was learnt from texts.
+    """Words split into subwords of a vocabulary that is learnt from texts.
 
-    Decoding what was encoded gives the text's normal form (``prepare``), apart from characters that the
-    training did not see: these become "<unk>".
+    Decoding after encoding gives the text's normal form (``prepare``), with "<unk>" in place of characters that
+    the training texts lack.
 
     Args:
-        model: a ``tokenizers.Tokenizer``; ``train`` makes one.
+        model: a ``tokenizers.Tokenizer``, as from ``train``.
     """
 
     def __init__(self, model: Any) -> None:
@@ -55,13 +55,13 @@ class SubwordTokenizer:
         """Learn subwords. The same texts give the same vocabulary in the same order.
 
         Args:
-            texts: they are read once and not kept; memory grows with the number of different words.
-            vocabulary: how many ids there are to be, the four special ones among them.
+            texts: read once and not kept; memory grows with the number of different words.
+            vocabulary: the number of ids, the four special ones included.
             model: "bpe", byte-pair encoding (Sennrich et al. 2016, arXiv 1508.07909), or "unigram" (Kudo
                 2018, arXiv 1804.10959).
-            lowercase: no capitals.
+            lowercase: make all texts lower-case.
             normalization: Unicode's "nfc" or "nfkc", or "none".
-            min_frequency: byte-pair encoding joins no pair that is rarer.
+            min_frequency: byte-pair encoding merges no rarer pair.
             progress: show bars on stderr.
 
         Raises:
@@ -69,7 +69,7 @@ class SubwordTokenizer:
             ImportError: no tokenizers library.
 
         Warns:
-            UserWarning: the texts give fewer subwords than asked for.
+            UserWarning: the texts give fewer subwords than ``vocabulary``.
         """
         texts = iter(texts)
         first = next((text for text in texts if text.strip()), None)
@@ -85,21 +85,21 @@ class SubwordTokenizer:
             raise ValueError(
                 f"a vocabulary of {vocabulary} has no room for the different characters of the texts"
             ) from None
-        return cls(_checked(_settled(learner), vocabulary))
+        return cls(_checked(_canonical(learner), vocabulary))
 
     def __len__(self) -> int:
         return len(self.tokens)
 
     def prepare(self, text: str) -> str:
-        """The normal form: Unicode's, in lower case if so trained, single spaces and none at the ends."""
-        text = text.strip().encode("utf-8", "replace").decode()  # bytes of a terminal that are not UTF-8
+        """The normal form: Unicode's, lower-case if trained so, with single spaces and none at the ends."""
+        text = text.strip().encode("utf-8", "replace").decode()  # a terminal may pass bytes that are not UTF-8
         return str(self.model.normalizer.normalize_str(text)) if self.model.normalizer else text
 
     def encode(self, text: str) -> list[int]:
         return list(self.model.encode(text).ids)
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        return [list(found.ids) for found in self.model.encode_batch(list(texts))]
+        return [list(encoding.ids) for encoding in self.model.encode_batch(list(texts))]
 
     def decode(self, ids: Iterable[int]) -> str:
         return "".join(self.tokens[i] for i in until_end(ids)).replace(SPACE, " ").removeprefix(" ")
@@ -109,11 +109,11 @@ class SubwordTokenizer:
 
     def unknown(self, text: str) -> list[str]:
         text = self.prepare(text)
-        found = self.model.encode(text)
-        return [text[a:b] for i, (a, b) in zip(found.ids, found.offsets, strict=True) if i == UNKNOWN]
+        encoding = self.model.encode(text)
+        return [text[a:b] for i, (a, b) in zip(encoding.ids, encoding.offsets, strict=True) if i == UNKNOWN]
 
     def words(self, text: str) -> list[str]:
-        """The words and punctuation marks of a text, each of which is cut into subwords by itself."""
+        """The words and punctuation marks of a text; subwords are parts of one of them."""
         if self.model.normalizer:
             text = self.model.normalizer.normalize_str(text)
         return [word for word, _ in self.model.pre_tokenizer.pre_tokenize_str(text)]
@@ -123,18 +123,15 @@ class SubwordTokenizer:
 
     @classmethod
     def from_dict(cls, state: dict[str, Any]) -> SubwordTokenizer:
-        """The tokenizer that ``as_dict`` described."""
+        """The tokenizer that its ``as_dict`` described."""
         return cls(_without_marks(json.loads(state["json"])))
 
 
 def load_library() -> Any:
-    """The tokenizers library, in one thread, unless TOKENIZERS_PARALLELISM is set.
+    """The tokenizers library, with one thread unless TOKENIZERS_PARALLELISM is set; ImportError if missing.
 
-    Its threads gain little on sentences (a fifth on two cores), take cores from those that train, and make it
-    warn on stderr when the process is forked.
-
-    Raises:
-        ImportError: it is not installed.
+    Its threads gain little on sentences (a fifth on two cores), compete with training, and cause warnings when
+    the process is forked.
     """
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "false")
     try:
@@ -147,7 +144,7 @@ def load_library() -> Any:
 
 
 def _learner(model: str, normalization: str, lowercase: bool) -> Any:
-    """The library's tokenizer, with nothing learnt yet."""
+    """An untrained tokenizer of the library."""
     tokenizers = load_library()
     if model == "bpe":
         learner = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))
@@ -176,8 +173,8 @@ def _normalizer(normalization: str, lowercase: bool) -> Any:
     return normalizers.Sequence(
         [
             *([*form, normalizers.Lowercase(), *form] if lowercase else form),
-            normalizers.Replace(SPACE, "_"),  # the mark itself, in a text
-            normalizers.Replace(library.Regex(r"[\s\x{1C}-\x{1F}]+"), " "),  # what str.split takes as space
+            normalizers.Replace(SPACE, "_"),  # the mark itself in a text
+            normalizers.Replace(library.Regex(r"[\s\x{1C}-\x{1F}]+"), " "),  # the spaces of str.split
             normalizers.Strip(),
         ]
     )
@@ -194,25 +191,24 @@ def _trainer(model: str, vocabulary: int, min_frequency: int, progress: bool) ->
 
 
 def _without_marks(state: dict[str, Any]) -> Any:
-    """The tokenizer of a state, to which "<s>" in a text (HTML!) is three characters and not BOS."""
+    """The tokenizer of a state, for which "<s>" in a text (HTML!) is three characters, not BOS."""
     return load_library().Tokenizer.from_str(json.dumps({**state, "added_tokens": []}))
 
 
-def _settled(learner: Any) -> Any:
-    """What was learnt, without what differs from one training to the next.
+def _canonical(learner: Any) -> Any:
+    """The trained tokenizer, without the differences between one training and the next.
 
-    For unigrams the library adds up in the order of a hash table, another in each run. The same subwords come
-    out, but their log probabilities differ by about 1e-11, and so the order of equals; and characters that
-    were pruned get the lowest one plus 0.0001, 0.0002, ... in the table's order. So: level, round, sort.
+    For unigrams the library adds numbers up in the order of a hash table, which differs from run to run. The
+    subwords are the same, but their log probabilities differ by about 1e-11, and so does the order of equals;
+    pruned characters get the lowest one plus 0.0001, 0.0002, ... in the table's order. So: level, round, sort.
     """
     state = json.loads(learner.to_str())
     if state["model"]["type"] == "Unigram":
-        found = dict(state["model"]["vocab"][len(SPECIAL) :])
-        lowest = min(found.values(), default=0.0)
-        level = lowest + 1e-4 * sum(len(token) == 1 for token in found)
-        scores = {
-            token: round(lowest if len(token) == 1 and score <= level else score, 3) for token, score in found.items()
-        }
+        scores = dict(state["model"]["vocab"][len(SPECIAL) :])
+        lowest = min(scores.values(), default=0.0)
+        level = lowest + 1e-4 * sum(len(token) == 1 for token in scores)
+        for token, score in scores.items():
+            scores[token] = round(lowest if len(token) == 1 and score <= level else score, 3)
         ordered = sorted(scores.items(), key=lambda item: (-item[1], item[0]))
         state["model"]["vocab"] = [*((token, 0.0) for token in SPECIAL), *ordered]
     return _without_marks(state)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable
+from itertools import takewhile
 from typing import Any, NamedTuple, Protocol
 
 SPECIAL = ("<pad>", "<s>", "</s>", "<unk>")
@@ -11,22 +12,22 @@ PAD, BOS, EOS, UNKNOWN = range(4)
 
 
 class Tokenizer(Protocol):
-    """What a translator asks of a tokenizer."""
+    """What a translator needs of a tokenizer."""
 
     def __len__(self) -> int:
-        """How many ids there are."""
+        """The number of ids."""
 
     def prepare(self, text: str) -> str:
-        """What a person typed, as the corpus would write it."""
+        """A text that a person typed, as the corpus would write it."""
 
     def encode(self, text: str) -> list[int]:
         """The ids of a text, without BOS and EOS."""
 
     def encode_batch(self, texts: Iterable[str]) -> list[list[int]]:
-        """The ids of each text, in less time than one by one."""
+        """The ids of each text, faster than one by one."""
 
     def decode(self, ids: Iterable[int]) -> str:
-        """The text of ids, up to the first EOS; padding is left out."""
+        """The text of the ids before the first EOS, without padding."""
 
     def token(self, i: int) -> str:
         """The text of one id."""
@@ -35,21 +36,15 @@ class Tokenizer(Protocol):
         """The parts of a text that the vocabulary lacks."""
 
     def as_dict(self) -> dict[str, Any]:
-        """All that ``tokenizer_from_dict`` needs to make it again."""
+        """A description that ``tokenizer_from_dict`` reads."""
 
 
 def until_end(ids: Iterable[int]) -> list[int]:
     """The ids before the first EOS, without padding and BOS."""
-    kept = []
-    for i in ids:
-        if i == EOS:
-            break
-        if i not in (PAD, BOS):
-            kept.append(i)
-    return kept
+    return [i for i in takewhile(lambda i: i != EOS, ids) if i not in (PAD, BOS)]
 
 
-class _Scheme(NamedTuple):
+class Scheme(NamedTuple):
     """How a text becomes words, words a text, and what a person typed a text."""
 
     split: Callable[[str], list[str]]
@@ -57,58 +52,41 @@ class _Scheme(NamedTuple):
     normalize: Callable[[str], str]
 
 
-_SPACES = _Scheme(str.split, " ".join, str.strip)
-
-
-def _schemes() -> dict[str, _Scheme]:
-    """The ways to split that a description can name."""
-    from . import english_italian as corpus
-
-    return {"spaces": _SPACES, "english_italian": _Scheme(corpus.tokenize, corpus.detokenize, corpus.normalize)}
-
-
-def _by_frequency(words: Iterable[str]) -> list[str]:
-    """Each word once, the most frequent first, those as frequent in alphabetical order."""
-    return [word for word, _ in sorted(Counter(words).items(), key=lambda item: (-item[1], item[0]))]
+SPACES = Scheme(str.split, " ".join, str.strip)
+SCHEMES: dict[str, Scheme] = {"spaces": SPACES}
+"""Schemes by the name that descriptions use. A program enters its own here before it saves or loads with it."""
 
 
 class WordTokenizer:
-    """A word (or punctuation mark) is a token: for small closed vocabularies.
+    """One token per word or punctuation mark, for small closed vocabularies.
 
     Args:
         words: the vocabulary after the special tokens.
-        split, join: how a text becomes words and words a text; by default at spaces.
-        normalize: what ``prepare`` does.
+        split, join, normalize: a ``Scheme``; by default words stand between spaces.
     """
 
     def __init__(
         self,
         words: list[str],
-        split: Callable[[str], list[str]] = _SPACES.split,
-        join: Callable[[list[str]], str] = _SPACES.join,
-        normalize: Callable[[str], str] = _SPACES.normalize,
+        split: Callable[[str], list[str]] = SPACES.split,
+        join: Callable[[list[str]], str] = SPACES.join,
+        normalize: Callable[[str], str] = SPACES.normalize,
     ) -> None:
         self.words = [*SPECIAL, *words]
         self.ids = {word: i for i, word in enumerate(words, len(SPECIAL))}  # "</s>" in a text is not EOS
         self.split, self.join, self.normalize = split, join, normalize
 
     @classmethod
-    def english_italian(cls, texts: Iterable[str] | None = None, words: list[str] | None = None) -> WordTokenizer:
-        """The tokenizer of the corpus that ships with the project, its vocabulary from texts or given."""
-        scheme = _schemes()["english_italian"]
-        if words is None:
-            words = _by_frequency(word for text in texts or () for word in scheme.split(text))
-        return cls(words, *scheme)
-
-    @classmethod
-    def train(cls, texts: Iterable[str], vocabulary: int | None = None) -> WordTokenizer:
-        """Words of texts, as they stand between spaces, the most frequent first.
+    def train(cls, texts: Iterable[str], vocabulary: int | None = None, scheme: Scheme = SPACES) -> WordTokenizer:
+        """The words of texts, the most frequent first; equally frequent ones in alphabetical order.
 
         Args:
-            vocabulary: the most entries, special tokens included; None: every word.
+            vocabulary: the largest number of entries, special tokens included; None: every word.
+            scheme: how to split texts, by default at spaces.
         """
-        words = _by_frequency(word for text in texts for word in text.split())
-        return cls(words if vocabulary is None else words[: max(0, vocabulary - len(SPECIAL))])
+        counts = Counter(word for text in texts for word in scheme.split(text))
+        words = sorted(counts, key=lambda word: (-counts[word], word))
+        return cls(words if vocabulary is None else words[: max(0, vocabulary - len(SPECIAL))], *scheme)
 
     def __len__(self) -> int:
         return len(self.words)
@@ -132,34 +110,16 @@ class WordTokenizer:
         return [word for word in self.split(text) if word not in self.ids]
 
     def as_dict(self) -> dict[str, Any]:
-        """As ``Tokenizer`` has it.
+        """The description that ``tokenizer_from_dict`` reads.
 
         Raises:
-            ValueError: it has functions of its own, which no description can hold.
+            ValueError: its functions are not one of ``SCHEMES``.
         """
-        own = self.split, self.join, self.normalize
-        for name, scheme in _schemes().items():
-            if scheme == own:
+        functions = self.split, self.join, self.normalize
+        for name, scheme in SCHEMES.items():
+            if scheme == functions:
                 return {"kind": "words", "scheme": name, "words": self.words[len(SPECIAL) :]}
         raise ValueError(
             "this WordTokenizer cannot be described, or saved with a model: it splits, joins or normalises "
             "with functions of its own"
         )
-
-
-def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
-    """The tokenizer that ``as_dict`` described.
-
-    Raises:
-        ValueError: it describes none that this version knows.
-    """
-    if state.get("kind") == "subwords":
-        from .subwords import SubwordTokenizer
-
-        return SubwordTokenizer.from_dict(state)
-    if state.get("kind") == "words":
-        scheme = _schemes().get(state.get("scheme", "spaces"))
-        if scheme is None:
-            raise ValueError(f"unknown way to split into words: {state['scheme']!r}")
-        return WordTokenizer(state["words"], *scheme)
-    raise ValueError(f"unknown kind of tokenizer: {state.get('kind')!r}")

@@ -1,9 +1,9 @@
-"""Training: one loop for every model, whose runs can be killed at any moment and go on exactly.
+"""Training: one loop for every model, whose runs can be killed at any moment and resumed exactly.
 
     trainer = Trainer(model, optimizer, batches, loss, folder="runs/first", settings=Settings(steps=8000))
     outcome = trainer.fit()
 
-``trainer.py`` is the loop, ``update.py`` a step of it, and ``checkpoints.py`` tells why it can be killed.
+``trainer.py`` is the loop, ``update.py`` one step, and ``checkpoints.py`` explains why a run can be killed.
 """
 
 from .averaging import averaged_state, mean_of, moving_average

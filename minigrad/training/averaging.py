@@ -1,8 +1,7 @@
-"""Averages of weights: of a run's newest snapshots, and the exponential moving average.
+"""Averages of weights: over the newest snapshots of a run, and exponential moving averages.
 
-Both make a model that is better than that of any one step, at no cost in training (Polyak and Juditsky 1992;
-Izmailov et al. 2018, arXiv 1803.05407). Vaswani et al. 2017 (section 6.1) average their last 5 or 20
-checkpoints.
+Both give a better model than that of any one step, at no cost in training (Polyak and Juditsky 1992; Izmailov
+et al. 2018, arXiv 1803.05407). Vaswani et al. 2017 (section 6.1) average their last 5 or 20 checkpoints.
 """
 
 from __future__ import annotations
@@ -26,9 +25,9 @@ from .checkpoints import RunFolder, read_checkpoint
 def moving_average(model: Module, decay: float) -> AveragedModel:
     """A copy of a model for the mean m ← d · m + (1 - d) · w of the weights w after each update.
 
-    It begins with the weights after the first. d = min(decay, (1 + n) / (10 + n)) for the mean that is n
-    updates old, so that the first weights are soon forgotten (TensorFlow's ExponentialMovingAverage with
-    num_updates). Call ``update_parameters(model)`` after each update. Buffers are copied, not averaged.
+    It begins with the weights after the first update. After n updates, d = min(decay, (1 + n) / (10 + n)), so
+    that the first weights soon fade (TensorFlow's ExponentialMovingAverage with num_updates). Call
+    ``update_parameters(model)`` after each update. Buffers are copied, not averaged.
     """
 
     @no_grad()
@@ -47,10 +46,11 @@ def moving_average(model: Module, decay: float) -> AveragedModel:
 
 
 def averaged_state(folder: str | os.PathLike[str], last: int | None = None) -> dict[str, Tensor]:
-    """The mean of a run's newest snapshots as a model's state, on the CPU.
+    """The mean of the newest snapshots of a run as a model's state dict, on the CPU.
 
     Args:
-        folder: of the run. last: how many snapshots; None for all that were kept.
+        folder: of the run.
+        last: the number of snapshots; None for all.
 
     Raises:
         FileNotFoundError: the run has no snapshots (``keep_snapshots`` of its settings).
@@ -65,9 +65,9 @@ def averaged_state(folder: str | os.PathLike[str], last: int | None = None) -> d
 
 
 def mean_of(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Tensor]:
-    """The mean of the models' states in several checkpoints, on the CPU.
+    """The mean of the models in several checkpoints as a state dict, on the CPU.
 
-    Sums are of float64, and are rounded once. What is no floating-point number is the last checkpoint's.
+    Sums are in float64, and are rounded once. Integers and bools are those of the last checkpoint.
 
     Raises:
         ValueError: no paths, or checkpoints of different models.

@@ -1,4 +1,4 @@
-"""Where a training's batches come from: pure functions of the epoch, so that a run can go on anywhere."""
+"""The batches of a training: pure functions of the epoch, so that a run can resume anywhere."""
 
 from __future__ import annotations
 
@@ -10,25 +10,28 @@ import numpy as np
 
 from ..backend.random import Generator
 from ..utils.data import DataLoader
+from ..utils.data.sampler import batch_count
 
 Item = TypeVar("Item")
 Item_co = TypeVar("Item_co", covariant=True)
 
 
 class Batches(Protocol[Item_co]):
-    """What ``Trainer`` takes: anything with ``epoch``."""
+    """An object with ``epoch``, for ``Trainer``."""
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Item_co]:
-        """The batches of an epoch, from the start-th on. The same arguments give the same batches."""
+        """The batches of an epoch, from number ``start`` on. The same arguments give the same batches."""
         ...
 
 
 class ShuffledOrder:
-    """The numbers 0 .. size-1 in lists, in another random order in each epoch.
+    """The numbers 0 .. size-1 in lists, in a new random order in each epoch.
 
     Args:
-        size: of the dataset. batch_size: of a list.
-        seed: together with the epoch's number, of the order. shuffle: False keeps the numbers in order.
+        size: of the dataset.
+        batch_size: the length of a list.
+        seed: of the order, together with the epoch.
+        shuffle: False keeps the numbers in order.
         drop_last: leave out a last list that is shorter.
 
     Raises:
@@ -45,10 +48,10 @@ class ShuffledOrder:
 
     def __len__(self) -> int:
         """The number of lists in an epoch."""
-        return self.size // self.batch_size if self.drop_last else -(-self.size // self.batch_size)
+        return batch_count(self.size, self.batch_size, self.drop_last)
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
-        """The lists of an epoch, from the start-th on."""
+        """The lists of an epoch, from number ``start`` on."""
         order = np.arange(self.size)
         if self.shuffle:
             np.random.default_rng([self.seed % 2**64, number]).shuffle(order)
@@ -60,13 +63,13 @@ class LoaderBatches:
     """Batches of a dataset, fetched by a DataLoader.
 
     Args:
-        dataset: anything with ``__getitem__`` and ``__len__``. A run goes on exactly if an example depends on
+        dataset: anything with ``__getitem__`` and ``__len__``. A run resumes exactly if an example depends on
             its number alone; without workers, it may also draw from the default generator.
-        order: the size of batches, which are then shuffled anew in each epoch; or what gives lists of
-            numbers: an object with ``epoch(number, start)``, such as ShuffledOrder and TokenBatches.
-        collate: makes a batch of a list of examples; by default as DataLoader does.
+        order: the size of batches, shuffled anew in each epoch; or an object whose ``epoch(number, start)``
+            yields lists of numbers, such as ShuffledOrder and TokenBatches.
+        collate: makes a batch of a list of examples; by default as in DataLoader.
         seed: of the order, if ``order`` is a size, and of the workers.
-        num_workers: processes that fetch; 0 fetches here.
+        num_workers: processes that fetch; 0 fetches in this one.
     """
 
     def __init__(
@@ -84,43 +87,31 @@ class LoaderBatches:
         )
 
     def epoch(self, number: int, start: int = 0) -> Iterator[Any]:
-        """The batches of an epoch, from the start-th on."""
+        """The batches of an epoch, from number ``start`` on."""
         loader: DataLoader[Any] = DataLoader(
             self.dataset,
-            batch_sampler=_Once(self.order.epoch(number, start)),  # type: ignore[arg-type]
+            batch_sampler=self.order.epoch(number, start),  # type: ignore[arg-type]  # a sampler for one pass
             collate_fn=self.collate,
             num_workers=self.num_workers,
-            worker_init_fn=_leave_signals,
+            worker_init_fn=_ignore_signals,
             generator=Generator().manual_seed((self.seed * 1_000_003 + number) % 2**64),  # not the model's
         )
         yield from loader
 
 
-def _leave_signals(worker: int) -> None:
-    """A signal to all of a training's processes is for the first, which needs its workers to the end."""
+def _ignore_signals(worker: int) -> None:
+    """Ignore signals to all processes: the first one handles them, and needs its workers to the end."""
     for number in (signal.SIGINT, signal.SIGTERM):
         if callable(signal.getsignal(number)):
             signal.signal(number, signal.SIG_IGN)
 
 
-class _Once:
-    """A batch sampler for one pass."""
-
-    def __init__(self, lists: Iterator[Sequence[int]]) -> None:
-        self._lists = lists
-
-    def __iter__(self) -> Iterator[Sequence[int]]:
-        return self._lists
-
-
 class Stream:
-    """Epoch after epoch without end, from any place on.
+    """Epoch after epoch without end.
 
     Args:
-        batches: of each epoch. epoch, batch: where to begin.
-
-    Attributes:
-        epoch, batch: of the next batch (which is of the next epoch if this one has no more).
+        batches: of each epoch.
+        epoch, batch: the position; as attributes, that of the next batch (or of the end of an epoch).
     """
 
     def __init__(self, batches: Batches[Any], epoch: int = 0, batch: int = 0) -> None:
@@ -147,7 +138,7 @@ class Stream:
             return batch
 
     def close(self) -> None:
-        """Let go of what the epoch's iterator holds (worker processes, open files)."""
+        """Close the epoch's iterator, which may hold worker processes or open files."""
         close = getattr(self._iterator, "close", None)
         if close is not None:
             close()

@@ -1,7 +1,7 @@
-"""The log: a file of JSON lines that can be plotted, and goes on where a checkpoint left it.
+"""The log: a file of JSON lines that can be plotted, and continues where a checkpoint left it.
 
 A line of training is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
-norm are means over the updates since the line before, tokens and seconds are totals. A line of an evaluation
+norm are means over the updates since the previous line, tokens and seconds are totals. A line of an evaluation
 is {"step", "epoch", "evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
 """
 
@@ -16,13 +16,14 @@ from typing import Any
 
 
 class Log:
-    """Appends lines. What cannot be written (a full disk) waits in memory for the next line, or ``flush``.
+    """Appends lines. Those that a full disk refuses wait in memory for the next line, or for ``flush``.
 
     Args:
-        path: the file. keep: its first so many lines are kept, and all after them cut off.
+        path: the file.
+        keep: the number of lines to keep; the file is cut off after them.
 
     Attributes:
-        lines: how many there are, with those that wait. waiting: whether any does.
+        lines: the number of lines, those that wait included.
 
     Raises:
         OSError: the file cannot be opened.
@@ -39,11 +40,7 @@ class Log:
             os.ftruncate(self._file, self._size)
 
     def add(self, entry: dict[str, Any]) -> OSError | None:
-        """Append a line, and hand it to the operating system. Numbers that are none become null.
-
-        Returns:
-            Why it has to wait, or None.
-        """
+        """Append a line, in which numbers that are not finite are null. Returns the error if it has to wait."""
         text = json.dumps(_finite(entry), ensure_ascii=False, allow_nan=False)
         self._bytes += text.encode() + b"\n"
         self.lines += 1
@@ -59,10 +56,10 @@ class Log:
         return bool(self._bytes)
 
     def flush(self) -> None:
-        """Write what waits, and bring all lines to the disk.
+        """Write the lines that wait, and bring all lines to the disk.
 
         Raises:
-            OSError: it refuses them; they go on waiting.
+            OSError: the disk refuses them; they keep waiting.
         """
         self._write(sync=True)
 
@@ -76,7 +73,7 @@ class Log:
                 os.fsync(self._file)
         except OSError as error:
             with suppress(OSError):
-                os.ftruncate(self._file, self._size)  # half a line is none
+                os.ftruncate(self._file, self._size)  # no half lines
             raise OSError(error.errno, f"cannot write {self.path}: {error.strerror}") from error
         self._size, self._bytes = self._size + sent, b""
 
@@ -98,17 +95,17 @@ def _finite(value: Any) -> Any:
 
 
 def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
-    """The lines of a log, or of the log in a run's folder; one that is still being written is left out.
+    """The lines of a log, or of the log in a run's folder, without an unfinished last one.
 
     Raises:
-        FileNotFoundError: there is none. ValueError: a line is not JSON; the error names it.
+        FileNotFoundError: there is no log. ValueError: a line is not JSON.
     """
     file = Path(path) / "log.jsonl" if Path(path).is_dir() else Path(path)
-    found: list[dict[str, Any]] = []
+    entries: list[dict[str, Any]] = []
     for number, line in enumerate(file.read_bytes().splitlines(keepends=True), 1):
         if line.endswith(b"\n"):
             try:
-                found.append(json.loads(line))
+                entries.append(json.loads(line))
             except ValueError as error:
                 raise ValueError(f"{file}, line {number}, is not JSON: {error}") from error
-    return found
+    return entries

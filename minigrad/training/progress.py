@@ -1,4 +1,4 @@
-"""The progress of a training on stderr: loss, tokens per second, time left, the last evaluation."""
+"""Progress of a training on stderr: loss, tokens per second, time left, the last evaluation."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from contextlib import suppress
 from typing import Any
 
 QUIET_SECONDS = 10.0
-LOST = (OSError, ValueError)  # of a full disk, a terminal that is gone, a closed stream: no reason to end
+LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
 
 
 class Progress:
     """A tqdm bar in a terminal, else (in a log, or without tqdm) a line every ten seconds.
 
     Args:
-        steps: updates in all. limit: seconds in all, or infinity.
-        done: updates already made. seconds: time already spent.
+        steps, limit: updates and seconds in total; the limit may be infinite.
+        done, seconds: updates and seconds of earlier runs.
         shown: False shows nothing but ``note``.
     """
 
@@ -26,7 +26,7 @@ class Progress:
         self.first, self.first_seconds = done, seconds
         self.loss, self.tokens, self.mark = math.nan, 0.0, time.monotonic()
         self.rate, self.metric = 0.0, ""
-        self.told = self.mark
+        self.last_line = self.mark
         self.bar: Any = _bar() if shown else None
 
     def __enter__(self) -> Progress:
@@ -38,11 +38,7 @@ class Progress:
                 self.bar.close()
 
     def advance(self, loss: float, tokens: float, seconds: float) -> None:
-        """Count one update.
-
-        Args:
-            loss: its loss. tokens: how many it learned from. seconds: of training so far.
-        """
+        """Count one update: its loss, its tokens, and the seconds of training so far."""
         self.done += 1
         self.tokens += tokens
         self.loss = loss if math.isnan(self.loss) else 0.98 * self.loss + 0.02 * loss
@@ -56,23 +52,23 @@ class Progress:
             self.bar.set_description_str(self.text(seconds), refresh=False)
             with suppress(*LOST):
                 self.bar.update(part - self.bar.n)
-        elif now - self.told >= QUIET_SECONDS:
-            self.told = now
+        elif now - self.last_line >= QUIET_SECONDS:
+            self.last_line = now
             self.note(self.text(seconds))
 
     def text(self, seconds: float) -> str:
-        """Where the training stands after so many seconds."""
-        spent, made = seconds - self.first_seconds, max(1, self.done - self.first)
-        left = min(spent / made * (self.steps - self.done), self.limit - seconds)
+        """A line of progress after so many seconds."""
+        spent, updates = seconds - self.first_seconds, max(1, self.done - self.first)
+        left = min(spent / updates * (self.steps - self.done), self.limit - seconds)
         step, speed = f"step {self.done:,}/{self.steps:,}", f"{self.rate:,.0f} tokens/s"
         return f"{step}, loss {self.loss:.3f}, {speed}, {clock(left)} left{self.metric}"
 
     def evaluated(self, name: str, value: float) -> None:
-        """Show the metric of the last evaluation from now on."""
+        """Show the metric of the last evaluation."""
         self.metric = f", {name} {value:.4g}"
 
     def note(self, text: str) -> None:
-        """Write a line of its own, if it can be written."""
+        """Write a separate line, if stderr takes it."""
         with suppress(*LOST):
             if self.bar is not None:
                 self.bar.write(text, file=sys.stderr)
@@ -81,7 +77,7 @@ class Progress:
 
 
 def _bar() -> Any:
-    """A bar from 0 to 100, or None where lines do better."""
+    """A bar from 0 to 100, or None outside of a terminal or without tqdm."""
     shape = "{percentage:3.0f}% |{bar:24}| {desc}"
     with suppress(ImportError, AttributeError, *LOST):  # sys.stderr may be None, or closed
         if sys.stderr.isatty():

@@ -1,4 +1,4 @@
-"""Every stream of random numbers that a training may draw from: minigrad's, Python's and NumPy's own."""
+"""The random number generators that a training may use: minigrad's, Python's and NumPy's."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from ..nn.module import Module
 
 
 def seed(number: int) -> None:
-    """Start all streams from one seed."""
+    """Seed all generators."""
     manual_seed(number)
     random.seed(number)
     np.random.seed(number % 2**32)
 
 
 def positions() -> dict[str, Any]:
-    """Where all streams stand, as plain data."""
+    """The states of all generators, as plain data."""
     return {
         "minigrad": default_generator.get_state(),
         "python": random.getstate(),
@@ -31,7 +31,7 @@ def positions() -> dict[str, Any]:
 
 
 def go_to(state: dict[str, Any]) -> None:
-    """Put all streams where ``positions`` found them."""
+    """Restore the states from ``positions``."""
     default_generator.set_state(state["minigrad"])
     random.setstate(state["python"])
     np.random.set_state(state["numpy"])
@@ -39,8 +39,8 @@ def go_to(state: dict[str, Any]) -> None:
 
 @contextmanager
 def undisturbed(model: Module) -> Iterator[None]:
-    """Evaluate: no gradients, the model in eval mode; afterwards each of its modules is in the mode that it
-    was in, and no random number counts as drawn."""
+    """For evaluation: no gradients, the model in eval mode; at the end the modes of all modules, and all
+    random number generators, are as before."""
     modes = [(module, module.training) for module in model.modules()]
     before = positions()
     model.eval()

@@ -1,14 +1,13 @@
-"""Processes that share the batches of an update: each computes whole batches of its own, on cores of its own.
+"""Processes that share the batches of an update, each with its own batches and its own cores.
 
-Threads that share one operation after another wait for each other after each. Where operations are small,
-processes that meet once an update are faster (docs/performance.md has figures). The parent takes the batches
-0, P, 2P, ... of an update, process r the batches r, r + P, ...; it adds up all gradients, always in the same
-order, and changes the weights alone. Dropout is drawn anew for each batch, from the seed, the step and the
-batch's number: a run can be killed and go on as any other.
+Threads wait for each other after every operation. If operations are small, processes that meet once per update
+are faster (docs/performance.md has figures). Of P processes, the parent takes the batches 0, P, 2P, ... of an
+update, process r the batches r, r + P, ...; the parent adds up all gradients, always in the same order, and
+changes the weights. Dropout depends on the seed, the step and the batch's number alone: a run can be killed and
+resumed like any other.
 
-Weights and gradients go through memory that the processes share; all else stays with each: a module's
-buffers (running statistics) are the parent's alone. A parameter that no batch of an update uses has no
-gradient, as with one process.
+Weights and gradients go through shared memory. Everything else is separate: buffers (running statistics) are
+the parent's alone. A parameter that no batch of an update uses has no gradient, as with one process.
 """
 
 from __future__ import annotations
@@ -36,18 +35,21 @@ from ..tensor import Tensor
 from .batches import Batches, Stream
 from .update import Loss, Part, Share, add_gradients
 
-PATIENCE = 5.0  # seconds that a process has to end
+PATIENCE = 5.0  # seconds for a process to end
 
 
 class Replicas:
-    """``count`` processes, the one that makes this among them.
+    """``count`` processes, this one among them.
 
     Args:
-        model, loss: as in ``Trainer``. batches, epoch, batch: where the training stands.
-        count: P, at least 2. accumulate: batches of an update. seed: of what the batches draw.
+        model, loss: as in ``Trainer``.
+        batches, epoch, batch: the position of the training.
+        count: P, at least 2.
+        accumulate: batches of an update.
+        seed: of the batches' random numbers.
 
     Raises:
-        ValueError: a model on a GPU, or a system that cannot fork. OSError: it has no room for a process.
+        ValueError: a model on a GPU, or a system that cannot fork. OSError: no room for a process.
     """
 
     def __init__(
@@ -72,15 +74,8 @@ class Replicas:
         threads = max(1, self._all_threads // count)
         try:
             for rank in range(1, count):
-                job = (
-                    accumulate,
-                    model,
-                    loss,
-                    Stream(batches, epoch, batch),
-                    self._weights,
-                    self._gradients[rank - 1],
-                    threads,
-                )
+                stream, gradients = Stream(batches, epoch, batch), self._gradients[rank - 1]
+                job = (accumulate, model, loss, stream, self._weights, gradients, threads)
                 self._start(replace(self.share, rank=rank), *job)
             set_num_threads(threads)
         except BaseException:
@@ -91,7 +86,7 @@ class Replicas:
         context = multiprocessing.get_context("fork")
         ours, theirs = context.Pipe()
         self._pipes.append(ours)
-        # not a daemon, which could have no worker processes of its own
+        # not a daemon: a daemon could have no worker processes
         process = context.Process(target=serve, args=(share, theirs, list(self._pipes), *job))
         try:
             with warnings.catch_warnings():  # Python 3.12 warns of any fork beside threads
@@ -102,7 +97,7 @@ class Replicas:
         self._processes.append(process)
 
     def begin(self, step: int) -> None:
-        """Let the others start on their batches of an update."""
+        """Start the others on their batches of an update."""
         self._weights.write()
         for rank, pipe in enumerate(self._pipes, 1):
             try:
@@ -110,22 +105,22 @@ class Replicas:
             except OSError as error:
                 raise self._died(rank) from error
 
-    def join(self, own: list[Part]) -> list[Part]:
-        """Wait for the others, add their gradients to those of the parent's batches, and return all parts.
+    def join(self, ours: list[Part]) -> list[Part]:
+        """Add the others' gradients to those of the parent's batches. Returns the parts of all batches.
 
         Raises:
-            RuntimeError: one of them failed, or died.
+            RuntimeError: one of the others failed, or died.
         """
-        parts = list(own)
+        parts = list(ours)
         for rank, pipe in enumerate(self._pipes, 1):
             try:
-                found: tuple[list[Part], list[bool]] | str = pipe.recv()
+                answer: tuple[list[Part], list[bool]] | str = pipe.recv()
             except (EOFError, OSError) as error:
                 raise self._died(rank) from error
-            if isinstance(found, str):
-                raise RuntimeError(f"process {rank} of the training failed:\n{found}")
-            theirs, present = found
-            self._gradients[rank - 1].add_to_gradients(theirs[0].weight / own[0].weight, present)
+            if isinstance(answer, str):
+                raise RuntimeError(f"process {rank} of the training failed:\n{answer}")
+            theirs, present = answer
+            self._gradients[rank - 1].add_to_gradients(theirs[0].weight / ours[0].weight, present)
             parts += theirs
         return sorted(parts, key=lambda part: part.number)
 
@@ -138,19 +133,19 @@ class Replicas:
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """While the others wait, this process may use all threads."""
-        one = get_num_threads()
+        """A context in which the others wait, and this process uses all threads."""
+        threads = get_num_threads()
         set_num_threads(self._all_threads)
         try:
             yield
         finally:
-            set_num_threads(one)
+            set_num_threads(threads)
 
     def close(self) -> None:
         """End the others."""
         for pipe in self._pipes:
             with suppress(OSError):
-                pipe.send(None)  # processes that the program has begun since may hold this end open, too
+                pipe.send(None)  # a later process of the program may hold this end open, too
             pipe.close()
         for process in self._processes:
             process.join(PATIENCE)
@@ -161,11 +156,7 @@ class Replicas:
 
 
 def check(model: Module, count: int) -> None:
-    """Refuse what ``count`` processes cannot share.
-
-    Raises:
-        ValueError: a model on a GPU, or a system that cannot fork.
-    """
+    """Raise ValueError for a model on a GPU, or a system that cannot fork, if ``count`` is above 1."""
     if count > 1 and not hasattr(os, "fork"):
         raise ValueError(f"processes={count}: this system cannot fork; use processes=1")
     away = sorted({str(p.device) for p in model.parameters() if p.device.type != "cpu"})
@@ -174,7 +165,7 @@ def check(model: Module, count: int) -> None:
 
 
 class Shared:
-    """Memory that a process shares with those it forks: room for one array for each parameter."""
+    """Memory that a process shares with those that it forks: one array for each parameter."""
 
     def __init__(self, parameters: Sequence[Tensor]) -> None:
         self._parameters = parameters
@@ -187,12 +178,12 @@ class Shared:
         ]
 
     def write(self) -> None:
-        """Put the parameters' values there."""
+        """Copy the parameters to the memory."""
         for view, p in zip(self._views, self._parameters, strict=True):
             view[...] = p.detach().numpy()
 
     def write_gradients(self) -> list[bool]:
-        """Put the parameters' gradients there, take them from the parameters, and tell which have one."""
+        """Move the parameters' gradients to the memory. Returns which parameters had one."""
         present = [p.grad is not None for p in self._parameters]
         for view, p in zip(self._views, self._parameters, strict=True):
             if p.grad is not None:
@@ -201,14 +192,14 @@ class Shared:
         return present
 
     def read(self) -> None:
-        """Take the parameters' values from there."""
+        """Copy the memory to the parameters."""
         for view, p in zip(self._views, self._parameters, strict=True):
             p.detach().numpy()[...] = view
 
     def add_to_gradients(self, factor: float, present: list[bool]) -> None:
-        """Add those that are there, times a factor, to the parameters' gradients."""
-        for view, p, there in zip(self._views, self._parameters, present, strict=True):
-            if not there:
+        """Add the gradients that are ``present``, times a factor, to those of the parameters."""
+        for view, p, is_present in zip(self._views, self._parameters, present, strict=True):
+            if not is_present:
                 continue
             part = view * view.dtype.type(factor)
             if p.grad is None:
@@ -230,10 +221,10 @@ def serve(
     gradients: Shared,
     threads: int,
 ) -> None:
-    """What a process does until the parent sends None, or is gone."""
-    for other in inherited:  # while one is open here, a pipe does not tell of its parent's death
+    """The main function of a process, until the parent sends None, or dies."""
+    for other in inherited:  # a copy of the parent's end would keep the pipe open after the parent's death
         other.close()
-    for number in (signal.SIGINT, signal.SIGTERM):  # the parent hears of them, too, and ends its update
+    for number in (signal.SIGINT, signal.SIGTERM):  # the parent handles them, and finishes its update
         signal.signal(number, signal.SIG_IGN)
     set_num_threads(threads)
     with suppress(EOFError, OSError):
@@ -250,4 +241,4 @@ def serve(
             pipe.send(answer)
     with suppress(Exception):
         stream.close()  # ends its worker processes
-    os._exit(0)  # nothing of the parent's is to be flushed or cleaned up here
+    os._exit(0)  # without flushing or cleaning up what is the parent's

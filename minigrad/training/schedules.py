@@ -1,10 +1,9 @@
-"""Learning rates over time, for LambdaLR: from the updates made so far to a part of the highest rate.
+"""Learning rates over time, for LambdaLR: functions from the updates so far to a factor of the highest rate.
 
     schedule = LambdaLR(optimizer, inverse_sqrt(warmup=4000))
 
-e counts updates from 0, as LambdaLR does, and s = e + 1 is the number of the update that the rate is for.
-All rise linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), of which the last has the
-full rate.
+e counts updates from 0, as LambdaLR does; s = e + 1 is the number of the update that the rate is for. All rise
+linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), of which the last has the full rate.
 """
 
 from __future__ import annotations
@@ -19,57 +18,50 @@ Schedule = Callable[[int], float]
 
 
 def inverse_sqrt(warmup: int) -> Schedule:
-    """min(s / warmup, √(warmup / s)): up, and down without end (Vaswani et al. 2017, equation 3).
+    """min(s / warmup, √(warmup / s)): a rise, and a fall without end (Vaswani et al. 2017, equation 3).
 
     Raises:
         ValueError: ``warmup`` is less than 1.
     """
     if warmup < 1:
         raise ValueError(f"inverse_sqrt: warmup must be at least 1, not {warmup}")
-
-    def part(e: int) -> float:
-        return min((e + 1) / warmup, math.sqrt(warmup / (e + 1)))
-
-    return part
+    return lambda e: min((e + 1) / warmup, math.sqrt(warmup / (e + 1)))
 
 
 def cosine(warmup: int, steps: int) -> Schedule:
-    """Up, and down along half a cosine to zero at ``steps`` (Loshchilov and Hutter 2017, arXiv 1608.03983).
+    """A rise, and half a cosine to zero at ``steps`` (Loshchilov and Hutter 2017, arXiv 1608.03983).
 
     Raises:
         ValueError: not 0 ≤ warmup < steps.
     """
     _check("cosine", warmup, steps)
 
-    def part(e: int) -> float:
-        done = min(1.0, (e - warmup) / (steps - warmup))
-        return (e + 1) / warmup if e < warmup else 0.5 * (1 + math.cos(math.pi * done))
+    def fall(e: int) -> float:
+        return 0.5 * (1 + math.cos(math.pi * min(1.0, (e - warmup) / (steps - warmup))))
 
-    return part
+    return lambda e: (e + 1) / warmup if e < warmup else fall(e)
 
 
 def linear(warmup: int, steps: int) -> Schedule:
-    """Up, and down along a line to zero at ``steps`` (Devlin et al. 2019, arXiv 1810.04805, appendix A.2).
+    """A rise, and a line to zero at ``steps`` (Devlin et al. 2019, arXiv 1810.04805, appendix A.2).
 
     Raises:
         ValueError: not 0 ≤ warmup < steps.
     """
     _check("linear", warmup, steps)
-
-    def part(e: int) -> float:
-        return (e + 1) / warmup if e < warmup else max(0.0, (steps - e) / (steps - warmup))
-
-    return part
+    return lambda e: (e + 1) / warmup if e < warmup else max(0.0, (steps - e) / (steps - warmup))
 
 
 def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2) -> Schedule:
-    """``inverse_sqrt``, but over the last part of the steps along a line to zero at ``steps``.
+    """``inverse_sqrt``, whose last part is a line to zero at ``steps``.
 
-    Such a "cooldown" brings a run of any length to its end as a cosine does, though the rate before it does
-    not depend on that length (Zhai et al. 2022, arXiv 2106.04560, section 3.5).
+    Such a "cooldown" ends a run of any length as well as a cosine does, while the rate before it does not
+    depend on that length (Zhai et al. 2022, arXiv 2106.04560, section 3.5).
 
     Args:
-        warmup: updates of the rise. steps: updates in all. decay_fraction: which part of them is the line.
+        warmup: updates of the rise.
+        steps: updates in total.
+        decay_fraction: the part of all updates that the line takes.
 
     Raises:
         ValueError: not 1 ≤ warmup < steps, a fraction outside [0, 1], or a line that begins within the rise.
@@ -85,17 +77,17 @@ def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2
         )
     before = inverse_sqrt(warmup)
 
-    def part(e: int) -> float:
-        return before(e) if e < begin else before(begin) * max(0.0, (steps - e) / max(1, steps - begin))
+    def decay(e: int) -> float:
+        return before(begin) * max(0.0, (steps - e) / max(1, steps - begin))
 
-    return part
+    return lambda e: before(e) if e < begin else decay(e)
 
 
-def go_on(schedule: LRScheduler, state: dict[str, Any]) -> None:
-    """Go to the place of a schedule's ``state_dict``.
+def resume(schedule: LRScheduler, state: dict[str, Any]) -> None:
+    """Continue a schedule from its ``state_dict``.
 
-    A LambdaLR may have another function now, for other steps: its rate holds from the next update on, where
-    the state of the optimiser still has that of the old one.
+    A LambdaLR may have a new function, for another number of steps: its rate holds from the next update on,
+    where the optimiser's state still has the rate of the old one.
     """
     schedule.load_state_dict(state)
     if isinstance(schedule, LambdaLR):

@@ -1,44 +1,45 @@
-"""Settings: how long a training is, and what happens how often."""
+"""Settings: the length of a training, and how often it evaluates, saves and logs."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 COUNTS = ("steps", "accumulate", "processes", "evaluate_every", "save_every", "snapshot_every", "patience", "log_every")
-MATTER = ("seed", "accumulate", "processes", "clip", "ema_decay")  # another value is another training
-METRIC = ("metric", "mode")  # with another value no evaluation so far was the best
+FIXED = ("seed", "accumulate", "processes", "clip", "ema_decay")  # a new value makes it another training
+METRIC = ("metric", "mode")  # a new value makes all earlier evaluations void
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What ``Trainer`` does when. A step is one update of the weights.
+    """The settings of ``Trainer``. A step is one update of the weights.
 
     Args:
-        steps: updates in all.
+        steps: updates in total.
         minutes: stop earlier, after so many minutes of training (all runs in the folder together).
         accumulate: batches whose gradients make one update.
-        processes: how many processes share these batches, on the CPU; ``accumulate`` is at least as large.
+        processes: processes that share these batches, on the CPU; at most ``accumulate``.
         clip: the largest norm of all gradients together; None for any.
-        evaluate_every: steps between evaluations; there is one at the end, too.
+        evaluate_every: steps between evaluations; the last step has one, too.
         save_every: steps between checkpoints; None for by time alone.
         save_seconds: seconds between checkpoints; None for by steps alone. There is also one after every
             evaluation and snapshot, and at the end.
         patience: stop after so many evaluations in a row without improvement; None for never.
-        metric: the name, among the evaluation's results, of what is to improve. A run that goes on with
-            another one, or another ``mode``, looks for the best anew.
-        mode: whether a better metric is smaller ("min") or larger ("max").
-        keep_snapshots: how many of the newest snapshots of the weights to keep, for ``averaged_state``.
+        metric: the name, among the evaluation's results, of the number that should improve. A run that is
+            resumed with another metric or ``mode`` forgets the best so far.
+        mode: whether a smaller ("min") or larger ("max") metric is better.
+        keep_snapshots: the number of recent snapshots of the weights to keep, for ``averaged_state``.
         snapshot_every: steps between snapshots; None for ``evaluate_every``.
-        ema_decay: keep an exponential moving average of the weights, which is then what evaluations see.
+        ema_decay: keep an exponential moving average of the weights, for evaluations.
         log_every: steps between lines of the log.
         seed: of dropout, and of Python's and NumPy's own random numbers.
         tensorboard: write the log for TensorBoard, too, which must be installed.
         progress: show a bar (with tqdm, in a terminal), or a line every ten seconds, on stderr.
-        retry_seconds: how long the save at the end waits for a full disk to be freed, before it fails.
+        retry_seconds: how long the last save waits for room on a full disk before it fails.
 
     Raises:
-        ValueError: a number that makes no sense.
+        ValueError: a number out of range.
     """
 
     steps: int
@@ -63,37 +64,34 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name in COUNTS:
-            value = getattr(self, name)
-            if value is not None and (not _whole(value) or value < 1):
-                raise ValueError(f"{name} must be a positive whole number, not {value!r}")
+            self._check(name, "be a positive whole number", lambda x: _is_whole(x) and x > 0)
         if self.processes > self.accumulate:
             raise ValueError(
                 f"{self.processes} processes share the batches of an update, of which there are "
                 f"{self.accumulate}: set accumulate to {self.processes} or a multiple of it"
             )
         for name in ("minutes", "clip", "save_seconds"):
-            value = getattr(self, name)
-            if value is not None and not value > 0:
-                raise ValueError(f"{name} must be positive, not {value!r}")
-        if self.ema_decay is not None and not 0 <= self.ema_decay < 1:
-            raise ValueError(f"ema_decay must lie in [0, 1), not {self.ema_decay!r}")
-        if self.mode not in ("min", "max"):
-            raise ValueError(f'mode must be "min" or "max", not {self.mode!r}')
-        if not _whole(self.keep_snapshots) or self.keep_snapshots < 0:
-            raise ValueError(f"keep_snapshots must be a whole number from 0 on, not {self.keep_snapshots!r}")
-        if not self.retry_seconds >= 0:
-            raise ValueError(f"retry_seconds must not be negative, but is {self.retry_seconds!r}")
+            self._check(name, "be positive", lambda x: x > 0)
+        self._check("ema_decay", "lie in [0, 1)", lambda x: 0 <= x < 1)
+        self._check("mode", 'be "min" or "max"', lambda x: x in ("min", "max"), optional=False)
+        self._check("keep_snapshots", "be a whole number from 0 on", lambda x: _is_whole(x) and x >= 0, optional=False)
+        self._check("retry_seconds", "be 0 or more", lambda x: x >= 0, optional=False)
+
+    def _check(self, name: str, rule: str, holds: Callable[[Any], bool], optional: bool = True) -> None:
+        value = getattr(self, name)
+        if not (optional and value is None) and not holds(value):
+            raise ValueError(f"{name} must {rule}, not {value!r}")
 
     def as_dict(self) -> dict[str, Any]:
         """All settings by name."""
         return asdict(self)
 
     def better(self, value: float, than: float | None) -> bool:
-        """Whether an evaluation's metric is the best so far; one that is not a number never is."""
+        """Whether a metric is better than the best so far; NaN never is."""
         if value != value:
             return False
         return than is None or (value < than if self.mode == "min" else value > than)
 
 
-def _whole(value: Any) -> bool:
+def _is_whole(value: Any) -> bool:
     return isinstance(value, int) and not isinstance(value, bool)

@@ -1,4 +1,4 @@
-"""Where a training stands: all that is neither weights nor an optimiser's."""
+"""The position of a training: everything besides weights and the optimiser's state."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ class Window:
     """Sums over the updates since the last line of the log."""
 
     updates: int = 0
-    loss: float = 0.0  # weighed by tokens
+    loss: float = 0.0  # weighted by tokens
     tokens: float = 0.0
     norm: float = 0.0
 
@@ -29,28 +29,20 @@ class Window:
 
 @dataclass
 class State:
-    """The place of a training, as a checkpoint keeps it.
+    """The position of a training in a checkpoint."""
 
-    Attributes:
-        step: updates made. epoch, batch: the place in the data. tokens: learned from.
-        seconds: of training, all runs in the folder together.
-        best, best_step: the best metric, and when. bad: evaluations since then.
-        evaluated: the step of the last evaluation. snapshots: the steps of those that count.
-        lines: of the log. window: what the next one will tell.
-    """
-
-    step: int = 0
+    step: int = 0  # updates so far
     epoch: int = 0
-    batch: int = 0
-    tokens: float = 0.0
-    seconds: float = 0.0
-    best: float | None = None
+    batch: int = 0  # of the epoch
+    tokens: float = 0.0  # learned from
+    seconds: float = 0.0  # of training, all runs in the folder together
+    best: float | None = None  # the best metric
     best_step: int = 0
-    bad: int = 0
-    evaluated: int = 0
-    snapshots: list[int] = field(default_factory=list)
-    lines: int = 0
-    window: Window = field(default_factory=Window)
+    bad: int = 0  # evaluations since the best
+    evaluated: int = 0  # the step of the last evaluation
+    snapshots: list[int] = field(default_factory=list)  # the steps of those to keep
+    lines: int = 0  # of the log
+    window: Window = field(default_factory=Window)  # for the next line
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data."""
@@ -58,5 +50,5 @@ class State:
 
     @staticmethod
     def from_dict(state: dict[str, Any]) -> State:
-        """What ``as_dict`` told."""
+        """The inverse of ``as_dict``."""
         return State(**{**state, "window": Window(**state["window"])})

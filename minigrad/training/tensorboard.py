@@ -1,51 +1,54 @@
-"""The log's numbers for TensorBoard, where they are wanted."""
+"""The numbers of the log for TensorBoard."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 
 class Board:
-    """Writes numbers to the folder "tensorboard" of a run; one that is not ``wanted`` does nothing.
+    """Writes numbers to the folder "tensorboard" of a run, if that is ``enabled``.
 
     Args:
-        folder: of the run. step: what was written after it, by a run that was killed, is forgotten.
-        told: called with a text when a disk refuses the numbers, which are then lost.
+        folder: of the run.
+        step: later numbers, of a run that was killed, are discarded.
+        enabled: False does nothing.
+        warn: called with a text if a disk refuses the numbers, which are then lost.
 
     Raises:
-        ImportError: TensorBoard is wanted, and not installed.
+        ImportError: TensorBoard is not installed.
     """
 
-    def __init__(self, folder: Path, step: int, wanted: bool, told: Callable[[str], None]) -> None:
+    def __init__(self, folder: Path, step: int, enabled: bool, warn: Callable[[str], None]) -> None:
         self._writer: Any = None
-        self._told = told
-        if wanted:
+        self._warn = warn
+        if enabled:
             from ..utils.tensorboard import SummaryWriter
 
             self._writer = SummaryWriter(folder / "tensorboard", purge_step=step + 1)
 
     def add(self, numbers: dict[str, Any], step: int) -> None:
-        """Write the numbers of a line: as "training/NAME", and an evaluation's as "evaluation/NAME"."""
-        if self._writer is None:
-            return
+        """Write the numbers of a line: as "training/NAME", and those of an evaluation as "evaluation/NAME"."""
+        with self._writing():
+            for name, value in numbers.items() if self._writer else ():
+                group, entries = (name, value) if isinstance(value, dict) else ("training", {name: value})
+                for metric, number in entries.items():
+                    if isinstance(number, float):
+                        self._writer.add_scalar(f"{group}/{metric}", number, step)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
         try:
-            for name, value in numbers.items():
-                inner = value if isinstance(value, dict) else {}
-                for metric, number in inner.items():
-                    self._writer.add_scalar(f"{name}/{metric}", number, step)
-                if isinstance(value, float):
-                    self._writer.add_scalar(f"training/{name}", value, step)
+            yield
         except OSError as error:
-            self._told(f"warning: TensorBoard's log cannot be written: {error}")
+            self._warn(f"warning: TensorBoard's log cannot be written: {error}")
 
     def __enter__(self) -> Board:
         return self
 
     def __exit__(self, *raised: object) -> None:
         if self._writer is not None:
-            try:
+            with self._writing():
                 self._writer.close()
-            except OSError as error:
-                self._told(f"warning: TensorBoard's log cannot be written: {error}")

@@ -1,4 +1,4 @@
-"""Trainer: the loop."""
+"""Trainer: the training loop."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from .interrupt import Interrupt
 from .log import Log
 from .progress import LOST, Progress
 from .replicas import Replicas, check
-from .schedules import go_on
-from .settings import MATTER, METRIC, Settings
+from .schedules import resume
+from .settings import FIXED, METRIC, Settings
 from .state import State, Window
 from .tensorboard import Board
 from .update import Loss, update
@@ -35,11 +35,14 @@ Evaluate = Callable[[Any], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """How ``fit`` ended.
+    """The result of ``fit``.
 
     Attributes:
-        reason: all "steps" or "minutes" are over, "patience" is at its end, or it was "interrupted".
-        step: updates made. seconds: of training. best: the best metric. best_step: when that was.
+        reason: all "steps" or "minutes" are over, "patience" has run out, or the run was "interrupted".
+        step: updates so far.
+        seconds: of training.
+        best: the best metric.
+        best_step: the step of the best metric.
     """
 
     reason: Reason
@@ -50,37 +53,37 @@ class Outcome:
 
     @property
     def finished(self) -> bool:
-        """Whether there is nothing more to do."""
+        """Whether the training is complete."""
         return self.reason != "interrupted"
 
 
 class Trainer:
-    """Trains a model, and keeps all that is needed to go on in a folder.
+    """Trains a model, and keeps everything that is needed to resume in a folder.
 
-    A run that is killed at any moment and started again by the same program, on the same machine, ends with
-    the same weights to the bit as one that was not; ``checkpoints.py`` tells why.
+    A run that is killed at any moment and started again by the same program, on the same machine, ends with the
+    same weights to the bit as one that was not; ``checkpoints.py`` explains why.
 
     Args:
-        model, optimizer: as PyTorch's loops have them. A part of the model that is in eval mode stays so; a
-            model that is so itself is put into training mode.
+        model, optimizer: as in PyTorch's loops. Modules of the model that are in eval mode stay in it; if the
+            model itself is in eval mode, everything goes into training mode.
         batches: an object with ``epoch(number, start)``, such as LoaderBatches.
-        loss: (model, batch) to its mean loss, a tensor of one element, and its weight (target tokens), by
-            which batches of one update are weighed, and losses of several averaged.
-        folder: of the run; made if need be.
-        settings: how long, and what how often.
-        schedule: of the learning rate; it steps after each update. When the run goes on, a LambdaLR may have
-            another function; any other schedule goes on as it was.
-        evaluate: (model) to metrics by name. It is called in eval mode, without gradients, and whatever
-            random numbers it draws, training goes on as if it had not been called.
-        extra: plain data (``minigrad.save``) to keep in the checkpoints, such as tokenizers. Its "config", if
-            it has one, must be the same when the run goes on.
+        loss: (model, batch) -> the mean loss, a tensor of one element, and its weight (target tokens), by
+            which the batches of one update, and the losses of several, are averaged.
+        folder: of the run; it is created if it does not exist.
+        settings: the length of the training, and how often it evaluates, saves and logs.
+        schedule: of the learning rate; it steps after each update. A resumed run may have another function in
+            its LambdaLR; any other schedule continues unchanged.
+        evaluate: model -> metrics by name. It runs in eval mode, without gradients; the random numbers that it
+            draws do not affect training.
+        extra: plain data (``minigrad.save``) for the checkpoints, such as tokenizers. Its "config", if it has
+            one, must be the same when the run resumes.
 
     Attributes:
-        state: where the training stands. averaged: the moving average of the model, or None.
+        state: the position of the training.
+        averaged: the moving average of the model, or None.
 
     Raises:
-        TypeError: ``schedule`` is something else, or waits for a metric. ValueError: patience, and no
-            evaluation.
+        TypeError: ``schedule`` is no LRScheduler, or needs a metric. ValueError: patience without evaluation.
     """
 
     def __init__(
@@ -114,13 +117,13 @@ class Trainer:
         self._clock = self._saved_at = time.monotonic()
 
     def fit(self) -> Outcome:
-        """Train to the end, from where an earlier call was stopped. The model then has the last weights.
+        """Train to the end, from where an earlier call stopped. The model then has the last weights.
 
-        Ctrl-C and SIGTERM let the update at hand end, save, and return; a second one interrupts at once.
+        Ctrl-C and SIGTERM finish the update, save, and return; a second signal interrupts at once.
 
         Raises:
             OSError: the folder cannot be written to, or the last save failed for ``retry_seconds``.
-            ValueError: the folder's run is of another configuration; or the processes cannot share the model.
+            ValueError: the run in the folder has another configuration; or processes cannot share the model.
             RuntimeError: its checkpoint is damaged; or a loss or a gradient is not finite.
         """
         check(self.model, self.settings.processes)
@@ -129,9 +132,9 @@ class Trainer:
             state, settings = self.state, self.settings
             over = self._over() or self._impatient()
             if over and not self._evaluation_due(True):
-                told = f"{self.folder.path} holds a finished training of {state.step:,} steps"
+                message = f"{self.folder.path} holds a finished training of {state.step:,} steps"
                 with suppress(*LOST):
-                    print(f"{told}; to begin another, give another folder", file=sys.stderr)
+                    print(f"{message}; to begin another, give another folder", file=sys.stderr)
                 return self._outcome(over)
             limit = math.inf if settings.minutes is None else 60 * settings.minutes
             with (
@@ -145,7 +148,7 @@ class Trainer:
     # The loop -----------------------------------------------------------------------------------------------
 
     def _run(self) -> Outcome:
-        self.state.lines = self._log.lines  # fewer, if somebody has deleted it
+        self.state.lines = self._log.lines  # fewer, if the log was deleted
         self._stream = Stream(self.batches, self.state.epoch, self.state.batch)
         self._others: Replicas | None = None
         try:
@@ -154,7 +157,7 @@ class Trainer:
                 if self._stop.asked:
                     return self._end("interrupted")
                 over = self._over()
-                self._do_what_is_due(last=over is not None)
+                self._snapshot_evaluate_save(last=over is not None)
                 over = over or self._impatient()
                 if over:
                     return self._end(over)
@@ -165,20 +168,12 @@ class Trainer:
                 self._others.close()
 
     def _replicas(self) -> Replicas | None:
-        """The processes that take a part of each update's batches."""
-        settings, state = self.settings, self.state
+        """The other processes that take batches, if there are any."""
+        settings, position = self.settings, (self.state.epoch, self.state.batch)
         if settings.processes == 1:
             return None
-        return Replicas(
-            self.model,
-            self.loss,
-            self.batches,
-            state.epoch,
-            state.batch,
-            count=settings.processes,
-            accumulate=settings.accumulate,
-            seed=settings.seed,
-        )
+        options = {"count": settings.processes, "accumulate": settings.accumulate, "seed": settings.seed}
+        return Replicas(self.model, self.loss, self.batches, *position, **options)
 
     def _over(self) -> Reason | None:
         if self.state.step >= self.settings.steps:
@@ -199,7 +194,7 @@ class Trainer:
         return Outcome(reason, state.step, state.seconds, state.best, state.best_step)
 
     def _seconds(self) -> float:
-        """Bring the state's seconds up to the present."""
+        """The seconds of training up to now, also in the state."""
         now = time.monotonic()
         self.state.seconds += now - self._clock
         self._clock = now
@@ -208,11 +203,11 @@ class Trainer:
     # A step -------------------------------------------------------------------------------------------------
 
     def _update(self) -> None:
-        """One update, and all that must follow each."""
+        """One update, and the bookkeeping after it."""
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
-        taken = (stream.take() for _ in range(settings.accumulate))
-        done = update(self.model, self.optimizer, self.loss, taken, settings.clip, state.step + 1, self._others)
+        batches = (stream.take() for _ in range(settings.accumulate))
+        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, self._others)
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
@@ -226,27 +221,25 @@ class Trainer:
             self._write({**state.window.means(), "lr": rate})
             state.window = Window()
 
-    def _write(self, told: dict[str, Any]) -> None:
-        """A line of the log: where the training stands, and what is told."""
+    def _write(self, entries: dict[str, Any]) -> None:
+        """A line of the log: the position of the training, and some entries."""
         state = self.state
-        start = {"step": state.step, "epoch": state.epoch}
-        times = {"tokens": round(state.tokens), "seconds": round(self._seconds(), 3)}
-        self._warn(self._log.add({**start, **told, **times}))
+        position = {"step": state.step, "epoch": state.epoch}
+        totals = {"tokens": round(state.tokens), "seconds": round(self._seconds(), 3)}
+        self._warn(self._log.add({**position, **entries, **totals}))
         state.lines = self._log.lines
-        self._board.add(told, state.step)
+        self._board.add(entries, state.step)
 
-    def _do_what_is_due(self, last: bool) -> None:
-        """The snapshot, the evaluation and the checkpoint of this step, unless they have been made."""
+    def _snapshot_evaluate_save(self, last: bool) -> None:
+        """The snapshot, the evaluation and the checkpoint that are due at this step."""
         state, settings = self.state, self.settings
-        wrote = False
-        if self._snapshot_due():
+        snapshot, evaluation = self._snapshot_due(), self._evaluation_due(last)
+        if snapshot:
             state.snapshots = [*state.snapshots, state.step][-settings.keep_snapshots :]
             self._warn(self.folder.put_snapshot(state.step, self._weights(self.model)))
-            wrote = True
-        if self._evaluation_due(last):
+        if evaluation:
             self._evaluate()
-            wrote = True
-        if wrote or self._save_due():
+        if snapshot or evaluation or self._save_due():
             self._save()
 
     def _snapshot_due(self) -> bool:
@@ -261,28 +254,28 @@ class Trainer:
         return due and state.evaluated != state.step
 
     def _evaluate(self) -> None:
-        """Evaluate, and keep the weights if they are the best."""
+        """Evaluate, and save the weights if they are the best."""
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
         with randomness.undisturbed(model), nullcontext() if self._others is None else self._others.resting():
-            found = {name: float(value) for name, value in self.evaluate(model).items()}
-        if settings.metric not in found:
+            metrics = {name: float(value) for name, value in self.evaluate(model).items()}
+        if settings.metric not in metrics:
             raise ValueError(
-                f"the evaluation gives {', '.join(found) or 'nothing'}, but not "
+                f"the evaluation gives {', '.join(metrics) or 'nothing'}, but not "
                 f"{settings.metric!r}, which the settings name as their metric"
             )
-        value = found[settings.metric]
+        value = metrics[settings.metric]
         best = settings.better(value, state.best)
         state.evaluated, state.bad = state.step, 0 if best else state.bad + 1
         if best:
             state.best, state.best_step = value, state.step
-            self._warn(self.folder.put_best({**self._weights(model), "metrics": found}))
-        self._write({"evaluation": found, "best": best})
+            self._warn(self.folder.put_best({**self._weights(model), "metrics": metrics}))
+        self._write({"evaluation": metrics, "best": best})
         self._bar.evaluated(settings.metric, value)
         if settings.progress:
-            told = ", ".join(f"{name} {number:.4g}" for name, number in found.items())
-            self._bar.note(f"step {state.step:,}: {told}{' (best)' if best else ''}")
+            results = ", ".join(f"{name} {number:.4g}" for name, number in metrics.items())
+            self._bar.note(f"step {state.step:,}: {results}{' (best)' if best else ''}")
 
     # Checkpoints --------------------------------------------------------------------------------------------
 
@@ -302,38 +295,32 @@ class Trainer:
         }
 
     def _restore(self) -> None:
-        """Go to where the folder's run stands, or begin it there.
-
-        The checkpoint is looked at first, and nothing is changed before it is known to fit.
-        """
-        found = self.folder.read_last()
-        if found is None:
+        """Resume the run in the folder, or begin one. Nothing changes before the checkpoint has been checked."""
+        checkpoint = self.folder.read_last()
+        if checkpoint is None:
             self._begin()
             return
         settings = self.settings.as_dict()
-        saved = {"processes": 1, **found["settings"]}  # there was a time before several
-        check_same(
-            self.folder.last,
-            _identity(found["extra"], saved, found["schedule"]),
-            _identity(self.extra, settings, self.schedule),
-        )
+        saved = {"processes": 1, **checkpoint["settings"]}  # older checkpoints lack it
+        there = _identity(checkpoint["extra"], saved, checkpoint["schedule"])
+        check_same(self.folder.last, there, _identity(self.extra, settings, self.schedule))
         self._train_mode()
-        self.model.load_state_dict(found["model"])
-        self.optimizer.load_state_dict(found["optimizer"])
+        self.model.load_state_dict(checkpoint["model"])
+        self.optimizer.load_state_dict(checkpoint["optimizer"])
         if self.schedule is not None:
-            go_on(self.schedule, found["schedule"])
+            resume(self.schedule, checkpoint["schedule"])
         if self.averaged is not None:
-            self.averaged.load_state_dict(found["averaged"])
-        self.state = State.from_dict(found["training"])
+            self.averaged.load_state_dict(checkpoint["averaged"])
+        self.state = State.from_dict(checkpoint["training"])
         if any(saved[name] != settings[name] for name in METRIC):
             self.state.best, self.state.best_step, self.state.bad = None, 0, 0
         self.folder.clean(self.state.snapshots)
-        randomness.go_to(found["random"])
+        randomness.go_to(checkpoint["random"])
         self._saved_step = self.state.step
         self._clock = self._saved_at = time.monotonic()
 
     def _begin(self) -> None:
-        """Start a run: its first checkpoint shows that there is room for one, and that it can be read."""
+        """Begin a run, with a first checkpoint, which shows that one can be written and read."""
         self.state = State()
         randomness.seed(self.settings.seed)
         self._train_mode()
@@ -353,7 +340,7 @@ class Trainer:
         self._saved_step, self._saved_at = 0, time.monotonic()
 
     def _train_mode(self) -> None:
-        """Training mode; if that is the model's already, its parts keep the modes that they were given."""
+        """Put the model into training mode; if it is in it already, its modules keep their modes."""
         if not self.model.training:
             self.model.train()
 
@@ -367,7 +354,7 @@ class Trainer:
         return settings.save_seconds is not None and passed >= settings.save_seconds
 
     def _save(self) -> None:
-        """Save; if that fails, warn and train on: the next save tries again."""
+        """Save; if that fails, warn: the next save tries again."""
         try:
             self._put_last()
         except OSError as error:
@@ -380,17 +367,17 @@ class Trainer:
         self._saved_step, self._saved_at = self.state.step, time.monotonic()
 
     def _save_surely(self) -> None:
-        """Save at the end: where that fails, wait for room until patience is over.
+        """The last save: if it fails, wait for room for ``retry_seconds``.
 
         Raises:
             OSError: there was none.
         """
-        patience = time.monotonic() + self.settings.retry_seconds
+        deadline = time.monotonic() + self.settings.retry_seconds
         while self._saved_step != self.state.step or self.folder.waiting or self._log.waiting:
             try:
                 self._put_last()
             except OSError as error:
-                left = patience - time.monotonic()
+                left = deadline - time.monotonic()
                 if left <= 0:
                     raise
                 self._bar.note(f"warning: {error}. Make room: trying again for {left:.0f} s")
@@ -402,6 +389,6 @@ class Trainer:
 
 
 def _identity(extra: dict[str, Any], settings: dict[str, Any], schedule: Any) -> dict[str, Any]:
-    """What must be the same for a run to go on."""
-    values = {name: settings[name] for name in MATTER}
+    """The values that must not change between runs."""
+    values = {name: settings[name] for name in FIXED}
     return {"config": extra.get("config"), "schedule": None if schedule is None else "given", **values}

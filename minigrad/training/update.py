@@ -20,7 +20,7 @@ Loss = Callable[[Any, Any], tuple[Tensor, float]]
 
 
 class Updated(NamedTuple):
-    """What an update was made of: the mean loss, the weight of its batches, the norm of the gradient."""
+    """The mean loss of an update, the weight of its batches, the norm of the gradient."""
 
     loss: float
     weight: float
@@ -31,16 +31,16 @@ class Part(NamedTuple):
     """One batch of an update: its number, from 0, its mean loss and its weight."""
 
     number: int
-    loss: Any  # a tensor of one element, not yet waited for; a float where it comes from another process
+    loss: Any  # a tensor of one element, perhaps still being computed; from another process a float
     weight: float
 
 
 @dataclass(frozen=True)
 class Share:
-    """Which batches of an update are a process's: of ``count``, number ``rank`` takes each count-th one.
+    """The batches of an update that one process takes: every ``count``-th, from ``rank`` on.
 
-    With several processes each batch, as it is fetched and as it is used, draws random numbers of its own,
-    from ``seed``, step and number.
+    With several processes, each batch is fetched and used with random numbers that depend on ``seed``, the step
+    and its number alone.
     """
 
     rank: int = 0
@@ -52,18 +52,18 @@ ALL = Share()
 
 
 class Others(Protocol):
-    """Processes that compute gradients of other batches meanwhile (replicas.py)."""
+    """Processes that compute the gradients of other batches (replicas.py)."""
 
     share: Share
 
     def begin(self, step: int) -> None:
-        """Let them start."""
+        """Start them on a step."""
 
-    def join(self, own: list[Part]) -> list[Part]:
-        """Add their gradients to those here, and tell of all batches."""
+    def join(self, ours: list[Part]) -> list[Part]:
+        """Add their gradients to those of this process. Returns the parts of all batches."""
 
     def resting(self) -> AbstractContextManager[None]:
-        """While they wait, this process has all cores."""
+        """A context in which they wait, and this process uses all cores."""
 
 
 def update(
@@ -77,48 +77,49 @@ def update(
 ) -> Updated:
     """Change the weights by the gradient of the mean loss of all batches.
 
-    Each batch counts by its weight (target tokens), so that the gradient is that of all of them as one
-    batch, up to rounding: ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ. The gradients are added with weights relative to the first,
-    which leaves that of a single batch as it is, to the bit.
+    Each batch counts by its weight (target tokens): the gradient ∑ᵢ wᵢ ∇Lᵢ / ∑ᵢ wᵢ is that of one large batch, up
+    to rounding. Gradients are added with weights relative to the first, which leaves the gradient of a single
+    batch unchanged to the bit.
 
     Args:
-        loss: (model, batch) to the mean loss, a tensor of one element, and its weight.
-        clip: the largest norm that the gradient may have; None for any. step: for messages.
+        loss: (model, batch) -> the mean loss, a tensor of one element, and its weight.
+        clip: the largest norm of the gradient; None for any.
+        step: for messages.
         others: processes that take some of the batches.
 
     Raises:
-        RuntimeError: the loss or the norm is not finite; the weights are as they were.
+        RuntimeError: the loss or the norm is not finite; the weights are unchanged.
         ValueError: a weight is not positive.
     """
     optimizer.zero_grad()
     if others is None:
-        parts = own = add_gradients(model, loss, batches, step)
+        parts = ours = add_gradients(model, loss, batches, step)
     else:
         others.begin(step)
-        own = add_gradients(model, loss, batches, step, others.share)
-        parts = others.join(own)
+        ours = add_gradients(model, loss, batches, step, others.share)
+        parts = others.join(ours)
     with nullcontext() if others is None else others.resting():
-        return _change(optimizer, parts, own[0].weight, clip, step)
+        return _change(optimizer, parts, ours[0].weight, clip, step)
 
 
 def _change(optimizer: Optimizer, parts: list[Part], first: float, clip: float | None, step: int) -> Updated:
-    """Take the optimiser's step; the gradients are there, added with weights relative to ``first``."""
+    """Take the optimiser's step with gradients whose weights are relative to ``first``."""
     total = sum(part.weight for part in parts)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
     gradients = [p.grad for p in parameters if p.grad is not None]
     _scale(gradients, first / total)
     norm = get_total_norm(gradients)
     mean = sum(float(part.loss) * part.weight for part in parts) / total
-    found = Updated(mean, total, float(norm))
-    _check(found, step)
+    result = Updated(mean, total, float(norm))
+    _check(result, step)
     if clip is not None:
         clip_grads_with_norm_(parameters, clip, norm)
     optimizer.step()
-    return found
+    return result
 
 
 def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = ALL) -> list[Part]:
-    """Add up the gradients of a process's share of the batches, with weights relative to the first of them.
+    """Add up the gradients of one process's batches, with weights relative to the first of them.
 
     Raises:
         ValueError: a weight is not positive.
@@ -136,36 +137,36 @@ def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, 
 
 
 def _seeded(batches: Iterable[Any], step: int, share: Share) -> Iterator[tuple[int, Any]]:
-    """All batches by number. Several processes fetch the same ones, so each seeds for all of them."""
-    taken = iter(batches)
+    """All batches by number. Each of several processes fetches all batches, and seeds for each."""
+    iterator = iter(batches)
     for number in count():
         if share.count > 1:
             randomness.seed(seed_of(share.seed, step, number))
         try:
-            batch = next(taken)
+            batch = next(iterator)
         except StopIteration:
             return
         yield number, batch
 
 
 def seed_of(seed: int, step: int, number: int) -> int:
-    """What the random numbers of a batch begin from."""
+    """The seed of one batch."""
     return int.from_bytes(hashlib.sha256(f"{seed} {step} {number}".encode()).digest()[:8], "little")
 
 
 def _scale(gradients: list[Tensor], factor: float) -> None:
-    """Multiply all by a number, in place; as arrays, which for small ones is many times faster."""
+    """Multiply gradients by a number in place: as arrays, which is many times faster if they are small."""
     if factor != 1:
         for gradient in gradients:
             array = gradient.array
             array *= factor
 
 
-def _check(found: Updated, step: int) -> None:
-    for name, value in (("loss", found.loss), ("norm of the gradient", found.norm)):
+def _check(result: Updated, step: int) -> None:
+    for name, value in (("loss", result.loss), ("norm of the gradient", result.norm)):
         if not math.isfinite(value):
             raise RuntimeError(
-                f"the {name} is {value} in step {step}; the weights and what was saved before are unharmed. "
+                f"the {name} is {value} in step {step}; the weights and earlier checkpoints are unharmed. "
                 "Try a lower learning rate, a longer warmup, or a smaller clip; minigrad.autograd."
                 "detect_anomaly() names the op that made the first such number"
             )

@@ -1,7 +1,7 @@
-"""Nested values as a list of leaves and a spec that tells how they were nested, by PyTorch's names.
+"""Nested values as a list of leaves and a spec of the nesting, by PyTorch's names.
 
-Gone through are dicts, lists, tuples, named tuples, deques, tensors' sizes, and what is registered. All else,
-None too, is a leaf.
+Dicts, lists, tuples, named tuples, deques, tensors' sizes and registered types are nodes; everything else,
+None included, is a leaf.
 """
 
 from __future__ import annotations
@@ -14,38 +14,18 @@ from typing import Any, NamedTuple
 
 from ..tensor import Size
 
-__all__ = [
-    "LeafSpec",
-    "PyTree",
-    "TreeSpec",
-    "is_namedtuple",
-    "register_pytree_node",
-    "tree_all",
-    "tree_all_only",
-    "tree_any",
-    "tree_any_only",
-    "tree_flatten",
-    "tree_is_leaf",
-    "tree_iter",
-    "tree_leaves",
-    "tree_map",
-    "tree_map_",
-    "tree_map_only",
-    "tree_map_only_",
-    "tree_structure",
-    "tree_unflatten",
-]
-
 PyTree = Any
-Chosen = type[Any] | tuple[type[Any], ...] | UnionType | Callable[[Any], bool]
+Choice = type[Any] | tuple[type[Any], ...] | UnionType | Callable[[Any], bool]
 IsLeaf = Callable[[PyTree], bool] | None
+Flatten = Callable[[Any], tuple[Iterable[Any], Any]]
+Unflatten = Callable[[Iterable[Any], Any], Any]
 
 
 class _Node(NamedTuple):
-    """How values of one type are taken apart and put together."""
+    """How to take values of one type apart, into children and a context, and how to put them together."""
 
-    flatten: Callable[[Any], tuple[Iterable[Any], Any]]
-    unflatten: Callable[[Iterable[Any], Any], Any]
+    flatten: Flatten
+    unflatten: Unflatten
 
 
 def _dict_flatten(tree: Any) -> tuple[Iterable[Any], Any]:
@@ -56,42 +36,43 @@ def _dict_unflatten(values: Iterable[Any], context: Any) -> dict[Any, Any]:
     return dict(zip(context, values, strict=True))
 
 
-def _default_dict(values: Iterable[Any], context: Any) -> Any:
-    factory, keys = context
-    return defaultdict(factory, zip(keys, values, strict=True))
+def _sequence(kind: Callable[[Iterable[Any]], Any]) -> _Node:
+    return _Node(lambda tree: (tree, None), lambda values, _: kind(values))
 
 
 _NODES: dict[Any, _Node] = {
+    tuple: _sequence(tuple),
+    list: _sequence(list),
+    Size: _sequence(Size),
     namedtuple: _Node(lambda tree: (tree, type(tree)), lambda values, kind: kind(*values)),
-    tuple: _Node(lambda tree: (tree, None), lambda values, _: tuple(values)),
-    list: _Node(lambda tree: (tree, None), lambda values, _: list(values)),
+    deque: _Node(lambda tree: (tree, tree.maxlen), deque),
     dict: _Node(_dict_flatten, _dict_unflatten),
-    OrderedDict: _Node(_dict_flatten, lambda values, keys: OrderedDict(zip(keys, values, strict=True))),
-    defaultdict: _Node(lambda tree: (tree.values(), [tree.default_factory, list(tree)]), _default_dict),
-    deque: _Node(lambda tree: (tree, tree.maxlen), lambda values, longest: deque(values, longest)),
-    Size: _Node(lambda tree: (tree, None), lambda values, _: Size(values)),
+    OrderedDict: _Node(_dict_flatten, lambda values, keys: OrderedDict(_dict_unflatten(values, keys))),
+    defaultdict: _Node(
+        lambda tree: (tree.values(), [tree.default_factory, list(tree)]),
+        lambda values, context: defaultdict(context[0], _dict_unflatten(values, context[1])),
+    ),
 }
 _DICTS = (dict, OrderedDict, defaultdict)
 
 
 def register_pytree_node(
     cls: type[Any],
-    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
-    unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    flatten_fn: Flatten,
+    unflatten_fn: Unflatten,
     *,
     serialized_type_name: str | None = None,
     to_dumpable_context: Any = None,
     from_dumpable_context: Any = None,
     flatten_with_keys_fn: Any = None,
 ) -> None:
-    """Let values of a type be gone through.
+    """Make a type a node.
 
     Args:
-        cls: the type itself; types derived from it stay leaves.
-        flatten_fn: gives a value's children, and a context.
-        unflatten_fn: makes a value of children and context.
-        serialized_type_name, to_dumpable_context, from_dumpable_context, flatten_with_keys_fn: taken for
-            PyTorch's signature, without effect.
+        cls: the type itself; its subclasses stay leaves.
+        flatten_fn: value -> (children, context).
+        unflatten_fn: (children, context) -> value.
+        serialized_type_name, to_dumpable_context, from_dumpable_context, flatten_with_keys_fn: without effect.
 
     Raises:
         ValueError: the type is registered already.
@@ -103,25 +84,25 @@ def register_pytree_node(
 
 def _register_pytree_node(
     cls: type[Any],
-    flatten_fn: Callable[[Any], tuple[Iterable[Any], Any]],
-    unflatten_fn: Callable[[Iterable[Any], Any], Any],
+    flatten_fn: Flatten,
+    unflatten_fn: Unflatten,
     to_str_fn: Any = None,
     maybe_from_str_fn: Any = None,
     **kwargs: Any,
 ) -> None:
-    """``register_pytree_node`` by the name that Transformers calls it by; a second time it replaces."""
+    """``register_pytree_node`` under the name that Transformers uses; it replaces an earlier registration."""
     _NODES.pop(cls, None)
     register_pytree_node(cls, flatten_fn, unflatten_fn, **kwargs)
 
 
 def is_namedtuple(obj: Any) -> bool:
-    """Whether a value is a named tuple, or a type of them."""
+    """Whether a value is a named tuple or a named-tuple type."""
     kind = obj if isinstance(obj, type) else type(obj)
     return issubclass(kind, tuple) and isinstance(getattr(kind, "_fields", None), tuple)
 
 
 def _node_type(tree: Any) -> Any:
-    """What a value is registered as, ``namedtuple`` for any of these; None for a leaf."""
+    """The key of a value in ``_NODES``; None for a leaf."""
     kind = type(tree)
     if kind in _NODES:
         return kind
@@ -130,11 +111,11 @@ def _node_type(tree: Any) -> Any:
 
 @dataclass
 class TreeSpec:
-    """How values were nested.
+    """How values are nested.
 
     Attributes:
-        type: of the outermost one, None for a leaf.
-        context: what makes it again beside its children: a dict's keys.
+        type: of the outermost value; None for a leaf.
+        context: what rebuilds it from its children, such as a dict's keys.
         children_specs: the specs of its children.
     """
 
@@ -143,7 +124,7 @@ class TreeSpec:
     children_specs: list[TreeSpec]
 
     def is_leaf(self) -> bool:
-        """Whether nothing was nested."""
+        """Whether this is the spec of a leaf."""
         return self.type is None
 
     def children(self) -> list[TreeSpec]:
@@ -156,17 +137,17 @@ class TreeSpec:
 
     @property
     def num_children(self) -> int:
-        """How many children the outermost value has."""
+        """The number of children of the outermost value."""
         return len(self.children_specs)
 
     @property
     def num_leaves(self) -> int:
-        """How many leaves there are at all depths."""
+        """The number of leaves at all depths."""
         return 1 if self.is_leaf() else sum(child.num_leaves for child in self.children_specs)
 
     @property
     def num_nodes(self) -> int:
-        """How many values there are at all depths, leaves included."""
+        """The number of values at all depths, leaves included."""
         return 1 + sum(child.num_nodes for child in self.children_specs)
 
     def unflatten(self, leaves: Iterable[Any]) -> PyTree:
@@ -177,30 +158,26 @@ class TreeSpec:
                 f"treespec.unflatten(leaves): `leaves` has length {len(values)} but the spec "
                 f"refers to a pytree that holds {self.num_leaves} items ({self})."
             )
-        return self._made(iter(values))
+        return self._build(iter(values))
 
-    def _made(self, leaves: Iterator[Any]) -> PyTree:
+    def _build(self, leaves: Iterator[Any]) -> PyTree:
         if self.is_leaf():
             return next(leaves)
-        children = [child._made(leaves) for child in self.children_specs]
-        return _NODES[self.type].unflatten(children, self.context)
+        return _NODES[self.type].unflatten([child._build(leaves) for child in self.children_specs], self.context)
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
-        """What stands in another tree where this one has leaves: values of any depth.
+        """The parts of another tree that stand where this spec has leaves.
 
         Raises:
-            ValueError: the other is nested otherwise above there.
+            ValueError: the nesting of the other tree differs above these parts.
         """
         if self.is_leaf():
             return [tree]
-        return [
-            leaf
-            for child, value in zip(self.children_specs, self._children_of(tree), strict=True)
-            for leaf in child.flatten_up_to(value)
-        ]
+        pairs = zip(self.children_specs, self._children_of(tree), strict=True)
+        return [part for child, value in pairs for part in child.flatten_up_to(value)]
 
     def _children_of(self, tree: PyTree) -> list[PyTree]:
-        """The other tree's children in this one's order: kinds of dict stand for each other."""
+        """The children of another tree in the order of this spec. Kinds of dict match each other."""
         kind = _node_type(tree)
         if kind is not self.type and not (kind in _DICTS and self.type in _DICTS):
             raise ValueError(f"Node type mismatch; expected {self.type}, but got {type(tree)}.")
@@ -242,7 +219,7 @@ _LEAF = LeafSpec()
 
 
 def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
-    """The spec of a tree, whose leaves are added to a list."""
+    """The spec of a tree; appends its leaves to a list."""
     kind = None if is_leaf and is_leaf(tree) else _node_type(tree)
     if kind is None:
         leaves.append(tree)
@@ -252,18 +229,18 @@ def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves, and how they were nested.
+    """The leaves, and the spec of their nesting.
 
     Args:
         tree: any value.
-        is_leaf: tells of further values that are not to be gone through.
+        is_leaf: a test for further values that count as leaves.
     """
     leaves: list[Any] = []
     return leaves, _walk(tree, is_leaf, leaves)
 
 
 def tree_unflatten(leaves: Iterable[Any], treespec: TreeSpec) -> PyTree:
-    """Nest leaves as a spec tells. Raises ValueError if there are too many or too few."""
+    """``treespec.unflatten(leaves)``."""
     if not isinstance(treespec, TreeSpec):
         raise TypeError(f"tree_unflatten expected a TreeSpec, but got a {type(treespec).__name__}")
     return treespec.unflatten(leaves)
@@ -280,7 +257,7 @@ def tree_iter(tree: PyTree, is_leaf: IsLeaf = None) -> Iterator[Any]:
 
 
 def tree_structure(tree: PyTree, is_leaf: IsLeaf = None) -> TreeSpec:
-    """How the leaves are nested."""
+    """The spec of the nesting."""
     return tree_flatten(tree, is_leaf)[1]
 
 
@@ -290,40 +267,40 @@ def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
 
 
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """What a function makes of each leaf (and of what other trees hold in its place), nested as they were.
+    """``func`` of each leaf, and of the parts of other trees in its place, nested as the leaves were.
 
     Raises:
-        ValueError: the other trees are nested otherwise.
+        ValueError: the other trees are nested differently.
     """
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)))
 
 
 def tree_map_(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
-    """Call a function with each leaf, for what it does to it. Returns the tree as it was."""
+    """Call ``func`` with each leaf, for its side effects. Returns the tree itself."""
     tree_map(func, tree, *rests, is_leaf=is_leaf)
     return tree
 
 
-def _choice(which: Any) -> Callable[[Any], bool]:
-    """Whether a leaf is of some types, or passes a test."""
-    if isinstance(which, (type, tuple, UnionType)):
-        return lambda leaf: isinstance(leaf, which)
-    if callable(which):
-        return which
+def _test_of(choice: Any) -> Callable[[Any], bool]:
+    """A test on leaves: of their type, or the test itself."""
+    if isinstance(choice, (type, tuple, UnionType)):
+        return lambda leaf: isinstance(leaf, choice)
+    if callable(choice):
+        return choice
     raise TypeError("Argument must be a type, a tuple of types, or a callable.")
 
 
 def tree_map_only(
-    type_or_types_or_pred: Chosen, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
+    type_or_types_or_pred: Choice, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
     """``tree_map`` for leaves of some types, or that pass a test; the others stay as they are."""
-    chosen = _choice(type_or_types_or_pred)
-    return tree_map(lambda leaf: func(leaf) if chosen(leaf) else leaf, tree, is_leaf=is_leaf)
+    test = _test_of(type_or_types_or_pred)
+    return tree_map(lambda leaf: func(leaf) if test(leaf) else leaf, tree, is_leaf=is_leaf)
 
 
 def tree_map_only_(
-    type_or_types_or_pred: Chosen, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
+    type_or_types_or_pred: Choice, /, func: Callable[[Any], Any], tree: PyTree, is_leaf: IsLeaf = None
 ) -> PyTree:
     """``tree_map_`` for leaves of some types, or that pass a test."""
     tree_map_only(type_or_types_or_pred, func, tree, is_leaf)
@@ -336,15 +313,15 @@ def tree_all(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) 
 
 
 def tree_any(pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether a leaf passes a test."""
+    """Whether any leaf passes a test."""
     return any(map(pred, tree_iter(tree, is_leaf)))
 
 
-def tree_all_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether all leaves of some types pass a test."""
-    return all(map(pred, filter(_choice(type_or_types), tree_iter(tree, is_leaf))))
+def tree_all_only(type_or_types: Choice, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """``tree_all`` of the leaves of some types."""
+    return all(map(pred, filter(_test_of(type_or_types), tree_iter(tree, is_leaf))))
 
 
-def tree_any_only(type_or_types: Chosen, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
-    """Whether a leaf of some types passes a test."""
-    return any(map(pred, filter(_choice(type_or_types), tree_iter(tree, is_leaf))))
+def tree_any_only(type_or_types: Choice, /, pred: Callable[[Any], bool], tree: PyTree, is_leaf: IsLeaf = None) -> bool:
+    """``tree_any`` of the leaves of some types."""
+    return any(map(pred, filter(_test_of(type_or_types), tree_iter(tree, is_leaf))))

@@ -1,4 +1,4 @@
-"""Activation checkpointing: memory saved by computing a part of the forward twice."""
+"""Activation checkpointing: a part of the forward pass runs twice to save memory."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ def checkpoint(
     preserve_rng_state: bool = True,
     **kwargs: Any,
 ) -> Any:
-    """``function(*args, **kwargs)``, of which nothing is kept for the backward: that runs it a second time.
+    """``function(*args, **kwargs)``, of which the backward pass keeps nothing: it runs the function again.
 
-    Gradients, dropout's masks included, are those of a call without checkpoint. It may contain further
-    checkpoints, and be differentiated twice.
+    Gradients, and dropout masks, are those of a call without checkpoint. Checkpoints may be nested, and
+    differentiated twice.
 
     Args:
         function: a module or another callable that does the same each time.
-        use_reentrant: accepted; there is one way here, PyTorch's ``False``, which does what ``True`` does.
-        context_fn: gives two contexts, for the first run and the second.
+        use_reentrant: without effect: the one way here is PyTorch's ``False``, which does what ``True`` does.
+        context_fn: returns two contexts, for the first run and the second.
         determinism_check: "default" compares the ops of both runs, "none" only their number.
-        debug, early_stop: accepted, without effect.
+        debug, early_stop: without effect.
         preserve_rng_state: the second run draws the random numbers of the first.
 
     Raises:
-        RuntimeError: in the backward, where the second run records other ops than the first.
+        RuntimeError: in the backward pass, if the second run applies other ops than the first.
     """
     if determinism_check not in ("default", "none"):
         raise ValueError(f"determinism_check must be 'default' or 'none', not {determinism_check!r}")
@@ -57,7 +57,7 @@ def checkpoint_sequential(
     """A chain of functions (or an ``nn.Sequential``) in ``segments`` parts, all but the last checkpointed.
 
     Raises:
-        ValueError: more segments than functions, or less than one.
+        ValueError: more segments than functions, or fewer than one.
     """
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 0 < segments <= len(chain):
@@ -75,14 +75,14 @@ def _run(functions: Sequence[Callable[..., Any]], input: Any) -> Any:
     return input
 
 
-# For functions that run a part of the forward again themselves --------------------------------------------
+# For functions that run a part of the forward pass again themselves ----------------------------------------
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors of a tuple as leaves of their own, wanting gradients where those did; all else as it is.
+    """The tensors of a tuple as leaves, with the same ``requires_grad``; other values as they are.
 
     Raises:
-        RuntimeError: something other than a tuple.
+        RuntimeError: no tuple.
     """
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"detach_variable: a tuple is needed, not {type(inputs).__name__}")
@@ -90,18 +90,18 @@ def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 def check_backward_validity(inputs: Any) -> None:
-    """Warn where no tensor among the inputs wants a gradient: none will come back."""
+    """Warn if no tensor among the inputs requires a gradient."""
     if not any(isinstance(x, Tensor) and x.requires_grad for x in inputs):
         warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
 
 
 def get_device_states(*args: Any) -> tuple[list[int], list[Tensor]]:
-    """The numbers of the GPUs that the tensors among ``args`` are on, and the states of their generators."""
+    """The GPUs of the tensors among ``args``, by number, and the states of their generators."""
     devices = sorted({x.get_device() for x in args if isinstance(x, Tensor) and x.is_cuda})
     return devices, [cuda.get_rng_state(device) for device in devices]
 
 
 def set_device_states(devices: Sequence[int], states: Sequence[Tensor], *, device_type: str | None = None) -> None:
-    """Go to the positions that ``get_device_states`` told."""
+    """Restore the states from ``get_device_states``."""
     for device, state in zip(devices, states, strict=True):
         cuda.set_rng_state(state, device)

@@ -37,7 +37,7 @@ def torch_modules() -> dict[str, ModuleType]:
 
 def test_within_the_context_torch_is_minigrad_and_nothing_is_loaded_twice() -> None:
     before, ours = torch_modules(), {name for name in sys.modules if name.startswith("minigrad")}
-    with as_torch(replace=True) as given:
+    with as_torch(replace=True) as alias:
         import torch
         import torch.backends.cudnn as cudnn
         import torch.nn as nn
@@ -46,7 +46,7 @@ def test_within_the_context_torch_is_minigrad_and_nothing_is_loaded_twice() -> N
         from torch.optim import AdamW
         from torch.optim.lr_scheduler import LambdaLR
 
-        assert given is torch is minigrad
+        assert alias is torch is minigrad
         assert nn is minigrad.nn
         assert F is minigrad.nn.functional
         assert MultiheadAttention is minigrad.nn.MultiheadAttention
@@ -129,11 +129,58 @@ assert nn is minigrad.nn and F is minigrad.nn.functional and LambdaLR is minigra
     assert python("-c", program) == ""
 
 
-def test_import_minigrad_loads_no_table() -> None:
-    loaded = python("-c", "import sys, minigrad; print([name for name in sys.modules if 'minigrad' in name])")
-    assert "minigrad.compat.finder" in loaded
-    assert "minigrad.compat.names" not in loaded
-    assert "minigrad.compat.advice" not in loaded
+def test_import_minigrad_loads_no_layer_above_it_and_leaves_pythons_imports_alone() -> None:
+    program = """
+import sys, numpy
+before = list(sys.meta_path), list(sys.path_hooks)
+import minigrad
+print([name for name in sys.modules if "minigrad.compat" in name], (sys.meta_path, sys.path_hooks) == before)
+"""
+    assert python("-c", program) == "[] True\n"
+
+
+def test_a_path_is_imported_where_nothing_else_was() -> None:
+    """A program without ``as_torch``: a room, a spelling below it, a submodule as an attribute, other rooms."""
+    program = """
+import importlib, sys
+import minigrad.nn.modules.transformer as by_path
+import minigrad as torch
+from minigrad.cuda.amp import autocast
+assert by_path.TransformerEncoderLayer is torch.nn.TransformerEncoderLayer
+assert torch.nn.modules.linear.Linear is torch.nn.Linear and torch.cuda.amp.autocast is autocast
+assert torch.nn.utils.rnn is sys.modules["minigrad.nn.utils.rnn"]
+importlib.invalidate_caches()
+from minigrad.optim.adamw import AdamW
+assert AdamW is torch.optim.AdamW
+"""
+    assert python("-c", program) == ""
+
+
+def test_tools_see_the_packages_folders_as_they_are() -> None:
+    program = """
+import pkgutil, os, sys
+import minigrad
+assert minigrad.__path__ == [os.path.dirname(minigrad.__file__)]
+assert {"nn", "tensor"} <= {module.name for module in pkgutil.iter_modules(minigrad.__path__)}
+assert pkgutil.get_data("minigrad", "py.typed") is not None
+import minigrad.nn
+assert minigrad.nn.__spec__.loader.get_source("minigrad.nn").startswith('\"\"\"')
+sys.path.insert(0, minigrad.__path__[0])
+import version
+assert version.project == minigrad.version.project
+"""
+    assert python("-c", program) == ""
+
+
+def test_without_its_finder_the_package_still_loads() -> None:
+    program = """
+import sys
+import minigrad
+sys.path_importer_cache.clear()
+import minigrad.nn.utils.rnn, minigrad.distributions
+assert minigrad.nn.Linear(1, 1).weight.shape == (1, 1)
+"""
+    assert python("-c", program) == ""
 
 
 # Programs -------------------------------------------------------------------------------------------------
@@ -171,23 +218,23 @@ def program(tmp_path: Path) -> Path:
 
 
 def test_a_program_runs_as_main_with_its_own_arguments(program: Path, tmp_path: Path) -> None:
-    said = python("-m", "minigrad.compat", str(program), "--lr", "1", "-m", cwd=tmp_path)
-    assert said.splitlines() == [f"minigrad ['--lr', '1', '-m'] {program}", "__main__ ['layer.weight', 'layer.bias']"]
+    output = python("-m", "minigrad.compat", str(program), "--lr", "1", "-m", cwd=tmp_path)
+    assert output.splitlines() == [f"minigrad ['--lr', '1', '-m'] {program}", "__main__ ['layer.weight', 'layer.bias']"]
     python("-m", "minigrad.compat", str(program), "leave", expect=7)
 
 
 def test_a_module_runs_as_with_python_m(program: Path, tmp_path: Path) -> None:
     program.write_text(PROGRAM.replace("from helper", "from .helper"))
-    said = python("-m", "minigrad.compat", "-m", "package.train", "x", cwd=tmp_path)
-    assert said.startswith(f"minigrad ['x'] {program}")
+    output = python("-m", "minigrad.compat", "-m", "package.train", "x", cwd=tmp_path)
+    assert output.startswith(f"minigrad ['x'] {program}")
     program.rename(program.parent / "__main__.py")
     assert python("-m", "minigrad.compat", "-m", "package", cwd=tmp_path).startswith("minigrad []")
     assert "no module named nonesuch" in python("-m", "minigrad.compat", "-m", "nonesuch", expect=1)
 
 
 def test_a_traceback_begins_in_the_program(program: Path) -> None:
-    said = python("-m", "minigrad.compat", str(program), "fail", expect=1)
-    trace = said[said.index("Traceback") :]
+    output = python("-m", "minigrad.compat", str(program), "fail", expect=1)
+    trace = output[output.index("Traceback") :]
     assert trace.splitlines()[1].strip().startswith(f'File "{program}"')
     assert trace.strip().endswith("ValueError: on purpose")
     assert "minigrad/compat" not in trace

@@ -27,10 +27,10 @@ def test_autocast_is_a_context_and_a_decorator_that_changes_nothing() -> None:
     ]
     for context in contexts:
         with context, context:
-            found = layer(x)
+            actual = layer(x)
             assert not mg.is_autocast_enabled()
-        assert found.dtype == mg.float32
-        assert mg.equal(found, expected)
+        assert actual.dtype == mg.float32
+        assert mg.equal(actual, expected)
         assert mg.equal(context(layer.forward)(x), expected)
     with pytest.raises(RuntimeError, match="'gpu' is not a device type"):
         mg.autocast("gpu")
@@ -58,13 +58,13 @@ def test_signatures_are_pytorchs(name: str) -> None:
     for part in name.split("."):
         ours, theirs = getattr(ours, part), getattr(theirs, part)
     expected = [(p.name, p.default) for p in inspect.signature(theirs.__init__).parameters.values()]
-    found = [(p.name, p.default) for p in inspect.signature(ours.__init__).parameters.values()]
-    assert [n for n, _ in found] == [n for n, _ in expected]
-    assert all(a == b or "float16" in str(b) for (_, a), (_, b) in zip(found, expected, strict=True))
+    actual = [(p.name, p.default) for p in inspect.signature(ours.__init__).parameters.values()]
+    assert [n for n, _ in actual] == [n for n, _ in expected]
+    assert all(a == b or "float16" in str(b) for (_, a), (_, b) in zip(actual, expected, strict=True))
 
 
 def training(library: Any, plan: list[float], steps_of: str = "plain") -> list[Any]:
-    """Scales, weights and states of a training in which some gradients are made Inf."""
+    """Scales, weights and states of a training in which some gradients are Inf."""
     weight = library.tensor([1.0, 2.0], requires_grad=True)
     optimizer = library.optim.SGD([weight], lr=0.1)
     scaler = library.amp.GradScaler("cpu", init_scale=4.0, growth_interval=2)
@@ -88,13 +88,13 @@ def test_scales_grow_back_off_and_skip_as_pytorchs(steps_of: str) -> None:
     plan = [1.0, 1.0, float("inf"), 1.0, float("nan"), 0.5, 0.5, 0.5, 0.5]
     ours, theirs = training(mg, plan, steps_of), training(torch, plan, steps_of)
     assert len(ours) == len(theirs)
-    for found, expected in zip(ours, theirs, strict=True):
-        if isinstance(found, tuple):
-            assert found[0] == expected[0]
-            np.testing.assert_allclose(found[1], expected[1], rtol=1e-6)
-            assert found[2] == expected[2]
+    for actual, expected in zip(ours, theirs, strict=True):
+        if isinstance(actual, tuple):
+            assert actual[0] == expected[0]
+            np.testing.assert_allclose(actual[1], expected[1], rtol=1e-6)
+            assert actual[2] == expected[2]
         else:
-            np.testing.assert_allclose(found, expected, rtol=1e-6)
+            np.testing.assert_allclose(actual, expected, rtol=1e-6)
 
 
 def test_a_scale_is_not_lost_in_float16() -> None:

@@ -79,19 +79,19 @@ TAKEN: dict[str, Callable[[Any], Any]] = {
 def test_refused(name: str) -> None:
     with pytest.raises(Exception) as expected:
         REFUSED[name](torch)
-    with pytest.raises(Exception) as found:
+    with pytest.raises(Exception) as error:
         REFUSED[name](minigrad)
-    assert issubclass(found.type, expected.type)
-    assert str(found.value)
+    assert issubclass(error.type, expected.type)
+    assert str(error.value)
 
 
 @pytest.mark.parametrize("name", TAKEN)
 def test_taken(name: str) -> None:
     torch.manual_seed(0)
     minigrad.manual_seed(0)
-    expected, found = TAKEN[name](torch), TAKEN[name](minigrad)
-    assert str(found.dtype) == str(expected.dtype)
-    assert found.tolist() == expected.tolist()
+    expected, actual = TAKEN[name](torch), TAKEN[name](minigrad)
+    assert str(actual.dtype) == str(expected.dtype)
+    assert actual.tolist() == expected.tolist()
 
 
 def test_missing_methods_say_the_nearest() -> None:

@@ -86,12 +86,12 @@ def test_jit_leaves_functions_and_modules_as_they_are(tmp_path: Any) -> None:
     ],
 )
 def test_what_is_refused_says_so_when_it_is_called(path: str) -> None:
-    found: Any = mg
+    function: Any = mg
     for part in path.split("."):
-        found = getattr(found, part)
+        function = getattr(function, part)
     with pytest.raises(NotImplementedError, match=rf"^minigrad has no torch\.{path}: ."):
-        found(1, two=2)
-    assert path.rpartition(".")[2] in repr(found)
+        function(1, two=2)
+    assert path.rpartition(".")[2] in repr(function)
 
 
 def test_marks_for_a_profile_are_harmless() -> None:

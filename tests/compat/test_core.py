@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.missing import MissingName
+from minigrad.extension import MissingName
 from tests.support.parity import assert_close, ours, theirs, torch
 
 
@@ -14,12 +14,12 @@ from tests.support.parity import assert_close, ours, theirs, torch
 @pytest.mark.parametrize("kind", ["softmax", "log_softmax"])
 def test_gradients_of_softmax_by_their_own_names(kind: str) -> None:
     g, x = np.random.default_rng(0).normal(size=(2, 3, 4))
-    found = getattr(minigrad, f"_{kind}_backward_data")(
+    actual = getattr(minigrad, f"_{kind}_backward_data")(
         ours(g), getattr(ours(x), kind)(1 if x.ndim > 1 else 0), -1, minigrad.float64
     )
-    made = getattr(theirs(x), kind)(1 if x.ndim > 1 else 0)  # (skipped here where there is no PyTorch)
-    expected = getattr(torch, f"_{kind}_backward_data")(theirs(g), made, -1, torch.float64)
-    assert_close(found, expected)
+    output = getattr(theirs(x), kind)(1 if x.ndim > 1 else 0)  # skipped without PyTorch
+    expected = getattr(torch, f"_{kind}_backward_data")(theirs(g), output, -1, torch.float64)
+    assert_close(actual, expected)
 
 
 def test_guards_and_annotations() -> None:

@@ -9,7 +9,6 @@ import pytest
 
 import minigrad as mg
 from minigrad.compat import distributed as dist
-from minigrad.compat import multiprocessing
 
 
 @pytest.fixture
@@ -106,6 +105,8 @@ def test_spawn_calls_in_this_process() -> None:
     with pytest.raises(NotImplementedError, match="nprocs=2"):
         mg.multiprocessing.spawn(print, nprocs=2)
     import multiprocessing as python
+
+    import minigrad.multiprocessing as multiprocessing
 
     assert multiprocessing.Queue == python.Queue
     assert mg.multiprocessing.cpu_count() == python.cpu_count()

@@ -9,14 +9,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 
 import pytest
 
 import minigrad as mg
-from minigrad.compat import advice, names
-from minigrad.missing import MissingName
+from minigrad import compat
+from minigrad.compat import absent, advice, names, no_ops
+from minigrad.extension import MissingName
 
 ROOT = Path(__file__).parents[2]
 
@@ -63,14 +64,14 @@ CALLS: dict[str, Callable[[], Any]] = {
 
 @pytest.mark.parametrize("name", COMMON, ids=lambda name: name.path)
 def test_a_common_name_is_provided_with_its_keywords(name: Any) -> None:
-    found = generator.lookup(name.path)
+    function = generator.lookup(name.path)
     if not name.keywords:
         return
     unknown = generator.unknown_keywords(name)
     if unknown and name.path in CALLS:
         unknown = []
-    assert not unknown, f"torch.{name.path} does not take {unknown}: {inspect.signature(found)}"
-    kinds = {parameter.kind for parameter in inspect.signature(found).parameters.values()}
+    assert not unknown, f"torch.{name.path} does not take {unknown}: {inspect.signature(function)}"
+    kinds = {parameter.kind for parameter in inspect.signature(function).parameters.values()}
     if inspect.Parameter.VAR_KEYWORD in kinds:
         assert name.path in CALLS, f"torch.{name.path} takes any keyword: pass {name.keywords} in CALLS"
         CALLS[name.path]()
@@ -85,8 +86,8 @@ def test_a_keyword_that_is_not_there_is_noticed() -> None:
 
 def test_named_tuples_have_values() -> None:
     x = mg.tensor([[1.0, 3.0], [4.0, 2.0]])
-    for found in (x.max(0), x.max(dim=1), x.sort(), x.topk(1)):
-        assert found.values is found[0]
+    for result in (x.max(0), x.max(dim=1), x.sort(), x.topk(1)):
+        assert result.values is result[0]
 
 
 def test_the_page_is_up_to_date() -> None:
@@ -137,7 +138,27 @@ def test_what_is_called_absent_is_absent(path: str) -> None:
     assert advice.missing(place, name) == f"minigrad has no torch.{path}: {advice.absent(path)}"
 
 
-# What is said of a name that is missing -------------------------------------------------------------------
+@pytest.mark.parametrize("path", [*absent.REFUSED, *absent.REFUSED_CLASSES])
+def test_what_is_refused_can_be_imported_and_says_why(path: str) -> None:
+    assert generator.is_provided(path)
+    with pytest.raises(NotImplementedError) as error:
+        generator.lookup(path)()
+    assert str(error.value) == f"minigrad has no torch.{path}: {(absent.REFUSED | absent.REFUSED_CLASSES)[path]}"
+
+
+@pytest.mark.parametrize(("place", "reason", "functions"), no_ops.NO_OPS, ids=lambda part: str(part)[:20])
+def test_no_ops_are_functions_with_a_name_and_a_reason(place: str, reason: str, functions: dict[str, Any]) -> None:
+    module = importlib.import_module(f"minigrad.{place}".rstrip("."))
+    for name, value in functions.items():
+        function = getattr(module, name)
+        assert name in names.others(module.__name__) and getattr(module, name) is function
+        if isinstance(value, FunctionType) and value.__name__ == "<lambda>":
+            assert (function.__name__, function.__module__) == (name, f"minigrad.{place}".rstrip("."))
+            assert function.__doc__ == f"No-op: {reason}."
+            assert inspect.signature(function) == inspect.signature(value)
+
+
+# The text about a missing name -------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -167,7 +188,7 @@ def test_a_missing_name_says_so(path: str, text: str) -> None:
 
 
 def test_asking_whether_a_name_is_there_writes_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(advice, "missing", lambda *args: pytest.fail("nobody reads it"))
+    monkeypatch.setattr(compat, "missing", lambda *args: pytest.fail("nobody reads it"))
     assert not hasattr(mg.nn, "Lineer")
     assert getattr(mg, "xyzzy", None) is None
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import minigrad as mg
-from minigrad.missing import MissingName
+from minigrad.extension import MissingName
 
 ROOT = Path(__file__).parents[2]
 PROGRAM = """

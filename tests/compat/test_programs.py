@@ -21,7 +21,7 @@ NUMBERS = ("losses", "rates", "rewards", "accuracies", "norm")
 
 
 def on_minigrad(program: Path, output: Path) -> dict[str, Any]:
-    """A program's results, from a process of its own."""
+    """A program's results, from a process for it alone."""
     threads = {f"{name}_NUM_THREADS": "1" for name in ("OMP", "OPENBLAS", "MKL", "MINIGRAD")}
     environment = {**os.environ, **threads, **DROPOUT, "PYTHONPATH": str(ROOT)}
     command = [sys.executable, "-m", "minigrad.compat", str(program), str(output)]
@@ -64,16 +64,16 @@ def test_a_program_runs_unchanged_and_agrees(program: Path, tmp_path: Path) -> N
     for name, expected in theirs.items():
         if name == "keys":
             continue
-        found, kind = ours[name], expected.dtype.kind
-        assert found.shape == expected.shape, name
-        assert found.dtype == expected.dtype, name
+        actual, kind = ours[name], expected.dtype.kind
+        assert actual.shape == expected.shape, name
+        assert actual.dtype == expected.dtype, name
         if kind in "iub":
-            np.testing.assert_array_equal(found, expected, err_msg=name)
+            np.testing.assert_array_equal(actual, expected, err_msg=name)
         elif name in NUMBERS:
-            np.testing.assert_allclose(found, expected, rtol=1e-5, err_msg=name)
+            np.testing.assert_allclose(actual, expected, rtol=1e-5, err_msg=name)
         else:  # logits, and gradients of the first step by name
             size = max(float(np.abs(expected).max(initial=0)), 1e-3 if name.startswith("grad") else 0.0)
-            np.testing.assert_allclose(found, expected, rtol=0, atol=1e-5 * size, err_msg=name)
+            np.testing.assert_allclose(actual, expected, rtol=0, atol=1e-5 * size, err_msg=name)
 
 
 def test_there_are_the_programs_that_people_write() -> None:

@@ -67,14 +67,14 @@ def split(t: Any) -> Any:
 @pytest.mark.parametrize("seed", [0, 1337])
 @pytest.mark.parametrize("name", LAYERS)
 def test_initial_parameters(name: str, seed: int) -> None:
-    found, after = {}, {}
+    states, after = {}, {}
     for t in (minigrad, torch):
         t.manual_seed(seed)
-        found[t] = LAYERS[name](t).state_dict()
+        states[t] = LAYERS[name](t).state_dict()
         after[t] = t.rand(1).item()
-    assert list(found[minigrad]) == list(found[torch])
-    for key, expected in found[torch].items():
-        np.testing.assert_allclose(found[minigrad][key].numpy(), expected.numpy(), rtol=3e-7, atol=3e-7)
+    assert list(states[minigrad]) == list(states[torch])
+    for key, expected in states[torch].items():
+        np.testing.assert_allclose(states[minigrad][key].numpy(), expected.numpy(), rtol=3e-7, atol=3e-7)
     assert after[minigrad] == after[torch], "as many numbers were drawn"
 
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from examples.translate import ablations
-from examples.translate.ablations import as_options, chosen, main, settings_given, slug
+from examples.translate.ablations import as_options, chosen, main, settings_of, slug
 from examples.translate.settings import preset
 
 VARIANTS = """
@@ -173,13 +173,13 @@ def test_variants_that_change_nothing_are_passed_over() -> None:
     assert "the preset" in names and "R-Drop 5" in names and "no R-Drop" not in names
     names = chosen(ablations.VARIANTS, start.changed({"r_drop": 5.0}))
     assert "no R-Drop" in names and "R-Drop 1" in names and "R-Drop 5" not in names
-    assert settings_given(["--preset", "multi30k", "--r-drop", "5"]).training.r_drop == 5.0
+    assert settings_of(["--preset", "multi30k", "--r-drop", "5"]).training.r_drop == 5.0
 
 
 @pytest.mark.parametrize("name", ablations.VARIANTS)
 def test_train_knows_the_options_of_each_variant(name: str) -> None:
     settings = ablations.VARIANTS[name]
-    found = settings_given(["--preset", "multi30k", *as_options(settings)])
+    found = settings_of(["--preset", "multi30k", *as_options(settings)])
     assert found == preset("multi30k").changed(settings)
 
 

@@ -102,7 +102,7 @@ def test_it_trains_tells_and_translates(table: Path, capsys: pytest.CaptureFixtu
     told = capsys.readouterr()
     assert "200 sentence pairs" in told.out and "saved to" in told.out
     assert re.search(r"test: \d+ of 20 translated exactly", told.out) and "chrF2" in told.out
-    assert "nrefs:1" in told.out and "sentences it never saw" in told.out
+    assert "nrefs:1" in told.out and "sentences that it has never seen" in told.out
     where = ["--run", str(table / "run")]
     assert cli.main(["translate", "one cat", "Xyz", "--beam", "2", *where]) == 0
     told = capsys.readouterr()

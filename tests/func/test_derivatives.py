@@ -64,12 +64,12 @@ def test_agrees_with_torch(name: str) -> None:
 
 
 def test_results_lead_on_to_what_is_outside() -> None:
-    found = []
+    gradients = []
     for lib, its_func in ((minigrad, func), (torch, torch.func)):
         x, w = lib.tensor(X, requires_grad=True), lib.tensor(X[:1], requires_grad=True)
         its_func.grad(lambda v, w=w: ((v * w) ** 3).sum())(x).sum().backward()
-        found.append((x.grad, w.grad))
-    for ours, theirs in zip(*found, strict=True):
+        gradients.append((x.grad, w.grad))
+    for ours, theirs in zip(*gradients, strict=True):
         np.testing.assert_allclose(ours.numpy(force=True), theirs.numpy(force=True), rtol=1e-10)
 
 

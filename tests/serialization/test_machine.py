@@ -16,7 +16,7 @@ import pytest
 
 import minigrad
 from minigrad.serialization import load, safe_globals
-from minigrad.serialization.machine import check_key
+from minigrad.serialization.allowed import check_key
 
 from .test_checkpoint import archive, number, tensor_pickle, text
 

@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from minigrad import backend
-from minigrad.backend import random
+from minigrad.backend import device, random
 from minigrad.backend.device import Device
 from minigrad.backend.kernels import CUDA_NAMES
 
 from . import cuda_emulator
 from .strict_array import NAMESPACE, StrictArray, wrap
 
-backend._device.add_type("strict")
+device.add_type("strict")
 _STRICT = Device("strict")
 
 

@@ -12,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from minigrad.text import SubwordSampler, SubwordTokenizer, english_italian, subword_dropout
+from examples.translate import english_italian
+from minigrad.text import SubwordSampler, SubwordTokenizer, subword_dropout
 from minigrad.text.tokenizer import UNKNOWN
 
 pytest.importorskip("tokenizers")

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from minigrad.text import SubwordTokenizer, WordTokenizer, english_italian, tokenizer_from_dict
-from minigrad.text.tokenizer import BOS, EOS, PAD, UNKNOWN
+from examples.translate import english_italian
+from minigrad.text import SubwordTokenizer, WordTokenizer, tokenizer_from_dict
+from minigrad.text.tokenizer import BOS, EOS, PAD, SCHEMES, UNKNOWN
 
 TEXTS = ["two young men are outside .", "several men in hard hats", "a little girl climbs , slowly ."] * 5
 
@@ -41,21 +42,11 @@ def test_a_vocabulary_of_at_most_so_many_entries(vocabulary: int) -> None:
     assert [t.decode([i]) for i in t.encode("c a b")][: len(kept)] == kept
 
 
-def test_english_italian_takes_what_people_type() -> None:
-    pairs = english_italian.load("validation", size=1000)
-    t = WordTokenizer.english_italian([s for p in pairs for s in (p.source, p.target)])
-    assert t.encode(t.prepare("i like   cats")) == t.encode("I like cats.")
-    assert t.unknown(t.prepare("I like zebras")) == ["zebras"]
-    for pair in pairs[:200]:
-        assert t.decode(t.encode(pair.target)) == pair.target
-        assert t.prepare(pair.source) == pair.source
-
-
 def test_tokenizers_come_back_from_their_description() -> None:
     pytest.importorskip("tokenizers")
     words = WordTokenizer(["a", "cat"])
     pairs = english_italian.load("test", size=50)
-    shipped = WordTokenizer.english_italian([p.source for p in pairs])
+    shipped = WordTokenizer.train([p.source for p in pairs], scheme=english_italian.SCHEME)
     for t, text in (
         (words, "a cat"),
         (shipped, pairs[0].source),
@@ -77,7 +68,7 @@ def test_functions_of_ones_own_cannot_be_described(own: dict[str, Any]) -> None:
     """The tokenizer that came back would give other ids."""
     for scheme in ("spaces", "english_italian"):
         words = ["a", "cat"]
-        t = WordTokenizer(words) if scheme == "spaces" else WordTokenizer.english_italian(words=words)
+        t = WordTokenizer(words, *SCHEMES[scheme])
         for same in (t, copy.deepcopy(t), pickle.loads(pickle.dumps(t))):
             assert same.as_dict()["scheme"] == scheme
         changed = WordTokenizer(words, **({"split": t.split, "join": t.join, "normalize": t.normalize} | own))

@@ -1,4 +1,4 @@
-"""What the page asks for, as plain data: a text's translation, and the attention of one sentence."""
+"""The answers for the page, as plain data: translations of a text, and the attention of one sentence."""
 
 from __future__ import annotations
 
@@ -17,10 +17,11 @@ MOST_WEIGHTS = 1_000_000  # layers times heads times target tokens times source 
 
 
 class Refused(Exception):
-    """A request that gets no answer but a reason.
+    """A refused request.
 
     Args:
-        status: of HTTP. message: for the person at the page.
+        status: of HTTP.
+        message: for the person at the page.
     """
 
     def __init__(self, status: int, message: str) -> None:
@@ -29,7 +30,7 @@ class Refused(Exception):
 
 
 class Hypothesis(Protocol):
-    """A translation that the search has kept."""
+    """A translation from the beam."""
 
     @property
     def text(self) -> str: ...
@@ -38,7 +39,7 @@ class Hypothesis(Protocol):
 
 
 class Translation(Protocol):
-    """The best translation of a sentence, the beam it comes from, and what is to be said of it."""
+    """The best translation of a sentence, its beam, and notes on it."""
 
     @property
     def source(self) -> str: ...
@@ -53,7 +54,7 @@ class Translation(Protocol):
 
 
 class Attention(Protocol):
-    """Cross-attention: tokens of both sides with their end, and weights (layers, heads, T, S)."""
+    """Cross-attention: the tokens of both sides, EOS included, and weights (layers, heads, T, S)."""
 
     @property
     def source(self) -> Sequence[str]: ...
@@ -64,30 +65,30 @@ class Attention(Protocol):
 
 
 class Translator(Protocol):
-    """What the page needs of ``examples.translate.translator.Translator``."""
+    """The part of ``examples.translate.translator.Translator`` that the page needs."""
 
     @property
     def languages(self) -> tuple[str, str]:
-        """From and to: codes such as "en", or file name endings that end in one ("norm.en")."""
+        """Source and target: codes such as "en", or ends of file names with one ("norm.en")."""
 
     @property
     def model(self) -> Any:
-        """What has ``parameters()``."""
+        """An object with ``parameters()``."""
 
     @property
     def settings(self) -> Any:
-        """What has ``decoding.beam``: how many beginnings are followed unless a person says."""
+        """An object with ``decoding.beam``, the default number of beams."""
 
     def translate(self, sentences: list[str], beam: int = 5) -> Sequence[Translation]:
-        """Each sentence's translation. ValueError: a sentence cannot be translated, and why."""
+        """The translation of each sentence. ValueError: a sentence cannot be translated."""
 
     def attention(self, source: str, target: str) -> Attention:
-        """Where the model looks in ``source`` as it writes ``target``."""
+        """The attention to ``source`` as the model writes ``target``."""
 
 
 def about(translator: Translator) -> dict[str, Any]:
-    """What model it is: its languages' codes, how many numbers it has learned, its own beam, and whether it
-    chooses from that by minimum Bayes risk, not by score."""
+    """The model: codes of its languages, number of parameters, default beam, and whether it chooses from that by
+    minimum Bayes risk, not by score."""
     source, target = (name.rpartition(".")[2] for name in translator.languages)
     parameters = sum(parameter.numel() for parameter in translator.model.parameters())
     return {
@@ -100,11 +101,10 @@ def about(translator: Translator) -> dict[str, Any]:
 
 
 def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]:
-    """The text's sentences with their translations; ``seconds`` is what they took.
+    """The sentences of a text with their translations, and the ``seconds`` that these took.
 
     Args:
-        request: ``text``, of one or many sentences, and ``beam``, how many beginnings are followed
-            (without it: the model's own).
+        request: ``text``, of one or many sentences, and ``beam``, the number of beams (by default the model's).
 
     Raises:
         Refused: the request is malformed (400), or the text cannot be translated (422).
@@ -116,10 +116,10 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
     if not parts:
         raise Refused(422, "There is nothing to translate: the text is empty.")
     if len(parts) > MOST_SENTENCES:
-        many = f"The text has {len(parts)} sentences; at most {MOST_SENTENCES} are translated at once."
-        raise Refused(422, many)
+        message = f"The text has {len(parts)} sentences; at most {MOST_SENTENCES} are translated at once."
+        raise Refused(422, message)
     start = time.perf_counter()
-    found = _ask(lambda: translator.translate([part.text for part in parts], beam=beam))
+    translations = _ask(lambda: translator.translate([part.text for part in parts], beam=beam))
     return {
         "seconds": round(time.perf_counter() - start, 3),
         "sentences": [
@@ -131,7 +131,7 @@ def translate(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
                 "beam": [{"text": h.text, "score": _number(h.score)} for h in one.beam],
                 "notes": list(one.notes),
             }
-            for part, one in zip(parts, found, strict=True)
+            for part, one in zip(parts, translations, strict=True)
         ],
     }
 
@@ -146,14 +146,14 @@ def attention(translator: Translator, request: dict[str, Any]) -> dict[str, Any]
         Refused: the request is malformed (400), or there is too much to show (422).
     """
     source, target = _text(request, "source"), _text(request, "target")
-    seen = _ask(lambda: translator.attention(source, target))
-    if seen.weights.size > MOST_WEIGHTS:
-        sizes = f"{len(seen.target)} × {len(seen.source)} tokens"
+    result = _ask(lambda: translator.attention(source, target))
+    if result.weights.size > MOST_WEIGHTS:
+        sizes = f"{len(result.target)} × {len(result.source)} tokens"
         raise Refused(422, f"The sentence is too long to show its attention: {sizes}.")
     return {
-        "source": _side(seen.source, source),
-        "target": _side(seen.target, target),
-        "weights": seen.weights.astype("float64").round(4).tolist(),
+        "source": _side(result.source, source),
+        "target": _side(result.target, target),
+        "weights": result.weights.astype("float64").round(4).tolist(),
     }
 
 
@@ -163,12 +163,12 @@ def _side(tokens: Sequence[str], text: str) -> dict[str, Any]:
 
 
 def _beam(translator: Translator) -> int:
-    """The model's own beam, as far as it is offered."""
+    """The model's beam, up to the widest that the page offers."""
     return min(int(translator.settings.decoding.beam), WIDEST_BEAM)
 
 
 def _ask(question: Any) -> Any:
-    """The translator's answer; what it says of a sentence that it cannot take is told to the person."""
+    """The translator's answer; its reason to refuse a sentence is shown to the person."""
     try:
         return question()
     except ValueError as error:
@@ -178,7 +178,7 @@ def _ask(question: Any) -> Any:
 def _text(request: dict[str, Any], name: str) -> str:
     text = request.get(name)
     if not isinstance(text, str):
-        raise Refused(400, f'"{name}" must be there, and be a text.')
+        raise Refused(400, f'"{name}" must be a text.')
     if len(text) > LONGEST_TEXT:
         raise Refused(422, f"The text has {len(text):,} characters; at most {LONGEST_TEXT:,} are translated at once.")
     try:
@@ -189,5 +189,5 @@ def _text(request: dict[str, Any], name: str) -> str:
 
 
 def _number(value: float) -> float | None:
-    """JSON knows neither NaN nor infinity."""
+    """A number for JSON, which has neither NaN nor infinity."""
     return round(float(value), 4) if math.isfinite(value) else None

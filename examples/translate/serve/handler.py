@@ -1,8 +1,8 @@
-"""HTTP: which requests are answered, and that no other site can make them.
+"""HTTP: the requests, and their protection from other sites.
 
 A foreign page in the same browser may send requests to localhost. Three things keep it out: the Host header
-must name this machine (a foreign name that was made to point to 127.0.0.1 does not: DNS rebinding), the
-Origin of a POST must be the page itself, and its body must be declared as JSON, which no foreign form can do.
+must name this machine (which a foreign name that points to 127.0.0.1 does not: DNS rebinding), the Origin of a
+POST must be the page itself, and its body must be declared as JSON, which no foreign form can do.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def _file(name: str, kind: str) -> Content:
 
 
 def _style(name: str) -> Content:
-    """A style of the library's own pages, whose colours and fonts this page has."""
+    """A style of the library's pages, whose colours and fonts this page shares."""
     return Content(asset(name).encode(), "text/css; charset=utf-8")
 
 
@@ -84,7 +84,7 @@ class Handler(BaseHTTPRequestHandler):
     timeout = 30  # seconds that a slow or silent client may take
 
     def do_GET(self) -> None:
-        """The page's files, and what model it is."""
+        """The files of the page, and the description of the model."""
         self._answer(self._get)
 
     do_HEAD = do_GET
@@ -98,7 +98,7 @@ class Handler(BaseHTTPRequestHandler):
 
     do_PUT = do_DELETE = do_PATCH = do_OPTIONS = do_TRACE = do_CONNECT = _refuse
 
-    # What is asked ----------------------------------------------------------------------------------------
+    # Requests ---------------------------------------------------------------------------------------------
 
     def _get(self) -> Content:
         self._check_host()
@@ -154,25 +154,21 @@ class Handler(BaseHTTPRequestHandler):
             raise Refused(400, "The request is shorter than it says.")
         return body
 
-    # Who asks ---------------------------------------------------------------------------------------------
+    # Clients ----------------------------------------------------------------------------------------------
 
     def _check_client(self) -> None:
-        """A page that has thought better of it, as it waited for the model, has closed its connection.
-
-        Raises:
-            ConnectionError: nobody waits for the answer.
-        """
+        """Raise ConnectionError if the page has closed the connection while it waited for the model."""
         self.connection.setblocking(False)  # with a time-out, Python would wait even with MSG_DONTWAIT
         try:
             if not self.connection.recv(1, socket.MSG_PEEK):
                 raise ConnectionAbortedError("the client has gone")
         except BlockingIOError:
-            pass  # it is there, and says nothing
+            pass  # it waits
         finally:
             self.connection.settimeout(self.timeout)
 
     def _check_host(self) -> None:
-        """An address in digits or a name of this machine: nobody can make those point elsewhere."""
+        """The host must be a numeric address or a name of this machine, which nobody can redirect."""
         name = _host_name(self.headers.get("Host", ""))
         known = {"localhost", self.server.host.lower(), socket.gethostname().lower()}
         if not name or (name not in known and not _is_address(name)):
@@ -188,13 +184,13 @@ class Handler(BaseHTTPRequestHandler):
 
     # Answers ----------------------------------------------------------------------------------------------
 
-    def _answer(self, find: Callable[[], Content]) -> None:
+    def _answer(self, respond: Callable[[], Content]) -> None:
         try:
-            self._send(200, find())
+            self._send(200, respond())
         except Refused as refused:
             self._send(refused.status, _json({"error": refused.message}))
         except (ConnectionError, TimeoutError):
-            self.close_connection = True  # nobody is there to be answered
+            self.close_connection = True  # nobody waits for the answer
         except Exception:
             traceback.print_exc(file=sys.stderr)
             message = "The translation failed inside the program; its terminal shows where."
@@ -214,13 +210,13 @@ class Handler(BaseHTTPRequestHandler):
                 self.wfile.write(content.body)
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """What the base class finds wrong (a malformed request, an unknown method), told as all else is."""
+        """Errors of the base class (a malformed request, an unknown method), as JSON like all others."""
         self.close_connection = True
         status = 400 if code == HTTPStatus.NOT_IMPLEMENTED else code
         self._send(status, _json({"error": message or HTTPStatus(code).phrase}))
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Requests are not listed on the terminal."""
+        """Do not list requests on the terminal."""
 
 
 def _json(value: dict[str, Any]) -> Content:
@@ -240,8 +236,8 @@ def _parse(body: bytes) -> dict[str, Any]:
 
 def _host_name(header: str) -> str:
     """The name or address in a Host header, without its port; empty if there is none."""
-    found = _HOST.fullmatch(header.strip().lower())
-    return found[1].strip("[]") if found else ""
+    match = _HOST.fullmatch(header.strip().lower())
+    return match[1].strip("[]") if match else ""
 
 
 def _is_address(name: str) -> bool:

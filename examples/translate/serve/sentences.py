@@ -1,11 +1,11 @@
-"""Where sentences end: a model that learned from sentences is given sentences."""
+"""Splits text into sentences, because the model was trained on sentences."""
 
 from __future__ import annotations
 
 import re
 from typing import NamedTuple
 
-# An end mark, closing quotes and brackets after it, white space, and the letter or digit that comes next.
+# An end mark, closing quotes and brackets, white space, and the next letter or digit.
 _END = re.compile(r"[.!?…]++[\"'”’»)\]]*+\s+(?=[\"'“‘«¿¡(\[]*([^\W_]))|(?<=[。！？])")
 _SHORT = (
     "Mr|Mrs|Ms|Dr|Prof|Rev|Gen|Col|Capt|Lt|Sgt|Gov|Sen|Jr|Sr|St|Mt|Sig|Mme|Mlle|Hr|Fr|"  # persons, places
@@ -14,22 +14,22 @@ _SHORT = (
 )
 # The day of a date or an ordinal, too: one or two digits alone ("am 3. Mai", "vom 3.–5. Mai").
 _ABBREVIATED = re.compile(rf"(?:\b(?:{_SHORT})|\b[^\W\d_]|(?<![^\s(/–-])\d\d?)\.$")
-LONGEST = 8  # characters of an abbreviation with its point, and of what comes before it
+LONGEST = 8  # characters of an abbreviation with its full stop, and of the context before it
 
 
 class Sentence(NamedTuple):
-    """One sentence, and the line of the text that it stands in, from 0."""
+    """One sentence, and its line in the text, from 0."""
 
     line: int
     text: str
 
 
 def sentences(text: str) -> list[Sentence]:
-    """Cut a text at line ends and after end marks that a new sentence follows; empty lines are left out."""
-    return [Sentence(number, part) for number, line in enumerate(text.splitlines()) for part in _cut(line)]
+    """Split a text at line ends, and at end marks before a new sentence. Empty lines are left out."""
+    return [Sentence(number, part) for number, line in enumerate(text.splitlines()) for part in _split(line)]
 
 
-def _cut(line: str) -> list[str]:
+def _split(line: str) -> list[str]:
     parts, start = [], 0
     for end in _END.finditer(line):
         part = line[start : end.end()].strip()

@@ -1,4 +1,4 @@
-"""The server of the page: Python's own, one thread a request, one translation at a time."""
+"""The server of the page: Python's own, one thread per request, one translation at a time."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ from .handler import Handler
 
 
 class Server(ThreadingHTTPServer):
-    """Listens from the moment it is made; ``serve_forever`` answers.
+    """Listens from the start; ``serve_forever`` answers.
 
     Args:
-        translator: what translates; it is asked by one thread at a time.
+        translator: used by one thread at a time.
         port: 0 takes a free one.
-        host: this machine's name or address; other machines cannot reach 127.0.0.1.
+        host: a name or address of this machine; other machines cannot reach 127.0.0.1.
 
     Raises:
         OSError: the port is taken or may not be used, or the host is unknown. ValueError: no such port.
     """
 
-    daemon_threads = True  # the program ends at once, whatever is being translated
-    allow_reuse_address = os.name != "nt"  # there it would let two programs share a port
+    daemon_threads = True  # the program ends at once, even during a translation
+    allow_reuse_address = os.name != "nt"  # on Windows it would let two programs share a port
     allow_reuse_port = False
 
     def __init__(self, translator: Translator, port: int = 8000, host: str = "127.0.0.1") -> None:
@@ -44,13 +44,13 @@ class Server(ThreadingHTTPServer):
             raise OSError(_reason(error, port, host)) from error
 
     def server_bind(self) -> None:
-        """Without HTTPServer's search for the machine's full name, which can wait for the network."""
+        """Bind without HTTPServer's search for the machine's full name, which may wait for the network."""
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.host, self.server_address[1]
 
     @property
     def url(self) -> str:
-        """Where the page is."""
+        """The address of the page."""
         anywhere = self.host in ("", "0.0.0.0", "::")
         name = "localhost" if anywhere else f"[{self.host}]" if ":" in self.host else self.host
         return f"http://{name}:{self.server_port}/"
@@ -69,10 +69,10 @@ def _reason(error: OSError, port: int, host: str) -> str:
 
 
 def serve(translator: Translator, port: int = 8000, host: str = "127.0.0.1", open_browser: bool = False) -> int:
-    """Serve the page until Ctrl-C, and print its address. Arguments and errors are ``Server``'s.
+    """Serve the page until Ctrl-C, and print its address. Arguments and errors are those of ``Server``.
 
     Args:
-        open_browser: show the page in the person's browser.
+        open_browser: open the page in the browser.
 
     Returns the exit status, 0.
     """

@@ -1,4 +1,4 @@
-"""Where tokens stand in their text, and which of them make up a word: a model sees tokens, a person words."""
+"""The places of tokens in their text, and the tokens of each word: a model reads tokens, a person words."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from bisect import bisect_right
 from collections.abc import Sequence
 from typing import NamedTuple
 
-# Letters and digits, with apostrophes, hyphens, points and commas between them; or one mark on its own.
+# Letters and digits, with apostrophes, hyphens, full stops and commas between them; or a single mark.
 _WORD = re.compile(r"\w+(?:[-'’.,]\w+)*|[^\w\s]")
 
-Span = tuple[int, int]  # from, to: places in the text
+Span = tuple[int, int]  # start and end in the text
 
 
 class Unit(NamedTuple):
-    """A piece of the text: what stands between it and the one before, itself, and its tokens' numbers."""
+    """A piece of the text: the text between it and the previous piece, itself, and the numbers of its tokens."""
 
     before: str
     text: str
@@ -25,37 +25,37 @@ def units(tokens: Sequence[str], text: str) -> tuple[list[Unit], list[Unit]]:
     """A text token by token, and word by word.
 
     Args:
-        tokens: the text's, and one more, the end of the sentence, which is a unit of its own. Spaces at a
-            token's ends and "▁" do not matter, nor does case. A token that the text does not hold is an
-            unknown one: it stands for what lies between its neighbours.
+        tokens: of the text, and EOS, which is a separate unit. Spaces at the ends of tokens, "▁" and case do not
+            matter. A token that does not occur in the text is an unknown one: it stands for the text between
+            its neighbours.
     """
     spans = _spans(tokens[:-1], text)
     groups: list[list[int]] = []
     starts, last = [word.start() for word in _WORD.finditer(text)], -1
     for i, (start, end) in enumerate(spans):
         word = bisect_right(starts, start) - 1
-        begun = groups and (word == last or start == end or _empty(spans, groups[-1]))
-        if begun:
+        same = groups and (word == last or start == end or _empty(spans, groups[-1]))
+        if same:
             groups[-1].append(i)
         else:
             groups.append([i])
         last = word
     ending = Unit(" ", "end", [len(tokens) - 1])
-    pieces = _cut(text, spans, [[i] for i in range(len(spans))], tokens)
-    return [*pieces, ending], [*_cut(text, spans, groups, tokens), ending]
+    pieces = _pieces(text, spans, [[i] for i in range(len(spans))], tokens)
+    return [*pieces, ending], [*_pieces(text, spans, groups, tokens), ending]
 
 
 def _empty(spans: list[Span], group: list[int]) -> bool:
     return all(spans[i][0] == spans[i][1] for i in group)
 
 
-def _cut(text: str, spans: list[Span], groups: list[list[int]], tokens: Sequence[str]) -> list[Unit]:
-    found, place = [], 0
+def _pieces(text: str, spans: list[Span], groups: list[list[int]], tokens: Sequence[str]) -> list[Unit]:
+    pieces, place = [], 0
     for group in groups:
         start, end = spans[group[0]][0], spans[group[-1]][1]
-        found.append(Unit(text[place:start], text[start:end] or tokens[group[0]], group))
+        pieces.append(Unit(text[place:start], text[start:end] or tokens[group[0]], group))
         place = end
-    return found
+    return pieces
 
 
 def _spans(tokens: Sequence[str], text: str) -> list[Span]:
@@ -75,7 +75,7 @@ def _spans(tokens: Sequence[str], text: str) -> list[Span]:
 
 
 def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
-    """The piece's next place, after spaces alone, or after anything (then rather where a word begins)."""
+    """The next place of a piece, after spaces alone, or after any text (then at the begin of a word if possible)."""
     if not piece:
         return None
     if skip and (word := re.compile(rf"(?<!\w){re.escape(piece)}").search(text, place)):
@@ -85,7 +85,7 @@ def _find(piece: str, text: str, place: int, skip: bool) -> int | None:
 
 
 def _share(text: str, start: int, end: int, count: int) -> list[Span]:
-    """What unknown tokens stand for: a word each of those between their neighbours, the last one the rest."""
+    """The spans of unknown tokens: a word each of the text between their neighbours, for the last one the rest."""
     if not count:
         return []
     parts = [(start + m.start(), start + m.end()) for m in re.finditer(r"\S+", text[start:end])]

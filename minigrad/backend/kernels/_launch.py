@@ -12,8 +12,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from .. import xp
 from ..dtype import Array
+from ..registry import xp
 
 NULL = 0  # the address of an array that is not there (None would crash in the driver)
 WARP = 32

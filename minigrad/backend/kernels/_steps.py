@@ -13,11 +13,11 @@ from ..dtype import Array
 
 def steps(sizes: tuple[int, ...], reverse: bool) -> list[tuple[slice, int]]:
     """The rows of each step, and how many they are, in the order in which the steps are taken."""
-    found, start = [], 0
+    parts, start = [], 0
     for n in sizes:
-        found.append((slice(start, start + n), n))
+        parts.append((slice(start, start + n), n))
         start += n
-    return found[::-1] if reverse else found
+    return parts[::-1] if reverse else parts
 
 
 def halves(m: Any, parts: str, width: int, dtype: Any) -> Array:

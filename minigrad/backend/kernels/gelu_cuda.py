@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from .. import xp
 from ..dtype import Array
+from ..registry import xp
 from ._launch import contiguous, each_element, launch
 
 _NAMES = {"none": "gelu", "tanh": "gelu_tanh"}

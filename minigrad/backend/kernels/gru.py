@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import xp
 from ..dtype import Array
+from ..registry import xp
 from ._steps import columns, halves, steps
 
 

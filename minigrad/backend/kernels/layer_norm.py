@@ -84,5 +84,5 @@ def backward(
             block *= scale[a:b, None]
 
     sums = column_sums(work, len(rows), 4 * rows.itemsize * width, (2, width), x.dtype)
-    found = (out.reshape(x.shape), sums[0], sums[1])
-    return (*(f if need else None for f, need in zip(found, needs, strict=False)), None)
+    gradients = (out.reshape(x.shape), sums[0], sums[1])
+    return (*(f if need else None for f, need in zip(gradients, needs, strict=False)), None)

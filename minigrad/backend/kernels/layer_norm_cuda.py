@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import xp
 from ..dtype import Array
+from ..registry import xp
 from ._launch import address, column_stripes, contiguous, each_row, launch, row_count, wide
 
 

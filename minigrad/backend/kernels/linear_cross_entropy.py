@@ -125,8 +125,8 @@ def _exponentials(
         np.matmul(x, loss.weight[i:j].T, out=logits[k])
         if loss.bias is not None:
             logits[k] += loss.bias[i:j]
-        own = np.flatnonzero((target >= i) & (target < j))
-        picked[own] = logits[k][own, target[own] - i]
+        hit = np.flatnonzero((target >= i) & (target < j))
+        picked[hit] = logits[k][hit, target[hit] - i]
         return logits[k]
 
     def finish(k: int) -> None:
@@ -181,9 +181,9 @@ def _take_targets_off(loss: _Loss) -> None:
     """What the targets take from the gradients, and the smoothing from the losses as well."""
     x, weight, target, share, smoothing = loss.x, loss.weight, loss.target, loss.share, loss.smoothing
     count, dtype = len(weight), x.dtype.type
-    own, even = dtype(share * (1 - smoothing)), dtype(share * smoothing / count)
+    hit, even = dtype(share * (1 - smoothing)), dtype(share * smoothing / count)
     if loss.dx is not None:
-        loss.dx -= weight[target] * own
+        loss.dx -= weight[target] * hit
     if smoothing:  # else a class with a bias of -inf would make all NaN
         total = column_sums(weight)
         loss.losses -= dtype(smoothing / count) * (x @ total)
@@ -192,11 +192,11 @@ def _take_targets_off(loss: _Loss) -> None:
         if loss.dx is not None:
             loss.dx -= even * total
     if loss.dweight is not None:
-        loss.dweight -= scatter_add_rows.forward((), x * own, target, count)[0]
+        loss.dweight -= scatter_add_rows.forward((), x * hit, target, count)[0]
         if smoothing:
             loss.dweight -= column_sums(x) * even
     if loss.dbias is not None:
-        loss.dbias -= np.bincount(target, minlength=count).astype(x.dtype) * own
+        loss.dbias -= np.bincount(target, minlength=count).astype(x.dtype) * hit
         loss.dbias -= dtype(share * smoothing / count * len(x))
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import xp
 from ..dtype import Array
+from ..registry import xp
 from ._launch import contiguous, each_row, launch, wide
 
 CHUNK_BYTES = 1 << 28  # of logits: 256 MiB

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import xp
 from ..dtype import Array
+from ..registry import xp
 from ._steps import columns, halves, steps
 
 
@@ -89,11 +89,11 @@ def backward(
         factor += once
         dnow *= factor
         m.matmul(dnow, weight, out=back)
-    found = (
+    gradients = (
         slope if needs[0] else None,
         slope.T @ before if needs[1] else None,
         outs.T @ (columns(acts, 4)[3] * tops) if outs is not None and needs[2] else None,
         dh if needs[3] else None,
         dc if needs[4] else None,
     )
-    return *found, None, None
+    return *gradients, None, None

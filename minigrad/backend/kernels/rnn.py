@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import xp
 from ..dtype import Array
+from ..registry import xp
 from ._steps import steps
 
 
@@ -48,5 +48,5 @@ def backward(
         now += back
         now *= factor[rows]
         m.matmul(now, weight, out=back)
-    found = (slope, slope.T @ before if needs[1] else None, dh)
-    return *(f if need else None for f, need in zip(found, needs, strict=False)), None, None, None
+    gradients = (slope, slope.T @ before if needs[1] else None, dh)
+    return *(f if need else None for f, need in zip(gradients, needs, strict=False)), None, None, None

@@ -182,8 +182,8 @@ def _laid_like(query: Array, key: Array, value: Array) -> list[Array]:
     projection): the way back through the slices is then a view."""
     for together in ((query, key, value), (key, value)):
         if _side_by_side(together):
-            found = _packed(together)
-            return found if len(found) == 3 else [*_packed((query,)), *found]
+            packed = _packed(together)
+            return packed if len(packed) == 3 else [*_packed((query,)), *packed]
     return [_packed((x,))[0] for x in (query, key, value)]
 
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from .. import xp
 from ..dtype import Array
+from ..registry import xp
 from ._launch import NULL, address, contiguous, each_row, launch, row_count, wide
 
 _SOURCE = "scaled_dot_product_attention"
@@ -50,9 +50,9 @@ def plan(head: int, length: int, itemsize: int, most_bytes: int) -> Plan | None:
         return None
     padded = -(-max(head, 1) // _SIDE) * _SIDE
     for tile in _TILES:
-        found = Plan(padded, tile, itemsize)
-        if found.shared_bytes(4, 2) <= most_bytes and (tile == _TILES[-1] or length > tile // 2):
-            return found
+        candidate = Plan(padded, tile, itemsize)
+        if candidate.shared_bytes(4, 2) <= most_bytes and (tile == _TILES[-1] or length > tile // 2):
+            return candidate
     return None
 
 
@@ -145,7 +145,7 @@ def backward(
     delta = xp(q).empty_like(lse)
     rows, n = row_count(out), out.shape[-1]
     launch(q, _SOURCE, "attention_delta", *each_row(rows, n), (g, out, delta, rows, n), 0, cut.macros)
-    given = (g, q, k, v, lse, delta)
+    arguments = (g, q, k, v, lse, delta)
     tail = _attention_args(q, k, v, mask, keep, *how)
     heads, block = q.shape[0] * q.shape[1], (_SIDE, _SIDE)
     dq = dk = dv = dmask = None
@@ -158,7 +158,7 @@ def backward(
             "attention_key_gradients",
             grid,
             block,
-            (*given, dk, dv, *tail),
+            (*arguments, dk, dv, *tail),
             cut.shared_bytes(4, 2),
             cut.macros,
         )
@@ -172,7 +172,7 @@ def backward(
             "attention_query_gradients",
             grid,
             block,
-            (*given, dq, address(dscores), *tail),
+            (*arguments, dq, address(dscores), *tail),
             cut.shared_bytes(4, 1),
             cut.macros,
         )

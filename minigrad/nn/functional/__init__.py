@@ -1,8 +1,5 @@
 """The functions behind the layers, by PyTorch's names: ``import minigrad.nn.functional as F``."""
 
-from typing import TYPE_CHECKING
-
-from ...missing import names_of
 from .activation import (
     celu,
     celu_,
@@ -206,6 +203,3 @@ __all__ = [
     "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
 ]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

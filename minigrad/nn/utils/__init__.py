@@ -1,8 +1,5 @@
 """Helpers around parameters and sequences, by PyTorch's names."""
 
-from typing import TYPE_CHECKING
-
-from ...missing import names_of
 from . import rnn
 from .clip_grad import clip_grad_norm, clip_grad_norm_, clip_grad_value_, clip_grads_with_norm_, get_total_norm
 from .convert_parameters import parameters_to_vector, vector_to_parameters
@@ -25,6 +22,3 @@ __all__ = [
     "vector_to_parameters",
     "weight_norm",
 ]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

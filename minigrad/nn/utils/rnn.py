@@ -7,18 +7,14 @@ on, the sequences sorted by length, the longest first. Each form is made from th
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...backend.dtype import Array
 from ...functions.creation import full, tensor
 from ...functions.shaping import cat
-from ...missing import names_of
 from ...tensor import Tensor
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)
 
 
 class PackedSequence_(NamedTuple):

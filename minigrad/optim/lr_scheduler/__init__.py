@@ -1,13 +1,10 @@
 """Learning rates over time. Call ``scheduler.step()`` after each ``optimizer.step()`` (or each epoch).
 
-e counts these calls from 0, and lr₀ is a group's rate when the scheduler was made. Most schedules change the
+e counts these calls from 0, and lr₀ is a group's rate before the schedule begins. Most schedules change the
 present rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneCycleLR, NoamLR,
 InverseSquareRootLR and CosineAnnealingWarmRestarts set it.
 """
 
-from typing import TYPE_CHECKING
-
-from ...missing import names_of
 from .annealing import CosineAnnealingLR, CosineAnnealingWarmRestarts
 from .combined import ChainedScheduler, SequentialLR
 from .cyclic import CyclicLR
@@ -40,6 +37,3 @@ __all__ = [
     "SequentialLR",
     "StepLR",
 ]
-
-if not TYPE_CHECKING:  # checkers complain of a missing name themselves
-    __getattr__ = names_of(__name__)

@@ -56,7 +56,7 @@ class CosineAnnealingWarmRestarts(GroupScheduler):
         return self.eta_min + (base - self.eta_min) * (1 + math.cos(math.pi * self.T_cur / self.T_i)) / 2
 
     def step(self, epoch: Any = None) -> None:
-        """Go on to the next epoch, or to the one given; the rate is that of its place in the cycle."""
+        """Go on to the next epoch, or to ``epoch``; its place in the cycle gives the rate."""
         if epoch is None and self.last_epoch < 0:
             epoch = 0
         if epoch is None:

@@ -1,4 +1,4 @@
-"""Schedules made of others: one after the other, or all at once."""
+"""Combinations of schedules: one after the other, or all at once."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from typing import Any
 
 from ..optimizer import Optimizer
 from .plateau import ReduceLROnPlateau
-from .scheduler import LRScheduler, kept, put
+from .scheduler import LRScheduler, put, snapshot
 
 
 class _Combined(LRScheduler):
-    """A schedule that holds others, whose states its own contains."""
+    """A schedule of other ones, whose state dicts are part of its own."""
 
     _schedulers: list[Any]
 
-    def _take(self, kind: str, optimizer: Optimizer | None, schedulers: Sequence[Any], no_plateau: bool) -> Optimizer:
-        """Keep the schedules; all are to be of one optimiser, which is returned."""
+    def _take(self, kind: str, optimizer: Optimizer | None, schedulers: Sequence[Any]) -> None:
+        """Check that the schedules are of one optimiser, and store them and it."""
         if not schedulers:
             raise ValueError(f"{kind} expects at least one scheduler to be chained, but got no scheduler.")
         optimizer = optimizer or schedulers[0].optimizer
         for i, scheduler in enumerate(schedulers):
             if not hasattr(scheduler, "optimizer"):
                 raise TypeError(f"{kind} at index {i} should have `optimizer` as its attribute.")
-            if no_plateau and isinstance(scheduler, ReduceLROnPlateau):
+            if isinstance(scheduler, ReduceLROnPlateau):
                 raise ValueError(
                     f"{kind} does not support `ReduceLROnPlateau` scheduler as it requires "
                     f"additional kwargs to be specified when calling `step`, but got one at "
@@ -36,14 +36,13 @@ class _Combined(LRScheduler):
                     f"{type(scheduler).__name__} at index {i} has another one"
                 )
         self._schedulers, self.optimizer = list(schedulers), optimizer
-        return optimizer
 
     def state_dict(self) -> dict[str, Any]:
-        """All that is needed to go on, but the optimiser; those of the schedules are in "_schedulers"."""
+        """As of every schedule; the state dicts of the inner ones are in "_schedulers"."""
         return {**super().state_dict(), "_schedulers": [s.state_dict() for s in self._schedulers]}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go to the place that ``state_dict`` told."""
+        """Go on where the schedule of ``state_dict`` was."""
         super().load_state_dict({k: v for k, v in state_dict.items() if k != "_schedulers"})
         for scheduler, state in zip(self._schedulers, state_dict["_schedulers"], strict=True):
             scheduler.load_state_dict(state)
@@ -66,7 +65,7 @@ class SequentialLR(_Combined):
     def __init__(
         self, optimizer: Optimizer, schedulers: Sequence[Any], milestones: Sequence[int], last_epoch: int = -1
     ) -> None:
-        self._take("SequentialLR", optimizer, schedulers, no_plateau=True)
+        self._take("SequentialLR", optimizer, schedulers)
         if len(milestones) != len(schedulers) - 1:
             raise ValueError(
                 "Sequential Schedulers expects number of schedulers provided to be one more than the number "
@@ -74,15 +73,15 @@ class SequentialLR(_Combined):
                 f"milestones to be equal to {len(milestones)}"
             )
         self._milestones, self.last_epoch = list(milestones), last_epoch + 1
-        for group in optimizer.param_groups:  # each schedule has made its first step already: take them back
-            put(group, "lr", kept(group["initial_lr"]))
+        for group in optimizer.param_groups:  # back to the rate before the first steps of the schedules
+            put(group, "lr", snapshot(group["initial_lr"]))
         for scheduler in self._schedulers:
             _step_back(scheduler)
         self._schedulers[0]._initial_step()
         self._last_lr = self._schedulers[0].get_last_lr()
 
     def step(self) -> None:  # type: ignore[override]
-        """Let the schedule whose turn it is make a step; a new one begins at its e = 0."""
+        """A step of the schedule whose turn it is; a new one begins at its e = 0."""
         self.last_epoch += 1
         turn = bisect_right(self._milestones, self.last_epoch)
         scheduler = self._schedulers[turn]
@@ -105,18 +104,18 @@ class ChainedScheduler(_Combined):
     """
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
-        self._take("ChainedScheduler", optimizer, schedulers, no_plateau=True)
-        self._last_lr = [kept(group["lr"]) for group in self.optimizer.param_groups]
+        self._take("ChainedScheduler", optimizer, schedulers)
+        self._last_lr = [snapshot(group["lr"]) for group in self.optimizer.param_groups]
 
     def step(self) -> None:  # type: ignore[override]
-        """Let each schedule make a step, in order."""
+        """A step of each schedule, in order."""
         for scheduler in self._schedulers:
             scheduler.step()
         self._note_rates()
 
 
 def _step_back(scheduler: Any) -> None:
-    """Take back the first step, of one that holds others only theirs (as PyTorch does)."""
+    """Take back the first step: in a combined schedule that of the inner ones alone, as in PyTorch."""
     if not isinstance(scheduler, _Combined):
         scheduler.last_epoch -= 1
         return

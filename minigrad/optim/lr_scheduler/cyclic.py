@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..optimizer import Optimizer
-from .scheduler import GroupScheduler, attributes, check_momentum, for_each_group, put, put_momentum
+from .scheduler import GroupScheduler, check_momentum, check_optimizer, for_each_group, put, put_momentum
 
 Scale = Callable[[float], float]
 
@@ -16,20 +16,20 @@ class CyclicLR(GroupScheduler):
     """From base_lr up to max_lr in ``step_size_up`` calls, and down again in ``step_size_down``.
 
     Args:
-        optimizer: whose groups' "lr" is changed.
+        optimizer, last_epoch: see LRScheduler.
         base_lr, max_lr: a number, or one for each group.
         step_size_up, step_size_down: calls; down as many as up if None.
         mode: "triangular"; "triangular2", each cycle half as high; "exp_range", the height times gammaᵉ.
-        gamma: of "exp_range".
         scale_fn, scale_mode: in place of ``mode``: the height as a function of the cycle's number (from 1:
             "cycle") or of e ("iterations").
-        cycle_momentum: let the momentum (or the first beta) go the other way.
-        base_momentum, max_momentum: its bounds.
-        last_epoch: see LRScheduler.
+        cycle_momentum: let the momentum (or the first beta) go the other way, between
+            ``base_momentum`` and ``max_momentum``.
 
     Raises:
         ValueError: an unknown mode; lists of another length than the groups; no momentum to cycle.
     """
+
+    _functions = ("_scale_fn_custom",)
 
     def __init__(
         self,
@@ -47,8 +47,7 @@ class CyclicLR(GroupScheduler):
         max_momentum: Any = 0.9,
         last_epoch: int = -1,
     ) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        check_optimizer(optimizer)
         if mode not in ("triangular", "triangular2", "exp_range") and scale_fn is None:
             raise ValueError("mode is invalid and scale_fn is None")
         base_lrs = for_each_group("base_lr", optimizer, base_lr)
@@ -58,7 +57,7 @@ class CyclicLR(GroupScheduler):
         self.max_lrs = for_each_group("max_lr", optimizer, max_lr)
         up, down = float(step_size_up), float(step_size_up if step_size_down is None else step_size_down)
         self.total_size, self.step_ratio = up + down, up / (up + down)
-        self.mode, self.gamma, self._custom = mode, gamma, scale_fn
+        self.mode, self.gamma, self._scale_fn_custom = mode, gamma, scale_fn
         self.scale_mode = scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
@@ -77,8 +76,8 @@ class CyclicLR(GroupScheduler):
 
     def scale_fn(self, x: float) -> float:
         """The height of cycle ``x``, or at e = ``x``."""
-        if self._custom is not None:
-            return self._custom(x)
+        if self._scale_fn_custom is not None:
+            return self._scale_fn_custom(x)
         return {"triangular": 1.0, "triangular2": 1 / 2.0 ** (x - 1)}.get(self.mode, self.gamma**x)
 
     def _closed_form(self, i: int, base: float) -> float:
@@ -92,16 +91,3 @@ class CyclicLR(GroupScheduler):
             low, high = self.base_momentums[i], self.max_momentums[i]
             put_momentum(self.optimizer.param_groups[i], high - (high - low) * part)
         return base + (self.max_lrs[i] - base) * part
-
-    def state_dict(self) -> dict[str, Any]:
-        """As of every schedule; of a ``scale_fn`` that is an object, its attributes."""
-        state = super().state_dict()
-        function = state.pop("_custom")
-        return {**state, "_scale_fn_custom": None if function is None else attributes(function)}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go to the place that ``state_dict`` told; the function stays this scheduler's."""
-        values = state_dict.get("_scale_fn_custom")
-        if values and self._custom is not None:
-            vars(self._custom).update(values)
-        super().load_state_dict({k: v for k, v in state_dict.items() if k != "_scale_fn_custom"})

@@ -3,35 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from ..optimizer import Optimizer
-from .scheduler import GroupScheduler, attributes
+from .scheduler import GroupScheduler, for_each_group
 
 Function = Callable[[int], float]
 
 
 class _ByFunction(GroupScheduler):
-    """A schedule with a function for each group, which its state_dict does not hold."""
+    _functions = ("lr_lambdas",)
 
     def __init__(self, optimizer: Optimizer, lr_lambda: Function | Sequence[Function], last_epoch: int = -1) -> None:
-        count = len(optimizer.param_groups)
-        several = isinstance(lr_lambda, (list, tuple))
-        self.lr_lambdas: list[Any] = [*lr_lambda] if several else [lr_lambda] * count  # type: ignore[misc]
-        if len(self.lr_lambdas) != count:
-            raise ValueError(f"Expected {count} lr_lambdas, but got {len(self.lr_lambdas)}")
+        refusal = "Expected {count} {name}, but got {length}"
+        self.lr_lambdas = for_each_group("lr_lambdas", optimizer, lr_lambda, refusal)
         super().__init__(optimizer, last_epoch)
-
-    def state_dict(self) -> dict[str, Any]:
-        """As of every schedule; of the functions, those that are objects with attributes have these saved."""
-        return {**super().state_dict(), "lr_lambdas": [attributes(f) for f in self.lr_lambdas]}
-
-    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go to the place that ``state_dict`` told; the functions stay this scheduler's."""
-        super().load_state_dict({k: v for k, v in state_dict.items() if k != "lr_lambdas"})
-        for function, values in zip(self.lr_lambdas, state_dict.get("lr_lambdas", ()), strict=False):
-            if values:
-                vars(function).update(values)
 
 
 class LambdaLR(_ByFunction):

@@ -6,7 +6,7 @@ import math
 from typing import Any
 
 from ..optimizer import Group, Optimizer
-from .scheduler import GroupScheduler, check_momentum, for_each_group, put, put_momentum
+from .scheduler import GroupScheduler, check_momentum, check_optimizer, for_each_group, put, put_momentum
 
 
 def cosine(start: float, end: float, part: float) -> float:
@@ -19,20 +19,23 @@ def line(start: float, end: float, part: float) -> float:
     return (end - start) * part + start
 
 
+def check_strategy(strategy: str) -> None:
+    """Refuse another strategy than "cos" and "linear"."""
+    if strategy not in ("cos", "linear"):
+        raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {strategy}")
+
+
 class OneCycleLR(GroupScheduler):
     """From max_lr / div_factor up to max_lr, and down to the first rate / final_div_factor.
 
     Args:
-        optimizer: whose groups' "lr" is changed.
+        optimizer, last_epoch: see LRScheduler.
         max_lr: a number, or one for each group.
         total_steps: calls in all; or ``epochs`` times ``steps_per_epoch``.
         pct_start: which part of them goes up.
         anneal_strategy: "cos" or "linear".
-        cycle_momentum: let the momentum (or the first beta) go the other way.
-        base_momentum, max_momentum: its bounds.
-        div_factor, final_div_factor: see above.
+        cycle_momentum, base_momentum, max_momentum: see CyclicLR.
         three_phase: back to the first rate in as many calls as up, and only then further down.
-        last_epoch: see LRScheduler.
 
     Raises:
         ValueError: no number of calls, or one that is not positive; pct_start outside [0, 1]; an unknown
@@ -56,24 +59,19 @@ class OneCycleLR(GroupScheduler):
         three_phase: bool = False,
         last_epoch: int = -1,
     ) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        check_optimizer(optimizer)
         self.total_steps = _total(total_steps, epochs, steps_per_epoch)
         if pct_start < 0 or pct_start > 1 or not isinstance(pct_start, float):
             raise ValueError(f"Expected float between 0 and 1 pct_start, but got {pct_start}")
-        if anneal_strategy not in ("cos", "linear"):
-            raise ValueError(f"anneal_strategy must be one of 'cos' or 'linear', instead got {anneal_strategy}")
+        check_strategy(anneal_strategy)
         self._anneal_func_type = anneal_strategy
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
             self.use_beta1 = check_momentum(optimizer)
-        highest = for_each_group("max_lr", optimizer, max_lr)
-        bounds = (
-            for_each_group("max_momentum", optimizer, max_momentum),
-            for_each_group("base_momentum", optimizer, base_momentum),
-        )
-        for high, most, least, group in zip(highest, *bounds, optimizer.param_groups, strict=True):
+        bounds = {"max_lr": max_lr, "max_momentum": max_momentum, "base_momentum": base_momentum}
+        values = [for_each_group(name, optimizer, value) for name, value in bounds.items()]
+        for high, most, least, group in zip(*values, optimizer.param_groups, strict=True):
             if last_epoch == -1:
                 first = high / div_factor
                 group.update(initial_lr=first, max_lr=high, min_lr=first / final_div_factor)
@@ -105,30 +103,20 @@ def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | N
     """How many calls there will be."""
     if total_steps is None and (epochs is None or steps_per_epoch is None):
         raise ValueError("You must define either total_steps OR (epochs AND steps_per_epoch)")
-    given = (
-        (("total_steps", total_steps),)
-        if total_steps is not None
-        else (("epochs", epochs), ("steps_per_epoch", steps_per_epoch))
-    )
-    product = 1
-    for name, value in given:
+    factors: dict[str, Any] = {"epochs": epochs, "steps_per_epoch": steps_per_epoch}
+    if total_steps is not None:
+        factors = {"total_steps": total_steps}
+    for name, value in factors.items():
         if not isinstance(value, int) or value <= 0:
             raise ValueError(f"Expected positive integer {name}, but got {value}")
-        product *= value
-    return product
+    return math.prod(factors.values())
 
 
 def _phases(total: int, up: float, three: bool) -> list[dict[str, Any]]:
     """Where each phase ends, and between which of a group's options it goes; PyTorch's layout."""
-    ends: list[tuple[float, str, str, str, str]] = [
-        (float(up * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
-    ]
-    if three:
-        ends += [
-            (float(2 * up * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum"),
-            (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum"),
-        ]
-    else:
-        ends += [(total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")]
+    rise = (float(up * total) - 1, "initial_lr", "max_lr", "max_momentum", "base_momentum")
+    fall = (total - 1, "max_lr", "min_lr", "base_momentum", "max_momentum")
+    back = (float(2 * up * total) - 2, "max_lr", "initial_lr", "base_momentum", "max_momentum")
+    on = (total - 1, "initial_lr", "min_lr", "max_momentum", "max_momentum")
     names = ("end_step", "start_lr", "end_lr", "start_momentum", "end_momentum")
-    return [dict(zip(names, end, strict=True)) for end in ends]
+    return [dict(zip(names, phase, strict=True)) for phase in ((rise, back, on) if three else (rise, fall))]

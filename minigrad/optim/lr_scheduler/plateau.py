@@ -7,21 +7,18 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..optimizer import Optimizer
-from .scheduler import LRScheduler, put
+from .scheduler import LRScheduler, check_optimizer, for_each_group, put
 
 
 class ReduceLROnPlateau(LRScheduler):
     """The present rate times ``factor`` whenever a metric has not improved for more than ``patience`` calls.
 
     Args:
-        optimizer: whose groups' "lr" is changed.
-        mode: "min" or "max": which way is better.
-        factor, patience: see above.
-        threshold, threshold_mode: better means by more than this part of the best ("rel"), or by this much
-            ("abs").
+        optimizer, verbose: see LRScheduler.
+        mode: which way is better, "min" or "max".
+        threshold, threshold_mode: better means by more than this part of the best ("rel"), or by this much ("abs").
         cooldown: how many calls after a change do not count. min_lr: a floor, for all groups or for each.
-        eps: a change smaller than this is not made.
-        verbose: of older programs; taken, without effect.
+        eps: the smallest change.
 
     Raises:
         ValueError: factor not below 1, an unknown mode, or another number of floors than groups.
@@ -43,18 +40,13 @@ class ReduceLROnPlateau(LRScheduler):
     ) -> None:
         if factor >= 1.0:
             raise ValueError("Factor should be < 1.0.")
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        check_optimizer(optimizer)
         if mode not in ("min", "max"):
             raise ValueError(f"mode {mode} is unknown!")
         if threshold_mode not in ("rel", "abs"):
             raise ValueError(f"threshold mode {threshold_mode} is unknown!")
-        count = len(optimizer.param_groups)
-        several = isinstance(min_lr, (list, tuple))
-        self.default_min_lr: Any = None if several else min_lr
-        self.min_lrs: list[Any] = list(min_lr) if several else [min_lr] * count  # type: ignore[arg-type]
-        if len(self.min_lrs) != count:
-            raise ValueError(f"expected {count} min_lrs, got {len(self.min_lrs)}")
+        self.default_min_lr: Any = None if isinstance(min_lr, (list, tuple)) else min_lr
+        self.min_lrs = for_each_group("min_lrs", optimizer, min_lr, "expected {count} {name}, got {length}")
         self.optimizer, self.mode, self.factor, self.patience = optimizer, mode, factor, patience
         self.threshold, self.threshold_mode = threshold, threshold_mode
         self.cooldown, self.eps = cooldown, eps
@@ -79,7 +71,7 @@ class ReduceLROnPlateau(LRScheduler):
         return a * sign > best * sign + margin if math.isfinite(best) else a * sign > best * sign
 
     def step(self, metrics: Any, epoch: int | None = None) -> None:  # type: ignore[override]
-        """Look at a new value of the metric."""
+        """Take a new value of the metric into account."""
         current = float(metrics)
         self.last_epoch = self.last_epoch + 1 if epoch is None else epoch
         better = self.is_better(current, self.best)

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from ...tensor import Tensor
 from ..optimizer import Group, Optimizer
+
+_OTHER_LENGTH = (
+    "{name} must have the same length as optimizer.param_groups. {name} has {length} values, param_groups has {count}."
+)
 
 
 class LRScheduler:
     """Changes the groups' "lr" at each ``step()``. A subclass writes ``get_lr()``, a list for the groups.
 
-    A subclass that has ``_get_closed_form_lr()``, too, is asked that by ``step(epoch)``.
+    If a subclass also has ``_get_closed_form_lr()``, ``step(epoch)`` calls that instead.
 
     Args:
-        optimizer: whose groups' "lr" is changed.
+        optimizer: the one whose groups' "lr" changes.
         last_epoch: e of the last call, -1 to start; else the groups must have an "initial_lr".
-        verbose: of older programs; taken, without effect.
+        verbose: of older programs, without effect.
 
     Attributes:
         base_lrs: lr₀ of each group. last_epoch: e.
@@ -27,21 +31,22 @@ class LRScheduler:
         TypeError: not an Optimizer. KeyError: a group without "initial_lr".
     """
 
+    _functions: ClassVar[tuple[str, ...]] = ()  # attributes that hold a function, a list of these, or None
+
     def __init__(self, optimizer: Optimizer, last_epoch: int = -1, verbose: Any = None) -> None:
-        if not isinstance(optimizer, Optimizer):
-            raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
+        check_optimizer(optimizer)
         for i, group in enumerate(optimizer.param_groups):
             if last_epoch == -1:
-                group.setdefault("initial_lr", kept(group["lr"]))
+                group.setdefault("initial_lr", snapshot(group["lr"]))
             elif "initial_lr" not in group:
                 raise KeyError(
                     f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
                     f"last_epoch >= 0: load the optimizer's state first"
                 )
         self.optimizer, self.last_epoch = optimizer, last_epoch
-        self.base_lrs: list[Any] = [kept(group["initial_lr"]) for group in optimizer.param_groups]
+        self.base_lrs: list[Any] = [snapshot(group["initial_lr"]) for group in optimizer.param_groups]
         self._step_count, self._is_initial, self._get_lr_called_within_step = 0, False, False
-        optimizer.__dict__.setdefault("_opt_called", False)  # from now on a step is noticed
+        optimizer.__dict__.setdefault("_opt_called", False)  # a step of the optimiser sets it
         self._initial_step()
 
     def _initial_step(self) -> None:
@@ -50,7 +55,7 @@ class LRScheduler:
         self._is_initial = False
 
     def get_lr(self) -> list[Any]:
-        """The rate that each group is to have at e = ``last_epoch``."""
+        """The rate of each group at e = ``last_epoch``."""
         raise NotImplementedError
 
     def get_last_lr(self) -> list[Any]:
@@ -58,7 +63,7 @@ class LRScheduler:
         return list(self._last_lr)
 
     def step(self, epoch: int | None = None) -> None:
-        """Go on to the next e (or to the one given, by the closed form), and set the rates."""
+        """Go on to the next e (or to ``epoch``, by the closed form), and set the rates."""
         if self._step_count == 1 and not self.optimizer.__dict__.get("_opt_called", True):
             warnings.warn(
                 "Detected call of `lr_scheduler.step()` before `optimizer.step()`: call them in the opposite "
@@ -89,19 +94,30 @@ class LRScheduler:
         self._note_rates()
 
     def _note_rates(self) -> None:
-        self._last_lr: list[Any] = [kept(group["lr"]) for group in self.optimizer.param_groups]
+        self._last_lr: list[Any] = [snapshot(group["lr"]) for group in self.optimizer.param_groups]
 
     def state_dict(self) -> dict[str, Any]:
-        """All that is needed to go on, but the optimiser."""
-        return {k: v for k, v in self.__dict__.items() if k != "optimizer"}
+        """All that is needed to go on, but the optimiser; of functions that are objects, their attributes."""
+        state = {k: v for k, v in self.__dict__.items() if k != "optimizer"}
+        for name in self._functions:
+            value = state[name]
+            state[name] = [_attributes(f) for f in value] if isinstance(value, list) else _attributes(value)
+        return state
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Go to the place that ``state_dict`` told."""
-        self.__dict__.update(state_dict)
+        """Go on where the schedule of ``state_dict`` was. Functions stay, with the attributes of those saved."""
+        state = dict(state_dict)
+        for name in self._functions:
+            value, saved = getattr(self, name), state.pop(name, None)
+            pairs = zip(value, saved or (), strict=False) if isinstance(value, list) else [(value, saved)]
+            for function, attributes in pairs:
+                if function is not None and attributes:
+                    vars(function).update(attributes)
+        self.__dict__.update(state)
 
 
 class GroupScheduler(LRScheduler):
-    """A schedule with a formula: a subclass writes ``_rate(i, lr)``, or ``_closed_form(base)``, or both."""
+    """A schedule with a formula: a subclass writes ``_rate(i, lr)``, or ``_closed_form(i, base)``, or both."""
 
     def _rate(self, i: int, lr: float) -> float:
         """The rate of group ``i`` at e = ``last_epoch``; ``lr`` is still the one at e - 1."""
@@ -112,7 +128,7 @@ class GroupScheduler(LRScheduler):
         return self._rate(i, float(self.optimizer.param_groups[i]["lr"]))
 
     def get_lr(self) -> list[Any]:
-        """The rate that each group is to have at e = ``last_epoch``; ``get_last_lr`` has the present ones."""
+        """The rate of each group at e = ``last_epoch``, for ``step``; ``get_last_lr`` has the present ones."""
         if not self._get_lr_called_within_step:
             warnings.warn(
                 "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
@@ -125,8 +141,8 @@ class GroupScheduler(LRScheduler):
         return [self._closed_form(i, float(base)) for i, base in enumerate(self.base_lrs)]
 
 
-def kept(value: Any) -> Any:
-    """A value that will not change with the group's: a rate may be a tensor."""
+def snapshot(value: Any) -> Any:
+    """A copy that a change of the group leaves alone: a rate may be a tensor."""
     return value.detach().clone() if isinstance(value, Tensor) else value
 
 
@@ -138,21 +154,13 @@ def put(group: Group, name: str, value: Any) -> None:
         group[name] = value
 
 
-def for_each_group(name: str, optimizer: Optimizer, value: Any) -> list[Any]:
-    """A value for each group, from a list or from one for all.
-
-    Raises:
-        ValueError: a list of another length.
-    """
+def for_each_group(name: str, optimizer: Optimizer, value: Any, refusal: str = _OTHER_LENGTH) -> list[Any]:
+    """A value for each group, from one for all or from a list; one of another length is refused."""
     count = len(optimizer.param_groups)
-    if not isinstance(value, (list, tuple)):
-        return [value] * count
-    if len(value) != count:
-        raise ValueError(
-            f"{name} must have the same length as optimizer.param_groups. {name} has {len(value)} values, "
-            f"param_groups has {count}."
-        )
-    return list(value)
+    values = list(value) if isinstance(value, (list, tuple)) else [value] * count
+    if len(values) != count:
+        raise ValueError(refusal.format(name=name, count=count, length=len(values)))
+    return values
 
 
 def put_momentum(group: Group, value: float) -> None:
@@ -163,18 +171,19 @@ def put_momentum(group: Group, value: float) -> None:
         group["momentum"] = value
 
 
-def check_momentum(optimizer: Optimizer) -> bool:
-    """Whether "betas" take the place of "momentum".
+def check_optimizer(optimizer: Any) -> None:
+    """Refuse what is no optimiser."""
+    if not isinstance(optimizer, Optimizer):
+        raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
-    Raises:
-        ValueError: the optimiser has neither.
-    """
+
+def check_momentum(optimizer: Optimizer) -> bool:
+    """Whether "betas" take the place of "momentum"; an optimiser that has neither is refused."""
     if not {"momentum", "betas"} & set(optimizer.defaults):
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
     return "betas" in optimizer.defaults
 
 
-def attributes(function: Any) -> dict[str, Any] | None:
-    """What a state_dict keeps of a function: the attributes of an object, nothing of a plain function."""
-    plain = type(function).__name__ in ("function", "builtin_function_or_method", "method")
+def _attributes(function: Any) -> dict[str, Any] | None:
+    plain = function is None or type(function).__name__ in ("function", "builtin_function_or_method", "method")
     return None if plain else dict(vars(function))

@@ -1,4 +1,4 @@
-"""Schedules that rise and then fall as the root of the steps. They are minigrad's own."""
+"""Schedules that rise, and then fall as 1 / √steps. PyTorch has none of them."""
 
 from __future__ import annotations
 

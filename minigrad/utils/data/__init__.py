@@ -1,8 +1,5 @@
 """Datasets, samplers and the DataLoader, by PyTorch's names."""
 
-from typing import TYPE_CHECKING
-
-from ...missing import names_of
 from . import _utils, dataloader, dataset, distributed, sampler
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
@@ -41,6 +38,3 @@ __all__ = [
     "get_worker_info",
     "random_split",
 ]
-
-if not TYPE_CHECKING:  # mypy knows the names above, and no others
-    __getattr__ = names_of(__name__)

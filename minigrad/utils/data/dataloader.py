@@ -1,4 +1,4 @@
-"""DataLoader: batches of a dataset's examples, fetched here or by worker processes."""
+"""DataLoader: batches of a dataset, fetched in this process or by workers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import time
 import warnings
 import weakref
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from functools import partial
 from itertools import repeat
 from multiprocessing.connection import wait
@@ -22,57 +23,48 @@ from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import Fetcher, IterableFetcher, MapFetcher
 from ._utils.worker import Ended, Failure, Job, Worker, WorkerInfo, get_worker_info
 from .dataset import Dataset, IterableDataset
-from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler
+from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, batch_count
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
 
 T_co = TypeVar("T_co", covariant=True)
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
-_PATIENCE = 5.0  # seconds that a worker has to end what it is doing, before it is ended
+_PATIENCE = 5.0  # seconds that a worker has to finish before it is killed
 
 
 class _DatasetKind:
-    """Whether a dataset has numbers."""
+    """Whether examples have numbers."""
 
     Map = 0
     Iterable = 1
 
 
-class _InfiniteConstantSampler(Sampler[Any]):
-    """None for ever: an IterableDataset ends the loop itself."""
-
-    def __iter__(self) -> Iterator[Any]:
-        return repeat(None)
-
-
 class DataLoader(Generic[T_co]):
-    """Batches of a dataset's examples, anew at each ``for``.
-
-    One seed gives PyTorch's batches, with and without workers.
+    """Batches of a dataset; each ``for`` begins a new pass. The same seed gives the batches that PyTorch gives.
 
     Args:
         dataset: a Dataset, anything with ``__getitem__`` and ``__len__``, or an IterableDataset.
-        batch_size: examples in a batch; None gives single ones.
-        shuffle: visit them in a new random order each time.
-        sampler: gives their numbers instead.
-        batch_sampler: gives lists of numbers; excludes batch_size, shuffle, sampler and drop_last.
-        num_workers: processes that fetch; 0 fetches here.
+        batch_size: examples in a batch; None yields single examples.
+        shuffle: a new random order in each pass.
+        sampler: yields the numbers of examples instead.
+        batch_sampler: yields lists of numbers; excludes batch_size, shuffle, sampler and drop_last.
+        num_workers: processes that fetch; 0 fetches in this one.
         collate_fn: makes a batch of a list of examples; by default ``default_collate``, and for single
             examples ``default_convert``.
         pin_memory, pin_memory_device: without effect: there is no pinned memory.
         drop_last: leave out the last batch if it is shorter.
-        timeout: seconds to wait for a worker's batch; 0 waits for ever.
+        timeout: seconds to wait for a worker's batch; 0 waits without limit.
         worker_init_fn: called with the worker's number when it starts.
-        multiprocessing_context: "fork", "spawn", "forkserver" or a context; by default what
-            ``multiprocessing.set_start_method`` has set, else fork on Linux.
-        generator: for the seeds of workers and the order; the default generator if None.
+        multiprocessing_context: "fork", "spawn", "forkserver" or a context; by default the method of
+            ``multiprocessing.set_start_method``, else fork on Linux.
+        generator: of the order and the workers' seeds; None is the default generator.
         prefetch_factor: batches that each worker fetches ahead, 2 if None.
-        persistent_workers: keep the workers for the next loop.
+        persistent_workers: keep the workers for the next pass.
         in_order: batches in the sampler's order; else as they are ready.
 
     Raises:
-        ValueError: arguments that do not go together. When iterated: RuntimeError, a worker died or took
-            longer than ``timeout``; what a dataset raised in a worker, with its traceback in the text.
+        ValueError: arguments that exclude each other. When iterated: RuntimeError, a worker died or took
+            longer than ``timeout``; an error of the dataset in a worker, with its traceback in the text.
     """
 
     dataset: Dataset[T_co]
@@ -106,22 +98,17 @@ class DataLoader(Generic[T_co]):
         in_order: bool = True,
     ) -> None:
         _check_workers(num_workers, timeout, prefetch_factor, persistent_workers)
-        self.dataset = dataset
-        self.num_workers = num_workers
+        self.dataset, self.num_workers, self.generator = dataset, num_workers, generator
         self.prefetch_factor = 2 if num_workers and prefetch_factor is None else prefetch_factor
-        self.pin_memory = pin_memory
-        self.pin_memory_device = pin_memory_device
-        self.timeout = timeout
-        self.worker_init_fn = worker_init_fn
+        self.pin_memory, self.pin_memory_device = pin_memory, pin_memory_device
+        self.timeout, self.worker_init_fn = timeout, worker_init_fn
         self.multiprocessing_context = multiprocessing_context
-        self.persistent_workers = persistent_workers
-        self.in_order = in_order
-        self.generator = generator
+        self.persistent_workers, self.in_order = persistent_workers, in_order
         iterable = isinstance(dataset, IterableDataset)
         self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
         if iterable:
             _check_iterable(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
-            sampler = _InfiniteConstantSampler()
+            sampler = repeat(None)  # the dataset itself ends the pass
         if sampler is not None and shuffle:
             raise ValueError("sampler option is mutually exclusive with shuffle")
         if batch_sampler is not None:
@@ -136,40 +123,38 @@ class DataLoader(Generic[T_co]):
             sampler = RandomSampler(dataset, generator=generator) if shuffle else SequentialSampler(dataset)
         if batch_size is not None:
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
-        self.batch_size = batch_size
-        self.drop_last = drop_last
-        self.sampler = sampler
-        self.batch_sampler = batch_sampler
+        self.batch_size, self.drop_last = batch_size, drop_last
+        self.sampler, self.batch_sampler = sampler, batch_sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
-        self._reported: int | None = None  # what len() told of an IterableDataset
+        self._reported: int | None = None  # the length that an IterableDataset reported
         self._initialized = True
 
     @property
     def multiprocessing_context(self) -> Any:
-        """How worker processes begin: a context of multiprocessing's, or None for the usual one."""
+        """The multiprocessing context that starts workers; None for the default."""
         return self._context
 
     @multiprocessing_context.setter
-    def multiprocessing_context(self, given: Any) -> None:
-        if given is not None and not self.num_workers:
+    def multiprocessing_context(self, context: Any) -> None:
+        if context is not None and not self.num_workers:
             raise ValueError(
                 "multiprocessing_context can only be used with multi-process loading "
                 f"(num_workers > 0), but got num_workers={self.num_workers}"
             )
-        if isinstance(given, str):
+        if isinstance(context, str):
             methods = multiprocessing.get_all_start_methods()
-            if given not in methods:
+            if context not in methods:
                 raise ValueError(
                     "multiprocessing_context option should specify a valid start method in "
-                    f"{methods}, but got multiprocessing_context={given!r}"
+                    f"{methods}, but got multiprocessing_context={context!r}"
                 )
-            given = multiprocessing.get_context(given)
-        elif given is not None and not isinstance(given, multiprocessing.context.BaseContext):
+            context = multiprocessing.get_context(context)
+        elif context is not None and not isinstance(context, multiprocessing.context.BaseContext):
             raise TypeError(
                 "multiprocessing_context option should be a valid context object or a string "
-                f"specifying the start method, but got {given}"
+                f"specifying the start method, but got {context}"
             )
-        self._context = given
+        self._context = context
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
@@ -185,17 +170,14 @@ class DataLoader(Generic[T_co]):
         return self.batch_sampler if self._auto_collation else self.sampler
 
     def __iter__(self) -> _BaseDataLoaderIter:
-        if not self.persistent_workers:
-            return self._get_iterator()
-        if self._iterator is None:
-            self._iterator = self._get_iterator()
-        else:
-            self._iterator._reset(self)
-        return self._iterator
-
-    def _get_iterator(self) -> _BaseDataLoaderIter:
         kind = _MultiProcessingDataLoaderIter if self.num_workers else _SingleProcessDataLoaderIter
-        return kind(self)
+        if not self.persistent_workers:
+            return kind(self)
+        if self._iterator is None:
+            self._iterator = kind(self)
+        else:
+            self._iterator._reset()
+        return self._iterator
 
     def __len__(self) -> int:
         """The number of batches. Raises TypeError if the dataset has no length."""
@@ -204,7 +186,7 @@ class DataLoader(Generic[T_co]):
         size = self._reported = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
             return size
-        return size // self.batch_size if self.drop_last else -(-size // self.batch_size)
+        return batch_count(size, self.batch_size, self.drop_last)
 
 
 def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None, persistent_workers: bool) -> None:
@@ -221,7 +203,7 @@ def _check_workers(num_workers: int, timeout: float, prefetch_factor: int | None
 
 
 def _check_iterable(**options: Any) -> None:
-    """An IterableDataset's order is its own."""
+    """Refuse options for the order of an IterableDataset, which has its own."""
     for name, value in options.items():
         if value is not None and not (name == "shuffle" and value is False):
             raise ValueError(
@@ -230,17 +212,16 @@ def _check_iterable(**options: Any) -> None:
 
 
 class _BaseDataLoaderIter:
-    """One pass over a DataLoader's batches. The seed of its workers is drawn when it begins, the order's
-    when the first index is asked for."""
+    """One pass over the batches. The workers' seed is drawn when it begins, that of the order with its first
+    index."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader = loader
         self._index_sampler = loader._index_sampler
-        self._sampler_iter = iter(self._index_sampler)
+        self._reset()
         self._base_seed = (loader.generator or default_generator).random64()
-        self._num_yielded = 0
 
-    def _reset(self, loader: DataLoader[Any]) -> None:
+    def _reset(self) -> None:
         self._sampler_iter = iter(self._index_sampler)
         self._num_yielded = 0
 
@@ -261,18 +242,18 @@ class _BaseDataLoaderIter:
         with span(f"{type(self).__name__}.__next__", "data", self):
             data = self._next_data()
             self._num_yielded += 1
-            self._warn_of_more()
+            self._warn_of_excess()
         return data
 
     def __len__(self) -> int:
         return len(self._index_sampler)
 
-    def _warn_of_more(self) -> None:
-        """Tell of an IterableDataset that has more than it said; with workers, all may give everything."""
+    def _warn_of_excess(self) -> None:
+        """Warn if an IterableDataset yields more than its length, as when each worker yields everything."""
         loader = self._loader
         if loader._reported is None or self._num_yielded <= len(loader):
             return
-        hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to give."
+        hint = " Each worker iterates over its own copy: get_worker_info() tells it which part to yield."
         warnings.warn(
             f"IterableDataset {loader.dataset!r} says that it has {loader._reported} examples, {len(loader)} "
             f"batches, but {self._num_yielded} have been fetched.{hint if loader.num_workers else ''}",
@@ -284,7 +265,7 @@ class _BaseDataLoaderIter:
 
 
 class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
-    """Fetches each batch when it is asked for."""
+    """Fetches each batch on demand."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
@@ -295,40 +276,37 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
-    """Gives each worker some indices ahead, and one more for each batch taken from it."""
+    """Sends each worker some indices ahead, and one more for each batch that it returns."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        super().__init__(loader)
-        context = loader.multiprocessing_context or _usual_context()
+        self._epoch = -1
         self._workers: list[Worker] = []
+        self._turns: deque[Worker] = deque()  # the worker of each open task, in the order of tasks
+        super().__init__(loader)
+        context = loader.multiprocessing_context or _default_context()
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
             job = Job(info, self._base_seed, self._make_fetcher(), loader.worker_init_fn)
             self._workers.append(Worker(context, job, self._workers))
-        self._epoch = 0
-        self._turns: deque[Worker] = deque()  # who has a task, in the order they were given
         self._prefetch()
 
-    def _reset(self, loader: DataLoader[Any]) -> None:
-        super()._reset(loader)
-        self._epoch += 1  # answers of the last epoch, if it was left early, are thrown away
+    def _reset(self) -> None:
+        super()._reset()
+        self._epoch += 1  # answers of a pass that was left early are discarded
         self._turns.clear()
         self._prefetch()
 
     def _prefetch(self) -> None:
         for _ in range(self._loader.prefetch_factor or 0):
             for worker in self._workers:
-                self._give(worker)
+                self._send_index(worker)
 
-    def _give(self, worker: Worker) -> None:
-        """The next index, if there is one."""
-        try:
-            index = next(self._sampler_iter)
-        except StopIteration:
-            return
-        worker.tell((self._epoch, index))
-        self._turns.append(worker)
+    def _send_index(self, worker: Worker) -> None:
+        """Send the next index, if there is one."""
+        with suppress(StopIteration):
+            worker.send((self._epoch, next(self._sampler_iter)))
+            self._turns.append(worker)
 
     def _next_data(self) -> Any:
         while self._turns:
@@ -336,7 +314,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
             self._turns.remove(worker)
             if isinstance(answer, Ended):
                 continue
-            self._give(worker)
+            self._send_index(worker)
             if isinstance(answer, Failure):
                 answer.reraise()
             return answer
@@ -345,7 +323,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         raise StopIteration
 
     def _receive(self) -> tuple[Worker, Any]:
-        """The next answer of this epoch: of the worker whose turn it is, or of any that is ready."""
+        """The next answer of this pass: of the worker whose turn it is, or of any that is ready."""
         due = [self._turns[0]] if self._loader.in_order else list(dict.fromkeys(self._turns))
         handles = {handle: w for w in due for handle in (w.process.sentinel, w.connection)}
         deadline = time.monotonic() + self._loader.timeout if self._loader.timeout else None
@@ -372,19 +350,19 @@ def _died(worker: Worker) -> RuntimeError:
     return RuntimeError(f"DataLoader worker (pid(s) {worker.process.pid}) exited unexpectedly ({how})")
 
 
-def _usual_context() -> Any:
-    """What the program has chosen; on Linux else fork, which costs least and takes any dataset."""
+def _default_context() -> Any:
+    """The program's start method; if it has set none, on Linux fork, which is fast and takes any dataset."""
     if sys.platform == "linux" and multiprocessing.get_start_method(allow_none=True) is None:
         return multiprocessing.get_context("fork")
     return multiprocessing.get_context()
 
 
 def _stop(workers: list[Worker], owner: int) -> None:
-    """End workers: they are told to, their answers read away, and after a while they are ended."""
+    """End workers, reading their last answers meanwhile; kill those that take too long."""
     if os.getpid() != owner:  # a forked child lets go of its copy
         return
     for worker in workers:
-        worker.tell(None)
+        worker.send(None)
     deadline = time.monotonic() + _PATIENCE
     living: dict[Any, Worker] = {worker.process.sentinel: worker for worker in workers}
     reading: set[Any] = {worker.connection for worker in workers}

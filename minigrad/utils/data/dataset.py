@@ -1,4 +1,4 @@
-"""Datasets: things with examples in them, by number (Dataset) or one after another (IterableDataset)."""
+"""Datasets: examples by number (Dataset), or one after another (IterableDataset)."""
 
 from __future__ import annotations
 
@@ -12,17 +12,6 @@ from typing import Any, Generic, TypeVar
 
 from ...backend.random import Generator, default_generator
 from ...tensor import Tensor
-
-__all__ = [
-    "ChainDataset",
-    "ConcatDataset",
-    "Dataset",
-    "IterableDataset",
-    "StackDataset",
-    "Subset",
-    "TensorDataset",
-    "random_split",
-]
 
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
@@ -44,7 +33,7 @@ class Dataset(Generic[T_co]):
 class IterableDataset(Dataset[T_co], Iterable[T_co]):
     """Examples one after another, from ``__iter__``.
 
-    Every worker of a DataLoader has a copy: ``get_worker_info()`` tells a copy which part is its own.
+    Every worker of a DataLoader has a copy; ``get_worker_info()`` tells the copy which part to yield.
     """
 
     @abstractmethod
@@ -55,10 +44,10 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Example i is the tuple of every tensor's row i.
+    """Example i is the tuple of row i of every tensor.
 
     Args:
-        tensors: of any shapes and dtypes, with first axes of one length.
+        tensors: of any shapes and dtypes, with first axes of equal length.
 
     Raises:
         AssertionError: the first axes differ.
@@ -77,7 +66,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 
 
 class StackDataset(Dataset[Any]):
-    """Example i is the tuple of every dataset's example i, or the dict of them if they are given by name.
+    """Example i is the tuple of example i of every dataset, or a dict if the datasets are passed by name.
 
     Raises:
         ValueError: no dataset, datasets of different lengths, or some by position and some by name.
@@ -115,7 +104,7 @@ class ConcatDataset(Dataset[T_co]):
     """Datasets one after another, as one.
 
     Raises:
-        AssertionError: no dataset, or one that has no numbers (an IterableDataset).
+        AssertionError: no dataset, or an IterableDataset, which has no numbers.
     """
 
     datasets: list[Dataset[T_co]]
@@ -131,7 +120,7 @@ class ConcatDataset(Dataset[T_co]):
 
     @staticmethod
     def cumsum(sequence: Iterable[Any]) -> list[int]:
-        """The running total of lengths: where each dataset ends."""
+        """The running total of lengths: the end of each dataset."""
         return list(accumulate(len(item) for item in sequence))
 
     def __getitem__(self, idx: int) -> T_co:
@@ -151,7 +140,7 @@ class ChainDataset(IterableDataset[T_co]):
     """IterableDatasets one after another, as one.
 
     Raises:
-        AssertionError: one of another kind, when its turn comes.
+        AssertionError: a dataset of another kind, when its turn comes.
     """
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
@@ -173,12 +162,7 @@ class ChainDataset(IterableDataset[T_co]):
 
 
 class Subset(Dataset[T_co]):
-    """Some of a dataset's examples, in an order of their own.
-
-    Args:
-        dataset: the whole.
-        indices: the numbers, in the whole, of the examples chosen.
-    """
+    """Some examples of a dataset, in the order of ``indices``, their numbers in the whole."""
 
     def __init__(self, dataset: Dataset[T_co], indices: Sequence[int]) -> None:
         self.dataset = dataset
@@ -197,25 +181,25 @@ class Subset(Dataset[T_co]):
 
 
 def _examples(dataset: Any, indices: Sequence[Any]) -> list[Any]:
-    """Several examples: at once where the dataset can, else one by one."""
-    if callable(getattr(dataset, "__getitems__", None)):
-        found = dataset.__getitems__(indices)
-        if len(found) != len(indices):
-            raise ValueError(f"__getitems__ gave {len(found)} examples for {len(indices)} numbers")
-        return list(found)
-    return [dataset[i] for i in indices]
+    """Several examples: at once if the dataset can, else one by one."""
+    if not callable(getattr(dataset, "__getitems__", None)):
+        return [dataset[i] for i in indices]
+    examples = dataset.__getitems__(indices)
+    if len(examples) != len(indices):
+        raise ValueError(f"__getitems__ gave {len(examples)} examples for {len(indices)} numbers")
+    return list(examples)
 
 
 def random_split(
     dataset: Dataset[T], lengths: Sequence[int | float], generator: Generator | None = default_generator
 ) -> list[Subset[T]]:
-    """Deal a dataset's examples out at random.
+    """Split a dataset at random. The same seed gives the parts that PyTorch gives.
 
     Args:
-        dataset: the whole; it needs ``__len__``.
-        lengths: how many examples each part has; or fractions that sum to 1, where examples that are left
-            over go to the first parts, one each.
-        generator: where the order comes from; one seed gives PyTorch's parts.
+        dataset: one with ``__len__``.
+        lengths: the number of examples in each part; or fractions that sum to 1, where the first parts get
+            one each of the examples that are left over.
+        generator: of the order.
 
     Raises:
         ValueError: the lengths do not sum to the dataset's, or a fraction is not between 0 and 1.
@@ -231,7 +215,7 @@ def random_split(
 
 
 def _counts(fractions: Sequence[float], size: int) -> list[int]:
-    """How many of ``size`` examples each fraction gets."""
+    """The number of examples that each fraction of ``size`` gets."""
     for i, fraction in enumerate(fractions):
         if not 0 <= fraction <= 1:
             raise ValueError(f"Fraction at index {i} is not between 0 and 1")

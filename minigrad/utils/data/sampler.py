@@ -1,4 +1,7 @@
-"""Samplers: in which order examples are visited. One seed gives PyTorch's order."""
+"""Samplers: the order in which examples are visited. The same seed gives the order that PyTorch gives.
+
+Each sampler draws when the first number is asked for, not when iteration begins, as PyTorch's do.
+"""
 
 from __future__ import annotations
 
@@ -11,26 +14,14 @@ from ...backend.random import Generator, default_generator
 from ...functions.creation import as_tensor
 from ...functions.random import multinomial
 
-__all__ = [
-    "BatchSampler",
-    "RandomSampler",
-    "Sampler",
-    "SequentialSampler",
-    "SubsetRandomSampler",
-    "WeightedRandomSampler",
-]
-
 T_co = TypeVar("T_co", covariant=True)
 
 
-# Each draws when the first number is asked for, not when iteration begins: PyTorch's order of draws.
-
-
 class Sampler(Generic[T_co]):
-    """An order of examples: ``__iter__`` gives their numbers, or lists of them.
+    """An order of examples: ``__iter__`` yields their numbers, or lists of them.
 
     Args:
-        data_source: taken from programs of earlier PyTorch versions, without effect.
+        data_source: without effect; programs for earlier versions of PyTorch pass it.
     """
 
     def __init__(self, data_source: Sized | None = None) -> None:
@@ -54,14 +45,14 @@ class SequentialSampler(Sampler[int]):
 
 
 class RandomSampler(Sampler[int]):
-    """A dataset's numbers in random order.
+    """The numbers of a dataset in random order.
 
     Args:
         data_source: the dataset.
-        replacement: draw every number from all of them, so that some come twice.
-        num_samples: how many are drawn, as many as there are if None. Without replacement, more are drawn
-            from one order after another.
-        generator: where they come from; None begins one at each pass, seeded from the default generator.
+        replacement: draw each number from all of them, so that some come twice.
+        num_samples: the length of a pass; None is that of the dataset. Without replacement, a longer pass
+            goes through several orders.
+        generator: of the numbers; None is a new one for each pass, seeded from the default generator.
 
     Raises:
         TypeError: ``replacement`` is no bool. ValueError: ``num_samples`` is not a positive int.
@@ -74,17 +65,14 @@ class RandomSampler(Sampler[int]):
         num_samples: int | None = None,
         generator: Generator | None = None,
     ) -> None:
-        self.data_source = data_source
-        self.replacement = replacement
+        self.data_source, self.replacement, self.generator = data_source, replacement, generator
         self._num_samples = num_samples
-        self.generator = generator
-        if not isinstance(replacement, bool):
-            raise TypeError(f"replacement should be a boolean value, but got replacement={replacement}")
+        _check_bool("replacement", replacement, TypeError)
         _check_positive("num_samples", self.num_samples)
 
     @property
     def num_samples(self) -> int:
-        """How many numbers a pass gives; the dataset may have grown since the last one."""
+        """The length of a pass; the dataset may have grown since the last one."""
         return len(self.data_source) if self._num_samples is None else self._num_samples
 
     def __iter__(self) -> Iterator[int]:
@@ -104,11 +92,10 @@ class RandomSampler(Sampler[int]):
 
 
 class SubsetRandomSampler(Sampler[int]):
-    """Given numbers in random order, each once."""
+    """The numbers ``indices`` in random order, each once."""
 
     def __init__(self, indices: Sequence[int], generator: Generator | None = None) -> None:
-        self.indices = indices
-        self.generator = generator
+        self.indices, self.generator = indices, generator
 
     def __iter__(self) -> Iterator[int]:
         order = (self.generator or default_generator).permutation(len(self.indices))
@@ -119,13 +106,13 @@ class SubsetRandomSampler(Sampler[int]):
 
 
 class WeightedRandomSampler(Sampler[int]):
-    """Numbers drawn with the weights given.
+    """Numbers drawn in proportion to weights.
 
     Args:
         weights: one for each example; they need not sum to 1.
-        num_samples: how many are drawn.
-        replacement: whether an example may come twice.
-        generator: where they come from, the default generator if None.
+        num_samples: the length of a pass.
+        replacement: whether a number may come twice.
+        generator: of the numbers, the default generator if None.
 
     Raises:
         ValueError: the weights are not one sequence, ``num_samples`` no positive int, or ``replacement`` no
@@ -136,27 +123,24 @@ class WeightedRandomSampler(Sampler[int]):
         self, weights: Sequence[float], num_samples: int, replacement: bool = True, generator: Generator | None = None
     ) -> None:
         _check_positive("num_samples", num_samples)
-        if not isinstance(replacement, bool):
-            raise ValueError(f"replacement should be a boolean value, but got replacement={replacement}")
+        _check_bool("replacement", replacement)
         self.weights = as_tensor(weights, dtype=dt.float64)
         if self.weights.ndim != 1:
             raise ValueError(
                 f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
             )
-        self.num_samples = num_samples
-        self.replacement = replacement
-        self.generator = generator
+        self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
-        drawn = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
-        yield from drawn.tolist()
+        numbers = multinomial(self.weights, self.num_samples, self.replacement, generator=self.generator)
+        yield from numbers.tolist()
 
     def __len__(self) -> int:
         return self.num_samples
 
 
 class BatchSampler(Sampler[list[int]]):
-    """What another sampler gives, in lists.
+    """The numbers of another sampler in lists.
 
     Args:
         sampler: any iterable of numbers.
@@ -169,11 +153,8 @@ class BatchSampler(Sampler[list[int]]):
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)
-        if not isinstance(drop_last, bool):
-            raise ValueError(f"drop_last should be a boolean value, but got drop_last={drop_last}")
-        self.sampler = sampler
-        self.batch_size = batch_size
-        self.drop_last = drop_last
+        _check_bool("drop_last", drop_last)
+        self.sampler, self.batch_size, self.drop_last = sampler, batch_size, drop_last
 
     def __iter__(self) -> Iterator[list[int]]:
         numbers = iter(self.sampler)
@@ -182,10 +163,19 @@ class BatchSampler(Sampler[list[int]]):
                 yield batch
 
     def __len__(self) -> int:
-        count: int = len(self.sampler)  # type: ignore[arg-type]
-        return count // self.batch_size if self.drop_last else -(-count // self.batch_size)
+        return batch_count(len(self.sampler), self.batch_size, self.drop_last)  # type: ignore[arg-type]
+
+
+def batch_count(examples: int, batch_size: int, drop_last: bool) -> int:
+    """The number of batches that so many examples make."""
+    return examples // batch_size if drop_last else -(-examples // batch_size)
 
 
 def _check_positive(name: str, value: Any) -> None:
     if not isinstance(value, int) or isinstance(value, bool) or value <= 0:
         raise ValueError(f"{name} should be a positive integer value, but got {name}={value}")
+
+
+def _check_bool(name: str, value: Any, error: type[Exception] = ValueError) -> None:
+    if not isinstance(value, bool):
+        raise error(f"{name} should be a boolean value, but got {name}={value}")

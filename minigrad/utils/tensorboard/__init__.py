@@ -11,7 +11,7 @@ __all__ = ["FileWriter", "SummaryWriter"]
 
 
 def __getattr__(name: str) -> Any:
-    """The classes, once it is sure that they can work: programs ask by trying to import them."""
+    """The classes, if TensorBoard is installed: programs try the import to see whether it is."""
     if name not in __all__:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from . import writer

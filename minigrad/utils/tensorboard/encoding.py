@@ -1,11 +1,9 @@
-"""What TensorBoard's files hold: histograms, pictures, sounds and hyperparameters in its own terms."""
+"""Histograms, images, sounds and hyperparameters in the terms of TensorBoard's files."""
 
 from __future__ import annotations
 
 import io
-import struct
 import wave
-import zlib
 from collections.abc import Mapping
 from functools import cache
 from types import SimpleNamespace
@@ -18,7 +16,7 @@ Ndarray = np.ndarray[Any, Any]
 
 @cache
 def protocol() -> SimpleNamespace:
-    """The parts of the package ``tensorboard`` that write. Raises ImportError if it is not installed."""
+    """The parts of the package ``tensorboard`` that writing needs. Raises ImportError if it is not installed."""
     try:
         from tensorboard.compat.proto.event_pb2 import Event, SessionLog
         from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
@@ -60,13 +58,13 @@ def scalar(tag: str, value: Any, new_style: bool = False, double: bool = False) 
     number = float(array.reshape(()))
     if not new_style:
         return p.Summary.Value(tag=tag, simple_value=number)
-    held = {"dtype": "DT_DOUBLE", "double_val": [number]} if double else {"dtype": "DT_FLOAT", "float_val": [number]}
-    return p.Summary.Value(tag=tag, tensor=p.TensorProto(**held), metadata=p.scalars.create_summary_metadata("", ""))
+    field = {"dtype": "DT_DOUBLE", "double_val": [number]} if double else {"dtype": "DT_FLOAT", "float_val": [number]}
+    return p.Summary.Value(tag=tag, tensor=p.TensorProto(**field), metadata=p.scalars.create_summary_metadata("", ""))
 
 
 @cache
 def _tenth_edges() -> Ndarray:
-    """Edges of TensorFlow's histograms: 0, and either side from 1e-12 to 1e20, each a tenth further out."""
+    """The edges of TensorFlow's histograms: 0, and on both sides 1e-12 to 1e20, each a tenth larger."""
     edge, edges = 1e-12, [0.0]
     while edge < 1e20:
         edges = [-edge, *edges, edge]
@@ -75,7 +73,7 @@ def _tenth_edges() -> Ndarray:
 
 
 def histogram(values: Ndarray, bins: Any, max_bins: int | None) -> Any:
-    """Counts by bin, from the first bin that holds something to the last."""
+    """Counts per bin, from the first filled bin to the last."""
     if not values.size:
         raise ValueError("The input has no element.")
     named = isinstance(bins, str) and bins == "tensorflow"
@@ -94,39 +92,36 @@ def histogram(values: Ndarray, bins: Any, max_bins: int | None) -> Any:
         num=len(values),
         sum=values.sum(),
         sum_squares=values.dot(values),
-        bucket=[0, *counts[first : last + 1].tolist()],  # an empty one ahead: a limit is a bin's right edge
+        bucket=[0, *counts[first : last + 1].tolist()],  # an empty bin first: a limit is a bin's right edge
         bucket_limit=edges[first : last + 2].tolist(),
     )
 
 
 def as_hwc(array: Ndarray, axes: str) -> Ndarray:
-    """A picture as uint8 (height, width, channels) of 1, 3 or 4 channels."""
+    """An image as uint8 (height, width, channels) of 1, 3 or 4 channels."""
     axes = axes.upper()
     if sorted(axes) not in (["C", "H", "W"], ["H", "W"]) or array.ndim != len(axes):
-        raise ValueError(f"a picture of shape {array.shape} cannot have the axes {axes!r}")
+        raise ValueError(f"an image of shape {array.shape} cannot have the axes {axes!r}")
     if array.dtype != np.uint8:
         array = (array.astype(np.float32) * 255).clip(0, 255).astype(np.uint8)
     if "C" not in axes:
         return np.repeat(array.transpose([axes.index(axis) for axis in "HW"])[..., None], 3, -1)
     array = array.transpose([axes.index(axis) for axis in "HWC"])
     if array.shape[-1] not in (1, 3, 4):
-        raise ValueError(f"a picture has 1, 3 or 4 channels, not {array.shape[-1]}")
+        raise ValueError(f"an image has 1, 3 or 4 channels, not {array.shape[-1]}")
     return np.repeat(array, 3, -1) if array.shape[-1] == 1 else array
 
 
-def grid(pictures: list[Ndarray]) -> Ndarray:
-    """Pictures of one size, eight in a row."""
-    height, width, channels = pictures[0].shape
-    columns = min(len(pictures), 8)
-    made = np.zeros((-(-len(pictures) // columns) * height, columns * width, channels), np.uint8)
-    for i, picture in enumerate(pictures):
-        top, left = i // columns * height, i % columns * width
-        made[top : top + height, left : left + width] = picture
-    return made
+def grid(images: list[Ndarray]) -> Ndarray:
+    """Images of one size, eight in a row."""
+    columns = min(len(images), 8)
+    missing = [np.zeros_like(images[0])] * (-len(images) % columns)
+    images = [*images, *missing]
+    return np.vstack([np.hstack(images[i : i + columns]) for i in range(0, len(images), columns)])
 
 
-def drawn(figure: Any, close: bool) -> Ndarray:
-    """A matplotlib figure's pixels, (height, width, 4)."""
+def rendered(figure: Any, close: bool) -> Ndarray:
+    """The pixels of a matplotlib figure, (height, width, 4)."""
     from matplotlib import pyplot
     from matplotlib.backends.backend_agg import FigureCanvasAgg
 
@@ -139,21 +134,12 @@ def drawn(figure: Any, close: bool) -> Ndarray:
 
 
 def png(pixels: Ndarray) -> bytes:
-    """A PNG file: its head, the rows (each after a 0: not filtered) compressed, its end."""
+    """A PNG file, by Pillow, which TensorBoard itself needs."""
+    from PIL import Image
 
-    def chunk(kind: bytes, data: bytes) -> bytes:
-        return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-
-    height, width, channels = pixels.shape
-    head = struct.pack(">IIBBBBB", width, height, 8, {3: 2, 4: 6}[channels], 0, 0, 0)
-    rows = np.zeros((height, 1 + width * channels), np.uint8)
-    rows[:, 1:] = pixels.reshape(height, -1)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", head)
-        + chunk(b"IDAT", zlib.compress(rows.tobytes()))
-        + chunk(b"IEND", b"")
-    )
+    file = io.BytesIO()
+    Image.fromarray(pixels).save(file, "png")
+    return file.getvalue()
 
 
 def wav(sound: Ndarray, rate: int) -> bytes:
@@ -167,38 +153,34 @@ def wav(sound: Ndarray, rate: int) -> bytes:
     return file.getvalue()
 
 
-def hparams(given: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Any]) -> list[Any]:
-    """The three events of a row: which names there are, which values, and that the run is over."""
+_KINDS = {"DATA_TYPE_FLOAT64": "number_value", "DATA_TYPE_BOOL": "bool_value", "DATA_TYPE_STRING": "string_value"}
+
+
+def hparams(values: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Any]) -> list[Any]:
+    """The three events of a row: the names of the table, the values of the run, and its end."""
     p = protocol()
     infos, session = [], p.plugin.SessionStartInfo()
-    for name, value in given.items():
+    for name, value in values.items():
         if value is None:
             continue
         kind, plain = _hparam(name, value)
-        field = session.hparams[name]
-        setattr(
-            field,
-            {"DATA_TYPE_FLOAT64": "number_value", "DATA_TYPE_BOOL": "bool_value", "DATA_TYPE_STRING": "string_value"}[
-                kind
-            ],
-            plain,
-        )
+        setattr(session.hparams[name], _KINDS[kind], plain)
         info = p.api.HParamInfo(name=name, type=p.api.DataType.Value(kind))
         if name in domains:
             info.domain_discrete.extend(domains[name])
         infos.append(info)
-    shown = [p.api.MetricInfo(name=p.api.MetricName(tag=name)) for name in metrics]
+    metric_infos = [p.api.MetricInfo(name=p.api.MetricName(tag=name)) for name in metrics]
     contents = {
-        p.hparams.EXPERIMENT_TAG: {"experiment": p.api.Experiment(hparam_infos=infos, metric_infos=shown)},
+        p.hparams.EXPERIMENT_TAG: {"experiment": p.api.Experiment(hparam_infos=infos, metric_infos=metric_infos)},
         p.hparams.SESSION_START_INFO_TAG: {"session_start_info": session},
         p.hparams.SESSION_END_INFO_TAG: {"session_end_info": p.plugin.SessionEndInfo(status=p.api.STATUS_SUCCESS)},
     }
-    told = {tag: p.plugin.HParamsPluginData(**data) for tag, data in contents.items()}
-    return [p.Summary.Value(tag=tag, metadata=p.hparams.create_summary_metadata(data)) for tag, data in told.items()]
+    metadata = {tag: p.hparams.create_summary_metadata(p.plugin.HParamsPluginData(**c)) for tag, c in contents.items()}
+    return [p.Summary.Value(tag=tag, metadata=data) for tag, data in metadata.items()]
 
 
 def _hparam(name: str, value: Any) -> tuple[str, Any]:
-    """A hyperparameter's kind, in TensorBoard's words, and its value."""
+    """TensorBoard's type of a hyperparameter, and its value."""
     if isinstance(value, (bool, np.bool_)):
         return "DATA_TYPE_BOOL", bool(value)
     if isinstance(value, str):

@@ -1,6 +1,6 @@
-"""SummaryWriter: numbers, pictures and texts of a training run, in files that TensorBoard shows.
+"""SummaryWriter: numbers, images and text of a training run, in files that TensorBoard shows.
 
-The files are written by the package ``tensorboard`` itself.
+The package ``tensorboard`` itself writes the files.
 """
 
 from __future__ import annotations
@@ -9,23 +9,25 @@ import os
 import socket
 import time
 from collections.abc import Mapping, Sequence
+from functools import partialmethod
 from typing import Any
 
 import numpy as np
 
-from .encoding import Ndarray, as_hwc, drawn, grid, histogram, host, hparams, png, protocol, scalar, wav
+from .encoding import Ndarray, as_hwc, grid, histogram, host, hparams, png, protocol, rendered, scalar, wav
+
+Time = float | None  # seconds since 1970; None is now
 
 _REFUSED = {
-    "add_graph": "minigrad runs a model without making a graph of it first; "
-    "add_text('model', str(model)) shows its layers",
-    "add_onnx_graph": "minigrad does not read ONNX; add_text('model', str(model)) shows a model's layers",
+    "add_graph": "minigrad runs a model without tracing it first; add_text('model', str(model)) shows its layers",
+    "add_onnx_graph": "minigrad does not read ONNX; add_text('model', str(model)) shows the layers of a model",
     "add_tensor": "save it with minigrad.save, or show its numbers with add_histogram",
     "add_embedding": "write the vectors to a TSV file for projector.tensorflow.org, or a scatter plot with add_figure",
     "add_mesh": "draw it with matplotlib, and use add_figure",
-    "add_video": "write frames with add_image, one a step",
+    "add_video": "write frames with add_image, one per step",
     "add_image_with_boxes": "draw the boxes with matplotlib, and use add_figure",
     "add_pr_curve": "draw it with matplotlib, and use add_figure",
-    "add_custom_scalars": "give the tags of one chart a common beginning, or use add_scalars",
+    "add_custom_scalars": "begin the tags of one chart with the same word, or use add_scalars",
 }
 
 
@@ -33,50 +35,50 @@ class FileWriter:
     """One event file.
 
     Args:
-        log_dir: the folder; it is made.
-        max_queue: how many events wait at most before they are written.
-        flush_secs: how many seconds they wait at most.
+        log_dir: the folder; it is created.
+        max_queue, flush_secs: the most events that wait to be written, and the most seconds that they wait.
         filename_suffix: appended to the file's name.
     """
 
     def __init__(self, log_dir: Any, max_queue: int = 10, flush_secs: float = 120, filename_suffix: str = "") -> None:
         self._log_dir = os.fspath(log_dir)
-        self._given = (self._log_dir, max_queue, flush_secs, filename_suffix)
-        self.event_writer = protocol().EventFileWriter(*self._given)
+        self.event_writer = protocol().EventFileWriter(self._log_dir, max_queue, flush_secs, filename_suffix)
 
     def get_logdir(self) -> str:
         """The folder."""
         return self._log_dir
 
-    def add_event(self, event: Any, step: Any = None, walltime: float | None = None) -> None:
-        """Write one of TensorBoard's events."""
+    def add_event(self, event: Any, step: Any = None, walltime: Time = None) -> None:
+        """Write one TensorBoard event."""
         event.wall_time = time.time() if walltime is None else walltime
         if step is not None:
             event.step = int(step)
         self.event_writer.add_event(event)
 
-    def add_summary(self, summary: Any, global_step: Any = None, walltime: float | None = None) -> None:
-        """Write one of TensorBoard's summaries."""
+    def add_summary(self, summary: Any, global_step: Any = None, walltime: Time = None) -> None:
+        """Write one TensorBoard summary."""
         self.add_event(protocol().Event(summary=summary), global_step, walltime)
 
     def flush(self) -> None:
-        """Write now what waits."""
+        """Write the events that wait."""
         self.event_writer.flush()
 
     def close(self) -> None:
-        """Write what waits, and end the file."""
+        """Write the events that wait, and close the file."""
         self.event_writer.close()
 
 
 class SummaryWriter:
     """Writes what ``tensorboard --logdir runs`` shows.
 
+    Every method takes ``global_step``, the place on the horizontal axis, and ``walltime``, seconds since 1970,
+    by default now.
+
     Args:
         log_dir: the folder of this run; by default runs/<time>_<host><comment>.
-        comment: the end of that name, if ``log_dir`` is not given.
-        purge_step: TensorBoard forgets events of an earlier, broken-off run from this step on.
-        max_queue, flush_secs: how many events wait, and how long, before they are written.
-        filename_suffix: appended to files' names.
+        comment: the end of the default folder's name.
+        purge_step: TensorBoard discards events of an earlier, interrupted run from this step on.
+        max_queue, flush_secs, filename_suffix: as in ``FileWriter``.
 
     Raises:
         ImportError: the package ``tensorboard`` is not installed.
@@ -93,8 +95,7 @@ class SummaryWriter:
     ) -> None:
         protocol()
         if not log_dir:
-            begun = time.strftime("%b%d_%H-%M-%S")
-            log_dir = os.path.join("runs", f"{begun}_{socket.gethostname()}{comment}")
+            log_dir = os.path.join("runs", f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}")
         self.log_dir = os.fspath(log_dir)
         self.purge_step = purge_step
         self._options = (max_queue, flush_secs, filename_suffix)
@@ -103,7 +104,7 @@ class SummaryWriter:
         self._get_file_writer()
 
     def _get_file_writer(self) -> FileWriter:
-        """This run's file, begun anew after ``close``."""
+        """The file of this run, a new one after ``close``."""
         if self.all_writers is None or self.file_writer is None:
             self.file_writer = FileWriter(self.log_dir, *self._options)
             self.all_writers = {self.log_dir: self.file_writer}
@@ -119,7 +120,7 @@ class SummaryWriter:
         """The folder of this run."""
         return self.log_dir
 
-    def _add(self, value: Any, step: Any, walltime: float | None) -> None:
+    def _add(self, value: Any, step: Any, walltime: Time) -> None:
         self._get_file_writer().add_summary(protocol().Summary(value=[value]), step, walltime)
 
     def add_scalar(
@@ -127,7 +128,7 @@ class SummaryWriter:
         tag: str,
         scalar_value: Any,
         global_step: Any = None,
-        walltime: float | None = None,
+        walltime: Time = None,
         new_style: bool = False,
         double_precision: bool = False,
     ) -> None:
@@ -135,17 +136,14 @@ class SummaryWriter:
 
         Args:
             tag: the chart; "loss/train" and "loss/valid" stand side by side.
-            scalar_value: the number.
-            global_step: where on the horizontal axis.
-            walltime: seconds since 1970; now by default.
             new_style: write TensorFlow 2's kind of event; with ``double_precision`` in float64, else float32.
         """
         self._add(scalar(tag, scalar_value, new_style, double_precision), global_step, walltime)
 
     def add_scalars(
-        self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: float | None = None
+        self, main_tag: str, tag_scalar_dict: Mapping[str, Any], global_step: Any = None, walltime: Time = None
     ) -> None:
-        """Numbers by name in one chart. Each name has a folder of its own under this run's."""
+        """Numbers by name in one chart. Each name has its folder under that of the run."""
         self._get_file_writer()
         writers = self.all_writers or {}
         for name, value in tag_scalar_dict.items():
@@ -161,78 +159,61 @@ class SummaryWriter:
         values: Any,
         global_step: Any = None,
         bins: Any = "tensorflow",
-        walltime: float | None = None,
+        walltime: Time = None,
         max_bins: int | None = None,
     ) -> None:
-        """How the numbers of a tensor are distributed.
+        """The distribution of a tensor's numbers.
 
         Args:
-            tag: its name.
             values: any shape; ValueError if it is empty.
-            global_step, walltime: as in ``add_scalar``.
-            bins: one of ``numpy.histogram``'s, or "tensorflow": edges that grow by a tenth.
-            max_bins: join neighbours until there are no more than this.
+            bins: one of ``numpy.histogram``'s, or "tensorflow": each edge is a tenth larger than the last.
+            max_bins: join neighbouring bins until there are no more than this.
         """
         histo = histogram(host(values).reshape(-1).astype(np.float64), bins, max_bins)
         self._add(protocol().Summary.Value(tag=tag, histo=histo), global_step, walltime)
 
     def add_image(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
-        walltime: float | None = None,
-        dataformats: str = "CHW",
+        self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "CHW"
     ) -> None:
-        """A picture: uint8, or floats from 0 to 1; ``dataformats`` names its axes ("CHW", "HWC", "HW")."""
-        self._add_picture(tag, as_hwc(host(img_tensor), dataformats), global_step, walltime)
+        """An image: uint8, or floats from 0 to 1; ``dataformats`` names its axes ("CHW", "HWC", "HW")."""
+        self._add_pixels(tag, as_hwc(host(img_tensor), dataformats), global_step, walltime)
 
     def add_images(
-        self,
-        tag: str,
-        img_tensor: Any,
-        global_step: Any = None,
-        walltime: float | None = None,
-        dataformats: str = "NCHW",
+        self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "NCHW"
     ) -> None:
-        """Pictures of one size side by side, eight in a row; N among the axes counts them."""
+        """Images of one size, eight in a row; N among the axes counts them."""
         array, axes = host(img_tensor), dataformats.upper()
         each = [as_hwc(part, axes.replace("N", "")) for part in np.moveaxis(array, axes.index("N"), 0)]
-        self._add_picture(tag, grid(each), global_step, walltime)
+        self._add_pixels(tag, grid(each), global_step, walltime)
 
     def add_figure(
-        self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: float | None = None
+        self, tag: str, figure: Any, global_step: Any = None, close: bool = True, walltime: Time = None
     ) -> None:
-        """A matplotlib figure, or several; ``close`` frees them."""
+        """One or several matplotlib figures; ``close`` frees them."""
         figures = figure if isinstance(figure, Sequence) else [figure]
-        self._add_picture(tag, grid([drawn(each, close) for each in figures]), global_step, walltime)
+        self._add_pixels(tag, grid([rendered(each, close) for each in figures]), global_step, walltime)
 
-    def _add_picture(self, tag: str, pixels: Ndarray, step: Any, walltime: float | None) -> None:
+    def _add_pixels(self, tag: str, pixels: Ndarray, step: Any, walltime: Time) -> None:
         p, (height, width, channels) = protocol(), pixels.shape
         image = p.Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=png(pixels))
         self._add(p.Summary.Value(tag=tag, image=image), step, walltime)
 
     def add_audio(
-        self,
-        tag: str,
-        snd_tensor: Any,
-        global_step: Any = None,
-        sample_rate: int = 44100,
-        walltime: float | None = None,
+        self, tag: str, snd_tensor: Any, global_step: Any = None, sample_rate: int = 44100, walltime: Time = None
     ) -> None:
-        """A sound of one channel: floats from -1 to 1, (samples,) or (1, samples)."""
-        p, sound = protocol(), host(snd_tensor).reshape(-1)
-        audio = p.Summary.Audio(
+        """Sound of one channel: floats from -1 to 1, (samples,) or (1, samples)."""
+        sound = host(snd_tensor).reshape(-1)
+        audio = protocol().Summary.Audio(
             sample_rate=sample_rate,
             num_channels=1,
             length_frames=len(sound),
             encoded_audio_string=wav(sound, sample_rate),
             content_type="audio/wav",
         )
-        self._add(p.Summary.Value(tag=tag, audio=audio), global_step, walltime)
+        self._add(protocol().Summary.Value(tag=tag, audio=audio), global_step, walltime)
 
-    def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: float | None = None) -> None:
-        """A text, shown as Markdown."""
+    def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Time = None) -> None:
+        """Text, shown as Markdown."""
         p = protocol()
         value = p.Summary.Value(
             tag=f"{tag}/text_summary",
@@ -251,17 +232,17 @@ class SummaryWriter:
         run_name: str | None = None,
         global_step: Any = None,
     ) -> None:
-        """One row of TensorBoard's table of hyperparameters, in a folder of its own under this run's.
+        """One row of TensorBoard's table of hyperparameters, in a folder of its own under that of the run.
 
         Args:
-            hparam_dict: numbers, bools and texts by name; others are left out, None included.
+            hparam_dict: numbers, bools and texts by name; None leaves a name out.
             metric_dict: numbers by name.
-            hparam_domain_discrete: the values that a hyperparameter may have, by its name.
+            hparam_domain_discrete: the possible values of hyperparameters by name.
             run_name: the folder; by default the time.
-            global_step: the step of the metrics.
+            global_step: of the metrics.
 
         Raises:
-            TypeError: a value of another kind than a number, bool or text.
+            TypeError: a value is no number, bool or text.
         """
         rows = hparams(hparam_dict, metric_dict, hparam_domain_discrete or {})
         folder = os.path.join(self.log_dir, run_name or str(time.time()))
@@ -272,12 +253,12 @@ class SummaryWriter:
                 row.add_scalar(name, metric, global_step)
 
     def flush(self) -> None:
-        """Write now what waits."""
+        """Write the events that wait."""
         for writer in (self.all_writers or {}).values():
             writer.flush()
 
     def close(self) -> None:
-        """Write what waits, and end the files. What is added afterwards begins a new one."""
+        """Write the events that wait, and close the files. Later events go into a new one."""
         for writer in (self.all_writers or {}).values():
             writer.close()
         self.file_writer, self.all_writers = None, None
@@ -288,15 +269,9 @@ class SummaryWriter:
     def __exit__(self, *raised: object) -> None:
         self.close()
 
-
-def _refusal(name: str, instead: str) -> Any:
-    def method(self: SummaryWriter, *args: Any, **kwargs: Any) -> None:
-        raise NotImplementedError(f"SummaryWriter.{name} is not provided: {instead}")
-
-    method.__name__ = method.__qualname__ = name
-    method.__doc__ = f"Not provided: {instead}."
-    return method
+    def _refuse(self, _name: str, *args: Any, **kwargs: Any) -> None:
+        raise NotImplementedError(f"SummaryWriter.{_name} is not provided: {_REFUSED[_name]}")
 
 
-for _name, _instead in _REFUSED.items():
-    setattr(SummaryWriter, _name, _refusal(_name, _instead))
+for _method in _REFUSED:
+    setattr(SummaryWriter, _method, partialmethod(SummaryWriter._refuse, _method))

@@ -1,4 +1,4 @@
-"""A batch out of examples: equal places of the examples are put together, at every depth."""
+"""A batch out of examples: the values that stand in the same place are put together, at every depth."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ Joiners = dict[type | tuple[type, ...], Joiner]
 
 
 def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
-    """Put examples together with functions of one's own for some types.
+    """Put examples together, with functions for some types.
 
     Args:
         batch: a sequence of examples of one structure.
         collate_fn_map: by type, or tuple of types: ``function(batch, *, collate_fn_map)`` for examples of it.
-            Mappings, named tuples and sequences that are not in it are gone through.
+            Other mappings, named tuples and sequences are collated item by item.
 
     Raises:
         TypeError: examples of a type that is not in the map. RuntimeError: sequences of different lengths.
@@ -37,51 +37,43 @@ def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
         return collate(values, collate_fn_map=collate_fn_map)
 
     if isinstance(first, Mapping):
-        return _like_mapping(first, {key: together([example[key] for example in batch]) for key in first})
-    if isinstance(first, tuple) and hasattr(first, "_fields"):
-        return type(first)(*map(together, zip(*batch, strict=True)))
-    if isinstance(first, Sequence) and not isinstance(first, (str, bytes)):
-        if any(len(example) != len(first) for example in batch):
-            raise RuntimeError("each element in list of batch should be of equal size")
-        columns = [together(column) for column in zip(*batch, strict=True)]
-        return columns if isinstance(first, tuple) else _like_sequence(first, columns)
-    raise _unknown(type(first))
+        return _like(first, {key: together([example[key] for example in batch]) for key in first})
+    if not _is_sequence(first):
+        raise _unknown(type(first))
+    named = hasattr(first, "_fields")
+    if not named and any(len(example) != len(first) for example in batch):
+        raise RuntimeError("each element in list of batch should be of equal size")
+    return _like(first, [together(column) for column in zip(*batch, strict=True)])
 
 
 def _joiner(kind: type, joiners: Joiners) -> Joiner | None:
-    """The function for a type: its own, else that of the first type in the map that it derives from."""
-    found = joiners.get(kind)
-    return found or next((joiner for types, joiner in joiners.items() if issubclass(kind, types)), None)
+    """The function for a type, else for the first type in the map that it derives from."""
+    inherited = (joiner for types, joiner in joiners.items() if issubclass(kind, types))
+    return joiners.get(kind) or next(inherited, None)
 
 
-def _like_mapping(given: Any, values: dict[Any, Any]) -> Any:
-    """Values in a mapping of the same type, where that can be made."""
+def _is_sequence(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, (str, bytes))
+
+
+def _like(template: Any, values: Any) -> Any:
+    """Values in a container of the template's type: a tuple becomes a list, as does what cannot be built so."""
+    if isinstance(template, tuple):
+        return type(template)(*values) if hasattr(template, "_fields") else values
     try:
-        if not isinstance(given, MutableMapping):
-            return type(given)(values)
-        made = copy.copy(given)  # keeps what a subclass knows beside its items
-        made.update(values)
-        return made
+        if not isinstance(template, (MutableMapping, MutableSequence)):
+            return type(template)(values)
+        container = copy.copy(template)  # keeps the attributes of a subclass
+        for key, value in values.items() if isinstance(values, dict) else enumerate(values):
+            container[key] = value
+        return container
     except TypeError:
         return values
 
 
-def _like_sequence(given: Any, values: list[Any]) -> Any:
-    """Values in a sequence of the same type, where that can be made."""
-    try:
-        if not isinstance(given, MutableSequence):
-            return type(given)(values)
-        made = copy.copy(given)
-        for i, value in enumerate(values):
-            made[i] = value
-        return made
-    except TypeError:
-        return values
-
-
-def _unknown(found: Any) -> TypeError:
+def _unknown(kind: Any) -> TypeError:
     return TypeError(
-        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {found}"
+        f"default_collate: batch must contain tensors, numpy arrays, numbers, dicts or lists; found {kind}"
     )
 
 
@@ -132,23 +124,15 @@ def default_collate(batch: Any) -> Any:
     """A batch out of a sequence of examples of one structure.
 
     Tensors and arrays are stacked, numbers become a tensor (floats a float64 one), text stays a list;
-    dicts, lists, tuples (as lists) and named tuples of these are gone through.
-
-    Raises:
-        TypeError: examples of another type. RuntimeError: sequences or tensors of different lengths.
+    dicts, lists, tuples (as lists) and named tuples are collated item by item. Errors as in ``collate``.
     """
     return collate(batch, collate_fn_map=default_collate_fn_map)
 
 
 def default_convert(data: Any) -> Any:
-    """NumPy's arrays and numbers as tensors, inside dicts, lists and tuples too; all else as it is."""
+    """NumPy's arrays and numbers as tensors, inside dicts, lists and tuples too; other values as they are."""
     if isinstance(data, (np.ndarray, np.generic)) and data.dtype.kind not in "SaUO":
         return as_tensor(data)
     if isinstance(data, Mapping):
-        return _like_mapping(data, {key: default_convert(value) for key, value in data.items()})
-    if isinstance(data, tuple) and hasattr(data, "_fields"):
-        return type(data)(*map(default_convert, data))
-    if isinstance(data, Sequence) and not isinstance(data, (str, bytes)):
-        values = [default_convert(value) for value in data]
-        return values if isinstance(data, tuple) else _like_sequence(data, values)
-    return data
+        return _like(data, {key: default_convert(value) for key, value in data.items()})
+    return _like(data, [default_convert(value) for value in data]) if _is_sequence(data) else data

@@ -1,8 +1,9 @@
-"""Fetchers: from what a sampler gave to a collated batch."""
+"""Fetchers: from the indices of a sampler to a collated batch."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import islice
 from typing import Any
 
 Collate = Callable[[Any], Any]
@@ -12,10 +13,10 @@ class MapFetcher:
     """Examples by number.
 
     Args:
-        dataset: what is indexed.
-        auto_collation: whether samplers give lists of numbers, else single ones.
+        dataset: the examples.
+        auto_collation: whether an index is a list of numbers, else a single one.
         collate_fn: makes the batch.
-        drop_last: without effect: the sampler has seen to it.
+        drop_last: without effect: the sampler drops the last batch.
     """
 
     def __init__(self, dataset: Any, auto_collation: bool, collate_fn: Collate, drop_last: bool) -> None:
@@ -30,10 +31,10 @@ class MapFetcher:
 
 
 class IterableFetcher:
-    """The next examples of an iterable. Of what the sampler gives, only the length counts.
+    """The next examples of an iterable, as many as an index has numbers.
 
     Args:
-        dataset: what is iterated over.
+        dataset: the iterable.
         auto_collation, collate_fn: as in MapFetcher.
         drop_last: leave out the last batch if it is shorter.
     """
@@ -47,13 +48,9 @@ class IterableFetcher:
         """The next batch or example; raises StopIteration after the last."""
         if not self.auto_collation:
             return self.collate_fn(next(self.iterator))
-        examples: list[Any] = []
-        while not self.ended and len(examples) < len(index):
-            try:
-                examples.append(next(self.iterator))
-            except StopIteration:
-                self.ended = True
-        if not examples or (self.drop_last and len(examples) < len(index)):
+        examples = [] if self.ended else list(islice(self.iterator, len(index)))
+        self.ended = len(examples) < len(index)
+        if not examples or (self.drop_last and self.ended):
             raise StopIteration
         return self.collate_fn(examples)
 

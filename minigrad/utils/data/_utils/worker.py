@@ -1,8 +1,8 @@
-"""Worker processes: each fetches batches, given their indices, beside the main process.
+"""Worker processes: each fetches batches, by their indices, beside the main process.
 
 A worker and its parent share one pipe. Answers come in the order of tasks, so the parent knows whose turn it
-is by counting. In the worker, one thread takes tasks from the pipe and one puts answers in: the parent never
-waits to give a task, and a worker goes on to its next batch while the last waits to be read.
+is by counting. In the worker, one thread reads tasks from the pipe and one writes answers: the parent never
+waits to send a task, and a worker starts its next batch while the last waits to be read.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from .fetch import IterableFetcher
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """What ``get_worker_info()`` tells in a worker.
+    """The result of ``get_worker_info()`` in a worker.
 
     Attributes:
         id: its number, from 0.
-        num_workers: how many there are.
-        seed: what its random numbers began from: one seed of the epoch, plus the id.
-        dataset: its own copy, which may be changed so that each worker gives a part.
+        num_workers: the number of workers.
+        seed: of its random numbers: one seed for all workers, plus the id.
+        dataset: its copy of the dataset, which it may change to yield a part.
     """
 
     id: int
@@ -46,7 +46,7 @@ class WorkerInfo:
 
 @dataclass(frozen=True)
 class Job:
-    """What a worker is told when it starts."""
+    """A worker's arguments."""
 
     info: WorkerInfo
     base_seed: int
@@ -55,18 +55,18 @@ class Job:
 
 
 class Ended:
-    """The answer of a worker whose part of an IterableDataset has come to its end."""
+    """The answer of a worker whose part of an IterableDataset is at its end."""
 
 
 class _KeyErrorMessage(str):
-    """A text that KeyError shows as it is, line by line."""
+    """A text that KeyError shows line by line, without quotes."""
 
     def __repr__(self) -> str:
         return str(self)
 
 
 class Failure:
-    """An exception on its way from a worker: its type, and its traceback as text."""
+    """An exception of a worker: its type, and its traceback as text."""
 
     def __init__(self, error: BaseException, where: str) -> None:
         self.kind: Any = type(error)
@@ -92,36 +92,35 @@ def get_worker_info() -> WorkerInfo | None:
 
 
 def run(connection: Connection, job: Job, inherited: list[Connection]) -> None:
-    """What a worker process does, until the parent says that it is enough, or is gone."""
-    for other in inherited:  # the parent's ends: while one is open here, a pipe does not tell of its death
+    """The main function of a worker, until the parent ends it or dies."""
+    for other in inherited:  # a copy of the parent's end would keep the pipe open after the parent's death
         other.close()
     tasks: SimpleQueue[Any] = SimpleQueue()
     answers: SimpleQueue[bytes | None] = SimpleQueue()
-    threading.Thread(target=_listen, args=(connection, tasks), daemon=True).start()
-    sender = threading.Thread(target=_send, args=(connection, answers), daemon=True)
+    threading.Thread(target=_read_tasks, args=(connection, tasks), daemon=True).start()
+    sender = threading.Thread(target=_write_answers, args=(connection, answers), daemon=True)
     sender.start()
     try:
         _work(job, tasks, answers)
         answers.put(None)
         sender.join()
     except KeyboardInterrupt:
-        pass  # Ctrl-C reaches the parent, too, which tells about it
+        pass  # Ctrl-C reaches the parent, too, which reports it
 
 
-def _listen(connection: Connection, tasks: SimpleQueue[Any]) -> None:
-    """Take tasks in. None is the last; if the parent dies, so does its worker."""
+def _read_tasks(connection: Connection, tasks: SimpleQueue[Any]) -> None:
+    """Read tasks up to None. If the parent dies, so does its worker."""
     try:
         while (task := connection.recv()) is not None:
             tasks.put(task)
         tasks.put(None)
     except BaseException as error:
         if not isinstance(error, (EOFError, OSError)):
-            traceback.print_exc()  # an index that cannot be read here
+            traceback.print_exc()  # an index that cannot be unpickled here
         os._exit(1)
 
 
-def _send(connection: Connection, answers: SimpleQueue[bytes | None]) -> None:
-    """Put answers in the pipe."""
+def _write_answers(connection: Connection, answers: SimpleQueue[bytes | None]) -> None:
     try:
         while (answer := answers.get()) is not None:
             connection.send_bytes(answer)
@@ -130,11 +129,11 @@ def _send(connection: Connection, answers: SimpleQueue[bytes | None]) -> None:
 
 
 def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None]) -> None:
-    """Answer (epoch, index) with (epoch, batch); a fetcher begins anew with each epoch."""
+    """Answer (epoch, index) with (epoch, batch); each epoch has a new fetcher."""
     where = f"in DataLoader worker process {job.info.id}"
     failure = _prepare(job, where)
     fetcher: Any = None
-    fetching = None  # the epoch that the fetcher is for
+    fetching = None  # the epoch of the fetcher
     while (task := tasks.get()) is not None:
         epoch, index = task
         answer: Any = failure
@@ -143,7 +142,7 @@ def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None])
                 fetching, fetcher = epoch, None
                 fetcher = job.make_fetcher(job.info.dataset)
             if failure is None:
-                answer = Ended() if fetcher is None else _fetched(fetcher, index)
+                answer = Ended() if fetcher is None else _fetch(fetcher, index)
         except Exception as error:
             answer = Failure(error, where)
         if isinstance(answer, Ended):
@@ -151,7 +150,7 @@ def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None])
         answers.put(_pickled(epoch, answer, where))
 
 
-def _fetched(fetcher: Any, index: Any) -> Any:
+def _fetch(fetcher: Any, index: Any) -> Any:
     try:
         return fetcher.fetch(index)
     except StopIteration:
@@ -161,7 +160,7 @@ def _fetched(fetcher: Any, index: Any) -> Any:
 
 
 def _prepare(job: Job, where: str) -> Failure | None:
-    """Seeds, one thread, and the user's function; what that raised."""
+    """Set seeds and one thread, and call the user's function. Returns its failure, if it failed."""
     global _info
     _info = job.info
     seed, words = job.info.seed, [job.info.id, job.base_seed & 0xFFFFFFFF, job.base_seed >> 32, 0]
@@ -178,14 +177,14 @@ def _prepare(job: Job, where: str) -> Failure | None:
 
 
 def _pickled(epoch: int, answer: Any, where: str) -> bytes:
-    """An answer for the pipe; where it cannot be pickled, what is wrong with it."""
+    """An answer for the pipe; if it cannot be pickled, the failure to do so."""
     try:
         return pickle.dumps((epoch, answer), protocol=5)
     except Exception as error:
-        if isinstance(answer, Failure):  # of an exception whose type has no name in a module
-            answer.kind = RuntimeError
-            return pickle.dumps((epoch, answer), protocol=5)
-        return _pickled(epoch, Failure(error, where), where)
+        if not isinstance(answer, Failure):
+            return _pickled(epoch, Failure(error, where), where)
+        answer.kind = RuntimeError  # its own type has no name in a module
+        return pickle.dumps((epoch, answer), protocol=5)
 
 
 # In the parent ---------------------------------------------------------------------------------------------
@@ -195,9 +194,9 @@ class Worker:
     """A worker process, seen from its parent.
 
     Args:
-        context: multiprocessing's, which says how processes begin.
-        job: what it is told.
-        others: the workers that have begun before it.
+        context: of multiprocessing, which starts the process.
+        job: the arguments of the worker.
+        others: the workers that were started before it.
     """
 
     def __init__(self, context: Any, job: Job, others: list[Worker]) -> None:
@@ -210,7 +209,7 @@ class Worker:
             self.process.start()
         theirs.close()
 
-    def tell(self, task: tuple[int, Any] | None) -> None:
-        """Give it a task, an epoch and an index; None says that it is enough."""
-        with suppress(OSError):  # it has died: who waits for its answer is told
+    def send(self, task: tuple[int, Any] | None) -> None:
+        """Send a task, an epoch and an index; None ends the worker."""
+        with suppress(OSError):  # it has died, which the reader of its answers will see
             self.connection.send(task)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import ALWAYS, NEVER, OFTEN, Clause, Mood, be, clause, copula, phrase_join
-from minigrad.text.english_italian.lexicon import NOUNS, PLACES, VERBS, Noun, nouns
-from minigrad.text.english_italian.phrases import Link, Phrase, noun_phrase
-from minigrad.text.english_italian.rules.common import (
+from ..clauses import ALWAYS, NEVER, OFTEN, Clause, Mood, be, clause, copula, phrase_join
+from ..lexicon import NOUNS, PLACES, VERBS, Noun, nouns
+from ..phrases import Link, Phrase, noun_phrase
+from ..speaker import ANIMALS, OBJECTS, PUBLIC, Speaker, Tail
+from .common import (
     ADVERBS,
     DESTINATIONS,
     DIETS,
@@ -18,7 +19,6 @@ from minigrad.text.english_italian.rules.common import (
     TENSES,
     TRANSPORT,
 )
-from minigrad.text.english_italian.speaker import ANIMALS, OBJECTS, PUBLIC, Speaker, Tail
 
 
 def somewhere(s: Speaker, thing: Phrase) -> Tail:

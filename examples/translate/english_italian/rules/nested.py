@@ -2,23 +2,13 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import Clause, Mood, clause, copula, quality
-from minigrad.text.english_italian.lexicon import VERBS, adjectives
-from minigrad.text.english_italian.phrases import PRONOUNS, Link, Phrase, noun_phrase
-from minigrad.text.english_italian.rules.being import degree_of, is_quality
-from minigrad.text.english_italian.rules.common import (
-    ACTIONS,
-    DESCRIBABLE,
-    HABITS,
-    INTRANSITIVE,
-    OF_PEOPLE,
-    PEOPLE,
-    TENSES,
-    mood_of,
-    verbs_named,
-)
-from minigrad.text.english_italian.rules.places import intransitive
-from minigrad.text.english_italian.speaker import OBJECTS, Speaker
+from ..clauses import Clause, Mood, clause, copula, quality
+from ..lexicon import VERBS, adjectives
+from ..phrases import PRONOUNS, Link, Phrase, noun_phrase
+from ..speaker import OBJECTS, Speaker
+from .being import degree_of, is_quality
+from .common import ACTIONS, DESCRIBABLE, HABITS, INTRANSITIVE, OF_PEOPLE, PEOPLE, TENSES, mood_of, verbs_named
+from .places import intransitive
 
 
 def says(s: Speaker) -> Clause:

@@ -2,22 +2,11 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import Clause, english_verb, experiencer, piacere, subject_links
-from minigrad.text.english_italian.lexicon import NOUNS, VERBS, nouns
-from minigrad.text.english_italian.phrases import Link, noun_phrase
-from minigrad.text.english_italian.rules.common import (
-    DIETS,
-    DRINKS,
-    FOOD,
-    HABITS,
-    INTRANSITIVE,
-    LIKED,
-    READING,
-    SORTS,
-    THINGS,
-    verbs_named,
-)
-from minigrad.text.english_italian.speaker import ANIMALS, OBJECTS, Speaker
+from ..clauses import Clause, english_verb, experiencer, piacere, subject_links
+from ..lexicon import NOUNS, VERBS, nouns
+from ..phrases import Link, noun_phrase
+from ..speaker import ANIMALS, OBJECTS, Speaker
+from .common import DIETS, DRINKS, FOOD, HABITS, INTRANSITIVE, LIKED, READING, SORTS, THINGS, verbs_named
 
 
 def like(s: Speaker) -> Clause:

@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import (
-    Clause,
-    Mood,
-    agree,
-    be,
-    copula,
-    english_verb,
-    italian_verb,
-    phrase_join,
-    quality,
-    subject_links,
-)
-from minigrad.text.english_italian.lexicon import NOUNS, VERBS, nouns
-from minigrad.text.english_italian.morphology import join
-from minigrad.text.english_italian.phrases import PRONOUNS
-from minigrad.text.english_italian.rules.being import subject_and_quality
-from minigrad.text.english_italian.rules.common import (
-    ACTIONS,
-    FOOD,
-    INTRANSITIVE,
-    LIKED,
-    OF_PEOPLE,
-    THINGS,
-    TRANSPORT,
-    mood_of,
-    verbs_named,
-)
-from minigrad.text.english_italian.rules.places import SMALL
-from minigrad.text.english_italian.speaker import OBJECTS, Speaker, Tail
+from ..clauses import Clause, Mood, agree, be, copula, english_verb, italian_verb, phrase_join, quality, subject_links
+from ..lexicon import NOUNS, VERBS, nouns
+from ..morphology import join
+from ..phrases import PRONOUNS
+from ..speaker import OBJECTS, Speaker, Tail
+from .being import subject_and_quality
+from .common import ACTIONS, FOOD, INTRANSITIVE, LIKED, OF_PEOPLE, THINGS, TRANSPORT, mood_of, verbs_named
+from .places import SMALL
 
 
 def what(s: Speaker) -> Clause:

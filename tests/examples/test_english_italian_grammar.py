@@ -12,8 +12,8 @@ from itertools import pairwise
 
 import pytest
 
-from minigrad.text import english_italian
-from minigrad.text.english_italian import Pair
+from examples.translate import english_italian
+from examples.translate.english_italian import Pair
 
 VOWEL = "aeiouàèéìòùAEIOU"
 NOUNS = {

@@ -1,4 +1,4 @@
-"""Words from text and text from words, for both languages, and a helping hand for what users type.
+"""Text to words and back, for both languages, and a normal form for what users type.
 
 normalize  "i don't like cats"          "I do not like cats."
 tokenize   "Maria likes the cat."       Maria likes the cat .
@@ -11,13 +11,13 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from minigrad.text.english_italian.lexicon import DAYS, MEN, NOUNS, WOMEN
+from .lexicon import DAYS, MEN, NOUNS, WOMEN
 
 _PROPER = {word.lower(): word for word in (*MEN, *WOMEN, *DAYS)}
 _AFTER_I = {noun.italian_plural for noun in NOUNS.values() if noun.italian_plural} | {
     *("miei", "tuoi", "suoi", "nostri", "loro", "bei", "begli")
 }
-"""What follows the Italian article i; before anything else "i" is the English I."""
+"""Words that follow the Italian article i; before any other word "i" is the English I."""
 
 _APOSTROPHES = str.maketrans(dict.fromkeys("’‘ʼ´`′＇", "'"))
 _TOKEN = re.compile(r"\w+(?='s\b)|'s\b|\w+'(?=\w)|\w+|[^\w\s]")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import Clause, copula, italian_verb, phrase_join, quality
-from minigrad.text.english_italian.lexicon import NOUNS, NUMBERS, VERBS, Adjective, adjectives, nouns
-from minigrad.text.english_italian.morphology import inflect
-from minigrad.text.english_italian.phrases import PRONOUNS, Link, Phrase, noun_phrase
-from minigrad.text.english_italian.rules.common import DEGREES, DESCRIBABLE, OF_PEOPLE, PEOPLE, THINGS, adjectives_named
-from minigrad.text.english_italian.speaker import ANIMALS, PUBLIC, Speaker, Tail
+from ..clauses import Clause, copula, italian_verb, phrase_join, quality
+from ..lexicon import NOUNS, NUMBERS, VERBS, Adjective, adjectives, nouns
+from ..morphology import inflect
+from ..phrases import PRONOUNS, Link, Phrase, noun_phrase
+from ..speaker import ANIMALS, PUBLIC, Speaker, Tail
+from .common import DEGREES, DESCRIBABLE, OF_PEOPLE, PEOPLE, THINGS, adjectives_named
 
 
 def subject_and_quality(s: Speaker, question: bool = False) -> tuple[Phrase, Adjective]:

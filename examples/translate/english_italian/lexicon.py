@@ -10,16 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from minigrad.text.english_italian.morphology import (
-    Forms,
-    Gender,
-    definite,
-    future,
-    inflect,
-    participle,
-    present,
-    with_preposition,
-)
+from .morphology import Forms, Gender, definite, future, inflect, participle, present, with_preposition
 
 # Dataclasses with eq=False hash by identity: a word exists once, and caches keyed by it are fast.
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import Clause, Mood, clause, copula, piacere, quality
-from minigrad.text.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, Adjective, Noun, Verb, adjectives, nouns
-from minigrad.text.english_italian.phrases import PRONOUNS, Phrase
-from minigrad.text.english_italian.rules.being import STATES, degree_of, having
-from minigrad.text.english_italian.rules.common import DEGREES, DRINKS, FOOD, LIKED, READING
-from minigrad.text.english_italian.speaker import OBJECTS, Speaker, Tail
+from ..clauses import Clause, Mood, clause, copula, piacere, quality
+from ..lexicon import ADJECTIVES, NOUNS, VERBS, Adjective, Noun, Verb, adjectives, nouns
+from ..phrases import PRONOUNS, Phrase
+from ..speaker import OBJECTS, Speaker, Tail
+from .being import STATES, degree_of, having
+from .common import DEGREES, DRINKS, FOOD, LIKED, READING
 
 
 def because_of_thing(s: Speaker) -> Clause:

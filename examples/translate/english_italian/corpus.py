@@ -12,10 +12,10 @@ import zlib
 from dataclasses import dataclass
 from functools import cache
 
-from minigrad.text.english_italian.clauses import Clause
-from minigrad.text.english_italian.phrases import Link
-from minigrad.text.english_italian.rules import sentence
-from minigrad.text.english_italian.speaker import Speaker
+from .clauses import Clause
+from .phrases import Link
+from .rules import sentence
+from .speaker import Speaker
 
 DEFAULT_SIZES = {"train": 100_000, "validation": 1_000, "test": 1_000}
 MAX_SIZES = {"train": 400_000, "validation": 20_000, "test": 20_000}
@@ -41,7 +41,7 @@ class Pair:
 
 @cache
 def split_of_link(one: str, other: str) -> str:
-    """The split that a pair of words is kept for; "train" where it is kept for none."""
+    """The split that a pair of words is kept for; "train" if it is kept for none."""
     if (one, other) in HELD_OUT:
         return "test"
     share = zlib.crc32(f"{_SALT}{one}+{other}".encode()) % 1000
@@ -51,15 +51,9 @@ def split_of_link(one: str, other: str) -> str:
 
 
 def split_of(clause: Clause) -> str:
-    """The split a sentence belongs to: test before validation before train."""
-    found = "train"
-    for one, other in clause.links:
-        split = split_of_link(one, other)
-        if split == "test":
-            return split
-        if split == "validation":
-            found = split
-    return found
+    """The split of a sentence: test before validation before train."""
+    splits = {split_of_link(one, other) for one, other in clause.links}
+    return next((split for split in ("test", "validation") if split in splits), "train")
 
 
 def load(split: str = "train", *, size: int | None = None, seed: int = 0) -> list[Pair]:

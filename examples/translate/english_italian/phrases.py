@@ -14,17 +14,8 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from minigrad.text.english_italian.lexicon import ADJECTIVES, NOUNS, NUMBERS, WOMEN, Adjective, Noun
-from minigrad.text.english_italian.morphology import (
-    Gender,
-    a_or_an,
-    contract,
-    definite,
-    indefinite,
-    inflect,
-    join,
-    with_preposition,
-)
+from .lexicon import ADJECTIVES, NOUNS, NUMBERS, WOMEN, Adjective, Noun
+from .morphology import Gender, a_or_an, contract, definite, indefinite, inflect, join, with_preposition
 
 Link = tuple[str, str]
 """Two words that a sentence puts together (noun + adjective, verb + object, subject + verb)."""

@@ -2,31 +2,11 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import (
-    ALWAYS,
-    NEVER,
-    Clause,
-    Mood,
-    clause,
-    english_verb,
-    italian_verb,
-    phrase_join,
-    subject_links,
-)
-from minigrad.text.english_italian.lexicon import CONDITIONAL_OF_VOLERE, NOUNS, VERBS
-from minigrad.text.english_italian.phrases import DATIVES, OBJECT_PRONOUNS, Clitic, Phrase, back_reference, noun_phrase
-from minigrad.text.english_italian.rules.common import (
-    ACTIONS,
-    ADVERBS,
-    HABITS,
-    MOODS,
-    PAST_MOODS,
-    SORTS,
-    STATIVES,
-    mood_of,
-    verbs_named,
-)
-from minigrad.text.english_italian.speaker import OBJECTS, Speaker, Tail
+from ..clauses import ALWAYS, NEVER, Clause, Mood, clause, english_verb, italian_verb, phrase_join, subject_links
+from ..lexicon import CONDITIONAL_OF_VOLERE, NOUNS, VERBS
+from ..phrases import DATIVES, OBJECT_PRONOUNS, Clitic, Phrase, back_reference, noun_phrase
+from ..speaker import OBJECTS, Speaker, Tail
+from .common import ACTIONS, ADVERBS, HABITS, MOODS, PAST_MOODS, SORTS, STATIVES, mood_of, verbs_named
 
 
 def transitive(s: Speaker) -> Clause:

@@ -15,8 +15,8 @@ from __future__ import annotations
 
 from typing import Literal, NamedTuple
 
-from minigrad.text.english_italian.lexicon import CONDITIONAL_OF_VOLERE, IMPERFECT_OF_ESSERE, VERBS, Adjective, Verb
-from minigrad.text.english_italian.phrases import Clitic, Link, Phrase
+from .lexicon import CONDITIONAL_OF_VOLERE, IMPERFECT_OF_ESSERE, VERBS, Adjective, Verb
+from .phrases import Clitic, Link, Phrase
 
 Mood = Literal["present", "past", "future", "can", "must", "want", "wish"]
 

@@ -6,7 +6,7 @@ import random
 from collections.abc import Sequence
 from typing import TypeVar
 
-from minigrad.text.english_italian.lexicon import (
+from .lexicon import (
     ADJECTIVES,
     DAYS,
     MEN,
@@ -22,7 +22,7 @@ from minigrad.text.english_italian.lexicon import (
     adjectives,
     nouns,
 )
-from minigrad.text.english_italian.phrases import POSSESSIVES, PRONOUNS, Phrase, measured, name, noun_phrase, two_names
+from .phrases import POSSESSIVES, PRONOUNS, Phrase, measured, name, noun_phrase, two_names
 
 T = TypeVar("T")
 Tail = tuple[str, str]
@@ -41,9 +41,9 @@ PUBLIC = frozenset(
 
 _BELLO = ADJECTIVES["beautiful"]
 DESCRIBED = {
-    noun: (*found, *(_BELLO,) * (_BELLO in found))  # twice: of all adjectives it has most forms
+    noun: (*fitting, *(_BELLO,) * (_BELLO in fitting))  # twice: of all adjectives it has most forms
     for noun in NOUNS.values()
-    for found in (adjectives(noun),)
+    for fitting in (adjectives(noun),)
 }
 OBJECTS = {verb: nouns(*verb.objects) for verb in VERBS.values()}
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from minigrad.text.english_italian.clauses import ALWAYS, NEVER, OFTEN, Clause, Mood
-from minigrad.text.english_italian.lexicon import ADJECTIVES, NOUNS, PLACES, VERBS, Adjective, Verb, adjectives, nouns
-from minigrad.text.english_italian.speaker import ANIMALS, Speaker
+from ..clauses import ALWAYS, NEVER, OFTEN, Clause, Mood
+from ..lexicon import ADJECTIVES, NOUNS, PLACES, VERBS, Adjective, Verb, adjectives, nouns
+from ..speaker import ANIMALS, Speaker
 
 Rule = Callable[[Speaker], Clause]
 

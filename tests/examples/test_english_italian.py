@@ -12,15 +12,16 @@ from itertools import pairwise
 
 import pytest
 
-from minigrad.text import english_italian
-from minigrad.text.english_italian import Pair, detokenize, load, normalize, tokenize
-from minigrad.text.english_italian.clauses import Clause, piacere
-from minigrad.text.english_italian.corpus import LONGEST, MAX_SIZES, split_of, split_of_link
-from minigrad.text.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, adjectives
-from minigrad.text.english_italian.phrases import PRONOUNS, noun_phrase
-from minigrad.text.english_italian.rules import sentence
-from minigrad.text.english_italian.rules.reasons import because, because_of_thing
-from minigrad.text.english_italian.speaker import OBJECTS, Speaker
+from examples.translate import english_italian
+from examples.translate.english_italian import Pair, detokenize, load, normalize, tokenize
+from examples.translate.english_italian.clauses import Clause, piacere
+from examples.translate.english_italian.corpus import LONGEST, MAX_SIZES, split_of, split_of_link
+from examples.translate.english_italian.lexicon import ADJECTIVES, NOUNS, VERBS, adjectives
+from examples.translate.english_italian.phrases import PRONOUNS, noun_phrase
+from examples.translate.english_italian.rules import sentence
+from examples.translate.english_italian.rules.reasons import because, because_of_thing
+from examples.translate.english_italian.speaker import OBJECTS, Speaker
+from minigrad.text import WordTokenizer
 
 SPLITS = ("train", "validation", "test")
 
@@ -98,7 +99,7 @@ def test_a_seed_gives_the_same_pairs_and_another_seed_others(split: str) -> None
 
 def test_the_corpus_does_not_hang_on_the_hash_seed() -> None:
     code = (
-        "from minigrad.text.english_italian import load; import hashlib;"
+        "from examples.translate.english_italian import load; import hashlib;"
         "print(hashlib.sha1(repr(load(size=2000, seed=1)).encode()).hexdigest())"
     )
     seen = {
@@ -388,3 +389,13 @@ def test_size_zero_is_empty() -> None:
 
 def test_the_whole_public_api_is_there() -> None:
     assert all(hasattr(english_italian, name) for name in english_italian.__all__)
+
+
+def test_its_tokenizer_takes_what_people_type() -> None:
+    pairs = english_italian.load("validation", size=1000)
+    t = WordTokenizer.train([s for p in pairs for s in (p.source, p.target)], scheme=english_italian.SCHEME)
+    assert t.encode(t.prepare("i like   cats")) == t.encode("I like cats.")
+    assert t.unknown(t.prepare("I like zebras")) == ["zebras"]
+    for pair in pairs[:200]:
+        assert t.decode(t.encode(pair.target)) == pair.target
+        assert t.prepare(pair.source) == pair.source

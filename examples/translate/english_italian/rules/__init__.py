@@ -2,37 +2,16 @@
 
 from __future__ import annotations
 
-from minigrad.text.english_italian.clauses import Clause
-from minigrad.text.english_italian.rules.actions import (
-    giving,
-    imperative,
-    resumed,
-    stative,
-    transitive,
-    wish_for,
-    with_pronoun,
-)
-from minigrad.text.english_italian.rules.being import (
-    afraid_of,
-    age,
-    all_are,
-    comparison,
-    having_state,
-    identity,
-    is_quality,
-)
-from minigrad.text.english_italian.rules.common import Rule
-from minigrad.text.english_italian.rules.liking import creatures_like, like, like_but_not, like_doing, liked
-from minigrad.text.english_italian.rules.nested import man_who, says, thing_that
-from minigrad.text.english_italian.rules.places import animals_do, intransitive, is_somewhere, motion, there_is
-from minigrad.text.english_italian.rules.questions import how, how_many, what, when, where, who_does, why
-from minigrad.text.english_italian.rules.reasons import (
-    because_of_hunger,
-    because_of_person,
-    because_of_self,
-    because_of_thing,
-)
-from minigrad.text.english_italian.speaker import Speaker
+from ..clauses import Clause
+from ..speaker import Speaker
+from .actions import giving, imperative, resumed, stative, transitive, wish_for, with_pronoun
+from .being import afraid_of, age, all_are, comparison, having_state, identity, is_quality
+from .common import Rule
+from .liking import creatures_like, like, like_but_not, like_doing, liked
+from .nested import man_who, says, thing_that
+from .places import animals_do, intransitive, is_somewhere, motion, there_is
+from .questions import how, how_many, what, when, where, who_does, why
+from .reasons import because_of_hunger, because_of_person, because_of_self, because_of_thing
 
 WEIGHTED_RULES: tuple[tuple[Rule, int], ...] = (
     (transitive, 70),

@@ -1,0 +1,82 @@
+"""Writes README.md's table of lines by room.
+
+    python docs/generate_lines.py            write it
+    python docs/generate_lines.py --check    fail if it is not up to date
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+README = ROOT / "README.md"
+BEGIN, END = "<!-- lines by room: python tasks.py index -->\n", "<!-- end of lines by room -->\n"
+ENGINE = ("minigrad/ops/op.py", "minigrad/autograd/tape.py", "minigrad/autograd/walk.py")
+ROOMS = [  # what to call it, the places, what it is
+    ("`examples/engine.py`", ["examples/engine.py"], "a tape and a walk that run the library's own ops"),
+    ("the engine", ENGINE, "`ops/op.py`, `autograd/tape.py`, `autograd/walk.py`"),
+    ("`ops/`", ["minigrad/ops"], "every primitive: forward, rule, formula"),
+    ("`autograd/`", ["minigrad/autograd"], "views, changes in place, promotion, observers, checkpoints, gradcheck"),
+    ("`backend/`", ["minigrad/backend"], "arrays, random numbers, threads, kernels for NumPy and CuPy"),
+    ("`tensor.py`, `functions/`", ["minigrad/functions", "minigrad/*.py"], "PyTorch's names and arguments"),
+    ("`nn/`", ["minigrad/nn"], "layers, losses, initialisation"),
+    ("`optim/`, `distributions/`", ["minigrad/optim", "minigrad/distributions"], "optimisers, schedules; distributions"),
+    (
+        "`utils/`, `serialization/`, `func/`",
+        ["minigrad/utils", "minigrad/serialization", "minigrad/func"],
+        "data loaders; files; vmap and the like",
+    ),
+    ("`text/`, `training/`", ["minigrad/text", "minigrad/training"], "subwords, batches, decoding; the loop"),
+    ("`profiler/`, `viz/`", ["minigrad/profiler", "minigrad/viz"], "what watches: times, pictures, pages"),
+    ("`compat/`", ["minigrad/compat"], "what exists for PyTorch's sake alone"),
+    ("`models/`", ["models"], "complete architectures"),
+    ("`examples/`", ["examples"], "programs: translate, lectures"),
+]
+
+
+def files(places: Iterable[str]) -> set[Path]:
+    """The Python files at some places: a file, all of a folder, or a pattern."""
+    found: set[Path] = set()
+    for place in places:
+        path = ROOT / place
+        found |= set(path.rglob("*.py")) if path.is_dir() else set(ROOT.glob(place))
+    return found
+
+
+def table() -> str:
+    """The table; what a row counts the rows after it leave out."""
+    rows, counted = ["| room | lines | what it is |\n", "|---|---|---|\n"], set[Path]()
+    total = 0
+    for name, places, what in ROOMS:
+        mine = files(places) - counted
+        counted |= mine
+        count = sum(len(path.read_text(encoding="utf-8").splitlines()) for path in mine)
+        total += sum(
+            len(path.read_text(encoding="utf-8").splitlines()) for path in mine if path.is_relative_to(ROOT / "minigrad")
+        )
+        rows.append(f"| {name} | {count:,} | {what} |\n")
+    rows.append(f"| `minigrad/` in all | {total:,} | |\n")
+    return "".join(rows)
+
+
+def main() -> int:
+    """Write the table, or check it."""
+    parser = argparse.ArgumentParser(description="Write README.md's table of lines by room.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if the table is out of date")
+    text = README.read_text(encoding="utf-8")
+    before, rest = text.split(BEGIN)
+    new = before + BEGIN + table() + END + rest.split(END)[1]
+    if parser.parse_args().check:
+        if new != text:
+            print("README.md's table of lines is out of date: python tasks.py index", file=sys.stderr)
+        return int(new != text)
+    README.write_text(new, encoding="utf-8")
+    print("wrote README.md's table of lines")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,244 @@
+"""What PyTorch programs call and minigrad does not need: functions that do nothing, each with a reason.
+
+Nothing is compiled, traced or recorded here, so that functions and modules come back as they are; a module that was
+"compiled" is the same module, and its state dict's keys have no ``_orig_mod.``. A name is written without "torch.".
+"""
+
+from __future__ import annotations
+
+import builtins
+from contextlib import nullcontext
+from functools import cache
+from types import FunctionType, SimpleNamespace
+from typing import Any
+
+from ..backend.dtype import bfloat16, float16
+from ..backend.random import default_generator
+from . import distributed
+from .backends import settings
+
+MODES = ("default", "lite", "reduce-overhead", "max-autotune", "max-autotune-no-cudagraphs")
+SHARING = {"file_descriptor", "file_system"}
+
+# Forms that several functions share.
+same = lambda fn: fn
+same_object = lambda obj, *args, **kwargs: obj
+nothing = lambda *args, **kwargs: None
+no_mark = lambda tensor, *args, **kwargs: None
+never = lambda: False
+
+
+def compile(
+    model: Any = None,
+    *,
+    fullgraph: bool = False,
+    dynamic: bool | None = None,
+    backend: Any = None,
+    mode: str | None = None,
+    options: dict[str, Any] | None = None,
+    name: str | None = None,
+    disable: bool = False,
+    recompile_limit: int | None = None,
+) -> Any:
+    """Return ``model``, a function or a module, as it is; without it, a decorator that does so.
+
+    Raises:
+        RuntimeError: a mode that PyTorch does not have, or a mode and options.
+    """
+    if mode is not None and options is not None:
+        raise RuntimeError("Either mode or options can be specified, but not both at the same time.")
+    if mode is not None and mode not in MODES:
+        raise RuntimeError(f"Unrecognized mode={mode}, should be one of: {', '.join(MODES)}")
+    return same if model is None else model
+
+
+def trace(
+    func: Any,
+    example_inputs: Any = None,
+    optimize: None = None,
+    check_trace: bool = True,
+    check_inputs: Any = None,
+    check_tolerance: float = 1e-5,
+    strict: bool = True,
+    example_kwarg_inputs: Any = None,
+) -> Any:
+    """Return a function or module as it is."""
+    return func
+
+
+def unwrap_optional(x: Any) -> Any:
+    """Return what is not None.
+
+    Raises:
+        AssertionError: it is None.
+    """
+    assert x is not None, "Unwrapping null optional"
+    return x
+
+
+def set_sharing_strategy(new_strategy: str) -> None:
+    """Check the name.
+
+    Raises:
+        AssertionError: there is no such strategy.
+    """
+    assert new_strategy in SHARING
+
+
+def seed_masks(seed: int) -> None:
+    """Start the draws of dropout masks from ``seed``, as ``cuda.manual_seed``."""
+    default_generator.seed_masks(seed)
+
+
+def _device(name: str, there: bool) -> dict[str, Any]:
+    """The functions of a device that is not CUDA; without the device, ``synchronize`` raises RuntimeError."""
+
+    def synchronize(device: Any = None) -> None:
+        if not there:
+            raise RuntimeError(f"there is no {name} device here: guard the call with is_available()")
+
+    return {
+        "current_allocated_memory": lambda: 0,
+        "device_count": lambda: int(there),
+        "driver_allocated_memory": lambda: 0,
+        "empty_cache": lambda: None,
+        "is_available": lambda: there,
+        "is_bf16_supported": lambda including_emulation=True: False,
+        "is_initialized": never,
+        "manual_seed": seed_masks,
+        "manual_seed_all": seed_masks,
+        "memory_allocated": lambda: 0,
+        "memory_reserved": lambda: 0,
+        "seed": lambda: None,
+        "synchronize": synchronize,
+    }
+
+
+# PyTorch's path of a module, why its functions need do nothing, and the functions.
+NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
+    (
+        "_C",
+        "there is no C++ library, and nothing records a program",
+        {
+            "_get_tracing_state": lambda: None,
+            "_jit_set_profiling_executor": lambda profiling_flag: False,
+            "_jit_set_profiling_mode": lambda profiling_flag: False,
+            "_log_api_usage_once": lambda event: None,
+        },
+    ),
+    (
+        "",
+        "settings have no effect",
+        {
+            "are_deterministic_algorithms_enabled": lambda: settings["deterministic"],
+            "get_float32_matmul_precision": lambda: settings["precision"],
+            "get_num_interop_threads": lambda: settings["interop"],
+            "is_deterministic_algorithms_warn_only_enabled": lambda: settings["warn"],
+        },
+    ),
+    (
+        "amp",
+        "tensors keep their dtype, also inside autocast",
+        {
+            "custom_bwd": lambda bwd=None, *, device_type="cuda": same if bwd is None else bwd,
+            "custom_fwd": lambda fwd=None, *, device_type="cuda", cast_inputs=None: same if fwd is None else fwd,
+            "get_autocast_dtype": lambda device_type: float16 if device_type == "cuda" else bfloat16,
+            "get_autocast_gpu_dtype": lambda: float16,
+            "is_autocast_available": lambda device_type: device_type in ("cpu", "cuda"),
+            "is_autocast_enabled": lambda device_type="cuda": False,
+        },
+    ),
+    (
+        "compiler",
+        "NumPy and CuPy run one op after another",
+        {
+            "MODES": MODES,
+            "allow_in_graph": same,
+            "assume_constant_result": same,
+            "compile": compile,
+            "config": SimpleNamespace(suppress_errors=False, cache_size_limit=8, recompile_limit=8, verbose=False),
+            "cudagraph_mark_step_begin": nothing,
+            "disable": lambda fn=None, recursive=True, *, reason=None: same if fn is None else fn,
+            "disallow_in_graph": same,
+            "forbid_in_graph": same,
+            "graph_break": nothing,
+            "is_compiling": never,
+            "is_dynamo_compiling": never,
+            "is_exporting": never,
+            "list_backends": lambda exclude_tags=("debug", "experimental"): [],
+            "mark_dynamic": no_mark,
+            "mark_static": no_mark,
+            "mark_static_address": no_mark,
+            "maybe_mark_dynamic": no_mark,
+            "optimize": lambda *args, **kwargs: same,
+            "reset": nothing,
+            "run": lambda fn=None: same if fn is None else fn,
+            "set_stance": lambda stance="default", **options: nullcontext(),
+            "substitute_in_graph": same,
+        },
+    ),
+    (
+        "cpu",
+        "the CPU is always there, and nothing runs in the background",
+        {
+            **_device("cpu", there=True),
+            "current_device": lambda: "cpu",
+            "set_device": lambda device: None,
+            "stream": lambda stream: nullcontext(),
+        },
+    ),
+    ("distributed", "there is one process", distributed.FUNCTIONS),
+    ("fx", "nothing records a program", {"wrap": lambda fn_or_name: fn_or_name}),
+    (
+        "jit",
+        "there are no scripts: functions and modules stay Python",
+        {
+            "_unwrap_optional": unwrap_optional,
+            "annotate": lambda the_type, the_value: the_value,
+            "export": same_object,
+            "freeze": same_object,
+            "fuser": lambda name: nullcontext(),
+            "ignore": lambda drop=False, **kwargs: drop if callable(drop) else same,
+            "interface": same_object,
+            "is_scripting": never,
+            "is_tracing": never,
+            "isinstance": lambda obj, target_type: builtins.isinstance(obj, target_type),
+            "optimize_for_inference": same_object,
+            "optimized_execution": lambda should_optimize: nullcontext(),
+            "script": lambda obj, optimize=None, example_inputs=None: obj,
+            "script_if_tracing": same_object,
+            "script_method": same_object,
+            "trace": trace,
+            "unused": same,
+        },
+    ),
+    ("mps", "there is no such device", _device("mps", there=False)),
+    (
+        "multiprocessing",
+        "tensors are sent by pickle",
+        {
+            "get_all_sharing_strategies": lambda: SHARING,
+            "get_sharing_strategy": lambda: "file_descriptor",
+            "set_sharing_strategy": set_sharing_strategy,
+        },
+    ),
+    ("onnx", "nothing records a program", {"is_in_onnx_export": never}),
+    ("xpu", "there is no such device", _device("xpu", there=False)),
+]
+
+
+@cache
+def no_ops(place: str) -> dict[str, Any]:
+    """The no-ops of a module, by PyTorch's path for it."""
+    groups = [(reason, functions) for path, reason, functions in NO_OPS if path == place]
+    return {name: _named(place, name, value, reason) for reason, row in groups for name, value in row.items()}
+
+
+def _named(place: str, name: str, value: Any, reason: str) -> Any:
+    """A copy of a lambda, with a name, and the reason as docstring; another value as it is."""
+    if getattr(value, "__name__", "") != "<lambda>":
+        return value
+    function = FunctionType(value.__code__, value.__globals__, name, value.__defaults__, value.__closure__)
+    function.__kwdefaults__, function.__qualname__ = value.__kwdefaults__, name
+    function.__module__, function.__doc__ = f"minigrad.{place}".rstrip("."), f"No-op: {reason}."
+    return function
