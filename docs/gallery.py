@@ -62,9 +62,9 @@ def phrases() -> list[tuple[str, str]]:
     single = []
     for noun, adjective in itertools.product(NOUNS, (None, *ADJECTIVES)):
         article, ending = ("la", "a") if noun in FEMININE else ("il", "o")
-        told = f" {ADJECTIVES[adjective]}{ending}" if adjective else ""
+        phrase = f" {ADJECTIVES[adjective]}{ending}" if adjective else ""
         english = f"the {adjective} {noun}" if adjective else f"the {noun}"
-        single.append((english, f"{article} {NOUNS[noun]}{told}"))
+        single.append((english, f"{article} {NOUNS[noun]}{phrase}"))
     pairs = itertools.permutations(single, 2)
     return [(f"{one[0]} and {other[0]}", f"{one[1]} e {other[1]}") for one, other in pairs]
 
@@ -113,10 +113,10 @@ class Translator:
     def accuracy(self, model: Any) -> dict[str, float]:
         """The loss on phrases that were not trained on, and what part of them is translated exactly."""
         source, target = self.batch(self.unseen)
-        found = [[t for t in row if t not in (PAD, EOS)] for row in model.greedy(source, 12).tolist()]
-        right = sum(row == self.words.encode(t) for row, (_, t) in zip(found, self.unseen, strict=True))
+        outputs = [[t for t in row if t not in (PAD, EOS)] for row in model.greedy(source, 12).tolist()]
+        right = sum(row == self.words.encode(t) for row, (_, t) in zip(outputs, self.unseen, strict=True))
         with mg.no_grad():
-            return {"loss": float(model.loss(source, target)), "exact": right / len(found)}
+            return {"loss": float(model.loss(source, target)), "exact": right / len(outputs)}
 
     @property
     def example(self) -> tuple[mg.Tensor, mg.Tensor]:
@@ -171,17 +171,17 @@ def photograph(view: Any, size: tuple[int, int], act: Callable[[Any], None], dar
 # The pictures ---------------------------------------------------------------------------------------------
 
 
-def attention(made: Translator) -> str:
+def attention(translator: Translator) -> str:
     """What each written word took from the source, in the layer that writes."""
-    return made.attention().svg("matrix", kind="cross")
+    return translator.attention().svg("matrix", kind="cross")
 
 
-def attention_model(made: Translator) -> str:
+def attention_model(translator: Translator) -> str:
     """All heads of all layers of the encoder."""
-    return made.attention().svg("model", kind="encoder")
+    return translator.attention().svg("model", kind="encoder")
 
 
-def attention_page(made: Translator) -> bytes:
+def attention_page(translator: Translator) -> bytes:
     """The page, with the pointer on a written word."""
 
     def point(page: Any) -> None:
@@ -190,10 +190,10 @@ def attention_page(made: Translator) -> bytes:
         page.click("#later")
         page.hover('.token[data-side="0"]:has-text("casa")')
 
-    return photograph(made.attention(), (900, 540), point)
+    return photograph(translator.attention(), (900, 540), point)
 
 
-def linked(made: Translator) -> bytes:
+def linked(translator: Translator) -> bytes:
     """Attention and graph, after the way from the last cross-attention to the op that made it."""
 
     def follow(page: Any) -> None:
@@ -207,7 +207,7 @@ def linked(made: Translator) -> bytes:
         graph.wait_for_selector("#panel .look")
         attention.hover('.token[data-side="0"]:has-text("casa")')
 
-    return photograph(viz.linked(made.model, *made.example, **made.named), (1400, 760), follow)
+    return photograph(viz.linked(translator.model, *translator.example, **translator.named), (1400, 760), follow)
 
 
 def positional_encoding(_: Translator) -> str:
@@ -215,27 +215,27 @@ def positional_encoding(_: Translator) -> str:
     return viz.positional_encoding(32, 64).svg()
 
 
-def embedding(made: Translator) -> str:
+def embedding(translator: Translator) -> str:
     """All words, in the first two principal components."""
-    return made.embedding().svg()
+    return translator.embedding().svg()
 
 
-def training(made: Translator) -> str:
+def training(translator: Translator) -> str:
     """The live model's own training."""
-    made.model  # noqa: B018  # is trained when it is asked for
+    translator.model  # noqa: B018  # is trained when it is asked for
     charts = ("loss", "exact", "learning rate", "gradient norm")
-    return viz.training(made.run, names=["noun phrases"]).svg(charts, smoothing=4)
+    return viz.training(translator.run, names=["noun phrases"]).svg(charts, smoothing=4)
 
 
-def training_page(made: Translator) -> bytes:
+def training_page(translator: Translator) -> bytes:
     """Curves, and beside them the weights at a step."""
-    made.model  # noqa: B018
+    translator.model  # noqa: B018
 
     def look(page: Any) -> None:
         page.wait_for_selector("[data-ready]")
         page.click(".row:has-text('embedding.weight')")
 
-    return photograph(viz.training(made.run, names=["noun phrases"]), (1400, 760), look, dark=True)
+    return photograph(viz.training(translator.run, names=["noun phrases"]), (1400, 760), look, dark=True)
 
 
 def graph(_: Translator) -> str:
@@ -246,7 +246,7 @@ def graph(_: Translator) -> str:
     return viz.graph(loss).svg()
 
 
-def graph_page(made: Translator) -> bytes:
+def graph_page(translator: Translator) -> bytes:
     """The page of the translator's whole graph, with what is around one op opened, and that op clicked."""
 
     def look(page: Any) -> None:
@@ -255,7 +255,7 @@ def graph_page(made: Translator) -> bytes:
         page.press("#search", "Enter")
         page.wait_for_selector("#panel h2")
 
-    return photograph(viz.graph(made.model, *made.example), (1280, 800), look)
+    return photograph(viz.graph(translator.model, *translator.example), (1280, 800), look)
 
 
 def playback(_: Translator) -> bytes:
@@ -335,18 +335,18 @@ def parser() -> argparse.ArgumentParser:
 def main(argv: list[str] | None = None) -> int:
     """Make pictures and say where they are, or check them; returns the exit status."""
     p = parser()
-    given = p.parse_args(argv)
-    if unknown := [name for name in given.names if name not in PICTURES]:
+    arguments = p.parse_args(argv)
+    if unknown := [name for name in arguments.names if name not in PICTURES]:
         p.error(f"there is no picture {', '.join(unknown)}; there are {', '.join(PICTURES)}")
-    if given.check:
-        wrong = check(given.folder)
+    if arguments.check:
+        wrong = check(arguments.folder)
         print("\n".join(wrong) or f"{len(PICTURES)} pictures, all well")
         return bool(wrong)
-    made, folder = Translator(given.run.resolve()), given.folder.resolve()
+    translator, folder = Translator(arguments.run.resolve()), arguments.folder.resolve()
     folder.mkdir(parents=True, exist_ok=True)
     with chdir(ROOT):  # places in source are told from here on: not where this clone lies
-        for name in given.names or PICTURES:
-            picture = PICTURES[name](made)
+        for name in arguments.names or PICTURES:
+            picture = PICTURES[name](translator)
             content = picture.encode() if isinstance(picture, str) else picture
             (folder / name).write_bytes(content)
             print(f"wrote {folder / name}, {len(content):,} bytes", flush=True)

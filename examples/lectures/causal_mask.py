@@ -30,38 +30,38 @@ class Masked(NamedTuple):
 @mg.no_grad()
 def mask(words: tuple[str, ...] = WORDS) -> Masked:
     """One operation at a time."""
-    found = attend(words)
-    scores = found.scores[0, HEAD]
+    computed = attend(words)
+    scores = computed.scores[0, HEAD]
     allowed = mg.ones(len(words), len(words), dtype=mg.bool).tril()
     masked = scores.masked_fill(~allowed, -math.inf)
     weights = masked.softmax(-1)
-    q, k, v = (t[:, HEAD : HEAD + 1] for t in (found.queries, found.keys, found.values))
+    q, k, v = (t[:, HEAD : HEAD + 1] for t in (computed.queries, computed.keys, computed.values))
     causal = F.scaled_dot_product_attention(q, k, v, is_causal=True)[0, 0]
     late = scores.softmax(-1).masked_fill(~allowed, 0.0)
-    return Masked(scores, allowed, masked, weights, late, causal, weights @ found.values[0, HEAD])
+    return Masked(scores, allowed, masked, weights, late, causal, weights @ computed.values[0, HEAD])
 
 
 def lesson() -> Lesson:
     """The worked example."""
-    found = mask()
+    computed = mask()
     return Lesson(
         "causal-mask",
         "The causal mask, before and after softmax",
         "A decoder writes word after word, and must not see what it has not written yet. In training all "
         "words are there at once; the mask hides from each word those after it.",
-        (_mask(found), _softmax(found), _late(found), _checks(found)),
+        (_mask(computed), _softmax(computed), _late(computed), _checks(computed)),
     )
 
 
-def _mask(found: Masked) -> Section:
-    scores = found.scores.numpy()
+def _mask(computed: Masked) -> Section:
+    scores = computed.scores.numpy()
 
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         if j > i:
             return f"word {j} comes after word {i}, so that {number(float(scores[i, j]))} becomes −∞"
         return f"word {j} does not come after word {i}: {number(float(scores[i, j]))} stays"
 
-    made = (Mark("scores", "cell"),)
+    sources = (Mark("scores", "cell"),)
     return Section(
         "1. Before the softmax",
         (
@@ -74,24 +74,24 @@ def _mask(found: Masked) -> Section:
                 (
                     Matrix("scores", scores, NAMES, WORDS, 2),
                     "→",
-                    Matrix("masked", found.masked, NAMES, WORDS, 2, "", told, made, example=(1, 2)),
+                    Matrix("masked", computed.masked, NAMES, WORDS, 2, "", how, sources, example=(1, 2)),
                 )
             ),
         ),
     )
 
 
-def _softmax(found: Masked) -> Section:
-    masked, weights = found.masked.numpy(), found.weights.numpy()
+def _softmax(computed: Masked) -> Section:
+    masked, weights = computed.masked.numpy(), computed.weights.numpy()
 
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         if j > i:
             return "e^−∞ = 0: nothing is taken from a later word"
         terms = " + ".join(f"e^{number(x)}" for x in masked[i, : i + 1].tolist())
         return f"e^{number(float(masked[i, j]))} / ({terms}) = {number(float(weights[i, j]))}"
 
-    made = (Mark("masked", "row"),)
-    shown = Matrix("softmax(masked)", weights, NAMES, WORDS, 2, "weights", told, made, example=(1, 0))
+    sources = (Mark("masked", "row"),)
+    shown = Matrix("softmax(masked)", weights, NAMES, WORDS, 2, "weights", how, sources, example=(1, 0))
     return Section(
         "2. After the softmax",
         (
@@ -104,11 +104,11 @@ def _softmax(found: Masked) -> Section:
     )
 
 
-def _late(found: Masked) -> Section:
-    late, sums = found.late.numpy(), found.late.sum(-1, keepdim=True).numpy()
-    made = (Mark("masked too late", "row"),)
+def _late(computed: Masked) -> Section:
+    late, sums = computed.late.numpy(), computed.late.sum(-1, keepdim=True).numpy()
+    sources = (Mark("masked too late", "row"),)
 
-    def told(i: int, _: int) -> str:
+    def how(i: int, _: int) -> str:
         return f"{' + '.join(map(number, late[i, : i + 1].tolist()))} = {number(float(sums[i, 0]))}"
 
     return Section(
@@ -122,29 +122,29 @@ def _late(found: Masked) -> Section:
                 (
                     Matrix("masked too late", late, NAMES, WORDS, 2, "weights"),
                     "→",
-                    Matrix("sum of the row", sums, NAMES, (), 2, "", told, made, example=(2, 0)),
+                    Matrix("sum of the row", sums, NAMES, (), 2, "", how, sources, example=(2, 0)),
                 )
             ),
         ),
     )
 
 
-def _checks(found: Masked) -> Section:
+def _checks(computed: Masked) -> Section:
     other = mask((*WORDS[:-1], "Your"))  # another last word
-    later = found.weights.masked_select(~found.allowed)
+    later = computed.weights.masked_select(~computed.allowed)
     return Section(
         "Checked",
         (
             Checked("every weight of a later word is exactly 0", bool((later == 0).all())),
-            Checked("each row sums to 1", mg.allclose(found.weights.sum(-1), mg.ones(len(WORDS)), atol=1e-6)),
+            Checked("each row sums to 1", mg.allclose(computed.weights.sum(-1), mg.ones(len(WORDS)), atol=1e-6)),
             Checked(
                 "F.scaled_dot_product_attention(q, k, v, is_causal=True) gives the same output",
-                mg.allclose(found.causal, found.output, atol=1e-5),
+                mg.allclose(computed.causal, computed.output, atol=1e-5),
             ),
             Checked(
                 "another last word changes the results of no word before it",
-                mg.allclose(other.output[:-1], found.output[:-1], atol=1e-6)
-                and not mg.allclose(other.output[-1], found.output[-1], atol=1e-2),
+                mg.allclose(other.output[:-1], computed.output[:-1], atol=1e-6)
+                and not mg.allclose(other.output[-1], computed.output[-1], atol=1e-2),
             ),
         ),
     )

@@ -45,22 +45,22 @@ def normalise() -> Normalised:
 
 def lesson() -> Lesson:
     """The worked example."""
-    found = normalise()
+    computed = normalise()
     return Lesson(
         "layer-norm",
         "Layer norm on a batch of three",
         "Each item is brought to mean 0 and variance 1 over its own features; what the other items of the "
         "batch are does not matter. A gain and a bias for each feature, which are learned, come after. In a "
         "transformer an item is a word, and its features are the numbers of its vector.",
-        (_moments(found), _normal(found), _affine(found), _checks(found)),
+        (_moments(computed), _normal(computed), _affine(computed), _checks(computed)),
     )
 
 
-def _moments(found: Normalised) -> Section:
-    x, mean, deviations = found.x.numpy(), found.mean.numpy(), found.deviations.numpy()
-    variance = found.variance.numpy()
+def _moments(computed: Normalised) -> Section:
+    x, mean, deviations = computed.x.numpy(), computed.mean.numpy(), computed.deviations.numpy()
+    variance = computed.variance.numpy()
 
-    made = (Mark("x", "cell"), Mark("μ", "row"))
+    sources = (Mark("x", "cell"), Mark("μ", "row"))
 
     def averaged(i: int, _: int) -> str:
         return f"({' + '.join(term(v, 0) for v in x[i].tolist())}) / 4 = {number(float(mean[i, 0]))}"
@@ -81,14 +81,14 @@ def _moments(found: Normalised) -> Section:
             ),
             Equation(
                 (
-                    Matrix("x", found.x, ITEMS, FEATURES, 0),
+                    Matrix("x", computed.x, ITEMS, FEATURES, 0),
                     "→",
                     Matrix("μ", mean, ITEMS, (), 2, "", averaged, (Mark("x", "row"),)),
                 )
             ),
             Equation(
                 (
-                    Matrix("x − μ", deviations, ITEMS, FEATURES, 2, "", difference, made),
+                    Matrix("x − μ", deviations, ITEMS, FEATURES, 2, "", difference, sources),
                     "→",
                     Matrix("σ²", variance, ITEMS, (), 2, "", squared, (Mark("x − μ", "row"),)),
                 )
@@ -97,33 +97,33 @@ def _moments(found: Normalised) -> Section:
     )
 
 
-def _normal(found: Normalised) -> Section:
-    deviations, variance = found.deviations.numpy(), found.variance.numpy()
-    normal, epsilon = found.normal.numpy(), f"{found.layer.eps:f}".rstrip("0")
+def _normal(computed: Normalised) -> Section:
+    deviations, variance = computed.deviations.numpy(), computed.variance.numpy()
+    normal, epsilon = computed.normal.numpy(), f"{computed.layer.eps:f}".rstrip("0")
 
     def divided(i: int, j: int) -> str:
         of = f"{number(float(variance[i, 0]))} + {epsilon}"
         return f"{number(float(deviations[i, j]))} / √({of}) = {number(float(normal[i, j]), 3)}"
 
-    made = (Mark("x − μ", "cell"), Mark("σ²", "row"))
+    sources = (Mark("x − μ", "cell"), Mark("σ²", "row"))
     return Section(
         "2. Divide by the deviation",
         (
             Text(f"ε = {epsilon} keeps the division from failing where all features are equal."),
-            Matrix("(x − μ) / √(σ² + ε)", normal, ITEMS, FEATURES, 3, "signs", divided, made),
+            Matrix("(x − μ) / √(σ² + ε)", normal, ITEMS, FEATURES, 3, "signs", divided, sources),
             Text("Item 2 is ten times item 1, and comes out the same: layer norm does not see the scale of its input."),
         ),
     )
 
 
-def _affine(found: Normalised) -> Section:
-    normal, output = found.normal.numpy(), found.output.numpy()
+def _affine(computed: Normalised) -> Section:
+    normal, output = computed.normal.numpy(), computed.output.numpy()
 
     def affine(i: int, j: int) -> str:
         by = f"{term(GAIN[j], 1)} × {term(float(normal[i, j]), 3)} + {term(BIAS[j], 1)}"
         return f"{by} = {number(float(output[i, j]), 3)}"
 
-    made = (Mark("(x − μ) / √(σ² + ε)", "cell"), Mark("γ", "column"), Mark("β", "column"))
+    sources = (Mark("(x − μ) / √(σ² + ε)", "cell"), Mark("γ", "column"), Mark("β", "column"))
     return Section(
         "3. Scale and shift",
         (
@@ -134,33 +134,34 @@ def _affine(found: Normalised) -> Section:
             ),
             Equation(
                 (
-                    Matrix("γ", found.layer.weight[None], (), FEATURES, 1),
+                    Matrix("γ", computed.layer.weight[None], (), FEATURES, 1),
                     "",
-                    Matrix("β", found.layer.bias[None], (), FEATURES, 1),
+                    Matrix("β", computed.layer.bias[None], (), FEATURES, 1),
                     "→",
-                    Matrix("output", output, ITEMS, FEATURES, 3, "", affine, made, example=(0, 1)),
+                    Matrix("output", output, ITEMS, FEATURES, 3, "", affine, sources, example=(0, 1)),
                 )
             ),
         ),
     )
 
 
-def _checks(found: Normalised) -> Section:
+def _checks(computed: Normalised) -> Section:
     zeros = mg.zeros(3, dtype=mg.float64)
     return Section(
         "Checked",
         (
             Checked(
                 "nn.LayerNorm(4), with these γ and β, gives the same",
-                mg.allclose(found.layer(found.x), found.output, atol=1e-12),
+                mg.allclose(computed.layer(computed.x), computed.output, atol=1e-12),
             ),
             Checked(
                 "each normalised item has mean 0 and variance 1 (less by ε)",
-                mg.allclose(found.normal.mean(-1), zeros, atol=1e-12)
-                and mg.allclose(found.normal.var(-1, correction=0), zeros + 1, atol=1e-4),
+                mg.allclose(computed.normal.mean(-1), zeros, atol=1e-12)
+                and mg.allclose(computed.normal.var(-1, correction=0), zeros + 1, atol=1e-4),
             ),
             Checked(
-                "items 1 and 2 come out equal, but for ε", mg.allclose(found.output[0], found.output[1], atol=1e-5)
+                "items 1 and 2 come out equal, but for ε",
+                mg.allclose(computed.output[0], computed.output[1], atol=1e-5),
             ),
         ),
     )

@@ -30,7 +30,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Mark:
-    """What a cell (i, j) of a result was made of, in another matrix.
+    """What a cell (i, j) of a result was computed from, in another matrix.
 
     part: its "row" i, its "column" j, or its "cell" (i, j).
     """
@@ -49,8 +49,8 @@ class Matrix:
         rows, columns: names, or none.
         digits: after the decimal point.
         shade: of cells by number: "weights" from 0 to 1, "signs" around 0.
-        told: how cell (i, j) was computed, in words; marks: what it was made of.
-        example: the cell of which that is told where nobody points at one.
+        how: in words, how cell (i, j) was computed; marks: from what.
+        example: the cell whose words are shown where nobody points at one.
         first: how many columns are shown before "…" and the last; None: all.
         note: below the name, such as a shape.
     """
@@ -61,7 +61,7 @@ class Matrix:
     columns: Sequence[str] = ()
     digits: int = 2
     shade: Shade = ""
-    told: Callable[[int, int], str] | None = None
+    how: Callable[[int, int], str] | None = None
     marks: tuple[Mark, ...] = ()
     first: int | None = None
     note: str = ""
@@ -90,16 +90,16 @@ class Matrix:
 
     def told_example(self) -> str:
         """How the example came about, after its name: "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82"."""
-        if self.told is None:
+        if self.how is None:
             return ""
         sides = zip((self.rows, self.columns), self.array.shape, self.example, strict=True)
         place = [label(names[i]) if names else str(i + 1) for names, size, i in sides if names or size > 1]
-        return f"{self.name} [{', '.join(place)}]: {self.told(*self.example)}"
+        return f"{self.name} [{', '.join(place)}]: {self.how(*self.example)}"
 
     def data(self) -> dict[str, Any]:
         """For assets/lecture.js."""
-        array, told = self.array, self.told
-        explained = told and [[told(i, j) for j in self.shown] for i in range(len(array))]
+        array, how = self.array, self.how
+        explained = how and [[how(i, j) for j in self.shown] for i in range(len(array))]
         return {
             "kind": "matrix",
             "name": self.name,
@@ -112,7 +112,7 @@ class Matrix:
             "cut": self.first if len(self.shown) < array.shape[1] else None,
             "shade": self.shade,
             "most": float(np.abs(array[np.isfinite(array)]).max(initial=0)),
-            "told": explained or None,
+            "how": explained or None,
             "example": self.told_example(),
             "marks": [[mark.matrix, mark.part] for mark in self.marks],
         }
@@ -174,10 +174,10 @@ class Chart:
 
     def table(self) -> Steps:
         """The numbers, a row for each place across."""
-        found = [dict(zip(series.x, series.y, strict=True)) for series in self.series]
+        computed = [dict(zip(series.x, series.y, strict=True)) for series in self.series]
         rows = [
-            (f"{x:g}", *(number(y[x], self.digits) if x in y else "" for y in found))
-            for x in sorted(set().union(*found))
+            (f"{x:g}", *(number(y[x], self.digits) if x in y else "" for y in computed))
+            for x in sorted(set().union(*computed))
         ]
         head = (self.across, *(series.name for series in self.series))
         return Steps(head, rows, numbers=tuple(range(len(head))))
@@ -336,23 +336,23 @@ def product(left: Array, right: Array, digits: tuple[int, int] = (1, 1), result:
     """
     first, second = digits
 
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         pairs = list(zip(left[i].tolist(), right[:, j].tolist(), strict=True))
         total = number(float(left[i] @ right[:, j]), result)
         if len(pairs) > 8:
             return f"the sum of {len(pairs)} products = {total}"
         return " + ".join(f"{term(a, first)} × {term(b, second)}" for a, b in pairs) + f" = {total}"
 
-    return told
+    return how
 
 
 def softmax_told(scores: Array, digits: int = 2, result: int = 2) -> Callable[[int, int], str]:
     """Tells how cell (i, j) of the softmax over each row comes about."""
 
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         row = np.exp(scores[i].astype(np.float64))
         terms = " + ".join(f"e^{number(x, digits)}" for x in scores[i].tolist())
         share = number(float(row[j] / row.sum()), result)
         return f"e^{number(float(scores[i, j]), digits)} / ({terms}) = {share}"
 
-    return told
+    return how

@@ -75,19 +75,19 @@ def initialise_all(module: nn.Module) -> None:
 
 def lesson() -> Lesson:
     """The worked example."""
-    found = attend()
+    computed = attend()
     return Lesson(
         "multi-head",
         "Multi-head attention: Your cat is a lovely cat",
         f"Four attentions side by side, each on its own {D // HEADS} of {D} dimensions. The module is the "
         f"transformer's own (models/transformer.py), not yet trained. Its parts were run one after another, "
         f"and all shapes and numbers are what they gave.",
-        (_shapes(found), _input(found), _heads(found), _output(found), _checks(found)),
+        (_shapes(computed), _input(computed), _heads(computed), _output(computed), _checks(computed)),
     )
 
 
-def _shapes(found: Attended) -> Section:
-    part = found.module
+def _shapes(computed: Attended) -> Section:
+    part = computed.module
     return Section(
         "1. Shapes at every step",
         (
@@ -98,28 +98,40 @@ def _shapes(found: Attended) -> Section:
             Steps(
                 ("what", "how", "W", "letters", "shape"),
                 (
-                    ("words as numbers", "ids", "", "B T", _shape(found.ids)),
-                    ("embeddings + positions", "x = embedding(ids) * √D + PE", "", "B T D", _shape(found.x)),
-                    ("queries", "query(x)", _shape(part.query.weight), "B T D", _shape(found.query)),
-                    ("… divided among heads", "q = split(query(x))", "", "B H T Dh", _shape(found.queries)),
-                    ("keys, likewise", "k = split(key(x))", _shape(part.key.weight), "B H T Dh", _shape(found.keys)),
+                    ("words as numbers", "ids", "", "B T", _shape(computed.ids)),
+                    ("embeddings + positions", "x = embedding(ids) * √D + PE", "", "B T D", _shape(computed.x)),
+                    ("queries", "query(x)", _shape(part.query.weight), "B T D", _shape(computed.query)),
+                    ("… divided among heads", "q = split(query(x))", "", "B H T Dh", _shape(computed.queries)),
+                    ("keys, likewise", "k = split(key(x))", _shape(part.key.weight), "B H T Dh", _shape(computed.keys)),
                     (
                         "values, likewise",
                         "v = split(value(x))",
                         _shape(part.value.weight),
                         "B H T Dh",
-                        _shape(found.values),
+                        _shape(computed.values),
                     ),
-                    ("scores of each head", "s = q @ k.transpose(-1, -2) / √Dh", "", "B H T T", _shape(found.scores)),
-                    ("weights", "a = s.softmax(-1)", "", "B H T T", _shape(found.weights)),
-                    ("mixtures of values", "m = a @ v", "", "B H T Dh", _shape(found.heads)),
-                    ("joined, side by side", "m.transpose(1, 2).reshape(B, T, D)", "", "B T D", _shape(found.joined)),
+                    (
+                        "scores of each head",
+                        "s = q @ k.transpose(-1, -2) / √Dh",
+                        "",
+                        "B H T T",
+                        _shape(computed.scores),
+                    ),
+                    ("weights", "a = s.softmax(-1)", "", "B H T T", _shape(computed.weights)),
+                    ("mixtures of values", "m = a @ v", "", "B H T Dh", _shape(computed.heads)),
+                    (
+                        "joined, side by side",
+                        "m.transpose(1, 2).reshape(B, T, D)",
+                        "",
+                        "B T D",
+                        _shape(computed.joined),
+                    ),
                     (
                         "mixed with each other",
                         "output(joined)",
                         _shape(part.output.weight),
                         "B T D",
-                        _shape(found.output),
+                        _shape(computed.output),
                     ),
                 ),
                 code=(1,),
@@ -132,8 +144,8 @@ def _shapes(found: Attended) -> Section:
     )
 
 
-def _input(found: Attended) -> Section:
-    words, x = found.words[0].numpy(), found.x[0].numpy()
+def _input(computed: Attended) -> Section:
+    words, x = computed.words[0].numpy(), computed.x[0].numpy()
 
     def placed(i: int, j: int) -> str:
         return f"{number(words[i, j])} + {term(x[i, j] - words[i, j])} = {number(x[i, j])}"
@@ -148,8 +160,8 @@ def _input(found: Attended) -> Section:
     )
 
 
-def _heads(found: Attended) -> Section:
-    weights, scores = found.weights[0].numpy(), found.scores[0].numpy()
+def _heads(computed: Attended) -> Section:
+    weights, scores = computed.weights[0].numpy(), computed.scores[0].numpy()
     options = [
         Matrix(
             f"weights of head {h + 1}",
@@ -177,7 +189,7 @@ def _heads(found: Attended) -> Section:
     )
 
 
-def _output(found: Attended) -> Section:
+def _output(computed: Attended) -> Section:
     return Section(
         "4. What comes out",
         (
@@ -186,8 +198,8 @@ def _output(found: Attended) -> Section:
                 f"{HEADS} in the last. The matrix of output mixes them with each other. Each word has a vector "
                 f"of {D} numbers again, as it had before."
             ),
-            _wide("joined", found.joined[0].numpy()),
-            _wide("output", found.output[0].numpy()),
+            _wide("joined", computed.joined[0].numpy()),
+            _wide("output", computed.output[0].numpy()),
         ),
     )
 
@@ -195,12 +207,12 @@ def _output(found: Attended) -> Section:
 def _wide(
     name: str,
     values: Array,
-    told: Callable[[int, int], str] | None = None,
+    how: Callable[[int, int], str] | None = None,
     marks: tuple[Mark, ...] = (),
     example: tuple[int, int] = (0, 0),
 ) -> Matrix:
     """A vector for each word: the first numbers and the last."""
-    return Matrix(name, values, NAMES, _numbers(D), 2, "signs", told, marks, FIRST, _shape(values), example=example)
+    return Matrix(name, values, NAMES, _numbers(D), 2, "signs", how, marks, FIRST, _shape(values), example=example)
 
 
 def _shape(values: Tensor | Array) -> str:
@@ -211,20 +223,20 @@ def _numbers(count: int) -> list[str]:
     return list(map(str, range(1, count + 1)))
 
 
-def _checks(found: Attended) -> Section:
+def _checks(computed: Attended) -> Section:
     with mg.no_grad():
-        whole = found.module(found.x, found.x, None)
-        alone = found.module(found.words, found.words, None)[0].numpy()
-    output: Any = found.output[0].numpy()
+        whole = computed.module(computed.x, computed.x, None)
+        alone = computed.module(computed.words, computed.words, None)[0].numpy()
+    output: Any = computed.output[0].numpy()
     return Section(
         "Checked",
         (
             Checked(
-                "the module, called as a whole, gives the same output", mg.allclose(whole, found.output, atol=1e-5)
+                "the module, called as a whole, gives the same output", mg.allclose(whole, computed.output, atol=1e-5)
             ),
             Checked(
                 "each row of each head's weights sums to 1",
-                mg.allclose(found.weights.sum(-1), mg.ones(1, HEADS, len(WORDS)), atol=1e-6),
+                mg.allclose(computed.weights.sum(-1), mg.ones(1, HEADS, len(WORDS)), atol=1e-6),
             ),
             Checked("without positions both cats come out the same", bool(np.allclose(alone[1], alone[5], atol=1e-5))),
             Checked("with positions they do not", not np.allclose(output[1], output[5], atol=1e-2)),

@@ -20,7 +20,7 @@ def lesson() -> Lesson:
     small, large = positional_encoding(len(WORDS), D, WORDS), positional_encoding(LENGTH, WIDTH)
     table = small.values
 
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         name, rate = "cos" if j % 2 else "sin", 10000 ** (j // 2 * 2 / D)
         value = number(float(table[i, j]), 4)
         return f"{name}({i} / 10000^({j // 2 * 2}/{D})) = {name}({i} / {rate:g}) = {value}"
@@ -42,7 +42,7 @@ def lesson() -> Lesson:
                         "the position, from 0 on, and D the number of dimensions, here 4. Each pair of "
                         "dimensions is like the hand of a clock: the first fast, the last slow."
                     ),
-                    Matrix("PE", table, rows, columns, 4, "signs", told, example=(1, 2)),
+                    Matrix("PE", table, rows, columns, 4, "signs", how, example=(1, 2)),
                 ),
             ),
             Section(

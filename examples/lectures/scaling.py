@@ -48,7 +48,7 @@ def _at(width: int, pairs: int, generator: mg.Generator) -> Measured:
     key = mg.randn(pairs, width, generator=generator)
     dots = (query * key).sum(-1)  # (pairs,)
     groups = (query[: pairs // KEYS, None] * key.reshape(-1, KEYS, width)).sum(-1)  # (pairs / KEYS, KEYS)
-    found = [float(dots.var()), float((dots / width**0.5).var())]
+    computed = [float(dots.var()), float((dots / width**0.5).var())]
     greatest, slopes = [], []
     for scores in (groups, groups / width**0.5):
         scores = scores.detach().requires_grad_()
@@ -56,14 +56,14 @@ def _at(width: int, pairs: int, generator: mg.Generator) -> Measured:
         (slope,) = mg.autograd.grad(p.sum(), scores)  # p (1 − p) at the greatest, −p pⱼ at the others
         greatest.append(float(p.detach().mean()))
         slopes.append(float(slope.abs().sum(-1).mean()))
-    return Measured(width, *found, *greatest, *slopes)
+    return Measured(width, *computed, *greatest, *slopes)
 
 
 def lesson() -> Lesson:
     """The worked example."""
-    found = measure()
-    widths = [m.width for m in found]
-    last = found[-1]
+    computed = measure()
+    widths = [m.width for m in computed]
+    last = computed[-1]
     return Lesson(
         "scaling",
         "Why 1/√d: the variance of a dot product",
@@ -84,8 +84,8 @@ def lesson() -> Lesson:
                         "width d",
                         "variance",
                         (
-                            Series("q · k", widths, [m.variance for m in found]),
-                            Series("q · k / √d", widths, [m.scaled_variance for m in found]),
+                            Series("q · k", widths, [m.variance for m in computed]),
+                            Series("q · k / √d", widths, [m.scaled_variance for m in computed]),
                             Series("d", widths, widths, dashed=True),
                         ),
                         log_x=True,
@@ -105,8 +105,8 @@ def lesson() -> Lesson:
                         "width d",
                         "weight",
                         (
-                            Series("softmax(q · k)", widths, [m.greatest for m in found]),
-                            Series("softmax(q · k / √d)", widths, [m.scaled_greatest for m in found]),
+                            Series("softmax(q · k)", widths, [m.greatest for m in computed]),
+                            Series("softmax(q · k / √d)", widths, [m.scaled_greatest for m in computed]),
                         ),
                         log_x=True,
                     ),
@@ -120,8 +120,8 @@ def lesson() -> Lesson:
                         "width d",
                         "slope",
                         (
-                            Series("softmax(q · k)", widths, [m.slope for m in found]),
-                            Series("softmax(q · k / √d)", widths, [m.scaled_slope for m in found]),
+                            Series("softmax(q · k)", widths, [m.slope for m in computed]),
+                            Series("softmax(q · k / √d)", widths, [m.scaled_slope for m in computed]),
                         ),
                         log_x=True,
                     ),
@@ -132,11 +132,11 @@ def lesson() -> Lesson:
                 (
                     Checked(
                         "the variance of q · k is d at every width, within a tenth",
-                        all(abs(m.variance / m.width - 1) < 0.1 for m in found),
+                        all(abs(m.variance / m.width - 1) < 0.1 for m in computed),
                     ),
                     Checked(
                         "divided by √d it is 1 at every width, within a tenth",
-                        all(abs(m.scaled_variance - 1) < 0.1 for m in found),
+                        all(abs(m.scaled_variance - 1) < 0.1 for m in computed),
                     ),
                     Checked(
                         f"at d = {last.width:,} the division lets more than five times as much gradient through",

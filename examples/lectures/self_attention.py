@@ -58,28 +58,28 @@ def by_hand() -> ByHand:
 
 def lesson() -> Lesson:
     """The worked example."""
-    found = by_hand()
+    computed = by_hand()
     return Lesson(
         "self-attention",
         "Self-attention by hand: I like cats",
         "Three words look at each other, and each gets a new vector: a mixture of what all three have to "
         "say. Every number below was computed by minigrad when this was made.",
-        (_projections(found), _scores(found), _softmax(found), _output(found), _checks(found)),
+        (_projections(computed), _scores(computed), _softmax(computed), _output(computed), _checks(computed)),
     )
 
 
-def _projections(found: ByHand) -> Section:
+def _projections(computed: ByHand) -> Section:
     equations = []
     for letter, weight, result in (
-        ("Q", found.w_query, found.query),
-        ("K", found.w_key, found.key),
-        ("V", found.w_value, found.value),
+        ("Q", computed.w_query, computed.query),
+        ("K", computed.w_key, computed.key),
+        ("V", computed.w_value, computed.value),
     ):
-        x = Matrix("X", found.x, WORDS, (), 0, key=f"X for {letter}")
+        x = Matrix("X", computed.x, WORDS, (), 0, key=f"X for {letter}")
         w = Matrix(f"W_{letter}", weight, (), (), 1)
-        told = product(found.x.numpy(), weight.numpy(), (0, 1), 1)
-        made = (Mark(x.key, "row"), Mark(w.name, "column"))
-        equations.append(Equation((x, "×", w, "=", Matrix(letter, result, WORDS, (), 1, "", told, made))))
+        how = product(computed.x.numpy(), weight.numpy(), (0, 1), 1)
+        sources = (Mark(x.key, "row"), Mark(w.name, "column"))
+        equations.append(Equation((x, "×", w, "=", Matrix(letter, result, WORDS, (), 1, "", how, sources))))
     return Section(
         "1. Queries, keys and values",
         (
@@ -94,11 +94,11 @@ def _projections(found: ByHand) -> Section:
     )
 
 
-def _scores(found: ByHand) -> Section:
-    query, key = found.query.numpy(), found.key.numpy()
-    told = product(query, key.T)
-    made = (Mark("Q of scores", "row"), Mark("Kᵀ", "column"))
-    scores = Matrix("Q Kᵀ", found.scores, WORDS, WORDS, 2, "", told, made, example=(1, 0))
+def _scores(computed: ByHand) -> Section:
+    query, key = computed.query.numpy(), computed.key.numpy()
+    how = product(query, key.T)
+    sources = (Mark("Q of scores", "row"), Mark("Kᵀ", "column"))
+    scores = Matrix("Q Kᵀ", computed.scores, WORDS, WORDS, 2, "", how, sources, example=(1, 0))
     return Section(
         "2. How well each query fits each key",
         (
@@ -125,15 +125,15 @@ def _scores(found: ByHand) -> Section:
     )
 
 
-def _softmax(found: ByHand) -> Section:
-    scores, scaled = found.scores.numpy(), found.scaled.numpy()
+def _softmax(computed: ByHand) -> Section:
+    scores, scaled = computed.scores.numpy(), computed.scaled.numpy()
 
     def divided(i: int, j: int) -> str:
         return f"{number(float(scores[i, j]))} / √2 = {number(float(scaled[i, j]))}"
 
     weights = Matrix(
         "softmax(Q Kᵀ / √2)",
-        found.weights,
+        computed.weights,
         WORDS,
         WORDS,
         3,
@@ -142,7 +142,7 @@ def _softmax(found: ByHand) -> Section:
         (Mark("Q Kᵀ / √2", "row"),),
         example=(1, 0),
     )
-    made = (Mark("Q Kᵀ", "cell"),)
+    sources = (Mark("Q Kᵀ", "cell"),)
     return Section(
         "3. From scores to weights",
         (
@@ -151,7 +151,9 @@ def _softmax(found: ByHand) -> Section:
                 "the width (the lesson scaling tells why). The softmax then turns each row into weights that "
                 "are positive and sum to 1 (the lesson softmax tells how)."
             ),
-            Equation((Matrix("Q Kᵀ / √2", scaled, WORDS, WORDS, 2, "", divided, made, example=(1, 0)), "→", weights)),
+            Equation(
+                (Matrix("Q Kᵀ / √2", scaled, WORDS, WORDS, 2, "", divided, sources, example=(1, 0)), "→", weights)
+            ),
             Text(f"Read a row: it says where that word looks. {_looks(weights.array)}"),
         ),
     )
@@ -159,18 +161,18 @@ def _softmax(found: ByHand) -> Section:
 
 def _looks(weights: Array) -> str:
     """Where each word looks most, in words."""
-    told = []
+    how = []
     for i, row in enumerate(weights):
         j = int(row.argmax())
         target = "itself" if i == j else f"“{WORDS[j]}”"
-        told.append(f"“{WORDS[i]}” puts {number(float(row[j]), 3)} on {target}")
-    return ", ".join(told) + "."
+        how.append(f"“{WORDS[i]}” puts {number(float(row[j]), 3)} on {target}")
+    return ", ".join(how) + "."
 
 
-def _output(found: ByHand) -> Section:
-    weights, value = found.weights.numpy(), found.value.numpy()
-    told = product(weights, value, (3, 1))
-    made = (Mark("weights", "row"), Mark("V of output", "column"))
+def _output(computed: ByHand) -> Section:
+    weights, value = computed.weights.numpy(), computed.value.numpy()
+    how = product(weights, value, (3, 1))
+    sources = (Mark("weights", "row"), Mark("V of output", "column"))
     return Section(
         "4. A mixture of values",
         (
@@ -184,17 +186,17 @@ def _output(found: ByHand) -> Section:
                     "×",
                     Matrix("V", value, WORDS, (), 1, key="V of output"),
                     "=",
-                    Matrix("output", found.output, WORDS, (), 2, "", told, made, example=(1, 0)),
+                    Matrix("output", computed.output, WORDS, (), 2, "", how, sources, example=(1, 0)),
                 )
             ),
         ),
     )
 
 
-def _checks(found: ByHand) -> Section:
-    q, k, v = (t[None, None] for t in (found.query, found.key, found.value))  # (B, H, T, d)
+def _checks(computed: ByHand) -> Section:
+    q, k, v = (t[None, None] for t in (computed.query, computed.key, computed.value))  # (B, H, T, d)
     fused = F.scaled_dot_product_attention(q, k, v)[0, 0]
-    figures = np.abs(found.scores.numpy() - np.array(FIGURES)).max()
+    figures = np.abs(computed.scores.numpy() - np.array(FIGURES)).max()
     return Section(
         "Checked",
         (
@@ -202,10 +204,12 @@ def _checks(found: ByHand) -> Section:
                 "Q Kᵀ is [[2.7, 2.4, 3.49], [8.82, 6.51, 2.8], [1.38, 1.69, 4.78]], the lectures' figures",
                 bool(figures < 1e-9),
             ),
-            Checked("each row of weights sums to 1", mg.allclose(found.weights.sum(-1), mg.ones(3, dtype=mg.float64))),
+            Checked(
+                "each row of weights sums to 1", mg.allclose(computed.weights.sum(-1), mg.ones(3, dtype=mg.float64))
+            ),
             Checked(
                 "F.scaled_dot_product_attention(Q, K, V), one fused operation, gives the same output",
-                mg.allclose(fused, found.output, atol=1e-12),
+                mg.allclose(fused, computed.output, atol=1e-12),
             ),
         ),
     )

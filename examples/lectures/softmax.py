@@ -146,12 +146,12 @@ def _gradient() -> Section:
     for factor in FACTORS:
         p = row(factor).numpy()
 
-        def told(i: int, j: int, p: np.ndarray[Any, Any] = p) -> str:
+        def how(i: int, j: int, p: np.ndarray[Any, Any] = p) -> str:
             a, b, same = number(float(p[i]), 3), number(float(p[j]), 3), float(i == j)
             return f"{a} × ({same:.0f} − {b}) = {number(float(p[i] * (same - p[j])), 3)}"
 
         options.append(
-            Matrix(f"∂p/∂z at {_times(factor)}", jacobian(factor), PLACES, PLACES, 3, "signs", told, example=(TOP, TOP))
+            Matrix(f"∂p/∂z at {_times(factor)}", jacobian(factor), PLACES, PLACES, 3, "signs", how, example=(TOP, TOP))
         )
     largest = ", ".join(f"{np.abs(jacobian(factor)).max():.3f}" for factor in FACTORS)
     return Section(

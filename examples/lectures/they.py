@@ -58,9 +58,9 @@ def look(translator: Translator, sentence: str) -> Looked:
     from minigrad.text.tokenizer import EOS
     from models.transformer import pad
 
-    (found,) = translator.translate([sentence])
-    cross = translator.attention(found.source, found.text)
-    ids = translator.tokenizers.source.encode(found.source)[: translator.model.config.positions - 1]
+    (computed,) = translator.translate([sentence])
+    cross = translator.attention(computed.source, computed.text)
+    ids = translator.tokenizers.source.encode(computed.source)[: translator.model.config.positions - 1]
     model, seen, errors = translator.model, [], []
 
     def note(attention: Any, inputs: tuple[Any, ...], output: mg.Tensor) -> None:
@@ -78,7 +78,7 @@ def look(translator: Translator, sentence: str) -> Looked:
         for handle in watched:
             handle.remove()
         model.train(was_training)
-    source, target = units(cross.source, found.source)[1], units(cross.target, found.text)[1]
+    source, target = units(cross.source, computed.source)[1], units(cross.target, computed.text)[1]
     columns, rows = [unit.tokens for unit in source], [unit.tokens for unit in target]
     weights = mg.stack(seen).cpu().numpy()
     return Looked(
@@ -87,8 +87,8 @@ def look(translator: Translator, sentence: str) -> Looked:
         by_word(weights, columns, columns),
         by_word(cross.weights, rows, columns),
         max(errors),
-        found.text,
-        found.notes,
+        computed.text,
+        computed.notes,
     )
 
 
@@ -144,10 +144,10 @@ def lesson(run: Path) -> Lesson:
     )
 
 
-def decided(found: Looked, word: str = WORD) -> tuple[int, int]:
+def decided(computed: Looked, word: str = WORD) -> tuple[int, int]:
     """Layer and head, from 0, whose weights from a word on the two rivals differ most, whichever is more."""
-    one, other = (found.self_attention[..., place(found.words, rival)] for rival in RIVALS)
-    difference = np.abs(one - other)[:, :, place(found.words, word)]
+    one, other = (computed.self_attention[..., place(computed.words, rival)] for rival in RIVALS)
+    difference = np.abs(one - other)[:, :, place(computed.words, word)]
     layer, head = np.unravel_index(int(difference.argmax()), difference.shape)
     return int(layer), int(head)
 
@@ -156,26 +156,26 @@ def _named(layer: int, head: int) -> str:
     return f"layer {layer + 1}, head {head + 1}"
 
 
-def _translated(sentence: str, found: Looked) -> list[Block]:
+def _translated(sentence: str, computed: Looked) -> list[Block]:
     """The sentence and what became of it."""
-    notes = [Text(f"Note: {note}.") for note in found.notes]
-    return [Text(f"“{sentence}” → “{found.translation}”"), *notes]
+    notes = [Text(f"Note: {note}.") for note in computed.notes]
+    return [Text(f"“{sentence}” → “{computed.translation}”"), *notes]
 
 
-def _sentence(found: Looked, chosen: tuple[int, int]) -> Section:
-    at = place(found.words, WORD)
-    weights = found.self_attention[:, :, at]  # (layers, heads, S)
+def _sentence(computed: Looked, chosen: tuple[int, int]) -> Section:
+    at = place(computed.words, WORD)
+    weights = computed.self_attention[:, :, at]  # (layers, heads, S)
     rows = {"all heads, mean": weights.mean((0, 1))}
     for layer, heads in enumerate(weights):
         rows[f"layer {layer + 1}, mean"] = heads.mean(0)
         rows |= {_named(layer, head): row for head, row in enumerate(heads)}
-    lines = [Line(found.words, row.tolist(), at) for row in rows.values()]
+    lines = [Line(computed.words, row.tolist(), at) for row in rows.values()]
     start = list(rows).index(_named(*chosen))
     return Section(
         "1. Where the encoder looks",
         (
-            *_translated(SENTENCE, found),
-            Text(_summary(weights, found.words)),
+            *_translated(SENTENCE, computed),
+            Text(_summary(weights, computed.words)),
             Text(
                 f"The head shown first, {_named(*chosen)}, is the one whose weights on “{RIVALS[0]}” and "
                 f"“{RIVALS[1]}” differ most."
@@ -206,10 +206,10 @@ def _summary(weights: Array, words: Sequence[str]) -> str:
     )
 
 
-def _heads(found: Looked) -> Section:
-    at, (one, other) = place(found.words, WORD), (place(found.words, rival) for rival in RIVALS)
+def _heads(computed: Looked) -> Section:
+    at, (one, other) = place(computed.words, WORD), (place(computed.words, rival) for rival in RIVALS)
     rows = []
-    for layer, heads in enumerate(found.self_attention[:, :, at]):
+    for layer, heads in enumerate(computed.self_attention[:, :, at]):
         for head, weights in enumerate(heads):
             most = int(weights.argmax())
             rows.append(
@@ -218,7 +218,7 @@ def _heads(found: Looked) -> Section:
                     f"{head + 1}",
                     f"{weights[one]:.3f}",
                     f"{weights[other]:.3f}",
-                    f"{found.words[most]} ({weights[most]:.3f})",
+                    f"{computed.words[most]} ({weights[most]:.3f})",
                 )
             )
     return Section(
@@ -233,10 +233,10 @@ def _heads(found: Looked) -> Section:
     )
 
 
-def _adjective(found: Looked, italian: bool) -> Section:
-    at, (layer, head) = place(found.words, ADJECTIVE), decided(found, ADJECTIVE)
-    row = found.self_attention[layer, head, at]
-    one, other = (number(float(row[place(found.words, rival)]), 3) for rival in RIVALS)
+def _adjective(computed: Looked, italian: bool) -> Section:
+    at, (layer, head) = place(computed.words, ADJECTIVE), decided(computed, ADJECTIVE)
+    row = computed.self_attention[layer, head, at]
+    one, other = (number(float(row[place(computed.words, rival)]), 3) for rival in RIVALS)
     why = f"Italian has no word for “{WORD}” here: it is the adjective whose ending needs the answer. "
     return Section(
         "3. Where the adjective looks",
@@ -245,17 +245,25 @@ def _adjective(found: Looked, italian: bool) -> Section:
                 f"{why if italian else ''}From “{ADJECTIVE}” it is {_named(layer, head)} whose weights on the "
                 f"two differ most: {one} on “{RIVALS[0]}”, {other} on “{RIVALS[1]}”."
             ),
-            Line(found.words, row.tolist(), at),
+            Line(computed.words, row.tolist(), at),
         ),
     )
 
 
-def _cross(found: Looked) -> Section:
-    layers = len(found.cross_attention)
+def _cross(computed: Looked) -> Section:
+    layers = len(computed.cross_attention)
     names = ["mean", *(f"layer {i + 1}" for i in range(layers))]
-    values = [found.cross_attention.mean((0, 1)), *found.cross_attention.mean(1)]
+    values = [computed.cross_attention.mean((0, 1)), *computed.cross_attention.mean(1)]
     options: list[Block] = [
-        Matrix(f"cross-attention, {name}", value, found.target, found.words, 2, "weights", note="rows look at columns")
+        Matrix(
+            f"cross-attention, {name}",
+            value,
+            computed.target,
+            computed.words,
+            2,
+            "weights",
+            note="rows look at columns",
+        )
         for name, value in zip(names, values, strict=True)
     ]
     return Section(
@@ -280,30 +288,30 @@ def _others(others: Mapping[str, Looked], chosen: tuple[int, int], italian: bool
                 "the sisters, which are feminine. (For “tired” and “tasty”: stanchi, stanche; gustosi, gustose.)"
             )
         )
-    for sentence, found in others.items():
-        at = place(found.words, WORD)
-        weights = found.self_attention[:, :, at]
+    for sentence, computed in others.items():
+        at = place(computed.words, WORD)
+        weights = computed.self_attention[:, :, at]
         mean = weights.mean((0, 1))
         taken = " and ".join(
-            f"{number(float(mean[place(found.words, noun)]), 3)} from “{noun}”" for noun in OTHERS[sentence]
+            f"{number(float(mean[place(computed.words, noun)]), 3)} from “{noun}”" for noun in OTHERS[sentence]
         )
         blocks += [
-            *_translated(sentence, found),
-            Line(found.words, weights[chosen].tolist(), at),
+            *_translated(sentence, computed),
+            Line(computed.words, weights[chosen].tolist(), at),
             Text(f"On average over all heads: {taken}."),
         ]
     return Section("5. Other sentences", blocks)
 
 
-def _checks(found: Sequence[Looked]) -> Section:
-    sums = [np.abs(w.sum(-1) - 1).max() for one in found for w in (one.self_attention, one.cross_attention)]
+def _checks(computed: Sequence[Looked]) -> Section:
+    sums = [np.abs(w.sum(-1) - 1).max() for one in computed for w in (one.self_attention, one.cross_attention)]
     return Section(
         "Checked",
         (
             Checked("all weights from a word sum to 1", bool(max(sums) < 1e-4)),
             Checked(
                 "the weights of self-attention, times the values, give what the encoder's attention gave",
-                max(one.error for one in found) < 1e-4,
+                max(one.error for one in computed) < 1e-4,
             ),
         ),
     )

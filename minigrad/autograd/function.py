@@ -169,12 +169,17 @@ class Function:
         wanted = tuple(isinstance(a, Variable) and a._wanted() for a in args)
         ctx: Any = FunctionCtx()
         ctx.needs_input_grad = wanted
-        with no_grad():
-            if cls.setup_context is None:
-                output = cls.forward(ctx, *args)
-            else:
-                output = cls.forward(*args)
-                cls.setup_context(ctx, args, output)
+        try:
+            with no_grad():
+                if cls.setup_context is None:
+                    output = cls.forward(ctx, *args)
+                else:
+                    output = cls.forward(*args)
+                    cls.setup_context(ctx, args, output)
+        except BaseException:
+            for observer in watch.observers:
+                observer.failed(cls._op)
+            raise
         mask = sum(1 << i for i, want in enumerate(wanted) if want) if state.grad else 0
         results = output if isinstance(output, tuple) else (output,)
         results = _recorded(cls._op, ctx, args, mask, results)

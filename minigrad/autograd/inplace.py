@@ -14,6 +14,7 @@ from ..ops.indexing import assign_view
 from ..ops.op import Op
 from .calls import apply
 from .mode import state
+from .observer import span
 from .places import caller
 from .tape import RETAINED, Array, Node, record, wanted, wrap
 from .views import Viewing
@@ -31,18 +32,19 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
         RuntimeError: a leaf that wants a gradient, while gradients are recorded; a result of another shape or
             of a category of dtype that the target cannot hold.
     """
-    check_mutable(target, op.name)
-    if out is None:
-        result = apply(op, args)
-        _check_fits(target, result.array, op)
-        if result._node is not None:
-            _keep_original(result._node, target)
-        target.array[...] = result.array
-    else:
-        result = record(op, args, wanted(op, args) if state.grad else 0, out)
-    bump(target, op.name)
-    if state.grad:
-        rebase(target, result)
+    with span("copy_" if op.name == "put" else f"{op.name}_", "call"):
+        check_mutable(target, op.name)
+        if out is None:
+            result = apply(op, args)
+            _check_fits(target, result.array, op)
+            if result._node is not None:
+                _keep_original(result._node, target)
+            target.array[...] = result.array
+        else:
+            result = record(op, args, wanted(op, args) if state.grad else 0, out)
+        bump(target, op.name)
+        if state.grad:
+            rebase(target, result)
     return target
 
 

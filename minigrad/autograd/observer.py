@@ -6,12 +6,15 @@ them. While a thread has none, watching costs one look at an empty tuple an op.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 from ..backend.dtype import Array
-from ..ops.op import Op, watch
+from ..ops.op import Op, Watch, watch
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Observer:
@@ -23,6 +26,9 @@ class Observer:
 
     def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Any) -> None:
         """An op has run. ``node`` is what the tape recorded, None where no gradient will be wanted."""
+
+    def failed(self, op: Op) -> None:
+        """An op has raised an error in place of a result."""
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
         """The whole gradient of a node's result ``slot``, before the node's rules run; of a leaf, once the walk is
@@ -56,7 +62,30 @@ def observed(*observers: Observer, alone: bool = False) -> Iterator[None]:
     try:
         yield
     finally:
-        watch.observers = before
+        _set(before)
+
+
+def _set(observers: tuple[Observer, ...]) -> None:
+    """Let these watch this thread: they, or if they are those of every thread, whoever these will be."""
+    if observers == Watch.observers:
+        vars(watch).pop("observers", None)
+    else:
+        watch.observers = observers
+
+
+def attach(observer: Observer, everywhere: bool = False) -> None:
+    """Let an observer watch this thread from now on, or every thread; ``detach`` ends it and leaves the others."""
+    here = (*watch.observers, observer)
+    if everywhere:
+        Watch.observers = (*Watch.observers, observer)  # of threads that have registered none of their own
+    _set(here)
+
+
+def detach(observer: Observer) -> None:
+    """End what ``attach`` began."""
+    here = tuple(o for o in watch.observers if o is not observer)
+    Watch.observers = tuple(o for o in Watch.observers if o is not observer)
+    _set(here)
 
 
 class span:
@@ -65,7 +94,7 @@ class span:
     Args:
         name: what it is called in a profile.
         kind: "module", "step", "data", "walk" or "call".
-        subject: the module, the optimiser and so on.
+        subject: the module, the optimiser and so on; of a call a list, which holds the result when the span ends.
     """
 
     __slots__ = ("arguments", "observers")
@@ -81,3 +110,18 @@ class span:
     def __exit__(self, *raised: object) -> None:
         for observer in self.observers:
             observer.left()
+
+
+def announced(function: F) -> F:
+    """A function that makes tensors without an op, and that observers see as a span of kind "call"."""
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if not watch.observers:
+            return function(*args, **kwargs)
+        results: list[Any] = []
+        with span(function.__name__, "call", results):
+            results.append(function(*args, **kwargs))
+        return results[0]
+
+    return call  # type: ignore[return-value]

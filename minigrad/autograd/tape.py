@@ -147,11 +147,16 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
         observer.applying(op, args)
     mask = wanted(op, args) if state.grad else 0
     arrays = [a.array if isinstance(a, Variable) else a for a in args]
-    if op.kernel:
-        needs = op.plan(mask, len(args)).needs if mask else ()
-        result = lead_back(op, args, mask, *op.compute(arrays, needs))
-    else:
-        result = lead_back(op, args, mask, op.forward(*arrays))
+    try:
+        if op.kernel:
+            needs = op.plan(mask, len(args)).needs if mask else ()
+            result = lead_back(op, args, mask, *op.compute(arrays, needs))
+        else:
+            result = lead_back(op, args, mask, op.forward(*arrays))
+    except BaseException:
+        for observer in observers:
+            observer.failed(op)
+        raise
     for observer in observers:
         observer.applied(op, args, result, node_of(result))
     return result

@@ -19,6 +19,7 @@ from ..ops.elementwise import add, cast, clone
 from ..ops.op import bare, watch
 from ..ops.reduction import sum_to
 from .mode import enable_grad, state
+from .observer import span
 from .tape import RETAINED, Lost, Node, Variable, wrap
 
 Array = dt.Array
@@ -49,15 +50,15 @@ def backward(
     roots = (tensors,) if isinstance(tensors, Variable) else tuple(tensors)
     targets = (inputs,) if isinstance(inputs, Variable) else None if inputs is None else tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    walk = Walk(roots, _starts(roots, grad_tensors), targets, create_graph)
-    walk.run(keep)
-    if targets is not None:
-        for variable, gradient in zip(targets, walk.gradients, strict=True):
-            if gradient is not None:
-                _accumulate(variable, gradient, False, create_graph)
-        return
-    for leaf, (gradient, ours) in walk.leaves.values():
-        _accumulate(leaf, gradient, ours, create_graph)
+    with span("backward", "walk"):
+        walk = Walk(roots, _starts(roots, grad_tensors), targets, create_graph).run(keep)
+        if targets is not None:
+            sums = [(leaf, (g, False)) for leaf, g in zip(targets, walk.gradients, strict=True) if g is not None]
+        else:
+            sums = [(leaf, (g, ours)) for leaf, (g, ours) in walk.leaves.values()]
+        for leaf, (gradient, ours) in sums:
+            with span("AccumulateGrad", "call"):
+                _accumulate(leaf, gradient, ours, create_graph)
 
 
 def grad(
@@ -83,8 +84,8 @@ def grad(
     roots = (outputs,) if isinstance(outputs, Variable) else tuple(outputs)
     targets = (inputs,) if isinstance(inputs, Variable) else tuple(inputs)
     keep = create_graph if retain_graph is None else retain_graph
-    walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph)
-    walk.run(keep)
+    with span("grad", "walk"):
+        walk = Walk(roots, _starts(roots, grad_outputs), targets, create_graph).run(keep)
     results: list[Any] = []
     for i, (variable, gradient) in enumerate(zip(targets, walk.gradients, strict=True)):
         if gradient is None and materialize_grads:
@@ -96,6 +97,15 @@ def grad(
             )
         results.append(gradient if gradient is None or isinstance(gradient, Variable) else wrap(gradient))
     return tuple(results)
+
+
+def pass_back(root: Variable, gradient: Variable | None = None, retain: bool = True) -> None:
+    """Walk back from a tensor and touch no ``.grad``: observers see the gradients.
+
+    Args:
+        gradient: at the tensor; None stands for 1. retain: keep what the graph holds.
+    """
+    Walk((root,), _starts((root,), gradient)).run(retain)
 
 
 def _starts(roots: tuple[Variable, ...], gradients: Any) -> list[Any]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..autograd.observer import announced
 from ..autograd.tape import Variable, wrap
 from ..backend import Device, for_device
 from ..backend import device as devices
@@ -58,6 +59,7 @@ def sized(size: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[int, ...]:
     return shape_of(size)
 
 
+@announced
 @function
 def tensor(
     data: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, pin_memory: bool = False
@@ -126,11 +128,12 @@ def _of_shape(make: Callable[..., Any], name: str, doc: str) -> Callable[..., Te
     return function(named(create, name, doc))
 
 
-zeros = _of_shape(np.zeros, "zeros", "Zeros of a shape.")
-ones = _of_shape(np.ones, "ones", "Ones of a shape.")
-empty = _of_shape(np.empty, "empty", "A tensor of a shape whose elements are unset.")
+zeros = announced(_of_shape(np.zeros, "zeros", "Zeros of a shape."))
+ones = announced(_of_shape(np.ones, "ones", "Ones of a shape."))
+empty = announced(_of_shape(np.empty, "empty", "A tensor of a shape whose elements are unset."))
 
 
+@announced
 @function
 def full(
     size: Any,
@@ -191,6 +194,7 @@ ones_like = _like(ones, "ones_like", "Ones")
 empty_like = _like(empty, "empty_like", "Unset elements")
 
 
+@announced
 @function
 def full_like(
     input: Tensor,
@@ -211,6 +215,7 @@ def full_like(
     )
 
 
+@announced
 @function
 def arange(
     *bounds: Any,
@@ -266,6 +271,7 @@ def range(
     return tensor_on(array.astype(float_dtype(dtype)), device, requires_grad)
 
 
+@announced
 @function
 def linspace(
     start: Any, end: Any, steps: int, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
@@ -293,6 +299,7 @@ def logspace(
     return tensor_on(powers.astype(float_dtype(dtype)), device, requires_grad)
 
 
+@announced
 @function
 def eye(
     n: int,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..autograd.inplace import bump, check_mutable
+from ..autograd.observer import announced
 from ..autograd.tape import Variable
 from ..backend import dtype as dt
 from ..backend import of
@@ -185,8 +186,10 @@ def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., T
     return function(named(create, name, f"{doc}."))
 
 
-rand = _of_shape("rand", "Uniform numbers in [0, 1)", "uniform", 1)
-randn = _of_shape("randn", "Standard normal numbers", "normal", math.sqrt(0.5))  # the parts share the variance
+rand = announced(_of_shape("rand", "Uniform numbers in [0, 1)", "uniform", 1))
+randn = announced(
+    _of_shape("randn", "Standard normal numbers", "normal", math.sqrt(0.5))
+)  # the parts share the variance
 
 
 def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], kind: Any) -> Any:
@@ -196,6 +199,7 @@ def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], kind: Any) -> Any:
     return draw((*shape, 2), np.float64 if kind == np.complex128 else np.float32).view(kind)[..., 0]
 
 
+@announced
 @function
 def randint(
     *bounds: Any,
@@ -229,6 +233,7 @@ def randint(
     return tensor_on(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
 
 
+@announced
 @function
 def randperm(
     n: int,
@@ -253,18 +258,21 @@ def _random_like(input: Tensor, change: Callable[..., Tensor], how: dict[str, An
     return drawn.requires_grad_() if requires_grad else drawn
 
 
+@announced
 @function
 def rand_like(input: Tensor, **how: Any) -> Tensor:
     """Uniform numbers with the shape, and by default the dtype and device, of a tensor."""
     return _random_like(input, uniform_, how)
 
 
+@announced
 @function
 def randn_like(input: Tensor, **how: Any) -> Tensor:
     """Normal numbers with the shape, and by default the dtype and device, of a tensor."""
     return _random_like(input, normal_, how)
 
 
+@announced
 @function
 def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = None, **how: Any) -> Tensor:
     """Integers in [low, high) with the shape, and by default the dtype and device, of a tensor."""
@@ -275,6 +283,7 @@ def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = N
     return _random_like(input, lambda x, generator: random_(x, low, high, generator=generator), how)
 
 
+@announced
 @function
 def normal(
     mean: Any = 0.0,
@@ -301,6 +310,7 @@ def normal(
     return drawn * std + mean
 
 
+@announced
 @method
 def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | None = None) -> Tensor:
     """1 with the probability in each element (or with probability ``p``), else 0."""
@@ -315,6 +325,7 @@ def bernoulli(input: Tensor, p: float | None = None, *, generator: Generator | N
     return tensor_on((draw < chances).astype(chances.dtype), input.device)
 
 
+@announced
 @method
 def multinomial(
     input: Tensor, num_samples: int, replacement: bool = False, *, generator: Generator | None = None

@@ -9,9 +9,11 @@ from collections.abc import Callable, Iterator
 from typing import Any, TypeVar
 
 from ..autograd import no_grad
+from ..autograd.observer import span
 from ..backend import dtype as dt
 from ..backend.device import Device
 from ..functions.creation import empty_like
+from ..ops.op import watch
 from ..tensor import RemovableHandle, Tensor
 from . import hooks
 from .hooks import register_module_backward_hook as register_module_backward_hook
@@ -90,6 +92,13 @@ class Module(Stateful):
     forward: Callable[..., Any] = _no_forward
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not watch.observers:
+            return self._call(*args, **kwargs)
+        with span(type(self).__name__, "module", self):
+            return self._call(*args, **kwargs)
+
+    def _call(self, *args: Any, **kwargs: Any) -> Any:
+        """The result of ``forward``, with the hooks around it."""
         if (
             self._forward_hooks
             or self._forward_pre_hooks

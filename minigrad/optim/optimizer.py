@@ -13,6 +13,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ..autograd import enable_grad
+from ..autograd.observer import span
 from ..autograd.tape import wrap
 from ..backend import dtype as dt
 from ..backend import xp
@@ -70,7 +71,8 @@ def _with_hooks(step: Step) -> Step:
                         f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
                     )
                 args, kwargs = changed
-        result = wrapped.__wrapped__(*args, **kwargs)  # the profiler replaces it by a timed one
+        with span(f"{type(self).__name__}.step", "step", self):
+            result = step(*args, **kwargs)
         for hook in self._hooks["step_post"].values():
             hook(self, args, kwargs)
         return result
@@ -183,9 +185,10 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Drop all gradients, or fill them with zeros."""
-        for group in self.param_groups:
-            for p in group["params"]:
-                clear_grad(p, set_to_none)
+        with span(f"{type(self).__name__}.zero_grad", "step", self):
+            for group in self.param_groups:
+                for p in group["params"]:
+                    clear_grad(p, set_to_none)
 
     # A step ---------------------------------------------------------------------------------------------
 

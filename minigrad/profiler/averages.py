@@ -2,33 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from os import PathLike
 from typing import Any
 
 from . import trace
 from .recorder import Event
-from .table import cut, format_bytes, format_count, format_share, format_table, format_time
+from .table import Column, check_unit, cut, format_bytes, format_count, format_rows, format_share, format_time, select
 
 _DEVICES = ("device_", "cuda_", "xpu_", "privateuse1_")
-SORT_KEYS = (
-    "cpu_time_total",
-    "self_cpu_time_total",
-    "cpu_time",
-    "cpu_memory_usage",
-    "self_cpu_memory_usage",
-    "count",
-    "bytes",
-    "flops",
-)
+_TIMES = ("cpu_time_total", "self_cpu_time_total", "cpu_time")
+SORT_KEYS = (*_TIMES, "cpu_memory_usage", "self_cpu_memory_usage", "count", "bytes", "flops")
 
 
 class FunctionEventAvg:
-    """What several events of one name have together.
+    """Several events of one name together.
 
     Attributes:
-        key: their name.
-        count: how many.
+        key: their name. count: how many.
         cpu_time_total, self_cpu_time_total: their times in µs, with and without what lies within. One that
             lies within another of the same name is in the latter's time already.
         bytes, flops, cpu_memory_usage, self_cpu_memory_usage: sums of the events'.
@@ -48,14 +39,15 @@ class FunctionEventAvg:
         """One more event."""
         if not self.count:
             self.input_shapes, self.stack, self.phase = event.input_shapes, event.stack, event.phase
-        self.count += 1
-        self.bytes += event.bytes
-        self.flops += event.flops
-        self.self_cpu_time_total += event.self_cpu_time_total
-        self.self_cpu_memory_usage += event.self_cpu_memory_usage
-        if not _within_its_like(event):
+        self.add_own(event)
+        if not any(around.key == event.key for around in event.around()):
             self.cpu_time_total += event.cpu_time_total
             self.cpu_memory_usage += event.cpu_memory_usage
+
+    def add_own(self, event: Any) -> None:
+        """What an event has outside the events within it."""
+        for name in ("count", "bytes", "flops", "self_cpu_time_total", "self_cpu_memory_usage"):
+            setattr(self, name, getattr(self, name) + getattr(event, name))
 
     @property
     def cpu_time(self) -> float:
@@ -78,26 +70,15 @@ class FunctionEventAvg:
 
 def attribute(name: str) -> str:
     """Our name for one of PyTorch's: times on a device are times of the program, which has waited for it."""
-    for device in _DEVICES:
-        if device in name:
-            return name.replace(f"self_{device}", "self_cpu_").replace(device, "cpu_")
-    return name
-
-
-def _within_its_like(event: Event) -> bool:
-    around = event.cpu_parent
-    while around is not None:
-        if around.key == event.key:
-            return True
-        around = around.cpu_parent
-    return False
+    device = next((device for device in _DEVICES if device in name), "")
+    return name.replace(f"self_{device}", "self_cpu_").replace(device, "cpu_") if device else name
 
 
 class EventList(list[Any]):
     """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``).
 
     Args:
-        events: what it holds.
+        events: its contents.
         total: the time of all in µs, of which the table shows parts.
         columns: of "memory", "shapes", "stack", "flops", those that were recorded.
         recorder: of the profile, for the trace.
@@ -135,22 +116,18 @@ class EventList(list[Any]):
         for average in groups.values():
             average.input_shapes = average.input_shapes if group_by_input_shapes else ""
             average.stack = average.stack[:group_by_stack_n]
-        columns = {*self.columns} - {
-            *(() if group_by_input_shapes else ("shapes",)),
-            *(() if group_by_stack_n else ("stack",)),
-        }
+        unasked = {"shapes": not group_by_input_shapes, "stack": not group_by_stack_n}
+        columns = [name for name in self.columns if not unasked.get(name)]
         return EventList(groups.values(), self.total, columns, self.recorder)
 
     def total_average(self) -> FunctionEventAvg:
         """The sum of all: its ``self_cpu_time_total`` is the time of the profile's events, in µs."""
-        found = FunctionEventAvg("Total")
+        total = FunctionEventAvg("Total")
         for event in self:
-            found.count += event.count
-            for name in ("self_cpu_time_total", "bytes", "flops", "self_cpu_memory_usage"):
-                setattr(found, name, getattr(found, name) + getattr(event, name))
-        found.cpu_time_total = found.self_cpu_time_total
-        found.cpu_memory_usage = found.self_cpu_memory_usage
-        return found
+            total.add_own(event)
+        total.cpu_time_total = total.self_cpu_time_total
+        total.cpu_memory_usage = total.self_cpu_memory_usage
+        return total
 
     def table(
         self,
@@ -177,46 +154,31 @@ class EventList(list[Any]):
         Raises:
             ValueError: an unknown ``sort_by`` or ``time_unit``.
         """
-        if time_unit not in (None, "s", "ms", "us"):
-            raise ValueError(f"time_unit must be 's', 'ms', 'us' or None, not {time_unit!r}")
+        check_unit(time_unit)
         rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
-        if sort_by is not None:
-            rows.sort(key=_sorter(sort_by), reverse=True)
-        rows = rows if row_limit < 0 else rows[:row_limit]
-        head = ["Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg"]
-        cells = [
-            [
-                cut(e.key, max_name_column_width),
-                format_share(e.self_cpu_time_total, self.total),
-                format_time(e.self_cpu_time_total, time_unit),
-                format_share(e.cpu_time_total, self.total),
-                format_time(e.cpu_time_total, time_unit),
-                format_time(e.cpu_time, time_unit),
-            ]
-            for e in rows
-        ]
-        for title, width, text in self._optional(max_shapes_column_width, max_src_column_width):
-            head.append(title)
-            for row, event in zip(cells, rows, strict=True):
-                row.append(cut(text(event), width))
-        foot = [f"Self CPU time total: {format_time(self.total, time_unit)}"]
-        return format_table(head, cells, foot, header)
+        rows = select(rows, sort_by and attribute(sort_by), SORT_KEYS, row_limit)
+        widths = (max_name_column_width, max_shapes_column_width, max_src_column_width)
+        foot = f"Self CPU time total: {format_time(self.total, time_unit)}"
+        return format_rows(list(self._columns(time_unit, *widths)), rows, foot, header)
 
-    def _optional(self, shapes: int | None, source: int | None) -> list[tuple[str, int | None, Any]]:
-        """(head, width, text of an event) of the columns after those of time."""
-        found: list[tuple[str, int | None, Any]] = []
+    def _columns(self, unit: str | None, name: int | None, shapes: int | None, source: int | None) -> Iterator[Column]:
+        yield "Name", lambda e: cut(e.key, name)
+        yield "Self CPU %", lambda e: format_share(e.self_cpu_time_total, self.total)
+        yield "Self CPU", lambda e: format_time(e.self_cpu_time_total, unit)
+        yield "CPU total %", lambda e: format_share(e.cpu_time_total, self.total)
+        yield "CPU total", lambda e: format_time(e.cpu_time_total, unit)
+        yield "CPU time avg", lambda e: format_time(e.cpu_time, unit)
         if "memory" in self.columns:
-            found.append(("CPU Mem", None, lambda e: format_bytes(e.cpu_memory_usage)))
-            found.append(("Self CPU Mem", None, lambda e: format_bytes(e.self_cpu_memory_usage)))
-        found.append(("Bytes", None, lambda e: format_bytes(e.bytes)))
+            yield "CPU Mem", lambda e: format_bytes(e.cpu_memory_usage)
+            yield "Self CPU Mem", lambda e: format_bytes(e.self_cpu_memory_usage)
+        yield "Bytes", lambda e: format_bytes(e.bytes)
         if "flops" in self.columns:
-            found.append(("Total FLOPs", None, lambda e: format_count(e.flops)))
-        found.append(("# of Calls", None, lambda e: str(e.count)))
+            yield "Total FLOPs", lambda e: format_count(e.flops)
+        yield "# of Calls", lambda e: str(e.count)
         if "shapes" in self.columns:
-            found.append(("Input Shapes", shapes, lambda e: str(e.input_shapes or [])))
+            yield "Input Shapes", lambda e: cut(str(e.input_shapes or []), shapes)
         if "stack" in self.columns:
-            found.append(("Source Location", source, lambda e: " < ".join(e.stack)))
-        return found
+            yield "Source Location", lambda e: cut(" < ".join(e.stack), source)
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
         """``profile.export_chrome_trace``."""
@@ -225,10 +187,3 @@ class EventList(list[Any]):
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
         """``profile.export_stacks``."""
         trace.write_stacks(path, self, metric)
-
-
-def _sorter(sort_by: str) -> Any:
-    name = attribute(sort_by)
-    if name not in SORT_KEYS:
-        raise ValueError(f"no table is sorted by {sort_by!r}: sort_by is one of {', '.join(SORT_KEYS)}")
-    return lambda event: getattr(event, name)

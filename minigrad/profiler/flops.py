@@ -14,7 +14,7 @@ Shape = tuple[int, ...]
 
 
 def _product(out: Shape, x: Shape, *_: Any) -> int:
-    """matmul and linear: each number of the result is a sum over the last axis of x."""
+    """Each number of the result is a sum over the last axis of x."""
     return 2 * prod(out) * x[-1]
 
 
@@ -33,10 +33,6 @@ def _head(_out: Shape, x: Shape, weight: Shape, *_: Any) -> int:
     return 2 * prod(x) * weight[0]
 
 
-def _elementwise(out: Shape, *_: Any) -> int:
-    return prod(out)
-
-
 _KNOWN: dict[str, Callable[..., int]] = {
     "matmul": _product,
     "linear": _product,
@@ -44,18 +40,14 @@ _KNOWN: dict[str, Callable[..., int]] = {
     "linear_cross_entropy": _head,
     "linear_r_drop": _head,
     "scaled_dot_product_attention": _attention,
-    "add": _elementwise,
-    "mul": _elementwise,
+    "add": lambda out, *_: prod(out),
+    "mul": lambda out, *_: prod(out),
 }
 
 
 def flops_of(name: str, out: Any, args: tuple[Any, ...]) -> int:
-    """The multiplications and additions of one call; 0 for an op that is not in the table.
-
-    Args:
-        name: of the op.
-        out, args: its result and its arguments, tensors or arrays.
-    """
+    """The multiplications and additions of one call of an op, from its result and arguments (tensors or
+    arrays); 0 for an op that is not in the table."""
     count = _KNOWN.get(name)
     if count is None or not hasattr(out, "shape"):
         return 0

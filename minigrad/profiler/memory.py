@@ -1,6 +1,6 @@
 """How many bytes are in use, asked at the beginning and end of every event.
 
-NumPy takes the memory of arrays from the C library, and glibc tells how much it has given out: asking takes a
+NumPy takes the memory of arrays from the C library, and glibc knows how much it has handed out: asking takes a
 microsecond and slows nothing else. Python's own small objects are not in that figure, as Python keeps them in
 memory of its own. Where there is no glibc, ``tracemalloc`` counts: NumPy reports to it. It sees every object
 of Python as well, and makes programs of many small ops slower by a factor of two or three.
@@ -13,30 +13,18 @@ import tracemalloc
 from collections.abc import Callable
 from functools import cache
 
+_FIELDS = "arena ordblks smblks hblks hblkhd usmblks fsmblks uordblks fordblks keepcost"
+
 
 class _Mallinfo2(ctypes.Structure):
     """``struct mallinfo2`` of malloc.h (glibc 2.33 and later)."""
 
-    _fields_ = [
-        (name, ctypes.c_size_t)
-        for name in (
-            "arena",
-            "ordblks",
-            "smblks",
-            "hblks",
-            "hblkhd",
-            "usmblks",
-            "fsmblks",
-            "uordblks",
-            "fordblks",
-            "keepcost",
-        )
-    ]
+    _fields_ = [(name, ctypes.c_size_t) for name in _FIELDS.split()]
 
 
 @cache
 def malloc_reader() -> Callable[[], int] | None:
-    """What tells the bytes that malloc has given out; None where the C library cannot tell."""
+    """A function that returns the bytes that malloc has handed out; None where the C library has none."""
     try:
         info = ctypes.CDLL(None).mallinfo2
     except (OSError, TypeError, AttributeError):  # Windows, macOS, musl
@@ -44,8 +32,8 @@ def malloc_reader() -> Callable[[], int] | None:
     info.restype, info.argtypes = _Mallinfo2, ()
 
     def used() -> int:
-        found = info()
-        return int(found.uordblks + found.hblkhd)  # in the heap, and in mappings of their own
+        now = info()
+        return int(now.uordblks + now.hblkhd)  # in the heap, and in mappings of their own
 
     return used
 

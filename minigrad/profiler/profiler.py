@@ -1,4 +1,4 @@
-"""``profile`` and what belongs to it: schedules, marks of one's own, what to do with a finished trace."""
+"""``profile`` and what belongs to it: schedules, the program's marks, what to do with a finished trace."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from .. import cuda
 from . import memory, trace, watch
 from .averages import EventList, FunctionEventAvg
 from .breakdown import Breakdown, by_module, by_op
-from .recorder import USER, Event, Recorder
+from .recorder import USER, Event, Recorder, gpu_clock
 
 
 class ProfilerActivity(enum.Enum):
-    """What is measured: the CPU's time, or (``CUDA``) the GPU's, for which each op is then waited."""
+    """What is measured: the CPU's time, or (``CUDA``) the GPU's, for which the profile then waits."""
 
     CPU = 0
     XPU = 1
@@ -56,16 +56,12 @@ _RECORDS = (ProfilerAction.RECORD, ProfilerAction.RECORD_AND_SAVE)
 def schedule(
     *, wait: int, warmup: int, active: int, repeat: int = 0, skip_first: int = 0, skip_first_wait: int = 0
 ) -> Schedule:
-    """A schedule: ``wait`` steps nothing, ``warmup`` steps thrown away, ``active`` steps recorded, and again.
+    """A function from the number of a step to what is done in it: nothing in ``wait`` steps, ``warmup`` steps
+    are thrown away, ``active`` steps recorded, and again.
 
     Args:
-        wait, warmup, active: the numbers of steps.
-        repeat: how often; 0 for as long as the program runs.
-        skip_first: steps before the first round.
-        skip_first_wait: 1 leaves out the ``wait`` of the first round.
-
-    Returns:
-        A function from the number of a step to what is done in it.
+        wait, warmup, active: the numbers of steps. repeat: how often; 0 for as long as the program runs.
+        skip_first: steps before the first round. skip_first_wait: 1 leaves out the ``wait`` of the first round.
 
     Raises:
         ValueError: a negative number, or no active step.
@@ -90,10 +86,8 @@ def schedule(
         if repeat and step // length >= repeat:
             return ProfilerAction.NONE
         place = step % length
-        if place < wait:
-            return ProfilerAction.NONE
         if place < wait + warmup:
-            return ProfilerAction.WARMUP
+            return ProfilerAction.NONE if place < wait else ProfilerAction.WARMUP
         return ProfilerAction.RECORD if place < length - 1 else ProfilerAction.RECORD_AND_SAVE
 
     return action
@@ -107,16 +101,14 @@ def supported_activities() -> set[ProfilerActivity]:
 def tensorboard_trace_handler(
     dir_name: str, worker_name: str | None = None, use_gzip: bool = False, use_python_export: bool = False
 ) -> Callable[[profile], None]:
-    """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is made if need be.
+    """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is created if need be.
 
     Args:
-        dir_name: the folder.
+        dir_name: the folder. use_gzip: compress the files. use_python_export: without effect: all is Python here.
         worker_name: the beginning of the files' names; by default the host's name and the process's number.
-        use_gzip: compress them.
-        use_python_export: without effect: all is Python here.
 
     Raises:
-        RuntimeError: the folder cannot be made.
+        RuntimeError: the folder cannot be created.
     """
 
     def handler(finished: profile) -> None:
@@ -133,11 +125,7 @@ def tensorboard_trace_handler(
 
 class record_function(ContextDecorator):
     """A name for a part of a program, in a ``with`` or before a function, by which a profile knows it.
-
-    Args:
-        name: what the profile calls it.
-        args: kept, and not used.
-    """
+    ``args`` is kept, and not used."""
 
     def __init__(self, name: str, args: str | None = None) -> None:
         self.name, self.args = name, args
@@ -149,8 +137,7 @@ class record_function(ContextDecorator):
         return self
 
     def __exit__(self, *raised: object) -> None:
-        opened = self._open.pop()
-        if opened is not None:
+        if (opened := self._open.pop()) is not None:
             recorder, event = opened
             recorder.close(event)
 
@@ -218,7 +205,7 @@ class profile:
         self.activities, self.on_trace_ready, self.acc_events = wanted, on_trace_ready, acc_events
         self.record_shapes, self.profile_memory = record_shapes, profile_memory
         self.with_stack, self.with_flops, self.with_modules = with_stack, with_flops, with_modules
-        self.schedule, self.record_steps = schedule or _always, schedule is not None
+        self.schedule, self.record_steps = schedule or (lambda step: ProfilerAction.RECORD), schedule is not None
         self.step_num = 0
         self.current_action: ProfilerAction | None = None  # None while it is not on
         self._metadata: dict[str, Any] = {}
@@ -251,11 +238,8 @@ class profile:
         self._go_on_with(None)
 
     def step(self) -> None:
-        """The program's next step begins: go on with the schedule. Without one, the steps are counted.
-
-        Raises:
-            RuntimeError: the profile is not on.
-        """
+        """The program's next step begins: go on with the schedule; without one, the steps are counted. Raises
+        RuntimeError if the profile is not on."""
         if self.current_action is None:
             raise RuntimeError("step() belongs between start() and stop(), or into the with block")
         self._end_step()
@@ -295,14 +279,9 @@ class profile:
         read = None
         if self.profile_memory:
             read = cuda.memory_allocated if gpu else memory.malloc_reader() or memory.traced
-        recorder = Recorder(
-            _gpu_clock if gpu else perf_counter_ns,
-            read,
-            self.record_shapes,
-            self.with_stack,
-            self.with_flops,
-            self.with_modules,
-        )
+        clock = gpu_clock if gpu else perf_counter_ns
+        parts = (self.record_shapes, self.with_stack, self.with_flops, self.with_modules)
+        recorder = Recorder(clock, read, *parts)
         watch.begin(recorder)
         if read is memory.traced and not tracemalloc.is_tracing():
             tracemalloc.start()
@@ -338,19 +317,15 @@ class profile:
         if ready and self.on_trace_ready is not None:
             self.on_trace_ready(self)
 
-    # What it found ---------------------------------------------------------------------------------------
+    # What it recorded ------------------------------------------------------------------------------------
 
     def events(self) -> EventList:
         """All events, in the order in which they began. Raises RuntimeError while the profile is on."""
         recorder = self._finished()
-        asked = (
-            ("memory", self.profile_memory),
-            ("shapes", self.record_shapes),
-            ("stack", self.with_stack),
-            ("flops", self.with_flops),
-        )
+        asked = {"memory": self.profile_memory, "shapes": self.record_shapes}
+        asked |= {"stack": self.with_stack, "flops": self.with_flops}
         total = sum(event.self_duration for event in recorder.events) / 1000
-        return EventList(recorder.events, total, [name for name, wanted in asked if wanted], recorder)
+        return EventList(recorder.events, total, [name for name, wanted in asked.items() if wanted], recorder)
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
@@ -364,19 +339,14 @@ class profile:
 
     def by_module(self, depth: int | None = None) -> Breakdown:
         """Time and bytes of each module, forward and backward; all modules' self times and what lies outside
-        add up to the whole.
-
-        Args:
-            depth: show so many levels below the outermost module; None for all.
-        """
-        found = self._finished()
-        rows = by_module(found.events, depth)
-        return Breakdown("Module", rows, found.lasted / 1000, True, self.profile_memory)
+        add up to the whole. Of modules ``depth`` levels below the outermost are shown; None for all."""
+        done = self._finished()
+        return Breakdown("Module", by_module(done.events, depth), done.lasted / 1000, True, self.profile_memory)
 
     def by_op(self) -> Breakdown:
         """Time and bytes of each op, forward and backward in one row."""
-        found = self._finished()
-        return Breakdown("Op", by_op(found.events), found.lasted / 1000, False, self.profile_memory)
+        done = self._finished()
+        return Breakdown("Op", by_op(done.events), done.lasted / 1000, False, self.profile_memory)
 
     def _finished(self) -> Recorder:
         if self._done is None:
@@ -391,19 +361,12 @@ class profile:
 
     def export_chrome_trace(self, path: str | PathLike[str]) -> None:
         """Write all events as a Chrome trace, which ui.perfetto.dev and chrome://tracing show as a timeline:
-        arrows lead from each op to its backward. A path that ends in ".gz" is compressed.
-
-        Raises:
-            OSError: the file cannot be written.
-        """
+        arrows lead from each op to its backward. A path that ends in ".gz" is compressed. Raises OSError."""
         trace.write_chrome_trace(path, self._finished(), self._metadata)
 
     def export_stacks(self, path: str | PathLike[str], metric: str = "self_cpu_time_total") -> None:
-        """Write self times in µs by stack, "outer;inner time", as flamegraph.pl reads them; ``with_stack``.
-
-        Raises:
-            OSError: the file cannot be written. ValueError: there are no stacks.
-        """
+        """Write self times in µs by stack, "outer;inner time", as flamegraph.pl reads them; ``with_stack``. Raises
+        OSError, and ValueError where there are no stacks."""
         trace.write_stacks(path, self.events(), metric)
 
     def add_metadata(self, key: str, value: str) -> None:
@@ -415,12 +378,3 @@ class profile:
         self._metadata[key] = json.loads(value)
 
     preset_metadata_json = add_metadata_json
-
-
-def _always(step: int) -> ProfilerAction:
-    return ProfilerAction.RECORD
-
-
-def _gpu_clock() -> int:
-    cuda.synchronize()
-    return perf_counter_ns()

@@ -2,33 +2,25 @@
 
 An event lies within the one that was open in its thread when it began, its parent. Its *self* time is what
 its children leave of its time, so the self times of an event and of all below it add up to its time, to the
-nanosecond. Besides, each event is told three things that the tables ask for:
-
-- ``place``: the module that it belongs to. Backward nodes belong where the forward recorded them.
-- ``phase``: "forward", "backward", or "other" for the optimiser and the loading of data.
-- ``label``: the op that it is part of, for a backward node that of the forward.
+nanosecond.
 """
 
 from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
+from .. import cuda
 from ..autograd.tape import Node
 
 OP, NODE, WALK, MODULE, USER, STEP = "op", "node", "walk", "module", "user", "step"
-CATEGORIES = {
-    OP: "cpu_op",
-    NODE: "cpu_op",
-    WALK: "cpu_op",
-    MODULE: "python_function",
-    USER: "user_annotation",
-    STEP: "user_annotation",
-}
+CATEGORIES = dict.fromkeys((OP, NODE, WALK), "cpu_op") | dict.fromkeys((USER, STEP), "user_annotation")
+CATEGORIES[MODULE] = "python_function"
 _PACKAGE = __name__.split(".")[0]
 
 
@@ -43,65 +35,37 @@ class TimeRange(NamedTuple):
         return self.end - self.start
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Event:
-    """One call of something, with PyTorch's names for what is known of it (``FunctionEvent``).
+    """One call of something, with PyTorch's names for what is known of it (``FunctionEvent``)."""
 
-    Attributes:
-        name: what was called: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step".
-        kind: OP, NODE (a backward node), WALK (``backward`` itself), MODULE, USER (``record_function``) or
-            STEP (the optimiser, the data loader).
-        start, end: in ns of ``time.perf_counter_ns``.
-        cpu_parent, cpu_children: the event around it, and those directly within.
-        thread: the number that the system has given to its thread.
-        op: the op, while the profile is on; of a MODULE the name of its class.
-        place, phase, label: see the text of this file.
-        bytes: of the results that are not views; of a backward node, of the gradients that it hands on.
-        cpu_memory_usage: by how many bytes the memory in use grew, if that was asked for.
-        flops: multiplications and additions, if asked for, of the ops that ``flops.py`` knows.
-        input_shapes: of the arguments, [] for what is no tensor; of a node, of the gradients that arrive.
-        stack: the lines of the program, innermost first: "file(line): function".
-        sequence_nr: the number that a forward op and its backward node share, -1 for none.
-        forward: of a backward node, the event that recorded it.
-    """
-
-    __slots__ = (
-        "bytes",
-        "cpu_children",
-        "cpu_memory_usage",
-        "cpu_parent",
-        "end",
-        "flops",
-        "forward",
-        "id",
-        "input_shapes",
-        "kind",
-        "label",
-        "name",
-        "op",
-        "phase",
-        "place",
-        "sequence_nr",
-        "stack",
-        "start",
-        "thread",
-    )
+    name: str  # what was called: "add", "AddBackward0", "Net.fc1", "Optimizer.step#Adam.step"
+    kind: str  # OP, NODE (in backward), WALK (``backward`` itself), MODULE, USER (a mark) or STEP (optimiser, loader)
+    cpu_parent: Event | None  # the event around it
+    op: Any = None  # the op, while the profile is on; of a MODULE the name of its class
+    forward: Event | None = None  # of a backward node, the event that recorded it
+    thread: int = 0  # the number that the system has for its thread
+    cpu_children: list[Event] = field(default_factory=list)  # the events directly within
+    start: int = 0  # in ns of ``time.perf_counter_ns``
+    end: int = 0
+    place: str = ""  # the module that it belongs to: a backward node to that of its forward
+    phase: str = "forward"  # or "backward"; "other" for the optimiser and the loading of data
+    label: str = ""  # the op that it is part of, of a backward node that of the forward
+    bytes: int = 0  # of the results that are not views; of a backward node, of the gradients that it hands on
+    cpu_memory_usage: int = 0  # by how many bytes the memory in use grew, if that was asked for
+    flops: int = 0  # multiplications and additions, if asked for, of the ops that ``flops.py`` knows
+    input_shapes: list[list[int]] = field(default_factory=list)  # of the arguments, [] for what is no tensor;
+    # of a node, of the gradients that arrive
+    stack: list[str] = field(default_factory=list)  # lines of the program, innermost first: "file(line): function"
+    sequence_nr: int = -1  # the number that a forward op and its backward node share, -1 for none
+    id: int = 0
 
     count = 1
     is_async = is_remote = False
 
-    def __init__(self, name: str, kind: str, parent: Event | None, op: Any = None) -> None:
-        self.name, self.kind, self.op = name, kind, op
-        self.start = self.end = 0
-        self.cpu_parent, self.cpu_children = parent, list[Event]()
-        self.place: str = "" if parent is None else parent.place
-        self.phase: str = "forward" if parent is None else parent.phase
-        self.label: str = "" if parent is None else parent.label
-        self.bytes = self.cpu_memory_usage = self.flops = 0
-        self.input_shapes: list[list[int]] = []
-        self.stack: list[str] = []
-        self.sequence_nr = -1
-        self.forward: Event | None = None
-        self.thread = self.id = 0
+    def __post_init__(self) -> None:
+        if self.cpu_parent is not None:
+            self.place, self.phase, self.label = self.cpu_parent.place, self.cpu_parent.phase, self.cpu_parent.label
 
     def __repr__(self) -> str:
         return f"<{self.kind} {self.name}, {self.cpu_time_total:.3f}us>"
@@ -117,6 +81,13 @@ class Event:
     def time_range(self) -> TimeRange:
         """From when to when, in µs."""
         return TimeRange(self.start / 1000, self.end / 1000)
+
+    def around(self) -> Iterator[Event]:
+        """The events around it, the innermost first."""
+        event = self.cpu_parent
+        while event is not None:
+            yield event
+            event = event.cpu_parent
 
     @property
     def is_outermost(self) -> bool:
@@ -167,11 +138,6 @@ class Recorder:
         clock: the time in ns; on a GPU one that waits for it first.
         memory: the bytes in use; None if nobody asked.
         shapes, stack, flops, modules: whether to write these down.
-
-    Attributes:
-        events: in the order in which they began.
-        made: for each node the event that recorded it.
-        lasted: how long the profile has been on, in ns, once it has ended.
     """
 
     def __init__(
@@ -189,30 +155,27 @@ class Recorder:
 
     def clear(self) -> None:
         """Forget everything, as if the profile began now."""
-        self.events: list[Event] = []
-        self.made: WeakKeyDictionary[Node, Event] = WeakKeyDictionary()
+        self.events: list[Event] = []  # in the order in which they began
+        self.made: WeakKeyDictionary[Node, Event] = WeakKeyDictionary()  # the event that recorded each node
         self._stacks: list[list[Event]] = []
         self._thread = _Thread(self._stacks)
-        self._began, self.lasted = perf_counter_ns(), 0
+        self._began, self.lasted = perf_counter_ns(), 0  # lasted: how long, in ns, once the profile has ended
 
     def current(self) -> Event | None:
         """The innermost open event of this thread."""
         stack = self._thread.stack
         return stack[-1] if stack else None
 
-    def open(self, name: str, kind: str, op: Any = None, place: str = "", forward: Event | None = None) -> Event:
-        """Begin an event.
+    def innermost(self, kind: str, op: Any) -> Event | None:
+        """The innermost open event of this thread of some kind and op."""
+        return next((e for e in reversed(self._thread.stack) if e.kind == kind and e.op is op), None)
 
-        Args:
-            op: the op, of an OP or NODE; the name of the class, of a MODULE.
-            place: of a MODULE, its path.
-            forward: of a NODE, the event that recorded it.
-        """
+    def open(self, name: str, kind: str, op: Any = None, place: str = "", forward: Event | None = None) -> Event:
+        """Begin an event; ``place`` is a module's path. For the others see ``Event``."""
         thread = self._thread
         stack = thread.stack
-        event = Event(name, kind, stack[-1] if stack else None, op)
-        event.thread, event.forward = thread.number, forward
-        _tell(event, place)
+        event = Event(name, kind, stack[-1] if stack else None, op, forward, thread.number)
+        _place(event, place)
         if self.stack:
             event.stack = program_lines() if forward is None else forward.stack
         stack.append(event)
@@ -242,14 +205,17 @@ class Recorder:
             while stack:
                 _end(stack.pop(), end, used)
         self.lasted = end - self._began
-        for number, event in enumerate(self.events):
-            event.id = number
+        for event in self.events:
             event.op = event.op if event.kind == MODULE else None
+        self._count()
 
     def join(self, earlier: Recorder) -> None:
         """Put the events of an earlier part of the profile before these."""
         self.events[:0] = earlier.events
         self.lasted += earlier.lasted
+        self._count()
+
+    def _count(self) -> None:
         for number, event in enumerate(self.events):
             event.id = number
 
@@ -261,8 +227,8 @@ def _end(event: Event, end: int, used: int) -> None:
         event.cpu_parent.cpu_children.append(event)
 
 
-def _tell(event: Event, place: str) -> None:
-    """Where a new event belongs; it has its parent's place, phase and label so far."""
+def _place(event: Event, place: str) -> None:
+    """Say where a new event belongs; it has its parent's place, phase and label so far."""
     kind, forward = event.kind, event.forward
     if kind == OP:
         event.label = event.label or event.name
@@ -279,6 +245,12 @@ def _tell(event: Event, place: str) -> None:
     elif not event.place or event.place.startswith("["):  # outside of all modules
         event.place = f"[{event.key}]"
         event.phase = "other" if kind == STEP else event.phase
+
+
+def gpu_clock() -> int:
+    """The time in ns, once the GPU has done its work."""
+    cuda.synchronize()
+    return perf_counter_ns()
 
 
 def program_lines() -> list[str]:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from operator import attrgetter
+from typing import Any
 
 _GAP = "  "
 _BINARY = ("B", "KB", "MB", "GB", "TB")
 _DECIMAL = ("", "K", "M", "G", "T", "P")
 _UNITS = {"s": 1e-6, "ms": 1e-3, "us": 1.0}
+Column = tuple[str, Callable[[Any], str]]  # its head, and the text of a row
 
 
 def format_time(us: float, unit: str | None = None) -> str:
-    """A time in µs as "1.500ms"; in ``unit`` ("s", "ms", "us") if one is given."""
+    """A time in µs as "1.500ms"; in ``unit`` ("s", "ms", "us") if there is one."""
     chosen = unit or ("s" if us >= 1e6 else "ms" if us >= 1e3 else "us")
     return f"{us * _UNITS[chosen]:.3f}{chosen}"
 
@@ -23,23 +26,48 @@ def format_share(part: float, whole: float) -> str:
 
 def format_bytes(count: float) -> str:
     """A number of bytes as "1.50 KB" (1 KB is 1,024 bytes)."""
-    size, power = float(count), 0
-    while abs(size) >= 1024 and power < len(_BINARY) - 1:
-        size, power = size / 1024, power + 1
-    return f"{size:.2f} {_BINARY[power]}" if power else f"{int(count)} B"
+    size, unit = _scaled(count, 1024, _BINARY)
+    return f"{size:.2f} {unit}" if unit != "B" else f"{int(count)} B"
 
 
 def format_count(count: float) -> str:
     """A large number as "1.500 M"; "--" for zero."""
+    size, unit = _scaled(count, 1000, _DECIMAL)
+    return f"{size:.3f} {unit}".strip() if count else "--"
+
+
+def _scaled(count: float, step: int, units: Sequence[str]) -> tuple[float, str]:
     size, power = float(count), 0
-    while size >= 1000 and power < len(_DECIMAL) - 1:
-        size, power = size / 1000, power + 1
-    return f"{size:.3f} {_DECIMAL[power]}".strip() if count else "--"
+    while abs(size) >= step and power < len(units) - 1:
+        size, power = size / step, power + 1
+    return size, units[power]
 
 
 def cut(text: str, width: int | None) -> str:
     """A text of at most ``width`` characters; None for any length."""
     return text if width is None or len(text) <= width else f"{text[: max(0, width - 3)]}..."
+
+
+def check_unit(unit: str | None) -> None:
+    """Raise ValueError for an unknown unit of time."""
+    if unit is not None and unit not in _UNITS:
+        raise ValueError(f"time_unit must be 's', 'ms', 'us' or None, not {unit!r}")
+
+
+def select(rows: Sequence[Any], sort_by: str | None, keys: Sequence[str], limit: int) -> list[Any]:
+    """The rows, those first whose attribute ``sort_by`` is the largest; at most so many, -1 for all. Raises
+    ValueError if ``sort_by`` is none of ``keys``."""
+    if sort_by is not None and sort_by not in keys:
+        raise ValueError(f"no table is sorted by {sort_by!r}: sort_by is one of {', '.join(keys)}")
+    chosen = list(rows) if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)
+    return chosen if limit < 0 else chosen[:limit]
+
+
+def format_rows(columns: Sequence[Column], rows: Sequence[Any], foot: str, title: str | None = None) -> str:
+    """A table of some columns, with a line below it."""
+    return format_table(
+        [head for head, _ in columns], [[text(row) for _, text in columns] for row in rows], [foot], title
+    )
 
 
 def format_table(
@@ -48,10 +76,7 @@ def format_table(
     """The rows under their heads, between lines, the first column to the left and the others to the right.
 
     Args:
-        head: of each column.
-        rows: a text for each column.
-        foot: lines below the table.
-        title: a line above it.
+        head: of each column. rows: a text for each column. foot: lines below. title: a line above.
     """
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 

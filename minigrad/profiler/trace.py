@@ -25,17 +25,9 @@ _STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_ti
 
 
 def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: dict[str, Any] | None = None) -> None:
-    """Write the events as a Chrome trace; gzipped if the path ends in ".gz".
-
-    Args:
-        path: the file.
-        recorder: of the profile, which has ended.
-        metadata: further entries, by name.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
-    held = {
+    """Write the events of a profile that has ended, with further entries by name; see
+    ``profile.export_chrome_trace``."""
+    content = {
         "schemaVersion": 1,
         "displayTimeUnit": "ms",
         "baseTimeNanoseconds": time.time_ns() - perf_counter_ns(),  # of a timestamp of 0
@@ -45,18 +37,13 @@ def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: 
         **(metadata or {}),
         "traceEvents": list(_trace_events(recorder)),
     }
-    data = json.dumps(held).encode()
+    data = json.dumps(content).encode()
     _write(path, gzip.compress(data) if os.fspath(path).endswith(".gz") else data, "the trace")
 
 
 def write_stacks(path: str | PathLike[str], events: Iterable[Event], metric: str) -> None:
-    """Write a line for each stack of the program, outermost first, and its time in whole µs: the input of
-    flamegraph.pl.
-
-    Raises:
-        ValueError: no stacks were recorded, or an unknown metric.
-        OSError: the file cannot be written.
-    """
+    """Write a line for each stack of the program, outermost first, and its time in whole µs; see
+    ``profile.export_stacks``."""
     if metric not in _STACK_METRICS:
         raise ValueError(f"metric is one of {', '.join(_STACK_METRICS)}, not {metric!r}")
     times: Counter[str] = Counter()
@@ -81,54 +68,35 @@ def _write(path: str | PathLike[str], data: bytes, what: str) -> None:
 def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
     pid = os.getpid()
     names = {thread.native_id: thread.name for thread in threading.enumerate()}
-    yield {
-        "ph": "M",
-        "name": "process_name",
-        "pid": pid,
-        "tid": 0,
-        "ts": 0,
-        "args": {"name": os.path.basename(sys.argv[0]) or "python"},
-    }
+    program = {"name": os.path.basename(sys.argv[0]) or "python"}
+    yield {"ph": "M", "name": "process_name", "pid": pid, "tid": 0, "ts": 0, "args": program}
     for thread in sorted({event.thread for event in recorder.events}):
         name = f"thread {thread} ({names.get(thread, 'ended')})"
         yield {"ph": "M", "name": "thread_name", "pid": pid, "tid": thread, "ts": 0, "args": {"name": name}}
     for event in recorder.events:
-        yield {
-            "ph": "X",
-            "cat": CATEGORIES[event.kind],
-            "name": event.name,
-            "pid": pid,
-            "tid": event.thread,
-            "ts": event.start / 1000,
-            "dur": event.duration / 1000,
-            "args": _arguments(event),
-        }
+        when = {"pid": pid, "tid": event.thread, "ts": event.start / 1000, "dur": event.duration / 1000}
+        yield {"ph": "X", "cat": CATEGORIES[event.kind], "name": event.name, **when, "args": _arguments(event)}
         if event.kind == NODE and event.forward is not None:
             yield from _arrow(event.forward, event, pid)
 
 
 def _arguments(event: Event) -> dict[str, Any]:
     """What a viewer shows of an event that is selected."""
-    told: dict[str, Any] = {"External id": event.id, "Phase": event.phase}
-    if event.place:
-        told["Module"] = event.place
-    if event.sequence_nr >= 0:
-        told["Sequence number"] = event.sequence_nr
-    if event.forward is not None:
-        told["Fwd thread id"] = event.forward.thread
-    if event.input_shapes:
-        told["Input Dims"] = event.input_shapes
-    if event.kind == MODULE:
-        told["Class"] = event.op
-    else:
-        told["Bytes"] = event.bytes
-    if event.cpu_memory_usage:
-        told["Memory"] = format_bytes(event.cpu_memory_usage)
-    if event.flops:
-        told["FLOPs"] = event.flops
-    if event.stack:
-        told["Call stack"] = ";".join(event.stack)
-    return told
+    module = event.kind == MODULE
+    known = {
+        "External id": event.id,
+        "Phase": event.phase,
+        "Module": event.place or None,
+        "Sequence number": event.sequence_nr if event.sequence_nr >= 0 else None,
+        "Fwd thread id": None if event.forward is None else event.forward.thread,
+        "Input Dims": event.input_shapes or None,
+        "Class": event.op if module else None,
+        "Bytes": None if module else event.bytes,
+        "Memory": format_bytes(event.cpu_memory_usage) if event.cpu_memory_usage else None,
+        "FLOPs": event.flops or None,
+        "Call stack": ";".join(event.stack) or None,
+    }
+    return {name: value for name, value in known.items() if value is not None}
 
 
 def _arrow(forward: Event, backward: Event, pid: int) -> Iterator[dict[str, Any]]:

@@ -4,7 +4,7 @@
 
     viz.graph(loss)                       the compute graph, forward and backward
     viz.playback(model, x)                backward, step by step
-    viz.explain(weight)                   the chain of rules that made a gradient, as text
+    viz.explain(weight)                   the chain of rules behind a gradient, as text
     viz.attention(model, source, target)  all layers and heads
     viz.linked(model, source, target)     attention and graph on one page, each a way to the other
     viz.training("runs/first")            curves and weights over the steps
@@ -12,14 +12,14 @@
     viz.embedding(weight, words)          words near each other
 
 Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have
-``save``. Pages (.html) and vector pictures (.svg) need minigrad alone. PNG and PDF need matplotlib or
-Graphviz, which ``pip install 'minigrad[viz]'`` brings along; what needs one and lacks it says so.
+``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need matplotlib or
+Graphviz, which ``pip install 'minigrad[viz]'`` brings along.
 
-The folder: ``graph`` records a graph, folds it and draws it; ``playback`` and ``explain`` tell of its
-backward pass. ``attention``, ``training``, ``positional_encoding`` and ``embedding`` stand alone; ``linked``
-has attention and graph side by side. All are made of ``page`` (one HTML file, with scripts and styles from
-assets/), ``view`` (what can be saved), ``vector`` (SVG), ``palette`` (colours) and ``fonts`` (for
-matplotlib).
+The folder: ``graph`` records a graph, folds it and draws it; ``playback`` and ``explain`` show its backward
+pass. ``attention``, ``training``, ``positional_encoding`` and ``embedding`` stand alone; ``linked`` has
+attention and graph side by side. All are made of ``page`` (one HTML file, with scripts and styles from
+assets/), ``view`` (what can be saved), ``vector`` (SVG), ``numbers`` (arrays), ``palette`` (colours) and
+``fonts`` (for matplotlib).
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.
@@ -36,5 +36,5 @@ __all__ = ["attention", "embedding", "explain", "graph", "linked", "playback", "
 
 
 def __dir__() -> list[str]:
-    """The functions: what else is here is found by its path."""
+    """The functions; other names have paths of their own."""
     return [*__all__, *(name for name in globals() if name.startswith("__"))]

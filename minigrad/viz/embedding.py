@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,30 +10,26 @@ from typing import Any
 
 import numpy as np
 
+from .numbers import Array, checked_texts, coded, host
 from .page import Page
 from .vector import INK, PLUS, QUIET, Drawing, label
 from .view import Picture
 
 MOST = 100_000  # words in a page
 CELLS = 1 << 23  # cosines that are held at a time
-NAMES = 150  # words that the picture has the names of, at most
+NAMES = 150  # the most words that the picture names
 TRIED = 2000  # words that a place is looked for, from the first on
 WIDE, HIGH, EDGE = 720.0, 560.0, 36.0  # of the picture, in pixels
-Array = np.ndarray[Any, Any]
+Box = tuple[float, float, float, float]
 
 
 @dataclass(frozen=True)
 class Embedding(Picture):
-    """Words as vectors. In a notebook it shows itself.
+    """Words as vectors. In a notebook it shows itself."""
 
-    Attributes:
-        weights: (V, D), float32. tokens: V texts. count: neighbours that the page has of each word.
-        title: of the page.
-    """
-
-    weights: Array
-    tokens: tuple[str, ...]
-    count: int = 10
+    weights: Array  # (V, D), float32
+    tokens: tuple[str, ...]  # V texts
+    count: int = 10  # neighbours of each word in the page
     title: str = "Embedding"
 
     def __repr__(self) -> str:
@@ -43,10 +38,10 @@ class Embedding(Picture):
 
     @cached_property
     def units(self) -> Array:
-        """The vectors at length 1 (V, D); a vector of zeros stays one."""
+        """The vectors at length 1 (V, D), float32; a vector of zeros stays one."""
         norms = np.linalg.norm(self.weights.astype(np.float64), axis=1, keepdims=True)
-        found: Array = (self.weights / np.where(norms == 0, 1, norms)).astype(np.float32)
-        return found
+        units: Array = (self.weights / np.where(norms == 0, 1, norms)).astype(np.float32)
+        return units
 
     @cached_property
     def neighbours(self) -> tuple[Array, Array]:
@@ -60,10 +55,10 @@ class Embedding(Picture):
         many = max(CELLS // total, 1)
         for start in range(0, total if count else 0, many):
             rows = slice(start, min(start + many, total))
-            found = self.units[rows] @ self.units.T  # (many, V)
-            found[np.arange(len(found)), np.arange(rows.start, rows.stop)] = -np.inf  # not itself
-            some = np.argpartition(-found, count - 1, axis=1)[:, :count]
-            values = np.take_along_axis(found, some, 1)
+            block = self.units[rows] @ self.units.T  # (many, V)
+            block[np.arange(len(block)), np.arange(rows.start, rows.stop)] = -np.inf  # not itself
+            some = np.argpartition(-block, count - 1, axis=1)[:, :count]
+            values = np.take_along_axis(block, some, 1)
             order = np.lexsort((some, -values))  # of equal ones the first word
             indices[rows] = np.take_along_axis(some, order, 1)
             cosines[rows] = np.take_along_axis(values, order, 1)
@@ -77,10 +72,9 @@ class Embedding(Picture):
         _, sizes, axes = np.linalg.svd(np.linalg.qr(centred, mode="r"))
         # Of the two signs that an axis can have, the one that makes its largest number positive.
         axes = axes[:2] * np.sign(axes[:2, np.abs(axes[:2]).argmax(1)].diagonal())[:, None]
-        points = np.zeros((len(centred), 2))
+        points, parts = np.zeros((len(centred), 2)), np.zeros(2)
         points[:, : len(axes)] = centred @ axes.T
         total = (sizes**2).sum()
-        parts = np.zeros(2)
         parts[: len(sizes[:2])] = sizes[:2] ** 2 / total if total else 0
         return points, parts
 
@@ -91,7 +85,7 @@ class Embedding(Picture):
 
     @property
     def explained(self) -> tuple[float, float]:
-        """What part of all variance each of the two has."""
+        """The part of all variance that each of the two has."""
         first, second = self._principal[1].tolist()
         return first, second
 
@@ -112,11 +106,7 @@ class Embedding(Picture):
         raise ValueError(f"there is no word {label(word)!r}{hint}")
 
     def nearest(self, word: str | int, count: int = 10) -> list[tuple[str, float]]:
-        """The words of the largest cosine with one, and their cosines.
-
-        Raises:
-            ValueError: there is no such word.
-        """
+        """The words of the largest cosine with one, and their cosines. Raises ValueError as ``index``."""
         index = self.index(word)
         cosines = np.clip(self.units @ self.units[index], -1, 1)
         order = [i for i in np.argsort(-cosines, kind="stable").tolist() if i != index]
@@ -129,21 +119,14 @@ class Embedding(Picture):
             "title": self.title,
             "tokens": list(self.tokens),
             "width": self.weights.shape[1],
-            "points": _coded(self.points, "<f4"),
+            "points": coded(self.points, "<f4"),
             "explained": list(self.explained),
             "count": indices.shape[1],
-            "indices": _coded(indices, "<i4"),
-            "cosines": _coded(np.rint(cosines * 32767), "<i2"),
+            "indices": coded(indices, "<i4"),
+            "cosines": coded(np.rint(cosines * 32767), "<i2"),
             "zero": np.flatnonzero(~self.weights.any(1)).tolist(),
         }
-        return Page(
-            self.title,
-            {"embedding": data},
-            ("embedding.js",),
-            ("embedding.css",),
-            '<main id="embedding"></main>',
-            height=680,
-        )
+        return Page.of("embedding", self.title, {"embedding": data}, height=680)
 
     def svg(self, word: str | int | None = None) -> str:
         """A vector picture of all words, or of one among its neighbours.
@@ -163,7 +146,7 @@ class Embedding(Picture):
             near = [chosen, *(self.neighbours[0][chosen].tolist() if self.weights[chosen].any() else ())]
             for i in near[1:]:
                 drawing.line([tuple(places[chosen]), tuple(places[i])], PLUS, 0.8)
-        boxes: list[tuple[float, float, float, float]] = []
+        boxes: list[Box] = []
         for i in [*near, *range(min(len(self.tokens), TRIED) if word is None else 0)]:
             if len(boxes) < NAMES or i in near:
                 colour = PLUS if i in near[1:] else INK
@@ -187,7 +170,7 @@ def embedding(
             not fit them.
     """
     weights = getattr(weights, "weight", weights)
-    matrix = _array(weights)
+    matrix = host(weights)
     if matrix.dtype.kind in "OUS":  # a module without weights of its own, a text, a dict, None
         raise TypeError(f"weights is an nn.Embedding, a Tensor or an array, not a {type(weights).__name__}")
     if matrix.ndim != 2 or 0 in matrix.shape:
@@ -200,9 +183,7 @@ def embedding(
         raise ValueError(f"{len(matrix):,} words are too many for a page: choose {MOST:,} of them")
     if neighbours < 1:
         raise ValueError(f"neighbours is 1 at least, not {neighbours}")
-    if isinstance(tokens, str):
-        raise ValueError(f"tokens is a list of texts, not one text: {label(tokens)!r}")
-    names = tuple(map(str, range(len(matrix)) if tokens is None else tokens))
+    names = checked_texts("tokens", range(len(matrix)) if tokens is None else tokens)
     if len(names) != len(matrix):
         raise ValueError(f"{len(names):,} tokens for {len(matrix):,} vectors: there must be one for each")
     if not (finite := np.isfinite(matrix).all(1)).all():
@@ -214,17 +195,6 @@ def embedding(
     return Embedding(matrix, names, neighbours, title)
 
 
-def _array(weights: Any) -> Array:
-    """On the CPU, and without a gradient."""
-    if hasattr(weights, "detach"):
-        return np.asarray(weights.detach().cpu().numpy())
-    return np.asarray(weights)
-
-
-def _coded(values: Array, kind: str) -> str:
-    return base64.b64encode(np.ascontiguousarray(values, dtype=kind).tobytes()).decode()
-
-
 def _fitted(points: Array) -> Array:
     """Points (V, 2) in the picture, with one scale for both axes."""
     low, high = points.min(0), points.max(0)
@@ -234,23 +204,13 @@ def _fitted(points: Array) -> Array:
     return placed
 
 
-def _name(
-    drawing: Drawing,
-    boxes: list[tuple[float, float, float, float]],
-    place: Array,
-    name: str,
-    colour: str,
-    forced: bool = False,
-) -> None:
-    """Write a word beside its point, if no other stands there."""
+def _name(drawing: Drawing, boxes: list[Box], place: Array, name: str, colour: str, forced: bool) -> None:
+    """Write a word beside its point, if no other stands there, or in any case."""
     x, y = float(place[0]) + 5, float(place[1]) + 4
     wide = 6.6 * len(name)
     if x + wide > WIDE:
         x -= wide + 10
-    box = (x - 1, y - 11, x + wide + 1, y + 3)
-    if not forced and any(
-        box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3] for other in boxes
-    ):
-        return
-    boxes.append(box)
-    drawing.text(x, y, name, size=12, colour=colour, font_weight=600 if forced else None)
+    left, top, right, bottom = box = (x - 1, y - 11, x + wide + 1, y + 3)
+    if forced or not any(left < b[2] and b[0] < right and top < b[3] and b[1] < bottom for b in boxes):
+        boxes.append(box)
+        drawing.text(x, y, name, size=12, colour=colour, font_weight=600 if forced else None)

@@ -1,9 +1,9 @@
-"""Why a gradient is what it is: the chain of rules that made it, as text.
+"""Why a gradient is what it is: the chain of rules behind it, as text.
 
     print(explain(layer.weight))
 
-tells which ops read the tensor, what the rule of each gave back, where the gradient came from that the rule
-was given, and so on to the loss. Of a result that nothing reads, such as the loss, it tells the way down.
+prints which ops read the tensor, the result of each one's rule, where the rule's own gradient came from, and
+so on to the loss. Of a result that nothing reads, such as the loss, it prints the way down.
 """
 
 from __future__ import annotations
@@ -14,14 +14,13 @@ import html
 import re
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from ..autograd.tape import Variable
 from .graph.data import Edge, Graph, Node, OpInfo, Source, Value
 from .graph.record import graph_of, last_result_of
-from .graph.rules import BACKWARD, KERNEL, PLAIN
-from .graph.told import called, described, one_line, row, told
+from .graph.rules import BACKWARD
+from .graph.text import called, described, one_line, row, summary
 from .graph.values import value_of
 
 LINES = 12  # of a rule's source
@@ -30,32 +29,27 @@ WIDEST = 300  # characters of a line, without its indentation
 Label = tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class Explanation:
+class Explanation(str):
     """A text that prints itself, and that a notebook shows."""
 
-    text: str
-
-    def __str__(self) -> str:
-        return self.text
-
-    __repr__ = __str__
+    def __repr__(self) -> str:
+        return str(self)
 
     def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.text)}</pre>"
+        return f"<pre>{html.escape(self)}</pre>"
 
 
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False, most: int = 24) -> Explanation:
-    """The chain of rules that made the gradient of a tensor, with shapes, formulas, places and small numbers.
+    """The chain of rules behind the gradient of a tensor, with shapes, formulas, places and small numbers.
 
-    Where no backward has run it says so, and tells the rules without the gradients.
+    Where no backward has run it says so, and shows the rules without the gradients.
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
-        depth: how many rules to follow. most: how many to tell in all, those next to the tensor first; of a
-            tensor that is read often, it tells of the first six reads.
+        depth: how many rules to follow. most: how many to show in all, those next to the tensor first; of a
+            tensor that is read often, the first six reads.
         of: what it is the gradient of: a tensor; or what ``viz.graph`` or ``viz.playback`` made of a call,
-            which knows all lines and numbers. By default the caller's variable that was computed from the
+            which has all lines and numbers. By default the caller's variable that was computed from the
             tensor last.
         run: go back from there now, for the numbers. That touches no ``.grad``, and is done anyhow where a
             backward has run and kept the graph (``retain_graph=True``).
@@ -74,7 +68,6 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
             "explain: the tensor requires no gradient, so that no rule is run for it: set requires_grad on "
             "it, or on what it is computed from, outside no_grad()"
         )
-    tensor._close_bypasses()
     root = last_result_of(tensor) if of is None else of
     if root is None:
         return Explanation(_alone(tensor))
@@ -83,7 +76,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
 
 
 def _refused(tensor: Any, of: Any) -> str:
-    """Why these cannot be explained."""
+    """Why these arguments cannot be explained."""
     if isinstance(tensor, str):
         return f"explain: {tensor!r} is a name, which needs a graph: explain(name, of=viz.graph(model, x))"
     if not isinstance(tensor, Variable):
@@ -95,12 +88,12 @@ def _number(graph: Graph, name: Variable | str) -> int:
     """The youngest node of a name."""
     if not isinstance(name, str):
         raise TypeError("explain: name it, as in explain('weight', of=graph): a graph keeps names alone")
-    found = [node.id for node in graph.nodes if node.name == name]
-    if not found:
+    numbers = [node.id for node in graph.nodes if node.name == name]
+    if not numbers:
         similar = difflib.get_close_matches(name, {node.name for node in graph.nodes}, 3, 0.5)
         hint = f"; there is {', '.join(map(repr, sorted(similar)))}" if similar else ""
         raise RuntimeError(f"explain: there is no {name!r} in the graph of {one_line(graph.title)}{hint}")
-    return found[-1]
+    return numbers[-1]
 
 
 def _alone(tensor: Variable) -> str:
@@ -108,7 +101,7 @@ def _alone(tensor: Variable) -> str:
     if tensor._grad is None:
         state = "No backward has run yet: .grad is None."
     else:
-        state = f".grad has {told(value_of(tensor._grad.array))}."
+        state = f".grad has {summary(value_of(tensor._grad.array))}."
     return (
         f"{state}\nNone of the variables here was computed from this tensor: tell what the gradient is of, "
         f"explain(tensor, of=loss)."
@@ -118,11 +111,8 @@ def _alone(tensor: Variable) -> str:
 class _Chain:
     """The text about one graph.
 
-    The rules that are told have labels, which tell the way to them: (1, 2) is the second that the first leads
-    on to. What follows a rule stands after the first that leads there; others refer to it.
-
-    Args:
-        depth: how many rules to follow. most: how many to tell.
+    The rules in it have labels, which are the way to them: (1, 2) is the second that the first leads on to.
+    What follows a rule stands after the first that leads there; others refer to it.
     """
 
     def __init__(self, graph: Graph, depth: int, most: int) -> None:
@@ -136,9 +126,9 @@ class _Chain:
             self.reads[edge.target].append(edge)
             if self._has_rule(edge):
                 self.readers[edge.source].append(edge)
-        self.rules: dict[Label, Edge] = {}  # those that are told
+        self.rules: dict[Label, Edge] = {}  # those in the text
         self.under: dict[int, Label] = {}  # after which of them stands what follows a node
-        self.sources: dict[Source, Label] = {}  # under which a rule of several lines was told
+        self.sources: dict[Source, Label] = {}  # under which a rule of several lines stands
 
     def text(self, number: int, tensor: Variable | None = None) -> str:
         """The explanation of a node's gradient; ``tensor`` is the one of its results that is meant."""
@@ -172,9 +162,9 @@ class _Chain:
         if self.graph.backward == "none":
             yield "No backward has run yet, so that there is no gradient: this is what one will do."
         elif gradient is not None:
-            yield told(gradient)
+            yield summary(gradient)
         elif grad is not None:  # of retain_grad()
-            yield f"{told(grad)}, as .grad has it"
+            yield f"{summary(grad)}, as .grad has it"
         elif self.released and node.kind == "op":
             yield "It is gone: backward() has freed the graph, and keeps the gradients of leaves alone."
         elif self.released:
@@ -193,7 +183,7 @@ class _Chain:
         elif repr(grad) == repr(gradient):  # NaN is no obstacle
             yield ".grad holds the same."
         else:
-            yield f".grad has {told(grad)}: other backward passes added to it, or the program changed it."
+            yield f".grad has {summary(grad)}: other backward passes added to it, or the program changed it."
 
     def _hints(self) -> Iterator[str]:
         if self.released:
@@ -203,7 +193,7 @@ class _Chain:
         if not any(node.place for node in self.graph.nodes):
             yield "Ops note the lines that call them within autograd.detect_anomaly(check_nan=False)."
 
-    # Which rules are told: up, to the loss, or of the loss itself down, to the leaves -----------------------
+    # Which rules are shown: up, to the loss, or of the loss itself down, to the leaves -----------------------
 
     def _next(self, number: int) -> list[Edge]:
         """The edges whose rules stand next to a node."""
@@ -213,7 +203,7 @@ class _Chain:
         return edge.target if self.up else edge.source
 
     def _choose(self, number: int, first: list[Edge]) -> None:
-        """Label the rules that are told, level by level."""
+        """Label the rules to show, level by level."""
         self.under[number] = ()
         todo = deque[tuple[Label, list[Edge]]]([((), first)])
         while todo:
@@ -221,14 +211,14 @@ class _Chain:
             for i, edge in enumerate(edges[:READS] if len(label) < self.depth else [], 1):
                 if len(self.rules) >= self.most:
                     return
-                own = (*label, i)
-                self.rules[own] = edge
-                if self._end(edge) not in self.under:
-                    self.under[self._end(edge)] = own
-                    todo.append((own, self._next(self._end(edge))))
+                self.rules[*label, i] = edge
+                end = self._end(edge)
+                if end not in self.under:
+                    self.under[end] = (*label, i)
+                    todo.append(((*label, i), self._next(end)))
 
     def _head(self, number: int, edges: list[Edge], indent: str) -> Iterator[str]:
-        """What stands before the rules next to a node: how many there are, or that they are not told."""
+        """What stands before the rules next to a node: how many there are, or that they are left out."""
         label = self.under[number]
         shown = sum((*label, i) in self.rules for i in range(1, len(edges) + 1))
         if edges and not shown:
@@ -247,7 +237,7 @@ class _Chain:
             yield f"{indent}{called(self.graph.nodes[number])} has {len(edges)} inputs{rest}:"
 
     def _after(self, label: Label) -> Iterator[str]:
-        """What follows a rule: what the next ones are next to, or where they are told."""
+        """What follows a rule: what the next ones are next to, or where they stand."""
         number, indent = self._end(self.rules[label]), "  " * len(label)
         node, edges = self.graph.nodes[number], self._next(number)
         if node is self.output:
@@ -274,11 +264,11 @@ class _Chain:
         """Whether a gradient goes back along an edge."""
         op = self.graph.ops[self.graph.nodes[edge.target].op]
         constant = self.graph.nodes[edge.source].kind == "constant"
-        readable = _rule_of(op.rules, edge.input) is not None or not op.rules  # or none is: code typed in
+        readable = _rule_of(op, edge.input) is not None or not op.rules  # or none is: code typed in
         return not constant and (edge.gradient is not None or readable)
 
     def _rule(self, label: Label) -> Iterator[str]:
-        """What an op gives back for one of its inputs."""
+        """What an op gives back for one of its inputs: the formula first, then the rule, then the numbers."""
         edge, indent = self.rules[label], "  " * (len(label) - 1)
         node = self.graph.nodes[edge.target]
         op = self.graph.ops[node.op]
@@ -287,33 +277,32 @@ class _Chain:
         reads = f"{op.name}, its input {edge.input} is {self._called(edge.source, edge.slot)}"
         yield f"{indent}{_text(label)}  {result}{reads}{where}"
         inner = indent + " " * (len(_text(label)) + 2)
-        if op.formula:
-            yield row(inner, "formula", op.formula)
-        found = _rule_of(op.rules, edge.input)
-        yield from self._source(found, op, inner, label)
+        key, source = _rule_of(op, edge.input) or ("", None)
+        for heading, formula in (("formula", op.formula), ("gradient", op.gradients.get(key, ""))):
+            if formula:
+                yield row(inner, heading, formula)
+        yield from self._source(key, source, op, inner, label)
+        if op.kernel:
+            yield row(inner, "kernel", f"{op.kernel.file}:{op.kernel.line} computes the same")
         for slot in sorted({read.slot for read in self.readers[node.id]} or {0}):
             yield row(inner, "g", self._arrived(node, slot))
-        for name in self._arguments(found, edge):
+        for name in _arguments(source):
             argument = self._argument(name, edge)
             if argument:
                 yield row(inner, name, argument)
         if edge.gradient is not None:
-            yield row(inner, "gives", told(edge.gradient))
+            yield row(inner, "gives", summary(edge.gradient))
         elif self.graph.backward == "done" and not self.released:
             yield row(inner, "gives", "nothing")
 
-    def _source(self, found: tuple[str, Source] | None, op: OpInfo, indent: str, label: Label) -> Iterator[str]:
+    def _source(self, key: str, source: Source | None, op: OpInfo, indent: str, label: Label) -> Iterator[str]:
         """A rule's text, and where it stands; one of several lines once."""
-        if found is None:
-            yield row(indent, "rule", "its source cannot be read")
+        heading = "backward" if key == BACKWARD else "rule"
+        if source is None:
+            yield row(indent, heading, "its source cannot be read")
             return
-        key, source = found
         lines = source.text.splitlines()
         place = f"{source.file}:{source.line}"
-        heading = {PLAIN: "plain", BACKWARD: "backward"}.get(key, "rule")
-        if key == PLAIN and KERNEL in op.rules:
-            kernel = op.rules[KERNEL]
-            yield row(indent, "rule", f"a kernel's: {kernel.file}:{kernel.line}; of this definition:")
         if len(lines) == 1:
             yield row(indent, heading, f"{lines[0]}    {place}")
         elif self.sources.setdefault(source, label) != label:
@@ -325,33 +314,24 @@ class _Chain:
             if re.search(rf"\b{name}\b", source.text):
                 yield row(indent, "", f"{name} stands at {helper.file}:{helper.line}")
 
-    def _arguments(self, found: tuple[str, Source] | None, edge: Edge) -> list[str]:
-        """The names of a rule's arguments after g; of a plain definition those that are tensors."""
-        if found is not None and found[0] == PLAIN:
-            return [other.input for other in self.reads[edge.target]]
-        if found is None or not found[1].text.startswith("lambda"):
-            return []
-        tree = ast.parse(f"({found[1].text})", mode="eval").body
-        return [a.arg for a in tree.args.args[1:]] if isinstance(tree, ast.Lambda) else []
-
     def _argument(self, name: str, edge: Edge) -> str:
         """The value of one of a rule's arguments."""
         node, source = self.graph.nodes[edge.target], self.graph.nodes[edge.source]
         if name == "out":
-            return f"{called(node)} {told(node.value)}" if node.value else ""
+            return f"{called(node)} {summary(node.value)}" if node.value else ""
         if name == "shape":
             return str(source.value.shape) if source.value and not edge.slot else ""
         for other in self.reads[edge.target]:
             if other.input == name:
                 value = None if other.slot else self.graph.nodes[other.source].value
-                return f"{self._called(other.source, other.slot)} {told(value) if value else ''}"
+                return f"{self._called(other.source, other.slot)} {summary(value) if value else ''}"
         return one_line(node.attributes.get(name, ""))
 
     def _arrived(self, node: Node, slot: int) -> str:
-        """The gradient of a result, as a rule is given it."""
+        """The gradient of a result, as a rule gets it."""
         gradient, hooks = self._gradient(node.id, slot), node.attributes.get("hooks")
         shape = node.value.shape if node.value and not slot else ""
-        numbers = str(shape) if gradient is None else told(gradient)
+        numbers = str(shape) if gradient is None else summary(gradient)
         after = f", after hooks: {one_line(hooks)}" if hooks else ""
         return f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
 
@@ -365,19 +345,25 @@ class _Chain:
     def _gradient(self, number: int, slot: int) -> Value | None:
         """What arrives at one of a node's results. The graph has it of the first that got one; of others it
         is known where nothing is summed."""
-        given = [edge for edge in self.readers[number] if edge.gradient is not None]
-        if slot == min((edge.slot for edge in given), default=slot):
+        known = [edge for edge in self.readers[number] if edge.gradient is not None]
+        if slot == min((edge.slot for edge in known), default=slot):
             return self.graph.nodes[number].gradient
-        own = [edge.gradient for edge in given if edge.slot == slot]
-        return own[0] if len(own) == 1 else None
+        of_slot = [edge.gradient for edge in known if edge.slot == slot]
+        return of_slot[0] if len(of_slot) == 1 else None
 
 
-def _rule_of(rules: dict[str, Source], name: str) -> tuple[str, Source] | None:
-    """The rule of an input, and its key: of a variadic one "xs", or one for all inputs."""
-    for key in (name, name.rpartition(" ")[0], PLAIN, KERNEL, BACKWARD):
-        if key in rules:
-            return key, rules[key]
-    return None
+def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:
+    """The key and the source of an input's rule: of a variadic one under "xs", of a Function under BACKWARD."""
+    keys = (key for key in (name, name.rpartition(" ")[0], BACKWARD) if key in op.rules)
+    return next(((key, op.rules[key]) for key in keys), None)
+
+
+def _arguments(source: Source | None) -> list[str]:
+    """The names of a rule's arguments after g."""
+    if source is None or not source.text.startswith("lambda"):
+        return []
+    tree = ast.parse(f"({source.text})", mode="eval").body
+    return [a.arg for a in tree.args.args[1:]] if isinstance(tree, ast.Lambda) else []
 
 
 def _text(label: Label) -> str:

@@ -17,23 +17,22 @@ from .view import View
 class Linked(View):
     """Attention and graphs on one page. In a notebook it shows itself.
 
-    A layer of attention leads to the op that made its weights, and an op to the attention of its module. They
-    find each other by the module's path: so both are of the same model.
+    A layer of attention leads to the op that computed its weights, and an op to the attention of its module:
+    they share the module's path, so both must come from the same model.
 
     Attributes:
-        attention: of one text, or of each one of a beam.
-        graphs: one for all, or one for each text of the beam, in its order.
+        attention: of one text, or of each text of a beam.
+        graphs: one for all texts, or one for each, in the beam's order.
+
+    Raises:
+        ValueError: neither one graph nor as many as texts.
     """
 
     def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:
-        """
-        Raises:
-            ValueError: neither one graph nor as many as texts.
-        """
         texts = max(len(attention.beam), 1)
         if len(graphs) not in (1, texts):
             raise ValueError(
-                f"there are {len(graphs)} graphs, and {texts} texts with attention: give one graph for all, "
+                f"there are {len(graphs)} graphs, and {texts} texts with attention: pass one graph for all, "
                 f"or one for each"
             )
         self.attention, self.graphs = attention, tuple(graphs)
@@ -45,15 +44,7 @@ class Linked(View):
         """The page: attention at the left, the graph at the right, as far as the window is wide enough."""
         frames = (self.attention.page(), *(view.page() for view in self.graphs))
         title = self.attention.title
-        return Page(
-            title,
-            {"title": title},
-            ("linked.js",),
-            ("linked.css",),
-            '<main id="linked"></main>',
-            height=760,
-            frames=frames,
-        )
+        return Page.of("linked", title, {"title": title}, frames=frames)
 
 
 def linked(
@@ -63,10 +54,10 @@ def linked(
 
         viz.linked(model, source, target, tokens=(source_tokens, target_tokens)).save("translator.html")
 
-    The model is called twice, in evaluation mode; afterwards it is as it was.
+    The model is called twice, in evaluation mode; afterwards it is as before.
 
     Args:
-        model: a module with attention. inputs, named: what it is called with.
+        model: a module with attention. inputs, named: its arguments.
         tokens, sentence: as for ``viz.attention``. title: of the page; by default the model's class.
 
     Raises:

@@ -1,7 +1,7 @@
 """One HTML file that holds all it shows: data, style and script, and asks nobody for anything.
 
 Whatever a user's program named (tensors, tokens, files) travels as JSON and becomes text in the page, never
-markup. The page's own policy forbids every request, and every script but its own.
+markup. The page's policy forbids every request, and every script but its own.
 """
 
 from __future__ import annotations
@@ -30,14 +30,12 @@ _SAFE = str.maketrans({"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028":
 
 @dataclass(frozen=True)
 class Page:
-    """A page that works without a network.
-
-    In a notebook it shows itself. ``data`` is read in a script by ``await viz.data()`` (assets/base.js).
+    """A page that works without a network. In a notebook it shows itself.
 
     Args:
         title: plain text, of the window.
-        data: what JSON can hold; numbers that are not finite become strings: "NaN", "Infinity", "-Infinity"
-            (`viz.number` makes numbers of these).
+        data: what JSON can hold, for `await viz.data()` (assets/base.js); numbers that are not finite become
+            strings: "NaN", "Infinity", "-Infinity" (`viz.number` makes numbers of these).
         scripts, styles: names of files in assets/, after base.js and base.css.
         body: the page's own HTML, which holds nothing that comes from a user.
         height: in a notebook, in pixels.
@@ -53,8 +51,14 @@ class Page:
     height: int = 640
     frames: tuple[Page, ...] = ()
 
+    @classmethod
+    def of(cls, name: str, title: str, data: Any, scripts: tuple[str, ...] = (), **more: Any) -> Page:
+        """The page that assets/NAME.js (or ``scripts``) and assets/NAME.css draw into an element of that id."""
+        body = f'<main id="{name}"></main>'
+        return cls(title, data, scripts or (f"{name}.js",), (f"{name}.css",), body, **{"height": 760, **more})
+
     def html(self) -> str:
-        """The whole file."""
+        """The text of the file."""
         style = "\n".join(asset(name) for name in ("base.css", *self.styles))
         dark = asset("dark.css")  # base.js turns it on and off
         scripts = dict.fromkeys(f"'sha256-{_digest(page.script())}'" for page in (self, *self.frames))
@@ -62,14 +66,13 @@ class Page:
             f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
             f"script-src {' '.join(scripts)}; base-uri 'none'; form-action 'none'"
         )
-        title = _text(self.title)
         inner = {"frames": [page.html() for page in self.frames]} if self.frames else {}
         kind, data = _packed(_json({**self.data, **inner} if inner else self.data))
         return (
             f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
             f'<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-            f"<title>{title}</title>\n<style>{style}</style>\n"
+            f"<title>{_text(self.title)}</title>\n<style>{style}</style>\n"
             f'<style id="dark" media="screen and (prefers-color-scheme: dark)">{dark}</style>\n'
             f"</head>\n<body>\n{self.body}\n<noscript>This page needs JavaScript.</noscript>\n"
             f'<script type="{kind}" id="data">{data}</script>\n<script>{self.script()}</script>\n'
@@ -81,11 +84,7 @@ class Page:
         return "\n".join(asset(name) for name in ("base.js", *self.scripts))
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the file: whole, or not at all.
-
-        Raises:
-            OSError: it cannot be written, or there is no such folder.
-        """
+        """Write the file; see ``written``."""
         return written(path, self.html())
 
     def _repr_html_(self) -> str:
@@ -97,10 +96,10 @@ class Page:
 
 
 def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file: whole, or not at all; text as UTF-8, its lines as they are on every system.
+    """Write a file: whole, or not at all; text as UTF-8, with "\\n" at the ends of lines on every system.
 
     Raises:
-        OSError: it cannot be written (FileNotFoundError: there is no such folder); an older file is left.
+        OSError: it cannot be written (FileNotFoundError: there is no such folder); an older file stays.
     """
     file = Path(path)
     folder = Path(os.path.realpath(file)).parent
@@ -113,35 +112,34 @@ def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
 
 @cache
 def asset(name: str) -> str:
-    """A file of assets/."""
+    """The text of a file in assets/."""
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
 
 
 def _digest(script: str) -> str:
-    """What the policy knows the page's script by."""
     return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _text(title: str) -> str:
-    """Plain text as HTML holds it."""
+    """Plain text as HTML."""
     return html.escape(_HALVES.sub("\ufffd", title))
 
 
 def _json(data: Any) -> str:
-    """JSON that UTF-8 holds: half of a pair of surrogates is written as its escape, and arrives as it was."""
+    """JSON that UTF-8 can hold: lone surrogates are written as escapes, and arrive as they were."""
     text = json.dumps(_plain(data), ensure_ascii=False, separators=(",", ":"))
     return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
 
 
 def _packed(text: str) -> tuple[str, str]:
-    """A script element's type and content for some JSON: as it is, or where it is long, compressed."""
+    """The type and content of a script element for some JSON; long JSON is compressed."""
     if len(text) < PACK_BYTES:
         return "application/json", text.translate(_SAFE)
     return "application/json+deflate", base64.b64encode(zlib.compress(text.encode(), 9)).decode()
 
 
 def _plain(value: Any) -> Any:
-    """With strings in the place of numbers that JSON lacks."""
+    """Data with strings in place of numbers that JSON lacks."""
     if isinstance(value, dict):
         return {str(key): _plain(inner) for key, inner in value.items()}
     if isinstance(value, list | tuple):

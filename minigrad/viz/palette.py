@@ -1,23 +1,19 @@
 """The colours of pictures, on light and on dark paper. assets/base.css and dark.css have the same for pages.
 
-All that letters are set in stands out from its paper by 4.5 : 1 at least (WCAG 2.2, success criterion 1.4.3).
+All text stands out from its paper by 4.5 : 1 at least (WCAG 2.2, success criterion 1.4.3).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 
 @dataclass(frozen=True)
 class Palette:
-    """Colours as "#rrggbb".
-
-    Attributes:
-        ink, quiet: of text. line: of thin lines. paper: behind all. accent: of what matters.
-        plus, minus: of numbers by their sign. wrong: of what is not finite.
-        series: of things that are told apart: the first again after the last.
-    """
+    """Colours as "#rrggbb": of text (ink, quiet), thin lines, the paper, what matters (accent), numbers by
+    their sign (plus, minus), numbers that are not finite (wrong), and of things to tell apart (series)."""
 
     ink: str
     quiet: str
@@ -30,7 +26,7 @@ class Palette:
     series: tuple[str, ...]
 
     def nth(self, number: int) -> str:
-        """The colour of a series, a run, a head."""
+        """The colour of a series, a run, a head; after the last the first comes again."""
         return self.series[number % len(self.series)]
 
     def on_accent(self, opacity: float = 1.0) -> str:
@@ -40,28 +36,21 @@ class Palette:
         return "#000000" if luminance(shade) > 0.179 else "#ffffff"
 
 
-LIGHT = Palette(
-    ink="#1b1c1e",
-    quiet="#5f6368",
-    line="#dedfe0",
-    paper="#ffffff",
-    accent="#2458b3",
-    plus="#2458b3",
-    minus="#b3402a",
-    wrong="#a3261c",
-    series=("#2458b3", "#b3402a", "#2b7a4b", "#7d55a8", "#8f6409", "#1d7583", "#a83c76", "#5f6368"),
-)
-DARK = Palette(
-    ink="#e9e7e2",
-    quiet="#9da2a8",
-    line="#34383c",
-    paper="#151719",
-    accent="#8fb6f5",
-    plus="#8fb6f5",
-    minus="#f0a08c",
-    wrong="#f0978c",
-    series=("#8fb6f5", "#f0a08c", "#8ccf9f", "#c5a6ea", "#dfbb67", "#7ecbd6", "#ec9cc5", "#b9bec4"),
-)
+_ON_LIGHT = ("#2458b3", "#b3402a", "#2b7a4b", "#7d55a8", "#8f6409", "#1d7583", "#a83c76", "#5f6368")
+_ON_DARK = ("#8fb6f5", "#f0a08c", "#8ccf9f", "#c5a6ea", "#dfbb67", "#7ecbd6", "#ec9cc5", "#b9bec4")
+_COLOURS: dict[str, tuple[Any, Any]] = {  # on light and on dark paper
+    "ink": ("#1b1c1e", "#e9e7e2"),
+    "quiet": ("#5f6368", "#9da2a8"),
+    "line": ("#dedfe0", "#34383c"),
+    "paper": ("#ffffff", "#151719"),
+    "accent": (_ON_LIGHT[0], _ON_DARK[0]),
+    "plus": (_ON_LIGHT[0], _ON_DARK[0]),
+    "minus": (_ON_LIGHT[1], _ON_DARK[1]),
+    "wrong": ("#a3261c", "#f0978c"),
+    "series": (_ON_LIGHT, _ON_DARK),
+}
+LIGHT = Palette(**{name: light for name, (light, _) in _COLOURS.items()})
+DARK = Palette(**{name: dark for name, (_, dark) in _COLOURS.items()})
 
 
 def luminance(channels: Sequence[float]) -> float:

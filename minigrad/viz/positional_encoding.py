@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..nn.positional import sinusoids
+from .numbers import Array, cell_means, checked_texts, coded, equal_parts
 from .page import Page
 from .vector import INK, LINE, QUIET, SERIES, Drawing, diverging, label
 from .view import Picture
@@ -25,14 +25,10 @@ PIECE = math.pi / 4  # of a wave that one Bézier curve draws: off by less than 
 
 @dataclass(frozen=True)
 class PositionalEncoding(Picture):
-    """The table of ``nn.SinusoidalPositionalEncoding``. In a notebook it shows itself.
+    """The table of ``nn.SinusoidalPositionalEncoding``. In a notebook it shows itself."""
 
-    Attributes:
-        values: (T, D), float32. tokens: T texts, or none.
-    """
-
-    values: np.ndarray[Any, Any]
-    tokens: tuple[str, ...] = ()
+    values: Array  # (T, D), float32
+    tokens: tuple[str, ...] = ()  # T texts, or none
 
     def __repr__(self) -> str:
         length, width = self.values.shape
@@ -51,24 +47,12 @@ class PositionalEncoding(Picture):
 
     def data(self) -> dict[str, Any]:
         """What assets/positional.js draws."""
-        numbers = np.ascontiguousarray(self.values, dtype="<f4").tobytes()
-        return {
-            "length": self.values.shape[0],
-            "width": self.values.shape[1],
-            "tokens": list(self.tokens),
-            "values": base64.b64encode(numbers).decode(),
-        }
+        length, width = self.values.shape
+        return {"length": length, "width": width, "tokens": list(self.tokens), "values": coded(self.values, "<f4")}
 
     def page(self) -> Page:
         """Heat map, curves and table, to point at; one file that works offline."""
-        return Page(
-            "Positional encoding",
-            {"positional": self.data()},
-            ("positional.js",),
-            ("positional.css",),
-            '<main id="positional"></main>',
-            height=900,
-        )
+        return Page.of("positional", "Positional encoding", {"positional": self.data()}, height=900)
 
     def svg(self) -> str:
         """A vector picture: the heat map, and below it, as curves, dimensions whose waves fit."""
@@ -121,8 +105,8 @@ class PositionalEncoding(Picture):
                 drawing.add("path", d=dots, stroke=colour, stroke_width=5, stroke_linecap="round")
             y = top + 12 + 18 * i
             drawing.line([(left + wide + 20, y - 4), (left + wide + 38, y - 4)], colour, 2)
-            told = f"{2 * pair}: wavelength {f'{wave:,.1f}'.removesuffix('.0')}"
-            drawing.text(left + wide + 44, y, told, size=11)
+            wavelength = f"{wave:,.1f}".removesuffix(".0")
+            drawing.text(left + wide + 44, y, f"{2 * pair}: wavelength {wavelength}", size=11)
         for position in ticks(length):
             drawing.text(left + position * scale, top + high + 18, str(position), "middle", 11, QUIET)
         drawing.text(left + wide, top + high + 36, "position →", "end", 11, QUIET)
@@ -155,9 +139,7 @@ def positional_encoding(length: int, d_model: int, tokens: Sequence[str] | None 
         raise ValueError(
             f"{length:,} positions of {d_model:,} dimensions are too many to look at: at most {MOST:,} numbers"
         )
-    if isinstance(tokens, str):
-        raise ValueError(f"tokens is a list of texts, not one text: {label(tokens)!r}")
-    named = tuple(map(str, tokens)) if tokens is not None else ()
+    named = checked_texts("tokens", () if tokens is None else tokens)
     if tokens is not None and len(named) != length:
         raise ValueError(f"{len(named)} tokens for a length of {length}: there must be one a position")
     return PositionalEncoding(sinusoids(length, d_model).numpy(), named)
@@ -169,13 +151,14 @@ def ticks(count: int) -> list[int]:
     return list(range(0, count, step))
 
 
-def _means(values: np.ndarray[Any, Any], most: int) -> np.ndarray[Any, Any]:
-    """(T, D) -> (≤ most, D): where there are more rows than pixels, means of neighbours. A few of the rows
-    would look like waves that there are not."""
-    if len(values) <= most:
-        return values
-    edges = np.arange(most + 1) * len(values) // most
-    return np.add.reduceat(values, edges[:-1], axis=0) / np.diff(edges)[:, None]
+def _means(values: Array, most: int) -> Array:
+    """(T, D) -> (≤ most, D): where there are more rows than pixels, means of neighbours. (Only some of the
+    rows would look like waves that do not exist.)"""
+    return (
+        values
+        if len(values) <= most
+        else cell_means(values, equal_parts(len(values), most), range(values.shape[1] + 1))
+    )
 
 
 def _scale(drawing: Drawing, x: float, y: float, high: float) -> None:

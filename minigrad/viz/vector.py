@@ -36,13 +36,22 @@ class Drawing:
         self.parts: list[str] = []
 
     def add(self, element: str, content: str = "", **attributes: Any) -> None:
-        """One element; ``content`` is text. ``stroke_width=2`` becomes ``stroke-width="2"``."""
-        written = "".join(
+        """One element; ``content`` is text. ``stroke_width=2`` becomes ``stroke-width="2"``; None is left out."""
+        self.open(element, **attributes)
+        self.parts[-1] += f"{escaped(content)}</{element}>"
+
+    def open(self, element: str, **attributes: Any) -> None:
+        """The beginning of an element that holds others; ``close`` ends it."""
+        text = "".join(
             f' {name.rstrip("_").replace("_", "-")}="{escaped(_short(value))}"'
             for name, value in attributes.items()
             if value is not None
         )
-        self.parts.append(f"<{element}{written}>{escaped(content)}</{element}>")
+        self.parts.append(f"<{element}{text}>")
+
+    def close(self, *elements: str) -> None:
+        """The end of elements, the innermost first."""
+        self.parts += [f"</{element}>" for element in elements]
 
     def text(
         self, x: float, y: float, text: str, anchor: str = "start", size: float = 12, colour: str = INK, **more: Any
@@ -55,38 +64,22 @@ class Drawing:
     ) -> None:
         """Straight lines from point to point."""
         joined = " ".join(f"{_short(float(x))},{_short(float(y))}" for x, y in points)
-        self.add(
-            "polyline",
-            points=joined,
-            fill="none",
-            stroke=colour,
-            stroke_width=width,
-            stroke_linejoin="round",
-            stroke_dasharray=dash,
-        )
+        look: dict[str, Any] = {"fill": "none", "stroke": colour, "stroke_width": width, "stroke_linejoin": "round"}
+        self.add("polyline", points=joined, **look, stroke_dasharray=dash)
 
     def image(self, x: float, y: float, width: float, height: float, pixels: np.ndarray[Any, Any]) -> None:
         """Pixels (rows, columns, 3), uint8, each a sharp rectangle."""
-        data = base64.b64encode(png(pixels)).decode()
-        self.add(
-            "image",
-            x=x,
-            y=y,
-            width=width,
-            height=height,
-            preserveAspectRatio="none",
-            style="image-rendering:pixelated",
-            href=f"data:image/png;base64,{data}",
-        )
+        href = f"data:image/png;base64,{base64.b64encode(png(pixels)).decode()}"
+        look = {"preserveAspectRatio": "none", "style": "image-rendering:pixelated", "href": href}
+        self.add("image", x=x, y=y, width=width, height=height, **look)
 
-    def svg(self) -> str:
-        """The whole file."""
-        size = f"{_short(self.width)} {_short(self.height)}"
-        wide, high = size.split()
+    def svg(self, paper: str = PAPER, fonts: str = SANS, unit: str = "") -> str:
+        """The text of the file."""
+        wide, high = _short(self.width), _short(self.height)
         return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {size}" width="{wide}" height="{high}" '
-            f'font-family="{SANS}" role="img"><title>{escaped(self.title)}</title>'
-            f'<rect width="100%" height="100%" fill="{PAPER}"/>{"".join(self.parts)}</svg>\n'
+            f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {wide} {high}" width="{wide}{unit}" '
+            f'height="{high}{unit}" font-family="{fonts}" role="img"><title>{escaped(self.title)}</title>'
+            f'<rect width="100%" height="100%" fill="{paper}"/>{"".join(self.parts)}</svg>\n'
         )
 
 
@@ -96,7 +89,7 @@ def escaped(text: Any) -> str:
 
 
 def label(token: str) -> str:
-    """A token's text as it is shown beside a row: not too long, and not without a trace."""
+    """A token's text as it is shown beside a row: not too long, and visible even where it is blank."""
     shown = token.replace("\n", "↵").replace("\t", "⇥") if token.strip() else "␣"
     return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
 

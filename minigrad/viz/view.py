@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from abc import ABC, abstractmethod
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from .page import Page, written
 
@@ -13,24 +13,32 @@ from .page import Page, written
 class View(ABC):
     """Something to look at, as an interactive page. In a notebook it shows itself."""
 
+    endings: ClassVar[tuple[str, ...]] = (".html",)  # of the files that ``save`` writes, by the method of that name
+
     @abstractmethod
     def page(self) -> Page:
         """The interactive page: one file that works offline."""
 
     def html(self) -> str:
-        """The page, whole."""
+        """The text of the page."""
         return self.page().html()
 
-    def save(self, path: str | os.PathLike[str]) -> Path:
-        """Write the page (.html): whole, or not at all.
+    def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
+        """Write a file, whole or not at all. Its ending decides what: .html is the page; a picture's other
+        endings (.svg, .png, ...) take the arguments of the method of that name.
 
         Raises:
-            ValueError: another ending. OSError: it cannot be written; an older file is left as it is.
+            ValueError: another ending, or what that method refuses. OSError: the file cannot be written; an
+                older one stays as it is. ImportError, RuntimeError: PNG or PDF, and what draws them is missing.
         """
-        file = Path(path)
-        if file.suffix.lower() != ".html":
-            raise ValueError(f"cannot save {file.name}: a page's name ends in .html")
-        return self.page().save(file)
+        file, ending = Path(path), Path(path).suffix.lower()
+        if ending not in self.endings:
+            rule = "a name ends in" if len(self.endings) < 3 else "the ending must be one of"
+            known = (" or " if len(self.endings) < 3 else ", ").join(self.endings)
+            raise ValueError(f"cannot save {file.name}: {rule} {known}")
+        if ending == ".html" and (args or look):
+            raise ValueError(f"cannot save {file.name}: a page takes no arguments")
+        return written(file, getattr(self, ending[1:])(*args, **look))
 
     def _repr_html_(self) -> str:
         return self.page()._repr_html_()
@@ -39,22 +47,8 @@ class View(ABC):
 class Picture(View):
     """A view that is a vector picture as well."""
 
+    endings: ClassVar[tuple[str, ...]] = (".html", ".svg")
+
     @abstractmethod
     def svg(self, *args: Any, **look: Any) -> str:
         """The picture, as the text of an SVG file."""
-
-    def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
-        """Write the page (.html) or the picture (.svg, with the arguments of ``svg``): whole, or not at all.
-
-        Raises:
-            ValueError: another ending, or what ``svg`` refuses. OSError: it cannot be written; an older file
-                is left as it is.
-        """
-        file = Path(path)
-        ending = file.suffix.lower()
-        if ending == ".html" and not args and not look:
-            return self.page().save(file)
-        if ending != ".svg":
-            told = "a page takes no arguments" if ending == ".html" else "a name ends in .html or .svg"
-            raise ValueError(f"cannot save {file.name}: {told}")
-        return written(file, self.svg(*args, **look))

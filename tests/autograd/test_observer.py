@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Any
 
 import pytest
 
 import minigrad as mg
-from minigrad.autograd.observer import Observer, observed, span
+from minigrad.autograd.observer import Observer, attach, detach, observed, span
 from minigrad.ops import elementwise, shape
 from minigrad.ops.op import watch
 
@@ -23,6 +24,9 @@ class Diary(Observer):
 
     def applied(self, op: Any, args: Any, result: Any, node: Any) -> None:
         self.events.append(("applied", op.name, node))
+
+    def failed(self, op: Any) -> None:
+        self.events.append(("failed", op.name))
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
         self.events.append(("arrived", target, slot, gradient.tolist()))
@@ -98,6 +102,54 @@ def test_a_change_in_place_is_shown_as_the_op_that_it_is(diary: Diary) -> None:
     with observed(diary):
         base[0] = 5.0
     assert [event[1] for event in diary.events if event[0] == "applied"] == ["put"]
+
+
+def test_an_op_that_fails_is_shown(diary: Diary) -> None:
+    a, b = mg.ones(2, 3), mg.ones(2, 3)
+    with observed(diary), pytest.raises(RuntimeError, match="matmul"):
+        a @ b
+    assert diary.events == [("applying", "matmul"), ("failed", "matmul")]
+
+
+def test_attached_observers_watch_until_they_are_detached(diary: Diary) -> None:
+    attach(diary)
+    other = Diary()
+    with observed(other):
+        detach(diary)
+        assert watch.observers == (other,)
+    assert watch.observers == (diary,)  # as the block found it
+    detach(diary)
+
+
+def test_an_observer_of_all_threads(diary: Diary) -> None:
+    x = mg.ones(2)
+    attach(diary, everywhere=True)
+    thread = threading.Thread(target=lambda: x.exp())
+    thread.start()
+    thread.join()
+    detach(diary)
+    threading.Thread(target=lambda: x.tanh()).start()
+    assert [event[:2] for event in diary.events] == [("applying", "exp"), ("applied", "exp")]
+
+
+def test_calls_modules_steps_and_walks_are_spans(diary: Diary) -> None:
+    layer = mg.nn.Linear(2, 1)
+    optimizer = mg.optim.SGD(layer.parameters(), lr=0.1)
+    with observed(diary):
+        loss = layer(mg.ones(1, 2)).sum()
+        loss.backward()
+        optimizer.step()
+        loss.detach().add_(1)
+    spans = [event[1:3] for event in diary.events if event[0] == "entered"]
+    assert spans == [
+        ("ones", "call"),
+        ("Linear", "module"),
+        ("backward", "walk"),
+        *[("AccumulateGrad", "call")] * 2,
+        ("SGD.step", "step"),
+        ("add_", "call"),
+    ]
+    assert sum(event[0] == "left" for event in diary.events) == len(spans)
 
 
 def test_a_span_ends_by_an_exception_too(diary: Diary) -> None:

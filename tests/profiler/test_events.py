@@ -330,6 +330,14 @@ def test_an_error_closes_the_events_it_leaves() -> None:
     assert named(p, "add")[0].cpu_parent is None
 
 
+def test_what_follows_an_op_that_failed_lies_not_within_it() -> None:
+    with profile() as p:
+        with pytest.raises(RuntimeError, match="matmul"):
+            mg.ones(2, 3) @ mg.ones(2, 3)
+        mg.ones(2) + 1
+    assert named(p, "matmul")[0].cpu_children == [] and named(p, "add")[0].cpu_parent is None
+
+
 def test_marks_may_be_left_open_and_closed_late() -> None:
     before, late = record_function("before"), record_function("late")
     before.__enter__()

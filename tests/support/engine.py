@@ -8,10 +8,9 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
-from minigrad.autograd.mode import state
 from minigrad.autograd.tape import Node, Variable
 from minigrad.nn import hooks
-from minigrad.profiler import watch
+from minigrad.ops.op import watch
 
 Parts = dict[str, Any]
 
@@ -25,7 +24,7 @@ def parts(*models: Any) -> Parts:
             for name, value in list(vars(module).items()):
                 if not name.startswith("__"):
                     found.update(_within(f"{path}.{name}", value, path))
-    found["observers"], found["trace"], found["profile"] = state.observers, sys.gettrace(), sys.getprofile()
+    found["observers"], found["trace"], found["profile"] = watch.observers, sys.gettrace(), sys.getprofile()
     tables = [*hooks.AROUND_CALLS, *hooks.ALL_REGISTRATION.values()]
     found.update({f"hooks for all modules {i}": _held(table) for i, table in enumerate(tables)})
     for number, model in enumerate(models):
@@ -34,10 +33,9 @@ def parts(*models: Any) -> Parts:
 
 
 def changed(before: Parts, after: Parts) -> list[str]:
-    """The names of what is no longer the same thing, and of what stands in another's place."""
+    """The names of what is no longer the same thing."""
     missing = object()
-    told = [name for name, value in before.items() if after.get(name, missing) is not value]
-    return told + [name for name, value in after.items() if _is_watching(value)]
+    return [name for name, value in before.items() if after.get(name, missing) is not value]
 
 
 def alive() -> int:
@@ -55,14 +53,6 @@ def _within(name: str, value: Any, path: str) -> Iterator[tuple[str, Any]]:
                 yield from _within(f"{name}.{key}", held, path)
     elif "__wrapped__" in getattr(value, "__dict__", {}):
         yield f"{name}.__wrapped__", vars(value)["__wrapped__"]
-
-
-def _is_watching(value: Any) -> bool:
-    """Whether it is one of the functions that the profiler puts in another's place."""
-    function = value.__func__ if isinstance(value, classmethod | staticmethod) else value
-    code = getattr(function, "__code__", None)
-    inner = code is not None and "<locals>" in getattr(code, "co_qualname", "")
-    return inner and code.co_filename == watch.__file__
 
 
 def _of_model(model: Any) -> Iterator[tuple[str, Any]]:

@@ -50,8 +50,8 @@ class Builder:
             self.graph.edges.append(Edge(source, number, "xyz"[i] if i < 3 else f"xs {i}", 0, gradient))
         return number
 
-    def module(self, path: str, kind: str, alike: str = "", told: str = "") -> None:
-        self.graph.modules[path] = ModuleInfo(path, kind, told, alike)
+    def module(self, path: str, kind: str, alike: str = "", text: str = "") -> None:
+        self.graph.modules[path] = ModuleInfo(path, kind, text, alike)
 
     def _add(self, node: Node) -> int:
         self.graph.nodes.append(node)
@@ -169,8 +169,8 @@ def evil() -> Graph:
     """Names that are quotes, HTML, backslashes, emoji, lines, and 10,000 characters."""
     make = Builder()
     make.graph.title = EVIL
-    make.module("", EVIL, told=EVIL)
-    make.module(EVIL, EVIL, told=EVIL)
+    make.module("", EVIL, text=EVIL)
+    make.module(EVIL, EVIL, text=EVIL)
     x = make.leaf("input", EVIL)
     w = make.leaf("parameter", LONG, EVIL)
     h = make.op(EVIL, EVIL, x, w, name=EMOJI)

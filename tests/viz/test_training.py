@@ -19,7 +19,7 @@ from minigrad.training.checkpoints import RunFolder
 from minigrad.viz.attention import attention
 from minigrad.viz.palette import LIGHT
 from minigrad.viz.training import training
-from minigrad.viz.training.curves import bounds, log_ticks, smooth, thin, ticks, told
+from minigrad.viz.training.curves import bounds, log_ticks, on_axis, smooth, thin, ticks
 from minigrad.viz.training.runs import read_runs
 from minigrad.viz.training.weights import checkpoints, read_weights
 
@@ -212,7 +212,7 @@ def test_axes() -> None:
     assert log_ticks(2, 8.5) == [2, 4, 6, 8] and log_ticks(0.15, 9) == [0.2, 0.5, 1, 2, 5]
     assert log_ticks(1e-4, 1e2)[0] == 1e-4
     assert log_ticks(3, 4) == [3, 3.2, 3.4, 3.6, 3.8, 4]
-    assert [told(v) for v in (0, 5e-4, 2000, 12_500, 1.5e6, 1e-5, -3e9)] == [
+    assert [on_axis(v) for v in (0, 5e-4, 2000, 12_500, 1.5e6, 1e-5, -3e9)] == [
         "0",
         "0.0005",
         "2,000",

@@ -8,6 +8,7 @@ from typing import Any
 
 from ...autograd.calls import apply
 from ...autograd.inplace import mutate
+from ...autograd.observer import announced
 from ...autograd.tape import wrap
 from ...backend import of, random
 from ...ops.dropout import dropout as op
@@ -125,6 +126,7 @@ def _alpha(input: Tensor, keep: Any, p: float, inplace: bool) -> Tensor:
     return input * (mask * slope) + shift
 
 
+@announced
 def keep_mask(like: Tensor, shape: tuple[int, ...], p: float, strides: tuple[int, ...] | None = None) -> Any:
     """A dropout mask on the device of a tensor: a bool array, False with probability ``p``.
 

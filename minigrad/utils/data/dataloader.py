@@ -17,6 +17,7 @@ from itertools import repeat
 from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
+from ...autograd.observer import span
 from ...backend.random import Generator, default_generator
 from ._utils.collate import default_collate, default_convert
 from ._utils.fetch import Fetcher, IterableFetcher, MapFetcher
@@ -238,9 +239,10 @@ class _BaseDataLoaderIter:
         return self
 
     def __next__(self) -> Any:
-        data = self._next_data()
-        self._num_yielded += 1
-        self._warn_of_excess()
+        with span(f"{type(self).__name__}.__next__", "data", self):
+            data = self._next_data()
+            self._num_yielded += 1
+            self._warn_of_excess()
         return data
 
     def __len__(self) -> int:

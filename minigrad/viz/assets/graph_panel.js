@@ -29,7 +29,7 @@ class GraphPanel {
   node(id) {
     const node = this.graph.nodes[id], op = this.graph.ops[node.op];
     const kind = { op: op?.name ?? node.op, parameter: "parameter", input: "input",
-      constant: "constant: wants no gradient" }[node.kind];
+      constant: "constant: without a gradient" }[node.kind];
     const told = [node.name === kind ? "" : kind, node.module && `in ${node.module}`];
     return [
       viz.el("h2", {}, node.name || kind),
@@ -38,7 +38,7 @@ class GraphPanel {
       this.facts(Object.entries(node.attributes ?? {}), "mono"),
       this.looks([node]),
       this.made(node),
-      this.section("Value", this.value(node.value, "not kept: only its shape is known")),
+      this.section("Value", this.value(node.value, "its numbers are gone: only the shape is known")),
       this.section("Gradient", this.gradient(node)),
       node.kind === "op" ? this.section("Inputs", this.inputs(id)) : "",
       op ? this.rules(op) : "",
@@ -98,7 +98,7 @@ class GraphPanel {
     if (this.graph.backward === "none") return this.none();
     const parts = this.out[node.id].filter((edge) => edge.gradient !== null);
     if (node.gradient === null && !parts.length) {
-      return this.quiet(node.kind === "constant" ? "none: it wants none" : "none arrived");
+      return this.quiet(node.kind === "constant" ? "none: a constant has no gradient" : "none arrived");
     }
     const several = parts.some((edge) => edge.slot);
     const of = (slot) => (several ? `, of result ${slot + 1}` : "");
@@ -119,24 +119,30 @@ class GraphPanel {
     return viz.el("ul", { class: "edges" }, edges.map((edge) => {
       const value = this.graph.values[this.graph.nodes[edge.source].value];
       const back = edge.gradient === null ? "" : viz.el("details", {},
-        viz.el("summary", {}, "the gradient given back to it"), this.value(edge.gradient));
+        viz.el("summary", {}, "the gradient that goes back to it"), this.value(edge.gradient));
       return viz.el("li", {}, viz.el("span", { class: "mono" }, edge.input), " ← ", this.link(edge.source),
         value ? this.aside(` ${GraphPanel.shape(value)}`) : "", back);
     }));
   }
 
+  /** Of each input the formula and then the rule's source; folded, what computes it and what it stands for. */
   rules(op) {
-    const told = { kernel: "the kernel's backward", plain: "the plain definition" };
     const rules = Object.entries(op.rules)
-      .map(([input, source]) => this.source(told[input] ?? `∂ / ∂ ${input}`, source));
-    const forward = op.forward ? viz.el("details", {}, viz.el("summary", {}, "Its definition"),
-      this.source("", op.forward)) : "";
+      .map(([input, source]) => [this.derivative(op, input), this.source(`∂ / ∂ ${input}`, source)]);
+    const folded = (title, source) => (source ? viz.el("details", {}, viz.el("summary", {}, title),
+      this.source("", source)) : "");
     return this.section(rules.length === 1 ? "Gradient rule" : "Gradient rules",
-      rules.length ? rules : this.quiet("none"), forward);
+      ...(rules.length ? rules.flat() : [this.quiet(op.kernel ? "in its kernel" : "none")]),
+      folded("Its kernel", op.kernel), folded("Its definition", op.forward));
   }
 
-  source(told, { file, line, text }) {
-    const where = viz.el("p", {}, told, told ? " " : "", this.aside(`${file}:${line}`));
+  derivative(op, input) {
+    const formula = op.gradients?.[input];
+    return formula ? viz.el("p", { class: "formula derivative" }, formula) : "";
+  }
+
+  source(about, { file, line, text }) {
+    const where = viz.el("p", {}, about, about ? " " : "", this.aside(`${file}:${line}`));
     return viz.el("div", { class: "rule" }, where, viz.el("pre", {}, text));
   }
 
@@ -145,12 +151,12 @@ class GraphPanel {
     const keeps = node.saved.map((saved) => viz.el("li", {},
       "keeps ", viz.el("span", { class: "mono" }, saved.name),
       saved.node === null || saved.node === node.id ? "" : [" of ", this.link(saved.node)],
-      this.aside(saved.bytes ? ` ${GraphPanel.bytes(saved.bytes)}` : " at no cost: it lives anyhow")));
+      this.aside(saved.bytes ? ` ${GraphPanel.bytes(saved.bytes)}` : " at no cost: it is alive anyway")));
     const kept = this.keepers[node.id].filter((each) => each.node !== node.id).map((each) => viz.el("li", {},
       "kept alive by ", this.link(each.node), this.aside(`, as its ${each.name}`)));
     const all = [...keeps, ...kept];
     if (!all.length) return this.quiet("keeps nothing, and nothing keeps it");
-    const released = node.released ? this.quiet("A backward has released what it kept.") : "";
+    const released = node.released ? this.quiet("A backward pass has released what it kept.") : "";
     return viz.el("div", {}, viz.el("ul", {}, all), released);
   }
 
@@ -167,7 +173,7 @@ class GraphPanel {
     const group = this.graph.groups[number], { total } = group;
     const module = group.kind === "section" ? null : this.graph.modules[group.path];
     const alike = group.times ? `${group.times} of the same structure` : "";
-    const told = module?.kind ? `${module.kind}${module.told ? `(${module.told})` : ""}` : "";
+    const told = module?.kind ? `${module.kind}${module.text ? `(${module.text})` : ""}` : "";
     const count = (n) => n.toLocaleString("en");
     const facts = [["nodes", count(total.nodes)], ["parameters", total.parameters && count(total.parameters)],
       ["results", GraphPanel.bytes(total.bytes)],

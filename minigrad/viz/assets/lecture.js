@@ -64,7 +64,7 @@ const lecture = {
     const made = viz.el("figure", { class: kind, "data-key": data.key },
       viz.el("figcaption", {}, lecture.formula(data.name), data.note ? viz.el("span", { class: "note" }, data.note) : []),
       viz.el("table", {}, head, viz.el("tbody", {}, body)));
-    if (data.told) {
+    if (data.how) {
       for (const event of ["pointerover", "focusin"]) made.addEventListener(event, ({ target }) => lecture.look(made, data, target.closest("td")));
       for (const event of ["pointerleave", "focusout"]) made.addEventListener(event, () => lecture.look(made, data, null));
       made.addEventListener("keydown", (event) => lecture.move(made, event));
@@ -79,14 +79,14 @@ const lecture = {
     const weight = data.shade && Number.isFinite(value) ? Math.min(1, Math.abs(value) / most) : 0;
     const sign = value === -Infinity ? "out" : data.shade === "signs" ? (value < 0 ? "minus" : "plus") : null;
     return viz.el("td", { class: sign, "data-cell": `${i} ${j}`, style: data.shade ? `--weight:${weight.toFixed(4)}` : null,
-      tabindex: data.told ? (i || j ? -1 : 0) : null }, text);
+      tabindex: data.how ? (i || j ? -1 : 0) : null }, text);
   },
 
   /** A line below that says how the number under the pointer was made, or else one of the last matrix. */
   told(nodes, parts) {
     const example = parts.map((part) => part.example).filter(Boolean).at(-1);
     if (!example) return nodes[0];
-    const hint = lecture.hinted ? [] : viz.el("p", { class: "quiet" }, "Point at any number, or go to it with Tab and the arrow keys, to see how it was made.");
+    const hint = lecture.hinted ? [] : viz.el("p", { class: "quiet" }, "Point at any number, or go to it with Tab and the arrow keys, to see how it was computed.");
     lecture.hinted = true;
     const told = viz.el("p", { class: "told", "aria-live": "polite", "data-example": example });
     lecture.rest(told);
@@ -115,7 +115,7 @@ const lecture = {
       if (source) lecture.frame(source, part, i, j, n ? "var(--minus)" : "var(--plus)");
     });
     told.classList.remove("resting");
-    told.replaceChildren(...lecture.formula(data.told[i][j]));
+    told.replaceChildren(...lecture.formula(data.how[i][j]));
   },
 
   names(made, i, j) {

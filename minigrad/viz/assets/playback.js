@@ -64,11 +64,12 @@
 
   // A step
 
-  function ruleOf(op, input) { return op.rules[input] ?? op.rules[input.split(" ")[0]] ?? null; }
+  /** The key of an input's rule: of a variadic one "xs", of a Function "backward". */
+  function keyOf(op, input) { return [input, input.split(" ")[0], "backward"].find((key) => op.rules[key]); }
 
-  function source(told, found) {
-    const place = viz.el("span", { class: "place" }, `${found.file}:${found.line}`);
-    return viz.el("div", { class: "rule" }, viz.el("p", {}, told, place), viz.el("pre", {}, found.text));
+  function source(about, { file, line, text }) {
+    const place = viz.el("span", { class: "place" }, `${file}:${line}`);
+    return viz.el("div", { class: "rule" }, viz.el("p", {}, about, place), viz.el("pre", {}, text));
   }
 
   /** What the rule reads besides the gradient. */
@@ -137,23 +138,22 @@
     const facts = [node.module && `in ${node.module}`, node.place, GraphPanel.seconds(step.seconds)];
     return viz.el("header", { class: "what" },
       viz.el("h1", { id: "name", tabindex: -1 }, op.name, name), quiet(facts.filter(Boolean).join(" · ")),
-      op.formula ? viz.el("p", { class: "formula" }, op.formula) : "",
+      op.formula ? viz.el("p", { class: "formula" }, GraphPanel.prose(op.formula)) : "",
       node.code ? viz.el("pre", {}, node.code) : "");
   }
 
-  /** The rules that ran: of a kernel as a whole, else of each input; and what they read besides g. */
+  /** The rules of what goes out: formula, source, and folded the kernel; and what they read besides g. */
   function rulesOf(step) {
     const node = nodes[step.node], op = opOf(node), helpers = Object.values(op.helpers);
-    const kinds = { kernel: "the kernel's backward ", plain: "its plain definition ", backward: "backward " };
-    const whole = Object.keys(kinds).filter((key) => op.rules[key]).map((key) => [op.rules[key], kinds[key]]);
-    const single = step.deliveries.map((d) => [ruleOf(op, d.input), `∂ / ∂ ${d.input.split(" ")[0]} `]);
-    const rules = [...new Map(whole.length ? whole : single)].filter(([rule]) => rule);
-    const shown = rules.length ? rules.map(([rule, told]) => source(told, rule))
-      : [quiet("its source cannot be read")];
-    return section("rule", single.length > 1 && !whole.length ? "Rules" : "Rule", ...shown,
-      helpers.length ? viz.el("details", {}, viz.el("summary", {}, "functions it calls"),
-        helpers.map((helper) => source("", helper))) : "",
-      settings(node, rules.map(([{ text }]) => text).join(" ")), kept(node));
+    const inputs = [...new Set(step.deliveries.map((d) => keyOf(op, d.input)))].filter(Boolean);
+    const shown = inputs.flatMap((input) => [panel.derivative(op, input),
+      source(input === "backward" ? "backward " : `∂ / ∂ ${input} `, op.rules[input])]);
+    const folded = (title, sources) => (sources.length ? viz.el("details", {}, viz.el("summary", {}, title),
+      sources.map((each) => source("", each))) : "");
+    const missing = quiet(op.kernel ? "in its kernel" : "its source cannot be read");
+    return section("rule", inputs.length > 1 ? "Rules" : "Rule", ...(shown.length ? shown : [missing]),
+      folded("functions it calls", helpers), folded("its kernel", op.kernel ? [op.kernel] : []),
+      settings(node, inputs.map((input) => op.rules[input].text).join(" ")), kept(node));
   }
 
   /** The arguments that are no tensors, where the rules name them. */

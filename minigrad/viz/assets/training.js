@@ -62,7 +62,7 @@
   } }, axes.map(([name, word]) => viz.el("option", { value: name }, word)));
   const button = (id, title, text, onclick, more = {}) => (
     viz.el("button", { id, type: "button", title, onclick, ...more }, text));
-  const whole = button("whole", "out of what was zoomed into (Escape)", "whole range", () => zoom(null),
+  const whole = button("whole", "zoom out (Escape)", "whole range", () => zoom(null),
     { disabled: true });
   const save = button("save", "all charts as one vector picture", "SVG", () => saveAll());
   const readout = viz.el("p", { id: "readout", class: "quiet", "aria-live": "polite" });

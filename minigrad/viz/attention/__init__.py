@@ -9,7 +9,7 @@ from ...tensor import Tensor
 from .data import Attention, Candidate, Kind, Layer
 from .given import from_weights, strings
 from .record import from_call
-from .tokens import Sides, Tokens, sides
+from .tokens import Tokens, sides
 from .view import AttentionView, checked_ending
 
 __all__ = ["Attention", "AttentionView", "Candidate", "Kind", "Layer", "attention", "checked_ending"]
@@ -23,8 +23,8 @@ def attention(
         viz.attention(model, source, target, tokens=(source_tokens, target_tokens)).save("attention.html")
         viz.attention({"encoder": weights}, ["I", "like", "cats"]).save("heads.svg", layer=0, head=2)
 
-    A decoder reads a token and writes the next one. Its rows bear the token that is read, or where "written"
-    tells it, the one that is written.
+    A decoder reads a token and writes the next one. Its rows bear the token that is read, or, with tokens for
+    "written", the one that is written.
 
     Args:
         subject: a module, or a function of tensors, which is called once with ``inputs`` and ``named``, in
@@ -35,12 +35,7 @@ def attention(
         tokens: a list of texts for both sides, a pair for source and target, or {"source": …, "target": …,
             "written": …}, of which some may be left out. For a module a function from an id to a text will
             do (not for what is written). By default the ids, or numbers.
-        sentence: which of a batch.
-        title: of the page.
-        named: the module's inputs by name.
-
-    Returns:
-        What shows itself in a notebook, and has ``svg``, ``save`` and ``page``.
+        sentence: which of a batch. title: of the page. named: the module's inputs by name.
 
     Raises:
         TypeError: neither a module nor weights; tokens that are not texts.
@@ -48,15 +43,11 @@ def attention(
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
         return AttentionView(from_call(subject, inputs, named, sides(tokens), sentence), title)
-    return AttentionView(from_weights(subject, _of_weights(inputs, tokens, named), sentence), title)
-
-
-def _of_weights(inputs: tuple[Any, ...], tokens: Tokens, named: dict[str, Any]) -> Sides:
-    """The tokens that were given with weights."""
     if named or not strings(inputs) or len(inputs) > 2 or (inputs and tokens is not None):
-        told = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
+        wrong = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
         raise TypeError(
             f"weights are followed by the tokens of the source, and those of the target (or by tokens=…): "
-            f"lists of texts; got {told}. To record a model's attention, give the module itself"
+            f"lists of texts; got {wrong}. To record a model's attention, give the module itself"
         )
-    return sides(tokens) if not inputs else sides(inputs[0] if len(inputs) == 1 else (inputs[0], inputs[1]))
+    both: Any = tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs
+    return AttentionView(from_weights(subject, sides(both), sentence), title)

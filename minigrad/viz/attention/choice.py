@@ -7,21 +7,17 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .data import Array, Attention
+from ..numbers import Array
+from .data import Attention
 
 
 class Chosen(NamedTuple):
-    """What is drawn.
+    """What is drawn."""
 
-    Attributes:
-        weights: (H, T, S) of some heads. heads: their numbers. told: what it is, in words.
-        blocked: (T, S), what a mask forbids in all of them; None without a mask.
-    """
-
-    weights: Array
-    heads: tuple[int, ...]
-    told: str
-    blocked: Array | None
+    weights: Array  # (H, T, S) of some heads
+    heads: tuple[int, ...]  # their numbers
+    title: str
+    blocked: Array | None  # (T, S), what a mask forbids in all of them; None without a mask
 
     @property
     def several(self) -> bool:
@@ -35,12 +31,9 @@ class Chosen(NamedTuple):
 
 
 def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | None) -> Chosen:
-    """Some heads of a layer, or of the mean over all layers.
-
-    Raises:
-        ValueError: there is no such layer or head, or layers differ in their heads.
-    """
-    weights, blocked, told = _of_layer(attention, layer)
+    """Some heads of a layer, or of the mean over all layers. Raises ValueError: there is no such layer or head, or
+    layers differ in their heads."""
+    weights, blocked, name = _of_layer(attention, layer)
     count = len(weights)
     numbers = range(count) if head is None else np.atleast_1d(head).tolist()
     heads = tuple(_within("head", h, count) for h in numbers)
@@ -49,7 +42,7 @@ def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | 
     names = f"heads 0 to {count - 1}" if head is None and count > 1 else "head " + ", ".join(map(str, heads))
     if blocked is not None:
         blocked = np.array(np.broadcast_to(blocked, weights.shape)[list(heads)].all(0))
-    return Chosen(weights[list(heads)], heads, f"{attention.title} · {told} · {names}", blocked)
+    return Chosen(weights[list(heads)], heads, f"{attention.title} · {name} · {names}", blocked)
 
 
 def _of_layer(attention: Attention, layer: int | None) -> tuple[Array, Array | None, str]:

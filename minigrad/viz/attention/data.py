@@ -7,11 +7,12 @@ a head.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-Array = np.ndarray[Any, np.dtype[Any]]
+from ..numbers import Array
+
 Kind = Literal["encoder", "decoder", "cross"]
 KINDS: tuple[Kind, ...] = ("encoder", "decoder", "cross")
 TITLES: dict[Kind, str] = {
@@ -19,48 +20,32 @@ TITLES: dict[Kind, str] = {
     "decoder": "Decoder self-attention",
     "cross": "Cross-attention",
 }
-SHORT: dict[Kind, str] = {"encoder": "Encoder", "decoder": "Decoder", "cross": "Cross"}
 SLACK = 1e-2  # how far a row's sum may be from 1: half precision rounds each weight by up to 1/2048
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One application of attention.
+    """One application of attention: softmax(scale · query keyᵀ + bias), with zeros where a mask blocks."""
 
-    Attributes:
-        weights: (H, T, S) float32, rows of probabilities; of zeros for a query that may look at nothing.
-        path: of the module that it belongs to, "" where that is not known.
-        blocked: (1 or H, T, S), True where a mask forbids to look; None without a mask.
-        query, key: (H, T, Dh) and (H, S, Dh), or None where they are not known. scale: what their products
-            are multiplied by. bias: (1 or H, T, S), what is added then; None for nothing.
-    """
-
-    weights: Array
-    path: str = ""
-    blocked: Array | None = None
-    query: Array | None = None
-    key: Array | None = None
+    weights: Array  # (H, T, S) float32, rows of probabilities; zeros for a query that may look at nothing
+    path: str = ""  # of the module that it belongs to, "" where that is not known
+    blocked: Array | None = None  # (1 or H, T, S), True where a mask forbids to look; None without a mask
+    query: Array | None = None  # (H, T, Dh), None where it is not known
+    key: Array | None = None  # (H, S, Dh), None where it is not known
     scale: float = 1.0
-    bias: Array | None = None
+    bias: Array | None = None  # (1 or H, T, S); None for nothing
 
 
 @dataclass(frozen=True)
 class Attention:
-    """All layers of one kind of attention.
-
-    Attributes:
-        kind: see ``Kind``. layers: in the order in which they ran.
-        queries, keys: texts of the T and S tokens. note: what tells it from another one of its kind.
-        written: texts of the T tokens that a decoder writes there, one later than it reads them; () where
-            they are not known.
-    """
+    """All layers of one kind of attention, in the order in which they ran."""
 
     kind: Kind
     layers: tuple[Layer, ...]
-    queries: tuple[str, ...]
-    keys: tuple[str, ...]
-    note: str = ""
-    written: tuple[str, ...] = ()
+    queries: tuple[str, ...]  # the texts of the T tokens that look
+    keys: tuple[str, ...]  # and of the S tokens that they look at
+    note: str = ""  # the difference from another one of this kind
+    written: tuple[str, ...] = ()  # T tokens that a decoder writes, one later than it reads; () if not known
 
     @property
     def title(self) -> str:
@@ -85,31 +70,26 @@ class Attention:
             return "a token that the decoder writes", f"{keys} to write it"
         return "the token that the decoder has just read, to write the next one", keys
 
-    def told(self, row: str, column: str) -> str:
-        """The same as one text, with what to call them."""
+    def legend(self, row: str, column: str) -> str:
+        """The meaning as one text, for pictures that call rows and columns otherwise."""
         return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
 
     def checked(self) -> Attention:
-        """Itself.
-
-        Raises:
-            ValueError: tokens that do not fit the weights, or weights that are not rows of probabilities.
-        """
+        """Itself. Raises ValueError: tokens that do not fit the weights, or weights that are not rows of
+        probabilities."""
         for number, layer in enumerate(self.layers):
-            self._check_shape(number, layer)
+            self._check_shape(f"{self.title}, layer {number}", layer.weights.shape)
             self._check_rows(number, layer.weights)
         return self
 
-    def _check_shape(self, number: int, layer: Layer) -> None:
-        _, target, source = layer.weights.shape
-        told = f"{self.title}, layer {number}"
-        if not layer.weights.size:
-            raise ValueError(f"{told} is empty: its weights (H, T, S) have shape {layer.weights.shape}")
-        named = (("queries", target, self.queries), ("keys", source, self.keys), ("queries", target, self.rows))
-        for name, count, names in named:
-            if count != len(names):
+    def _check_shape(self, name: str, shape: tuple[int, ...]) -> None:
+        if 0 in shape:
+            raise ValueError(f"{name} is empty: its weights (H, T, S) have shape {shape}")
+        sides = (("queries", shape[1], self.queries), ("keys", shape[2], self.keys), ("queries", shape[1], self.rows))
+        for side, count, tokens in sides:
+            if count != len(tokens):
                 raise ValueError(
-                    f"{told} has {count} {name}, but there are {len(names)} tokens for them: weights are "
+                    f"{name} has {count} {side}, but there are {len(tokens)} tokens for them: weights are "
                     f"(layers, heads, queries, keys), and each query and key has a token (the end of the "
                     f"sentence and padding, too)"
                 )
@@ -124,22 +104,22 @@ class Attention:
         head, row = (int(i) for i in np.argwhere(wrong)[0])
         values = weights[head, row]
         if np.isnan(values).all():
-            told = "is NaN throughout: its scores were, or a mask forbids them all (then set the row to 0)"
+            reason = "is NaN throughout: its scores were, or a mask forbids them all (then set the row to 0)"
         elif not np.isfinite(values).all():
-            told = "has numbers that are not finite (NaN or infinity)"
+            reason = "has numbers that are not finite (NaN or infinity)"
         elif (values < -SLACK).any():
-            told = f"has negative numbers, down to {values.min():.4g}"
+            reason = f"has negative numbers, down to {values.min():.4g}"
         else:
-            told = f"sums to {sums[head, row]:.4g}, and not to 1"
+            reason = f"sums to {sums[head, row]:.4g}, and not to 1"
         raise ValueError(
             f"{self.title}: these are not attention weights. In layer {number}, head {head}, the row of "
-            f"query {row} ({self.queries[row][:40]!r}) {told}. Scores become weights by softmax over the "
+            f"query {row} ({self.queries[row][:40]!r}) {reason}. Scores become weights by softmax over the "
             f"last axis; dropout of weights is for training: record in evaluation mode"
         )
 
 
 class Candidate(NamedTuple):
-    """A text that a search found: its score, higher for better, and where the model looked to write it."""
+    """A text of a beam: its score, higher for better, and where the model looked to write it."""
 
     text: str
     score: float

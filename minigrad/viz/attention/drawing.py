@@ -7,11 +7,10 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from ..vector import escaped
+from ..vector import Drawing as Elements
 
 Anchor = Literal["start", "middle", "end"]
 FONTS = ("Helvetica", "Arial", "Liberation Sans", "Nimbus Sans", "Noto Sans", "DejaVu Sans")
@@ -23,6 +22,7 @@ _WIDTHS = (
     "500 222 833 556 556 556 556 333 500 278 556 500 722 500 500 500 334 260 334 584 "
 )
 _ASCII = dict(zip(map(chr, range(32, 127)), map(int, _WIDTHS.split()), strict=True))
+Box = tuple[float, float, float, float]
 
 
 class Text(NamedTuple):
@@ -36,23 +36,44 @@ class Text(NamedTuple):
     anchor: Anchor = "start"
     turn: float = 0.0
 
+    def put(self, into: Elements) -> None:
+        """Draw it."""
+        x, y = float(self.x), float(self.y)
+        turn = f"rotate({-self.turn:g} {x:.2f} {y:.2f})" if self.turn else None
+        anchor = self.anchor if self.anchor != "start" else None
+        look = {"font_size": self.size, "fill": self.colour, "text_anchor": anchor, "transform": turn}
+        into.add("text", self.text, x=x, y=y, **look, **{"xml:space": "preserve"})
+
 
 class Cells(NamedTuple):
     """Rectangles (x, y, width, height), filled."""
 
-    boxes: list[tuple[float, float, float, float]]
+    boxes: list[Box]
     colour: str
     opacity: float = 1.0
+
+    def put(self, into: Elements) -> None:
+        """Draw them."""
+        path = "".join(_path("M{} {}h{}v{}h{}z", x, y, w, h, -w) for x, y, w, h in self.boxes)
+        into.add("path", fill=self.colour, fill_opacity=self.opacity if self.opacity < 1 else None, d=path)
 
 
 class Strokes(NamedTuple):
     """Lines from (x, y) to (x, y); curved ones leave and arrive horizontally."""
 
-    ends: list[tuple[float, float, float, float]]
+    ends: list[Box]
     colour: str
     width: float
     opacity: float = 1.0
     curved: bool = False
+
+    def put(self, into: Elements) -> None:
+        """Draw them."""
+        way = "M{0} {1}C{4} {1} {4} {3} {2} {3}" if self.curved else "M{} {}L{} {}"
+        path = "".join(_path(way, a, b, c, d, (a + c) / 2) for a, b, c, d in self.ends)
+        opacity = self.opacity if self.opacity < 1 else None
+        look: dict[str, Any] = {"stroke": self.colour, "stroke_width": float(self.width), "stroke_opacity": opacity}
+        into.add("path", fill="none", **look, d=path)
 
 
 @dataclass
@@ -71,13 +92,10 @@ class Drawing:
 
     def svg(self) -> str:
         """The picture as a file of its own."""
-        body = "\n".join(_TO_SVG[type(shape)](shape) for shape in self.shapes)
-        w, h, fonts = _n(self.width), _n(self.height), ", ".join(FONTS)
-        return (
-            f'<svg xmlns="http://www.w3.org/2000/svg" width="{w}pt" height="{h}pt" viewBox="0 0 {w} {h}" '
-            f'font-family="{fonts}, sans-serif" role="img">\n<title>{escaped(self.title)}</title>\n'
-            f'<rect width="{w}" height="{h}" fill="{self.paper}"/>\n{body}\n</svg>\n'
-        )
+        elements = Elements(float(self.width), float(self.height), self.title)
+        for shape in self.shapes:
+            shape.put(elements)
+        return elements.svg(self.paper, f"{', '.join(FONTS)}, sans-serif", "pt")
 
 
 def width(text: str, size: float) -> float:
@@ -86,12 +104,15 @@ def width(text: str, size: float) -> float:
 
 
 def shortened(text: str, size: float, most: float) -> str:
-    """A text cut to a width, with "…" at its end where something is missing."""
-    room, kept = most * 1000 / size / 1.1, 0.0
+    """A text cut to a width, with "…" (as wide as the font's size) at its end where something is missing."""
+    room, used = most * 1000 / size / 1.1, 0.0
     for i, c in enumerate(text):
-        kept += _advance(c)
-        if kept > room:
-            return shortened_by(text[:i], room - 1000)
+        used += _advance(c)
+        if used > room:
+            kept = text[:i]
+            while kept and sum(map(_advance, kept)) > room - 1000:
+                kept = kept[:-1]
+            return kept + "…"
     return text
 
 
@@ -106,13 +127,6 @@ def wrapped(text: str, size: float, most: float) -> list[str]:
     return lines
 
 
-def shortened_by(text: str, room: float) -> str:
-    """The beginning of a text that fits, and "…", which is as wide as the font's size."""
-    while text and sum(map(_advance, text)) > room:
-        text = text[:-1]
-    return text + "…"
-
-
 def _advance(c: str) -> int:
     """The width of a character: of Helvetica's where it has one, otherwise of its kind."""
     if (known := _ASCII.get(c)) is not None:
@@ -122,47 +136,6 @@ def _advance(c: str) -> int:
     return 1000 if unicodedata.east_asian_width(c) in "WF" or c == "…" else 600
 
 
-def _text(t: Text) -> str:
-    turn = f' transform="rotate({_n(-t.turn)} {_n(t.x)} {_n(t.y)})"' if t.turn else ""
-    anchor = f' text-anchor="{t.anchor}"' if t.anchor != "start" else ""
-    return (
-        f'<text x="{_n(t.x)}" y="{_n(t.y)}" font-size="{_n(t.size)}" fill="{t.colour}"{anchor}{turn} '
-        f'xml:space="preserve">{escaped(t.text)}</text>'
-    )
-
-
-def _cells(c: Cells) -> str:
-    path = "".join(f"M{_n(x)} {_n(y)}h{_n(w)}v{_n(h)}h{_n(-w)}z" for x, y, w, h in c.boxes)
-    return f'<path fill="{c.colour}"{_opacity("fill", c.opacity)} d="{path}"/>'
-
-
-def _strokes(s: Strokes) -> str:
-    path = "".join(map(_curve if s.curved else _line, s.ends))
-    return (
-        f'<path fill="none" stroke="{s.colour}" stroke-width="{_n(s.width)}"'
-        f'{_opacity("stroke", s.opacity)} d="{path}"/>'
-    )
-
-
-def _line(ends: tuple[float, float, float, float]) -> str:
-    a, b, c, d = map(_n, ends)
-    return f"M{a} {b}L{c} {d}"
-
-
-def _curve(ends: tuple[float, float, float, float]) -> str:
-    a, b, c, d = map(_n, ends)
-    middle = _n((ends[0] + ends[2]) / 2)
-    return f"M{a} {b}C{middle} {b} {middle} {d} {c} {d}"
-
-
-_TO_SVG: dict[type, Callable[..., str]] = {Text: _text, Cells: _cells, Strokes: _strokes}
-
-
-def _opacity(name: str, opacity: float) -> str:
-    return f' {name}-opacity="{_n(opacity)}"' if opacity < 1 else ""
-
-
-def _n(x: float) -> str:
-    """A coordinate with at most two digits after the point."""
-    text = f"{x:.2f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+def _path(way: str, *numbers: float) -> str:
+    """A piece of a path, its numbers with at most two digits after the point."""
+    return way.format(*(f"{x:.2f}".rstrip("0").rstrip(".") for x in numbers))

@@ -1,4 +1,4 @@
-"""Attention from weights that somebody has already."""
+"""Attention from weights that the caller has already."""
 
 from __future__ import annotations
 
@@ -7,27 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ...tensor import Tensor
-from .data import KINDS, Array, Attention, Kind, Layer, inferred_mask, is_causal
+from ..numbers import Array
+from ..numbers import host as on_host
+from .data import KINDS, Attention, Kind, Layer, inferred_mask, is_causal
 from .tokens import Sides, named
 
 
 def from_weights(weights: Any, tokens: Sides, sentence: int = 0) -> list[Attention]:
-    """The kinds of attention in given weights.
-
-    Args:
-        weights: an array (L, H, T, S), (H, T, S) or (T, S), or a list with an array (H, T, S) or (B, H, T, S)
-            for each layer; or {"encoder": …, "decoder": …, "cross": …} of these.
-        tokens: of source and target. sentence: which of a batch.
-
-    Raises:
-        TypeError, ValueError: what is no such thing, tokens that do not fit, weights that are no
-            probabilities.
-    """
+    """The kinds of attention in some weights; see ``viz.attention``."""
     if not isinstance(weights, Mapping):
         layers = _layers(weights, "weights", sentence)
-        kind = _kind(layers, tokens)
-        return [_attention(kind, layers, tokens)]
+        return [_attention(_kind(layers, tokens), layers, tokens)]
     if unknown := [name for name in weights if name not in KINDS]:
         raise ValueError(f"kinds of attention are {', '.join(KINDS)}, and not {unknown[0]!r}")
     if not weights:
@@ -45,16 +35,11 @@ def _kind(layers: list[Array], tokens: Sides) -> Kind:
 
 
 def _attention(kind: Kind, layers: list[Array], tokens: Sides) -> Attention:
-    target, source = layers[0].shape[-2:]
-    of_queries, of_keys = tokens.of(kind)
     blocked = _mask(layers)
-    return Attention(
-        kind,
-        tuple(Layer(w, blocked=blocked) for w in layers),
-        named(of_queries, None, target),
-        named(of_keys, None, source),
-        written=tokens.written_in(kind),
-    ).checked()
+    sides = zip(tokens.of(kind), layers[0].shape[-2:], strict=True)
+    queries, keys = (named(texts, None, count) for texts, count in sides)
+    made = tuple(Layer(weights, blocked=blocked) for weights in layers)
+    return Attention(kind, made, queries, keys, written=tokens.written_in(kind)).checked()
 
 
 def _mask(layers: list[Array]) -> Array | None:
@@ -66,21 +51,18 @@ def _layers(weights: Any, name: str, sentence: int) -> list[Array]:
     if isinstance(weights, list | tuple) and weights and hasattr(weights[0], "shape"):
         layers = [_of_sentence(host(w), name, sentence) for w in weights]
     else:
-        layers = _stacked(host(weights), name)
+        array = host(weights)
+        if not 2 <= array.ndim <= 4:
+            raise ValueError(
+                f"{name}: weights are (layers, heads, queries, keys), and not of shape {array.shape}; of a batch "
+                f"take one sentence, as weights[:, :, 0]"
+            )
+        layers = list(array.reshape((1,) * (4 - array.ndim) + array.shape))
     if not layers:
         raise ValueError(f"{name}: there is no layer")
     if len({w.shape[-2:] for w in layers}) > 1:
         raise ValueError(f"{name}: layers differ in their tokens: {[w.shape for w in layers]}")
     return layers
-
-
-def _stacked(array: Array, name: str) -> list[Array]:
-    if not 2 <= array.ndim <= 4:
-        raise ValueError(
-            f"{name}: weights are (layers, heads, queries, keys), and not of shape {array.shape}; of a batch "
-            f"take one sentence, as weights[:, :, 0]"
-        )
-    return list(array.reshape((1,) * (4 - array.ndim) + array.shape))
 
 
 def _of_sentence(array: Array, name: str, sentence: int) -> Array:
@@ -92,36 +74,24 @@ def _of_sentence(array: Array, name: str, sentence: int) -> Array:
 
 
 def checked_sentence(sentence: int, batch: int) -> int:
-    """The number of a sentence in a batch.
-
-    Raises:
-        ValueError: there is none of that number.
-    """
+    """The number of a sentence in a batch. Raises ValueError if there is none of that number."""
     if not -batch <= sentence < batch:
         raise ValueError(f"there is no sentence {sentence}: the batch has {batch}, from 0 to {batch - 1}")
     return sentence
 
 
 def host(array: Any) -> Array:
-    """Numbers in main memory, float32, from a Tensor, a NumPy or CuPy array, or lists.
-
-    Raises:
-        TypeError: no numbers.
-    """
-    if isinstance(array, Tensor):
-        array = array.detach().float().array
-    array = array.get() if hasattr(array, "get") and hasattr(array, "shape") else array
-    if array is None or isinstance(array, str):
-        raise TypeError(f"attention wants a module or weights, and cannot use a {type(array).__name__}")
-    try:
-        made: Array = np.array(array, np.float32)  # a copy: the caller's may change
-    except (TypeError, ValueError) as error:
-        raise TypeError(
-            f"attention wants a module or weights, and cannot use a {type(array).__name__}: {error}"
-        ) from error
-    return made
+    """Numbers in main memory, float32: a copy, as the caller's may change. Raises TypeError for anything else."""
+    error: Exception | None = None
+    if array is not None and not isinstance(array, str):
+        try:
+            return np.array(on_host(array), np.float32)
+        except (TypeError, ValueError) as refused:
+            error = refused
+    reason = f": {error}" if error else ""
+    raise TypeError(f"attention wants a module or weights, and cannot use a {type(array).__name__}{reason}") from error
 
 
-def strings(given: Sequence[Any]) -> bool:
+def strings(arguments: Sequence[Any]) -> bool:
     """Whether positional arguments are lists of tokens."""
-    return all(isinstance(g, list | tuple) and all(isinstance(t, str) for t in g) for g in given)
+    return all(isinstance(a, list | tuple) and all(isinstance(text, str) for text in a) for a in arguments)

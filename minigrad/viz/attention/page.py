@@ -2,33 +2,23 @@
 
 from __future__ import annotations
 
-import base64
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from ..numbers import Array, coded
 from ..page import Page
-from .data import SHORT, Array, Attention, Candidate
+from .data import Attention, Candidate
 
 EXACT = 600_000  # numbers up to which all keep float32's digits; more are halved to float16's three
 MOST = 20_000_000  # numbers that a page can hold: some 50 MB
-SCRIPTS = (
-    "attention.js",
-    "attention_heads.js",
-    "attention_matrix.js",
-    "attention_model.js",
-    "attention_neuron.js",
-    "attention_start.js",
-)
+SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
 
 def page(texts: Sequence[Candidate], title: str) -> Page:
-    """The page: one file with all kinds, layers and heads of one text, or of several to choose from.
-
-    Raises:
-        ValueError: too many numbers for one page.
-    """
+    """The page: one file with all kinds, layers and heads of one text, or of several to choose from. Raises
+    ValueError: too many numbers for one page."""
     different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
     numbers = sum(map(_size, different))
     if numbers > MOST:
@@ -37,62 +27,51 @@ def page(texts: Sequence[Candidate], title: str) -> Page:
             f"view.candidate(0), one kind, as AttentionView(view.attentions[:1]), fewer layers or tokens; "
             f"pictures by svg() have no limit"
         )
-    dtype = np.float32 if numbers <= EXACT else np.float16
+    half = numbers > EXACT
     places = {id(one): place for place, one in enumerate(different)}
     data = {
         "title": title,
-        "digits": 4 if dtype is np.float32 else 3,
-        "kinds": [_kind(one, dtype) for one in different],
+        "digits": 3 if half else 4,
+        "kinds": [_kind(one, half) for one in different],
         "texts": [
             {"text": one.text, "score": one.score, "kinds": [places[id(a)] for a in one.attentions]} for one in texts
         ],
     }
-    return Page(title, data, SCRIPTS, ("attention.css",), _BODY, height=760)
-
-
-_BODY = '<main id="attention"></main>'
+    return Page.of("attention", title, data, SCRIPTS)
 
 
 def _size(attention: Attention) -> int:
-    return sum(
-        x.size
-        for layer in attention.layers
-        for x in (layer.weights, layer.query, layer.key, layer.bias)
-        if x is not None
-    )
+    arrays = (array for x in attention.layers for array in (x.weights, x.query, x.key, x.bias))
+    return sum(array.size for array in arrays if array is not None)
 
 
-def _kind(attention: Attention, dtype: Any) -> dict[str, Any]:
+def _kind(attention: Attention, half: bool) -> dict[str, Any]:
     masks: list[Array] = []
-    layers = []
-    for layer in attention.layers:
-        layers.append(
-            {
-                "path": layer.path,
-                "heads": len(layer.weights),
-                "weights": _packed(layer.weights, dtype),
-                "mask": _number_of(layer.blocked, masks),
-                "query": _packed(layer.query, dtype),
-                "key": _packed(layer.key, dtype),
-                "scale": layer.scale,
-                "bias": _packed(layer.bias, dtype),
-            }
-        )
+    layers = [
+        {
+            "path": layer.path,
+            "heads": len(layer.weights),
+            "mask": _number_of(layer.blocked, masks),
+            "scale": layer.scale,
+            **{name: _packed(getattr(layer, name), half) for name in ("weights", "query", "key", "bias")},
+        }
+        for layer in attention.layers
+    ]
     return {
         "kind": attention.kind,
         "title": attention.title,
-        "short": f"{SHORT[attention.kind]} {attention.note}".strip(),
+        "short": f"{attention.kind.title()} {attention.note}".strip(),
         "meaning": attention.meaning,
         "reads": attention.kind != "encoder" and not attention.written,
         "queries": list(attention.rows),
         "keys": list(attention.keys),
-        "masks": [_bytes(np.asarray(mask, np.uint8)) for mask in masks],
+        "masks": [coded(mask, "u1") for mask in masks],
         "layers": layers,
     }
 
 
 def _number_of(mask: Array | None, masks: list[Array]) -> int | None:
-    """Which of the masks it is; a new one is put to them."""
+    """The place of a mask among several, to which a new one is added."""
     if mask is None:
         return None
     for number, known in enumerate(masks):
@@ -102,13 +81,8 @@ def _number_of(mask: Array | None, masks: list[Array]) -> int | None:
     return len(masks) - 1
 
 
-def _packed(array: Array | None, dtype: Any) -> dict[str, Any] | None:
-    """An array as the page reads it: its shape, its kind of number, its bytes (little-endian)."""
+def _packed(array: Array | None, half: bool) -> dict[str, Any] | None:
+    """An array as the page reads it: shape, width of the numbers, bytes."""
     if array is None:
         return None
-    ordered = np.ascontiguousarray(array, np.dtype(dtype).newbyteorder("<"))
-    return {"shape": list(array.shape), "half": dtype is np.float16, "bytes": _bytes(ordered)}
-
-
-def _bytes(array: Array) -> str:
-    return base64.b64encode(array.tobytes()).decode()
+    return {"shape": list(array.shape), "half": half, "bytes": coded(array, "<f2" if half else "<f4")}

@@ -7,10 +7,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..numbers import Array, equal_parts
 from ..palette import Palette
 from .choice import Chosen
-from .data import Array, Attention
-from .drawing import Anchor, Cells, Drawing, Strokes, Text, shortened, width, wrapped
+from .data import Attention
+from .drawing import Cells, Drawing, Strokes, Text, shortened, width, wrapped
 
 LEAST = 0.01  # weights below are not drawn as lines,
 FAINTEST = 0.002  # and these not as cells
@@ -34,6 +35,23 @@ class Square(NamedTuple):
     height: float
 
 
+def _titled(right: float, bottom: float, title: str, palette: Palette, caption: bool) -> Drawing:
+    """A drawing that ends there and has its title at the top, if there are captions."""
+    right = max(right, MARGIN + width(title, SMALL)) if caption else right
+    drawing = Drawing(right + MARGIN, bottom + MARGIN, title, palette.paper)
+    if caption:
+        drawing.add(Text(MARGIN, MARGIN + SMALL, title, SMALL, palette.quiet))
+    return drawing
+
+
+def _note(drawing: Drawing, notes: list[str], palette: Palette, caption: bool) -> Drawing:
+    """The drawing with notes in lines below it, if there are captions."""
+    for line in wrapped("; ".join(notes), SMALL, drawing.width - 2 * MARGIN) if caption else ():
+        drawing.height += 1.5 * SMALL
+        drawing.add(Text(MARGIN, drawing.height - MARGIN, line, SMALL, palette.quiet))
+    return drawing
+
+
 # Lines ----------------------------------------------------------------------------------------------------
 
 
@@ -50,42 +68,28 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: 
     wide = [max(40.0, *(width(text, size) for text in side)) for side in names]
     left, top = MARGIN + wide[0], MARGIN + (3.4 * SMALL if caption else 0.0)
     right = left + GAP
-    made = Drawing(
-        max(right + wide[1], MARGIN + width(what.told, SMALL) if caption else 0.0) + MARGIN,
-        top + pitch * rows + MARGIN,
-        what.told,
-        palette.paper,
-    )
+    drawing = _titled(right + wide[1], top + pitch * rows, what.title, palette, caption)
     if caption:
-        _captions(made, attention, (left, right, top - 0.6 * SMALL), palette)
+        above = top - 0.6 * SMALL
+        of_left, of_right = ("target", "source") if attention.kind == "cross" else ("looks", "at")
+        drawing.add(Text(left, above, of_left, SMALL, palette.quiet, "end"))
+        drawing.add(Text(right, above, of_right, SMALL, palette.quiet))
     middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
-    _lines(made, what, (left + 4, right - 4), middles, palette)
+    _lines(drawing, what, (left + 4, right - 4), middles, palette)
     for i, text in enumerate(names[0]):
-        made.add(Text(left, middles[0][i] + 0.35 * size, text, size, palette.ink, "end"))
+        drawing.add(Text(left, middles[0][i] + 0.35 * size, text, size, palette.ink, "end"))
     for i, text in enumerate(names[1]):
         colour = palette.quiet if i in what.padding else palette.ink
-        made.add(Text(right, middles[1][i] + 0.35 * size, text, size, colour))
+        drawing.add(Text(right, middles[1][i] + 0.35 * size, text, size, colour))
     if what.several:
-        _legend(made, what.heads, palette)
-    if caption:
-        many = int((what.weights >= LEAST).sum()) > MOST
-        most = f"; the heaviest {MOST:,} lines are drawn" if many else ""
-        _note(made, attention.told("left", "right") + most, palette)
-    return made
-
-
-def _captions(made: Drawing, attention: Attention, at: tuple[float, float, float], palette: Palette) -> None:
-    left, right, y = at
-    sides = ("target", "source") if attention.kind == "cross" else ("looks", "at")
-    made.add(
-        Text(MARGIN, MARGIN + SMALL, made.title, SMALL, palette.quiet),
-        Text(left, y, sides[0], SMALL, palette.quiet, "end"),
-        Text(right, y, sides[1], SMALL, palette.quiet),
-    )
+        _key(drawing, what.heads, palette)
+    many = int((what.weights >= LEAST).sum()) > MOST
+    notes = [attention.legend("left", "right"), *[f"the heaviest {MOST:,} lines are drawn"] * many]
+    return _note(drawing, notes, palette, caption)
 
 
 def _lines(
-    made: Drawing, what: Chosen, across: tuple[float, float], middles: list[list[float]], palette: Palette
+    drawing: Drawing, what: Chosen, across: tuple[float, float], middles: list[list[float]], palette: Palette
 ) -> None:
     """A line for each weight; those of several heads beside each other."""
     least = max(LEAST, float(np.sort(what.weights, None)[-MOST:][0]))
@@ -96,29 +100,21 @@ def _lines(
         lower = apart * (k - (len(what.heads) - 1) / 2)
         for opacity, places in _shaded(weights, least):
             ends = [(across[0], middles[0][t] + lower, across[1], middles[1][s] + lower) for t, s in places]
-            made.add(Strokes(ends, colour, 1.1, opacity, True))
+            drawing.add(Strokes(ends, colour, 1.1, opacity, True))
 
 
-def _legend(made: Drawing, heads: tuple[int, ...], palette: Palette) -> None:
+def _key(drawing: Drawing, heads: tuple[int, ...], palette: Palette) -> None:
     """The colour of each head, in lines at the bottom, in the order in which their lines lie."""
-    first, y = MARGIN + width("head", SMALL) + 6, made.height - MARGIN + 2 * SMALL
-    made.add(Text(MARGIN, y, "head", SMALL, palette.quiet))
+    first, y = MARGIN + width("head", SMALL) + 6, drawing.height - MARGIN + 2 * SMALL
+    drawing.add(Text(MARGIN, y, "head", SMALL, palette.quiet))
     x = first
     for head in heads:
         label = str(head)
-        if x > first and x + 7 + width(label, SMALL) > made.width - MARGIN:
+        if x > first and x + 7 + width(label, SMALL) > drawing.width - MARGIN:
             x, y = first, y + 1.6 * SMALL
-        made.add(Cells([(x, y - 5, 5, 5)], palette.nth(head)))
-        made.add(Text(x + 7, y, label, SMALL, palette.quiet))
+        drawing.add(Cells([(x, y - 5, 5, 5)], palette.nth(head)), Text(x + 7, y, label, SMALL, palette.quiet))
         x += 15 + width(label, SMALL)
-    made.height = y + MARGIN
-
-
-def _note(made: Drawing, told: str, palette: Palette) -> None:
-    """What is to be known of a picture, in lines below it."""
-    for line in wrapped(told, SMALL, made.width - 2 * MARGIN):
-        made.height += 1.5 * SMALL
-        made.add(Text(MARGIN, made.height - MARGIN, line, SMALL, palette.quiet))
+    drawing.height = y + MARGIN
 
 
 # Cells ----------------------------------------------------------------------------------------------------
@@ -131,80 +127,50 @@ def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption
     few = max(rows, columns) <= NUMBERED
     cell = 18.0 if few else max(6.0, min(12.0, 600.0 / max(rows, columns)))
     size = min(9.0, 0.8 * cell)
-    sides = (attention.rows, attention.keys)
-    names = [[shortened(text, size, LONGEST) for text in side] for side in sides]
+    names = [[shortened(text, size, LONGEST) for text in side] for side in (attention.rows, attention.keys)]
     across = [width(text, size) for text in names[1]]
     high = size + max(across) * (_SLANT if few else 1.0)
-    beyond = max(0.0, *(_SLANT * w - cell * (columns - i - 0.5) for i, w in enumerate(across)))
-    told = f"{what.told} (mean)" if what.several else what.told
+    beyond = max(0.0, *(_SLANT * w - cell * (columns - i - 0.5) for i, w in enumerate(across))) if few else 0.0
     left = MARGIN + max(width(text, size) for text in names[0]) + 5
     at = Square(left, MARGIN + (2.2 * SMALL if caption else 0.0) + high, cell, cell)
-    made = Drawing(
-        max(left + cell * columns + (beyond if few else 0.0), MARGIN + width(told, SMALL) if caption else 0.0) + MARGIN,
-        at.top + cell * rows + MARGIN,
-        told,
-        palette.paper,
-    )
-    if caption:
-        made.add(Text(MARGIN, MARGIN + SMALL, told, SMALL, palette.quiet))
-    _cells(made, weights, at, palette)
-    _strokes(made, what.blocked, at, palette)
-    _names(made, names, size, 45.0 if few else 90.0, at, palette, what.padding)
-    if few:
-        _numbers(made, weights, at, palette)
-    if caption:
-        more = ["numbers: per cent"] * few + ["a stroke: forbidden by a mask"] * (what.blocked is not None)
-        _note(made, "; ".join([attention.told("row", "column"), *more]), palette)
-    return made
+    title = f"{what.title} (mean)" if what.several else what.title
+    drawing = _titled(left + cell * columns + beyond, at.top + cell * rows, title, palette, caption)
+    _cells(drawing, weights, at, palette)
+    _blocked(drawing, what.blocked, at, palette)
+    for i, text in enumerate(names[0]):
+        drawing.add(Text(left - 5, at.top + cell * (i + 0.5) + 0.35 * size, text, size, palette.ink, "end"))
+    for i, text in enumerate(names[1]):
+        x = left + cell * (i + 0.5) + (0.0 if few else 0.35 * size)
+        colour = palette.quiet if i in what.padding else palette.ink
+        drawing.add(Text(x, at.top - 4, text, size, colour, "start", 45.0 if few else 90.0))
+    for (t, s), weight in np.ndenumerate(weights) if few else ():
+        if weight >= 0.005:
+            colour = palette.on_accent(opacity_of(float(weight)))
+            x, y = left + cell * (s + 0.5), at.top + cell * (t + 0.5) + 2.5
+            drawing.add(Text(x, y, f"{100 * float(weight):.0f}", 7, colour, "middle"))
+    notes = [attention.legend("row", "column"), *["numbers: per cent"] * few]
+    notes += ["a stroke: forbidden by a mask"] * (what.blocked is not None)
+    return _note(drawing, notes, palette, caption)
 
 
-def _cells(made: Drawing, weights: Array, at: Square, palette: Palette) -> None:
+def _cells(drawing: Drawing, weights: Array, at: Square, palette: Palette) -> None:
     """Shaded cells, and a frame around all."""
     left, top, w, h = at
     for opacity, places in _shaded(weights, FAINTEST):
-        made.add(Cells([(left + w * s, top + h * t, w, h) for t, s in places], palette.accent, opacity))
+        drawing.add(Cells([(left + w * s, top + h * t, w, h) for t, s in places], palette.accent, opacity))
     right, bottom = left + w * weights.shape[1], top + h * weights.shape[0]
-    edges = [
-        (left, top, right, top),
-        (left, bottom, right, bottom),
-        (left, top, left, bottom),
-        (right, top, right, bottom),
-    ]
-    made.add(Strokes(edges, palette.line, 0.5))
+    frame = [(left, y, right, y) for y in (top, bottom)] + [(x, top, x, bottom) for x in (left, right)]
+    drawing.add(Strokes(frame, palette.line, 0.5))
 
 
-def _strokes(made: Drawing, blocked: Array | None, at: Square, palette: Palette) -> None:
+def _blocked(drawing: Drawing, blocked: Array | None, at: Square, palette: Palette) -> None:
     """A stroke through each cell that a mask forbids."""
-    if blocked is None:
-        return
     left, top, w, h = at
     ends = [
         (left + w * (s + 0.3), top + h * (t + 0.7), left + w * (s + 0.7), top + h * (t + 0.3))
-        for t, s in np.argwhere(blocked).tolist()
+        for t, s in (np.argwhere(blocked).tolist() if blocked is not None else ())
     ]
-    made.add(Strokes(ends, palette.quiet, max(0.3, w / 24), 0.45))
-
-
-def _names(
-    made: Drawing, names: list[list[str]], size: float, turn: float, at: Square, palette: Palette, padding: set[int]
-) -> None:
-    """Tokens of the rows at the left, of the columns above."""
-    for i, text in enumerate(names[0]):
-        y = at.top + at.height * (i + 0.5) + 0.35 * size
-        made.add(Text(at.left - 5, y, text, size, palette.ink, "end"))
-    for i, text in enumerate(names[1]):
-        x = at.left + at.width * (i + 0.5) + (0.35 * size if turn == 90 else 0.0)
-        colour = palette.quiet if i in padding else palette.ink
-        made.add(Text(x, at.top - 4, text, size, colour, "start", turn))
-
-
-def _numbers(made: Drawing, weights: Array, at: Square, palette: Palette) -> None:
-    """The weights that can be seen, in per cent."""
-    for (t, s), weight in np.ndenumerate(weights):
-        if weight >= 0.005:
-            colour = palette.on_accent(opacity_of(float(weight)))
-            x, y = at.left + at.width * (s + 0.5), at.top + at.height * (t + 0.5) + 2.5
-            made.add(Text(x, y, f"{100 * float(weight):.0f}", 7, colour, "middle"))
+    drawing.add(Strokes(ends, palette.quiet, max(0.3, w / 24), 0.45))
 
 
 # All heads ------------------------------------------------------------------------------------------------
@@ -215,34 +181,24 @@ def model_picture(attention: Attention, palette: Palette, caption: bool = True) 
     rows, columns = len(attention.layers), max(len(layer.weights) for layer in attention.layers)
     side, step = 46.0, 54.0
     left, top = MARGIN + 20, MARGIN + (4.2 * SMALL if caption else 2 * SMALL)
-    told = f"{attention.title} · layers × heads"
-    right = max(left + columns * step - (step - side), MARGIN + width(told, SMALL) if caption else 0.0)
-    made = Drawing(right + MARGIN, top + rows * step - (step - side) + MARGIN, told, palette.paper)
-    if caption:
-        made.add(Text(MARGIN, MARGIN + SMALL, told, SMALL, palette.quiet))
-
-    def number(x: float, y: float, which: int, anchor: Anchor) -> None:
-        made.add(Text(x, y, str(which), SMALL, palette.quiet, anchor))
-
+    right, bottom = left + columns * step - (step - side), top + rows * step - (step - side)
+    drawing = _titled(right, bottom, f"{attention.title} · layers × heads", palette, caption)
     for head in range(columns):
-        number(left + head * step + side / 2, top - 4, head, "middle")
+        drawing.add(Text(left + head * step + side / 2, top - 4, str(head), SMALL, palette.quiet, "middle"))
     for i, layer in enumerate(attention.layers):
-        number(left - 6, top + i * step + side / 2 + 2.5, i, "end")
+        drawing.add(Text(left - 6, top + i * step + side / 2 + 2.5, str(i), SMALL, palette.quiet, "end"))
         for head, weights in enumerate(layer.weights):
             small = pooled(weights)
             height, wide = side / small.shape[0], side / small.shape[1]
-            _cells(made, small, Square(left + head * step, top + i * step, wide, height), palette)
-    if caption:
-        _note(made, f"layers downwards, heads across; {attention.told('row', 'column')}", palette)
-    return made
+            _cells(drawing, small, Square(left + head * step, top + i * step, wide, height), palette)
+    notes = ["layers downwards, heads across", attention.legend("row", "column")]
+    return _note(drawing, notes, palette, caption)
 
 
 def pooled(weights: Array, most: int = POOLED) -> Array:
     """A matrix of at most so many rows and columns: each holds the largest weight of those it stands for."""
     for axis in (0, 1):
-        if weights.shape[axis] > most:
-            starts = np.linspace(0, weights.shape[axis], most, endpoint=False).astype(int)
-            weights = np.maximum.reduceat(weights, starts, axis)
+        weights = np.maximum.reduceat(weights, equal_parts(weights.shape[axis], most)[:-1], axis)
     return weights
 
 
@@ -255,8 +211,5 @@ def _shaded(weights: Array, least: float) -> list[tuple[float, Sequence[tuple[in
     """Places (row, column) of weights from ``least`` on, by their opacity, the faintest first."""
     steps = np.clip(np.rint(opacity_of(weights) * _SHADES), 1, _SHADES).astype(int)
     steps[weights < least] = 0
-    return [
-        (step / _SHADES, [(t, s) for t, s in np.argwhere(steps == step).tolist()])
-        for step in np.unique(steps).tolist()
-        if step
-    ]
+    shades = [step for step in np.unique(steps).tolist() if step]
+    return [(step / _SHADES, [(t, s) for t, s in np.argwhere(steps == step).tolist()]) for step in shades]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from io import BytesIO
 from typing import Any, Literal
 
@@ -11,15 +10,12 @@ from ..fonts import installed, tell_missing
 from .drawing import FONTS, Cells, Drawing, Strokes, Text
 
 _ANCHORS = {"start": "left", "middle": "center", "end": "right"}
+_NO_DATES = {"pdf": {"CreationDate": None}, "png": {"Software": None}}  # drawn twice, the same twice
 DOTS = 200  # an inch of PNG
 
 
 def rendered(drawing: Drawing, ending: Literal["pdf", "png"]) -> bytes:
-    """The file.
-
-    Raises:
-        ImportError: matplotlib is missing.
-    """
+    """The content of the file. Raises ImportError where matplotlib is missing."""
     library = matplotlib()
     size = (drawing.width / 72, drawing.height / 72)
     figure = library.figure.Figure(size, dpi=DOTS, facecolor=drawing.paper)
@@ -29,74 +25,49 @@ def rendered(drawing: Drawing, ending: Literal["pdf", "png"]) -> bytes:
     letters = "".join({c for shape in drawing.shapes if isinstance(shape, Text) for c in shape.text})
     fonts = installed(library, letters, FONTS)
     for order, shape in enumerate(drawing.shapes):
-        _DRAWN[type(shape)](axes, shape, order, fonts, library)
-    dates = {"pdf": {"CreationDate": None}, "png": {"Software": None}}[ending]  # drawn twice, the same twice
+        artist = _text(shape, fonts, library) if isinstance(shape, Text) else _shape(shape, library)
+        artist.set_zorder(order)
+        axes.add_artist(artist)
     file = BytesIO()
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         with library.rc_context({"pdf.fonttype": 42}):  # text stays text, in a font that journals take
             # Fonts that are wider than the drawing's make the picture larger, and are not cut off.
-            figure.savefig(
-                file, format=ending, metadata=dates, facecolor=drawing.paper, bbox_inches="tight", pad_inches=0
-            )
+            around = {"facecolor": drawing.paper, "bbox_inches": "tight", "pad_inches": 0}
+            figure.savefig(file, format=ending, metadata=_NO_DATES[ending], **around)
     tell_missing(caught)
     return file.getvalue()
 
 
-def _text(axes: Any, t: Text, order: int, fonts: list[str], _: Any) -> None:
-    axes.text(
-        t.x,
-        t.y,
-        t.text,
-        fontsize=t.size,
-        color=t.colour,
-        ha=_ANCHORS[t.anchor],
-        va="baseline",
-        rotation=t.turn,
-        rotation_mode="anchor",
-        fontfamily=fonts,
-        zorder=order,
-        parse_math=False,
-    )
+def _text(t: Text, fonts: list[str], library: Any) -> Any:
+    place = {"ha": _ANCHORS[t.anchor], "va": "baseline", "rotation": t.turn, "rotation_mode": "anchor"}
+    look = {"fontsize": t.size, "color": t.colour, "fontfamily": fonts, "parse_math": False, "clip_on": False}
+    return library.text.Text(t.x, t.y, t.text, **place, **look)
 
 
-def _cells(axes: Any, c: Cells, order: int, _: list[str], library: Any) -> None:
-    corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in c.boxes]
-    axes.add_collection(
-        library.collections.PolyCollection(
-            corners, facecolors=c.colour, alpha=c.opacity, edgecolors="none", linewidths=0, zorder=order
-        )
-    )
-
-
-def _strokes(axes: Any, s: Strokes, order: int, _: list[str], library: Any) -> None:
+def _shape(shape: Cells | Strokes, library: Any) -> Any:
+    if isinstance(shape, Cells):
+        corners = [[(x, y), (x + w, y), (x + w, y + h), (x, y + h)] for x, y, w, h in shape.boxes]
+        look = {"facecolors": shape.colour, "alpha": shape.opacity, "edgecolors": "none", "linewidths": 0}
+        return library.collections.PolyCollection(corners, **look)
     path = library.path.Path
     points: list[tuple[float, float]] = []
-    for a, b, c, d in s.ends:
-        points += [(a, b), ((a + c) / 2, b), ((a + c) / 2, d), (c, d)] if s.curved else [(a, b), (c, d)]
-    codes = [path.MOVETO, *([path.CURVE4] * 3 if s.curved else [path.LINETO])] * len(s.ends)
-    axes.add_patch(
-        library.patches.PathPatch(
-            path(points, codes), fill=False, edgecolor=s.colour, linewidth=s.width, alpha=s.opacity, zorder=order
-        )
-    )
-
-
-_DRAWN: dict[type, Callable[..., None]] = {Text: _text, Cells: _cells, Strokes: _strokes}
+    for a, b, c, d in shape.ends:
+        points += [(a, b), ((a + c) / 2, b), ((a + c) / 2, d), (c, d)] if shape.curved else [(a, b), (c, d)]
+    codes = [path.MOVETO, *([path.CURVE4] * 3 if shape.curved else [path.LINETO])] * len(shape.ends)
+    look = {"edgecolor": shape.colour, "linewidth": shape.width, "alpha": shape.opacity}
+    return library.patches.PathPatch(path(points, codes), fill=False, **look)
 
 
 def matplotlib() -> Any:
-    """The library.
-
-    Raises:
-        ImportError: it is missing.
-    """
+    """The library. Raises ImportError where it is missing."""
     try:
         import matplotlib.collections
         import matplotlib.figure
         import matplotlib.font_manager
         import matplotlib.patches
         import matplotlib.path
+        import matplotlib.text
     except ImportError as error:
         raise ImportError(
             "a PDF or PNG needs matplotlib: pip install 'minigrad[viz]', or matplotlib alone; SVG does not"

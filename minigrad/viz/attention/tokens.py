@@ -16,10 +16,8 @@ _NO_TEXT = "\ufffe\uffff\u202a\u202b\u202c\u202d\u202e\u2066\u2067\u2068\u2069"
 
 
 class Sides(NamedTuple):
-    """Texts of the source's tokens and of the target's, or functions from an id to a text, or None.
-
-    ``written``: of the tokens that the decoder writes where it reads the target's; None if nobody told.
-    """
+    """Texts of tokens, or functions from an id to a text, or None: of the source, of the target, and of what
+    the decoder writes where it reads the target."""
 
     source: Side
     target: Side
@@ -39,8 +37,7 @@ class Sides(NamedTuple):
 
 
 def sides(tokens: Tokens) -> Sides:
-    """What a person gives as tokens: one list for both sides, a pair, or {"source": …, "target": …}, which
-    may have "written" as well.
+    """The tokens of both sides: from one list for both, a pair, or {"source": …, "target": …, "written": …}.
 
     Raises:
         TypeError: something else.
@@ -74,7 +71,7 @@ def _side(tokens: Any) -> Side:
 
 
 def named(side: Side, ids: Sequence[int] | None, count: int) -> tuple[str, ...]:
-    """Texts for ``count`` positions: those given, else those of the ids, else the ids, else numbers."""
+    """Texts for ``count`` positions: those of a side, else those of the ids, else the ids, else numbers."""
     if side is not None and not callable(side):
         return tuple(map(clean, side))
     if ids is None or len(ids) != count:
@@ -83,8 +80,8 @@ def named(side: Side, ids: Sequence[int] | None, count: int) -> tuple[str, ...]:
 
 
 def clean(text: str) -> str:
-    """A text as it can be drawn: spaces at its ends marked, what has no shape replaced; nothing is ∅, and
-    nothing but what joins letters is told by its numbers."""
+    """A text as it can be drawn: spaces at its ends as "·", what has no shape as "�", an empty text as "∅",
+    and one of nothing but joiners by their code points."""
     if text and all(unicodedata.category(c) == "Cf" for c in text):
         return " ".join(f"U+{ord(c):04X}" for c in text)
     drawn = "".join("�" if unicodedata.category(c) in _SHAPELESS or c in _NO_TEXT else c for c in text)

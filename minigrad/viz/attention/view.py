@@ -1,4 +1,4 @@
-"""What ``viz.attention`` gives back: it shows itself in a notebook, and saves itself as a page or picture."""
+"""What ``viz.attention`` returns: it shows itself in a notebook, and saves itself as a page or picture."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ..page import Page, written
+from ..numbers import Array
+from ..page import Page
 from ..palette import DARK, LIGHT
 from ..view import Picture
 from .choice import chosen
-from .data import Array, Attention, Candidate, Kind
+from .data import Attention, Candidate, Kind
 from .drawing import Drawing
 from .page import page
 from .pictures import head_picture, matrix_picture, model_picture
@@ -19,7 +20,7 @@ from .raster import matplotlib, rendered
 from .tokens import clean
 
 Look = Literal["head", "matrix", "model"]
-ENDINGS = (".html", ".svg", ".pdf", ".png")
+Heads = int | Sequence[int] | None
 
 
 class AttentionView(Picture):
@@ -28,9 +29,11 @@ class AttentionView(Picture):
     Layers and heads are counted from 0, as everywhere in Python; -1 is the last.
 
     Attributes:
-        attentions: what is known, a kind each: see ``data.Attention``. title: of the page.
-        beam: what a search found, best first, to be chosen from in the page; else empty.
+        attentions: one of each kind: see ``data.Attention``. title: of the page.
+        beam: the texts of a search, best first, to be chosen from in the page; else empty.
     """
+
+    endings = (".html", ".svg", ".pdf", ".png")
 
     def __init__(self, attentions: Sequence[Attention], title: str = "Attention") -> None:
         self.attentions = tuple(attentions)
@@ -39,35 +42,27 @@ class AttentionView(Picture):
 
     @classmethod
     def of_beam(cls, beam: Sequence[Candidate], title: str = "Attention") -> AttentionView:
-        """The attention of each text that a search found: pictures are of the first, ``candidate(1)`` is a
-        view of the second.
-
-        Raises:
-            ValueError: there is none.
-        """
+        """The attention of each text of a beam: pictures are of the first, ``candidate(1)`` is a view of the second.
+        Raises ValueError: there is none."""
         if not beam:
             raise ValueError("the beam is empty: there is no attention to show")
-        made = cls(beam[0].attentions, title)
-        made.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
-        return made
+        view = cls(beam[0].attentions, title)
+        view.beam = tuple(one._replace(text=clean(one.text)) for one in beam)
+        return view
 
     def candidate(self, number: int) -> AttentionView:
-        """The view of one text of the beam, by its place.
-
-        Raises:
-            ValueError: there is none of that number.
-        """
+        """The view of one text of the beam, by its place. Raises ValueError if there is none of that number."""
         if not -len(self.beam) <= number < len(self.beam):
             raise ValueError(f"there is no candidate {number}: the beam has {len(self.beam)}")
         return AttentionView(self.beam[number].attentions, self.title)
 
     def __repr__(self) -> str:
-        told = "; ".join(
+        sizes = (
             f"{a.title}: {len(a.layers)} layers, {len(a.layers[0].weights)} heads, "
             f"{len(a.queries)} × {len(a.keys)} tokens"
             for a in self.attentions
         )
-        return f"<attention: {told}>"
+        return f"<attention: {'; '.join(sizes)}>"
 
     @property
     def kinds(self) -> tuple[Kind, ...]:
@@ -88,14 +83,14 @@ class AttentionView(Picture):
         *,
         kind: Kind | None = None,
         layer: int | None = -1,
-        head: int | Sequence[int] | None = None,
+        head: Heads = None,
         dark: bool = False,
         caption: bool = True,
     ) -> str:
         """A picture for a paper or a slide, as SVG with text that stays text; sizes are in points.
 
-        A weight is told by how dark it is, so in print without colours, too; heads that share a picture are
-        told apart by colours alone: there take one, or "matrix" or "model".
+        The larger a weight the darker it is, so in print without colours, too; heads that share a picture
+        differ by colours alone: there take one, or "matrix" or "model".
 
         Args:
             view: "head" (lines between tokens), "matrix" (cells), or "model" (all layers and heads).
@@ -108,29 +103,27 @@ class AttentionView(Picture):
         Raises:
             ValueError: there is no such view, kind, layer or head.
         """
-        return self._drawing(view, kind=kind, layer=layer, head=head, dark=dark, caption=caption).svg()
+        return self._drawing(view, kind, layer, head, dark, caption).svg()
+
+    def pdf(self, *args: Any, **look: Any) -> bytes:
+        """The same as a PDF. Raises ImportError where matplotlib is missing."""
+        return rendered(self._drawing(*args, **look), "pdf")
+
+    def png(self, *args: Any, **look: Any) -> bytes:
+        """The same as a PNG. Raises ImportError where matplotlib is missing."""
+        return rendered(self._drawing(*args, **look), "png")
 
     def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
-        """Write a file: its ending says what, .html (the page), .svg, .pdf or .png (a picture, with the
-        arguments of ``svg``).
-
-        Raises:
-            ValueError: another ending, or what ``svg`` refuses. ImportError: matplotlib is missing, for PDF
-                or PNG. OSError: it cannot be written; an older file is left as it is.
-        """
-        ending = checked_ending(path)
-        if ending not in (".pdf", ".png"):
-            return super().save(path, *args, **look)
-        drawing = self._drawing(*args, **look)
-        return written(path, rendered(drawing, "pdf" if ending == ".pdf" else "png"))
+        """Write a file: .html (the page), or .svg, .pdf, .png with the arguments of ``svg``; see ``View.save``."""
+        checked_ending(path)
+        return super().save(path, *args, **look)
 
     def _drawing(
         self,
         view: Look = "head",
-        *,
         kind: Kind | None = None,
         layer: int | None = -1,
-        head: int | Sequence[int] | None = None,
+        head: Heads = None,
         dark: bool = False,
         caption: bool = True,
     ) -> Drawing:
@@ -150,14 +143,11 @@ class AttentionView(Picture):
 
 
 def checked_ending(path: str | os.PathLike[str]) -> str:
-    """How a file's name ends, if attention can be saved there.
-
-    Raises:
-        ValueError: another ending. ImportError: it is a PDF or PNG, and matplotlib is missing.
-    """
+    """How a file's name ends, if attention can be saved there. Raises ValueError: another ending; ImportError: it is
+    a PDF or PNG, and matplotlib is missing."""
     ending = Path(path).suffix.lower()
-    if ending not in ENDINGS:
-        raise ValueError(f"a file of attention ends in {', '.join(ENDINGS)}, not as {Path(path).name}")
+    if ending not in AttentionView.endings:
+        raise ValueError(f"a file of attention ends in {', '.join(AttentionView.endings)}, not as {Path(path).name}")
     if ending in (".pdf", ".png"):
         matplotlib()
     return ending

@@ -14,7 +14,7 @@ from .belonging import modules_of
 from .data import Edge, Graph, Kind, OpInfo, Value
 from .gradients import Shown, tape_of
 from .memory import Memory
-from .names import Modules, function_told, input_name, readable, told
+from .names import Modules, argument_text, function_text, input_name, readable
 from .observe import Observation
 from .rules import op_info
 from .values import outline, value_of
@@ -23,27 +23,21 @@ Named = list[tuple[str, Variable]]
 
 
 class Builder:
-    """All nodes that lead to a tensor, in the order of creation, each after the leaves that it reads.
-
-    Args:
-        root: the tensor. modules: known by name. named: tensors by what the program calls them.
-        seen: what was observed of the call; None where nobody watched.
-
-    Attributes:
-        tape: the nodes. number: their numbers in the graph, by node or by a leaf's id.
-    """
+    """All nodes that lead to a tensor, in the order of creation, each after the leaves that it reads; with what
+    was observed of the call, if somebody watched."""
 
     def __init__(self, root: Variable, modules: Modules, named: Named, seen: Observation | None = None) -> None:
         self.root, self.modules, self.seen = root, modules, seen
         self.tape = tape_of(root)
-        self.number: dict[Node | int, int] = {}
+        self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self._names = _Names(modules, named, seen)
         self._modules = modules_of(self.tape, self._names.parameters) if seen is None else {}
         self._nodes: list[data.Node] = []
         self._edges: list[Edge] = []
         self._of_edge: dict[tuple[Node, int], Edge] = {}
         self._leaves: dict[int, Any] = {}  # by number
-        self._ops = _Ops(root.array)
+        self._ops: dict[str, OpInfo] = {}
+        self._op_keys: dict[int, str] = {}  # by the op's id
         self._results = _Results(root, self.tape)
         for node in self.tape:
             self._add(node)
@@ -58,7 +52,7 @@ class Builder:
         return any(node.saved is None for node in self.tape)
 
     def graph(self, title: str, gradients: Shown) -> Graph:
-        """The whole, with what a backward pass gave, if one has run."""
+        """The whole, with the gradients of a backward pass, if one has run."""
         for key, number in self.number.items():
             node = self._nodes[number]
             node.gradient = gradients.first(key)
@@ -71,51 +65,49 @@ class Builder:
         output = self._nodes[self.number[source]]
         if gradients.ran and self.root.array.size != 1:
             output.attributes["backward"] = "begins with its sum"
-        modules = self.modules.told({node.module for node in self._nodes})
-        return Graph(
-            title, self._nodes, self._edges, modules, self._ops.infos, output.id, "done" if gradients.ran else "none"
-        )
+        modules = self.modules.infos({node.module for node in self._nodes})
+        backward: Any = "done" if gradients.ran else "none"
+        return Graph(title, self._nodes, self._edges, modules, self._ops, output.id, backward)
 
     def _add(self, node: Node) -> None:
         """A node of the tape, after the leaves that it reads."""
         seen = self.seen.seen.get(node) if self.seen else None
         module = seen.module if seen else self._modules.get(node, "")
         reads = [
-            (input_name(node, i), self._source(edge[0], module, input_name(node, i)), edge[1])
-            for i, edge in zip(node.plan.inputs, node.edges, strict=True)
+            (name, self._source(edge[0], module, name), edge[1])
+            for name, edge in zip((input_name(node, i) for i in node.plan.inputs), node.edges, strict=True)
         ]
-        others = [
-            (name, self._constant(value, module, name), getattr(value, "_slot", 0))
-            for name, value in self._others(node)
-        ]
+        kept = [] if seen else [(i, input_name(node, i), value) for i, value in _kept(node)]
+        constants = seen.others if seen else [(n, v) for i, n, v in kept if i not in node.plan.inputs and _is_array(v)]
+        others = [(name, self._constant(value, module, name), getattr(value, "_slot", 0)) for name, value in constants]
         number = self.number[node] = len(self._nodes)
-        made = data.Node(number, "op", self._ops.key(node), self._names.result(node) or node.op.name, module)
-        if seen and self.seen:
-            made.place, made.code = seen.place, seen.code
-            made.attributes, made.value = seen.attributes, seen.value
-            made.forward_seconds = self.seen.seconds(node)
+        added = data.Node(number, "op", self._op_key(node), self._names.result(node) or node.op.name, module)
+        if seen:
+            added.place, added.code = seen.place, seen.code
+            added.attributes, added.value = seen.attributes, seen.value
+            added.forward_seconds = seen.seconds
         else:
-            made.place, made.code = _noted(node)
-            made.attributes = {
-                input_name(node, i): told(value)
-                for i, value in _kept(node)
-                if value is not None and not _is_array(value)
-            }
-            made.value = self._results.value(node)
-        made.attributes |= _hooks(*(node.hooks or {}).values())
-        self._nodes.append(made)
+            added.place, added.code = _noted(node)
+            plain = ((name, value) for _, name, value in kept if value is not None and not _is_array(value))
+            added.attributes = {name: argument_text(value) for name, value in plain}
+            added.value = self._results.value(node)
+        added.attributes |= _hooks(*(node.hooks or {}).values())
+        self._nodes.append(added)
         for position, (name, source, slot) in enumerate(reads):
             self._of_edge[node, position] = Edge(source, number, name, slot)
             self._edges.append(self._of_edge[node, position])
         self._edges += [Edge(source, number, name, slot) for name, source, slot in others]
 
-    def _others(self, node: Node) -> list[tuple[str, Any]]:
-        """The arguments that are arrays and want no gradient: all, or where nobody watched those kept."""
-        if self.seen and node in self.seen.seen:
-            return self.seen.seen[node].others
-        return [
-            (input_name(node, i), value) for i, value in _kept(node) if i not in node.plan.inputs and _is_array(value)
-        ]
+    def _op_key(self, node: Node) -> str:
+        """The key of a node's op: its name, numbered where Functions have the same name."""
+        op = node.op
+        if id(op) not in self._op_keys:
+            key, count = op.name, 2
+            while key in self._ops:
+                key, count = f"{op.name} {count}", count + 1
+            self._op_keys[id(op)] = key
+            self._ops[key] = op_info(op, self.root.array)
+        return self._op_keys[id(op)]
 
     def _source(self, target: Any, module: str, name: str) -> int:
         """The number of a node, or of a leaf, which is added where it is new."""
@@ -123,7 +115,7 @@ class Builder:
         return self._add_leaf(target, "input", module, name) if known is None else known
 
     def _constant(self, value: Any, module: str, name: str) -> int:
-        """The same of an argument that no gradient is wanted of."""
+        """The same of an argument that wants no gradient."""
         known = self._place(value) if isinstance(value, Variable) else None
         known = self.number.get(id(value)) if known is None else known
         return self._add_leaf(value, "constant", module, name) if known is None else known
@@ -131,28 +123,27 @@ class Builder:
     def _add_leaf(self, leaf: Any, kind: Kind, module: str, read_as: str) -> int:
         number = self.number[id(leaf)] = len(self._nodes)
         self._leaves[number] = leaf
-        made = self._names.leaf(number, leaf, kind, module, read_as)
-        made.attributes |= _hooks(getattr(leaf, "_hooks", None) or {})
+        added = self._names.leaf(number, leaf, kind, module, read_as)
+        added.attributes |= _hooks(getattr(leaf, "_hooks", None) or {})
         seen = self.seen.leaves.get(id(leaf)) if self.seen else None
-        made.value = seen or value_of(leaf.array if isinstance(leaf, Variable) else leaf)
-        self._nodes.append(made)
+        added.value = seen or value_of(leaf.array if isinstance(leaf, Variable) else leaf)
+        self._nodes.append(added)
         return number
 
     def _add_memory(self) -> None:
         """Note what nodes keep alive now."""
-        parameters = [leaf.array for i, leaf in self._leaves.items() if self._nodes[i].kind == "parameter"]
-        memory = Memory(parameters)
+        memory = Memory([leaf.array for i, leaf in self._leaves.items() if self._nodes[i].kind == "parameter"])
         for node in self.tape:
-            made = self._nodes[self.number[node]]
-            made.saved, made.released = memory.of(node, self._place), node.saved is None
+            added = self._nodes[self.number[node]]
+            added.saved, added.released = memory.of(node, self._place), node.saved is None
             if isinstance(node.saved, Lost):
-                made.attributes["checkpoint"] = "computed again in backward"
+                added.attributes["checkpoint"] = "computed again in backward"
 
-    def _place(self, made: Any) -> int | None:
+    def _place(self, result: Any) -> int | None:
         """The number of a node, or of the node whose result a tensor is."""
-        if isinstance(made, Node):
-            return self.number.get(made)
-        return self.number.get(made._node if made._node is not None else id(made))
+        if isinstance(result, Node):
+            return self.number.get(result)
+        return self.number.get(result._node if result._node is not None else id(result))
 
 
 class _Names:
@@ -170,7 +161,7 @@ class _Names:
                 self.results.setdefault((source, slot), name)
 
     def result(self, node: Node) -> str:
-        """Of a node's results those that have names, or ""."""
+        """The names of those of a node's results that have one, or ""."""
         slots = range(len(node.results or (None,)))
         return ", ".join(name for slot in slots if (name := self.results.get((node, slot))))
 
@@ -180,42 +171,17 @@ class _Names:
         if kind == "input" and (names or isinstance(leaf, Parameter)):
             kind = "parameter"
         if names:
-            return data.Node(
-                number,
-                kind,
-                "",
-                names[0],
-                names[0].rpartition(".")[0],
-                attributes={"names": ", ".join(names)} if len(names) > 1 else {},
-            )
+            all_names = {"names": ", ".join(names)} if len(names) > 1 else {}
+            return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0], attributes=all_names)
         argument = self.arguments.get(id(leaf), "")
         name = argument or self.variables.get(id(leaf), "") or self._of_view(leaf) or read_as
         return data.Node(number, kind, "", name, "" if argument else module)
 
     def _of_view(self, leaf: Any) -> str:
         """The name of what a leaf is a view of."""
-        base = leaf._base if isinstance(leaf, Variable) else None
+        base = getattr(leaf, "_base", None)
         names = [] if base is None else [*self.parameters.get(id(base), []), self.arguments.get(id(base), "")]
         return f"{names[0]} (a view)" if names and names[0] else ""
-
-
-class _Ops:
-    """The ops of a graph, under keys: their names, or numbered ones of Functions with the same name."""
-
-    def __init__(self, array: Array) -> None:
-        self.array = array
-        self.infos: dict[str, OpInfo] = {}
-        self._keys: dict[int, str] = {}
-
-    def key(self, node: Node) -> str:
-        op = node.op
-        if id(op) not in self._keys:
-            key, count = op.name, 2
-            while key in self.infos:
-                key, count = f"{op.name} {count}", count + 1
-            self._keys[id(op)] = key
-            self.infos[key] = op_info(op, self.array)
-        return self._keys[id(op)]
 
 
 class _Results:
@@ -230,14 +196,15 @@ class _Results:
         self.alive: dict[Any, Array] = {(source, slot): root.array}
         self.shapes: dict[Any, tuple[tuple[int, ...], Any]] = {}
         for node in tape:
-            changed = any(version[0] != noted for version, noted in node.versions)
-            if node.out is not None and not changed:
-                self.alive.setdefault((node, 0), node.out)
-            for _, value in _kept(node):
-                if isinstance(value, Variable) and not changed and "array" in vars(value):
-                    self.alive.setdefault((value._node, value._slot), value.array)
             for target, slot, shape, dtype in node.edges:
                 self.shapes[target, slot] = shape, dtype
+            if any(version[0] != noted for version, noted in node.versions):
+                continue
+            if node.out is not None:
+                self.alive.setdefault((node, 0), node.out)
+            for _, value in _kept(node):
+                if isinstance(value, Variable) and "array" in vars(value):
+                    self.alive.setdefault((value._node, value._slot), value.array)
 
     def value(self, node: Node) -> Value | None:
         """Of a node's first result."""
@@ -249,7 +216,7 @@ class _Results:
 
 
 def _noted(node: Node) -> tuple[str, str]:
-    """The line that made a node and its text, where anomaly mode has noted it."""
+    """The line that called a node's op and its text, where anomaly mode has noted it."""
     file, _, line = (node.place or "").rpartition(":")
     return (f"{readable(file)}:{line}", linecache.getline(file, int(line)).strip()) if file else ("", "")
 
@@ -258,7 +225,7 @@ def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
     """An attribute that names the program's functions through which a gradient goes: what arrives is then not
     the sum of what was passed. (``retain_grad`` only looks.)"""
     hooks = [hook for table in tables for key, hook in table.items() if key != RETAINED]
-    return {"hooks": ", ".join(map(function_told, hooks))} if hooks else {}
+    return {"hooks": ", ".join(map(function_text, hooks))} if hooks else {}
 
 
 def _kept(node: Node) -> list[tuple[int, Any]]:

@@ -14,22 +14,15 @@ Kind = Literal["op", "parameter", "input", "constant"]
 
 @dataclass(frozen=True)
 class Value:
-    """An array as it can be shown.
-
-    Attributes:
-        shape, dtype, device: as the tensor has them. bytes: of its elements.
-        table: all its elements where they are few, row by row of the last axis: (rows, columns).
-        statistics: of a larger one: min, max, mean, std, norm, zeros (how many), nan (how many not finite).
-        heat: of a larger one, (rows, columns): means over cells of equal size, a row of the first axes each.
-    """
+    """An array as it can be shown: a small one by its elements, a larger one by statistics and a heat map."""
 
     shape: tuple[int, ...]
     dtype: str
     device: str
-    bytes: int
-    table: list[list[float]] | None = None
-    statistics: dict[str, float] | None = None
-    heat: list[list[float]] | None = None
+    bytes: int  # of its elements
+    table: list[list[float]] | None = None  # all elements, row by row of the last axis
+    statistics: dict[str, float] | None = None  # see ``numbers.statistics``
+    heat: list[list[float]] | None = None  # means over cells of equal size, a row of the first axes each
 
 
 @dataclass(frozen=True)
@@ -43,88 +36,58 @@ class Source:
 
 @dataclass(frozen=True)
 class OpInfo:
-    """A primitive, told once for all its nodes.
-
-    Attributes:
-        name: "matmul". formula: the first line of its docstring. forward: its definition.
-        rules: the gradient rule of each input that has one, by the input's name. Of a fused op, whose kernel
-            has its own backward: the kernel's, under "kernel", and the plain definition under "plain". Of a
-            user's Function its backward, under "backward".
-        helpers: the functions that rules leave work to, by their names: "_power_slope".
-    """
+    """A primitive, described once for all its nodes."""
 
     name: str
-    formula: str
-    forward: Source | None
-    rules: dict[str, Source] = field(default_factory=dict)
-    helpers: dict[str, Source] = field(default_factory=dict)
+    formula: str  # of the forward: the first line of its docstring
+    forward: Source | None  # its definition
+    rules: dict[str, Source] = field(default_factory=dict)  # by the input's name; of a Function under "backward"
+    helpers: dict[str, Source] = field(default_factory=dict)  # functions that rules call, by name
+    gradients: dict[str, str] = field(default_factory=dict)  # the formula of each rule: "dW = gᵀ x"
+    kernel: Source | None = None  # what runs in place of definition and rules, where the op has one
 
 
 @dataclass(frozen=True)
 class Saved:
-    """Something that a node keeps for the backward pass.
+    """Something that a node keeps for the backward pass."""
 
-    Attributes:
-        name: of the input, "out", or "kernel" for what a kernel keeps. bytes: of the memory that stays alive
-            for it (0 where it is a parameter's, which lives anyhow). node: the node whose result it is.
-    """
-
-    name: str
-    bytes: int
-    node: int | None = None
+    name: str  # of the input, "out", or "kernel" for what a kernel keeps
+    bytes: int  # of the memory that stays alive for it; 0 where it is a parameter's, which lives anyhow
+    node: int | None = None  # the node whose result it is
 
 
 @dataclass
 class Node:
-    """An application of an op, or a tensor that no recorded op made.
+    """An application of an op, or a leaf: a tensor that no recorded op made."""
 
-    Attributes:
-        id: from 0, in order of creation: a node's inputs have smaller numbers.
-        kind: "op"; "parameter" and "input" are leaves, with and without a module's name; "constant" is a
-            tensor that wants no gradient.
-        op: the key in Graph.ops; "" for a leaf.
-        name: what the program calls it: a parameter's path, a variable's name, or the op's name.
-        module: the path of the module that it belongs to, "" for none.
-        place, code: the line of the user's program that made it, "file:line", and its text.
-        attributes: the op's arguments that are no tensors, as text; "names" of a parameter that has several;
-            "hooks" on its gradient; where there is something to say of them, "backward" and "checkpoint".
-        value: of the result (of several, the first). gradient: what arrives at it in backward, summed.
-        forward_seconds, backward_seconds: None where it was not timed.
-        saved: what it keeps alive.
-        released: whether a backward has freed what it kept.
-    """
-
-    id: int
-    kind: Kind
-    op: str
-    name: str
-    module: str = ""
-    place: str = ""
-    code: str = ""
+    id: int  # from 0, in order of creation: a node's inputs have smaller numbers
+    kind: Kind  # a "parameter" has a module's name, an "input" has none; a "constant" wants no gradient
+    op: str  # the key in Graph.ops; "" for a leaf
+    name: str  # what the program calls it: a parameter's path, a variable's name, or the op's name
+    module: str = ""  # the path of the module that it belongs to, "" for none
+    place: str = ""  # the line of the program that made it, "file:line",
+    code: str = ""  # and its text
+    # The op's arguments that are no tensors, as text; "names" of a parameter that has several; "hooks" on its
+    # gradient; where there is something to say of them, "backward" and "checkpoint".
     attributes: dict[str, str] = field(default_factory=dict)
-    value: Value | None = None
-    gradient: Value | None = None
-    forward_seconds: float | None = None
+    value: Value | None = None  # of the result (of several, the first)
+    gradient: Value | None = None  # what arrives at it in backward, summed
+    forward_seconds: float | None = None  # None where it was not timed
     backward_seconds: float | None = None
-    saved: list[Saved] = field(default_factory=list)
-    released: bool = False
+    saved: list[Saved] = field(default_factory=list)  # what it keeps alive
+    released: bool = False  # whether a backward has freed what it kept
 
 
 @dataclass
 class Edge:
-    """A result that is read.
-
-    Attributes:
-        source, target: nodes. input: the name of the target's input that reads it ("x", "weight"; of a
-            variadic op "xs 2"). slot: which of the source's results it is.
-        gradient: what the target's rule gives back for this input, before it is summed with others';
-            None where no backward has run, or where the input wants none.
-    """
+    """A result that is read."""
 
     source: int
     target: int
-    input: str
-    slot: int = 0
+    input: str  # of the target: "x", "weight"; of a variadic op "xs 2"
+    slot: int = 0  # which of the source's results it is
+    # The target's rule's result for this input, before it is summed with others'; None where no backward has
+    # run, or where the input wants none.
     gradient: Value | None = None
 
 
@@ -135,23 +98,18 @@ class ModuleInfo:
 
     path: str
     kind: str
-    told: str = ""
+    text: str = ""
     alike: str = ""
 
 
 @dataclass
 class Graph:
-    """All of it.
+    """All nodes and edges, and what they refer to."""
 
-    Attributes:
-        title: what it is a graph of. nodes, edges, modules, ops: see there. output: the node it leads to.
-        backward: "none" (no backward has run: there are no gradients, which are not zero), or "done".
-    """
-
-    title: str
+    title: str  # what it is a graph of
     nodes: list[Node]
     edges: list[Edge]
     modules: dict[str, ModuleInfo]
     ops: dict[str, OpInfo]
-    output: int
-    backward: Literal["none", "done"] = "none"
+    output: int  # the node that all lead to
+    backward: Literal["none", "done"] = "none"  # where none has run, there are no gradients (they are not zero)

@@ -20,7 +20,10 @@ LONGEST = 40  # characters of a name
 _JOINERS = "\u200c\u200d"  # within emoji and in many scripts
 FORWARD, BACKWARD, INK, QUIET, LINE, PAPER = "#35618f", "#9a4a1c", "#1b1c1e", "#5f6368", "#c9cbcd", "#ffffff"
 TINTS = {"time": (0xB3, 0x40, 0x2A), "bytes": (0x24, 0x58, 0xB3), "gradient": (0x9A, 0x4A, 0x1C)}
-_MANY = 150  # boxes from which on the layout is told to hurry
+_LEAF = f', shape=ellipse, style=filled, height=0.25, margin="0.04,0.02", color="{LINE}"'
+_LOOKS = {"folded": f', color="{INK}"', "repeat": f', color="{INK}", peripheries=2'}
+_LOOKS |= dict.fromkeys(("parameter", "constant", "input"), _LEAF)
+_MANY = 150  # boxes from which on the layout has to hurry
 _HURRY = "nslimit=1, nslimit1=1, mclimit=0.1, splines=line, "
 
 
@@ -47,7 +50,7 @@ def source(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colo
         f'fontsize=11, color="{QUIET}", fontcolor="{INK}", fillcolor="{PAPER}"];',
         "  edge [arrowsize=0.55, penwidth=0.9];",
     ]
-    lines += _clusters(graph, tree, 0, _by_group(boxes), 1)
+    lines += _clusters(graph, tree, 0, boxes, 1)
     lines += (f"  {line}" for line in _edges(graph, tree, direction))
     return "\n".join([*lines, "}"]) + "\n"
 
@@ -63,9 +66,7 @@ def shortened(words: str, longest: int = LONGEST) -> str:
     """In one line without control characters, and a long one without its middle."""
     shown = (c if c.isprintable() or c.isspace() or c in _JOINERS else "\ufffd" for c in words)
     words = " ".join("".join(shown).split())
-    if len(words) <= longest:
-        return words
-    return f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
+    return words if len(words) <= longest else f"{words[: longest // 2]}…{words[1 - longest // 2 :]}"
 
 
 # What boxes say --------------------------------------------------------------------------------------------
@@ -79,17 +80,17 @@ def drawn(graph: Graph, tree: Tree, direction: Direction, colour: Colour) -> lis
     measures = [_measure(each, direction, colour) for each in totals]
     known = [value for value in measures if value and math.isfinite(value)]
     scale = (min(known), max(known)) if known else (1.0, 1.0)
-    made = []
+    boxes = []
     for (kind, number), each, value in zip(keys, totals, measures, strict=True):
         if kind == "node":
             node, group = graph.nodes[number], tree.group_of[number]
-            said, shape = (_name(graph, tree, node), _numbers(node, direction)), str(node.kind)
+            lines, shape = (_name(graph, tree, node), _numbers(node, direction)), str(node.kind)
         else:
             group = tree.groups[number].parent or 0
-            said = (_title(graph, tree, number), _told(each, direction))
+            lines = (_title(graph, tree, number), _summary(each, direction))
             shape = "repeat" if tree.groups[number].kind == "repeat" else "folded"
-        made.append(Box(f"{kind[0]}{number}", shape, said, _tint(value, scale, colour), group))
-    return made
+        boxes.append(Box(key_of((kind, number)), shape, lines, _tint(value, scale, colour), group))
+    return boxes
 
 
 def _name(graph: Graph, tree: Tree, node: Node) -> str:
@@ -126,7 +127,7 @@ def _at_end(graph: Graph, tree: Tree, section: int, end: Literal[0, -1]) -> str:
     return tree.groups[number].label or _at_end(graph, tree, number, end)
 
 
-def _told(each: Total, direction: Direction) -> str:
+def _summary(each: Total, direction: Direction) -> str:
     parts = [f"{each.nodes} nodes"]
     if direction != "backward" and each.parameters:
         parts.append(f"{each.parameters:,} parameters")
@@ -173,22 +174,13 @@ def _tint(value: float | None, scale: tuple[float, float], colour: Colour) -> st
 # Clusters and edges ----------------------------------------------------------------------------------------
 
 
-def _by_group(boxes: list[Box]) -> dict[int, list[Box]]:
-    found: dict[int, list[Box]] = {}
-    for box in boxes:
-        found.setdefault(box.group, []).append(box)
-    return found
-
-
-def _clusters(graph: Graph, tree: Tree, number: int, boxes: dict[int, list[Box]], depth: int) -> Iterator[str]:
+def _clusters(graph: Graph, tree: Tree, number: int, boxes: list[Box], depth: int) -> Iterator[str]:
     indent = "  " * depth
-    for box in boxes.get(number, ()):
-        said = "\\n".join(text(line) for line in box.lines if line)
-        look = {"folded": f', color="{INK}"', "repeat": f', color="{INK}", peripheries=2'}.get(box.kind, "")
-        if box.kind in ("parameter", "constant", "input"):
-            look = f', shape=ellipse, style=filled, height=0.25, margin="0.04,0.02", color="{LINE}"'
-        look = f'fillcolor="{box.fill}", tooltip="{said}"{look}'
-        yield f'{indent}{box.key} [id="{box.key}", label="{said}", {look}];'
+    for box in boxes:
+        if box.group == number:
+            label = "\\n".join(text(line) for line in box.lines if line)
+            look = f'fillcolor="{box.fill}", tooltip="{label}"{_LOOKS.get(box.kind, "")}'
+            yield f'{indent}{box.key} [id="{box.key}", label="{label}", {look}];'
     for kind, child in tree.groups[number].children:
         if kind == "group" and child in tree.opened:
             yield f'{indent}subgraph "cluster_g{child}" {{'

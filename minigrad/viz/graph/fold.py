@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections import deque
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Literal
 
 from .data import Graph, Value
@@ -24,42 +25,26 @@ Child = tuple[Literal["group", "node"], int]  # and its number
 
 @dataclass
 class Group:
-    """A box that holds others.
+    """A box that holds others."""
 
-    Attributes:
-        kind: "module"; "repeat", of modules with the same structure; "section", of what were too many.
-        label: what it is called within the box around it, "" for a section. path: of the module, of the first
-            of them, or of the one around a section.
-        parent: the group around it, None of the outermost. children: in the program's order.
-        times: of a repeat: how many modules it stands for.
-        opens: groups inside that open with it, as there is room.
-    """
-
-    kind: Literal["module", "repeat", "section"]
-    label: str
-    path: str
-    parent: int | None
-    children: list[Child] = field(default_factory=list)
-    times: int = 0
-    opens: list[int] = field(default_factory=list)
+    kind: Literal["module", "repeat", "section"]  # modules of the same structure; a part of what were too many
+    label: str  # what it is called within the box around it, "" for a section
+    path: str  # of the module, of the first of a repeat's, or of the one around a section
+    parent: int | None  # the group around it, None of the outermost
+    children: list[Child] = field(default_factory=list)  # in the program's order
+    times: int = 0  # of a repeat: how many modules it stands for
+    opens: list[int] = field(default_factory=list)  # groups inside that open with it, as there is room
 
 
 @dataclass
 class Tree:
-    """All groups and how they stand to the nodes.
+    """All groups and how they stand to the nodes."""
 
-    Attributes:
-        groups: number 0 holds everything. group_of: the group that each node is directly in.
-        opened: the groups that are open at first.
-        docks: leaves that stand at the side of the one op that reads them, and these ops: of the same group.
-        names: of ops that are all there is in a module, which is then no box: the module's name.
-    """
-
-    groups: list[Group]
-    group_of: list[int]
-    opened: set[int] = field(default_factory=set)
-    docks: dict[int, int] = field(default_factory=dict)
-    names: dict[int, str] = field(default_factory=dict)
+    groups: list[Group]  # number 0 holds everything
+    group_of: list[int]  # the group that each node is directly in
+    opened: set[int] = field(default_factory=set)  # the groups that are open at first
+    docks: dict[int, int] = field(default_factory=dict)  # leaves beside the one op of their group that reads them
+    names: dict[int, str] = field(default_factory=dict)  # of ops that are all there is in a module: the module's
 
     def seen(self, children: Iterable[Child]) -> list[Child]:
         """Those that are boxes of their own."""
@@ -77,33 +62,23 @@ class Tree:
 
     def nodes(self, group: int) -> Iterator[int]:
         """All nodes inside, in the program's order."""
-        todo = deque(self.groups[group].children)
-        while todo:
-            kind, number = todo.popleft()
+        for kind, number in self.groups[group].children:
             if kind == "node":
                 yield number
             else:
-                todo.extendleft(reversed(self.groups[number].children))
+                yield from self.nodes(number)
 
     def box_of(self, node: int, opened: set[int]) -> Child:
         """The box that shows a node: itself, or the outermost closed group around it."""
-        box: Child = ("node", node)
-        for group in self.around(self.group_of[node]):
-            if group not in opened:
-                box = ("group", group)
-        return box
+        closed = [group for group in self.around(self.group_of[node]) if group not in opened]
+        return ("group", closed[-1]) if closed else ("node", node)
 
-    def boxes(self, opened: set[int]) -> list[Child]:
-        """What is visible: nodes and closed groups, in the program's order."""
-        seen: list[Child] = []
-        todo: deque[Child] = deque([("group", 0)])
-        while todo:
-            kind, number = todo.popleft()
-            if kind == "group" and number in opened:
-                todo.extendleft(reversed(self.groups[number].children))
-            elif kind == "group" or number not in self.docks:
-                seen.append((kind, number))
-        return seen
+    def boxes(self, opened: set[int], group: int = 0) -> list[Child]:
+        """What is visible in a group: nodes and closed groups, in the program's order."""
+        if group not in opened:
+            return [("group", group)]
+        seen = self.seen(self.groups[group].children)
+        return [box for child in seen for box in ([child] if child[0] == "node" else self.boxes(opened, child[1]))]
 
 
 @dataclass
@@ -123,59 +98,58 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
         budget: how many boxes are visible at first, if folding can achieve it.
         depth: open all modules nested less than this deep instead; 0 is one box. Repeats stay closed.
     """
-    made = _by_time(graph)
-    _place_leaves(graph, made)
-    _dock(graph, made)
-    _dissolve(made)
+    tree = _by_time(graph)
+    readers: list[list[int]] = [[] for _ in graph.nodes]  # of each node, one for each edge
+    for edge in graph.edges:
+        readers[edge.source].append(edge.target)
+    _place_leaves(graph, tree, readers)
+    _dock(graph, tree, readers)
+    _dissolve(tree)
     if repeats:
-        _fold_repeats(graph, made)
-    _fold_sections(made, budget)
+        _fold_repeats(graph, tree)
+    _fold_sections(tree, budget)
     if depth is None:
-        made.opened = {0, *_fitting(made, 0, budget, repeats=False)}
-        while len(seen := made.boxes(made.opened)) == 1 and seen[0][0] == "group":  # one box tells nothing
-            made.opened.add(seen[0][1])
+        tree.opened = {0, *_fitting(tree, 0, budget, repeats=False)}
+        while len(seen := tree.boxes(tree.opened)) == 1 and seen[0][0] == "group":  # one box shows nothing
+            tree.opened.add(seen[0][1])
     else:
-        made.opened = {
-            number
-            for number, group in enumerate(made.groups)
-            if group.kind == "module" and _depth(made, number) < depth
-        }
-    _choose_opens(made)
-    return made
+        modules = {number for number, group in enumerate(tree.groups) if group.kind == "module"}
+        tree.opened = {number for number in modules if len(modules.intersection(tree.around(number))) <= depth}
+    _choose_opens(tree)
+    return tree
 
 
-def wires(graph: Graph, made: Tree, opened: set[int]) -> list[Wire]:
+def wires(graph: Graph, tree: Tree, opened: set[int]) -> list[Wire]:
     """The edges between what is visible, those of two boxes as one, in the order of their first edge."""
-    box = [made.box_of(node.id, opened) for node in graph.nodes]
-    found: dict[tuple[Child, Child], Wire] = {}
+    box = [tree.box_of(node.id, opened) for node in graph.nodes]
+    wires: dict[tuple[Child, Child], Wire] = {}
     for number, edge in enumerate(graph.edges):
         pair = box[edge.source], box[edge.target]
         if pair[0] != pair[1]:
-            found.setdefault(pair, Wire(*pair, [])).edges.append(number)
-    return list(found.values())
+            wires.setdefault(pair, Wire(*pair, [])).edges.append(number)
+    return list(wires.values())
 
 
-def clicks(made: Tree, node: int) -> int:
+def clicks(tree: Tree, node: int) -> int:
     """How often one must click, from what is open at first, until a node is selected."""
-    opened, count = set(made.opened), 1
-    while (box := made.box_of(node, opened))[0] == "group":
-        opened |= {box[1], *made.groups[box[1]].opens}
+    opened, count = set(tree.opened), 1
+    while (box := tree.box_of(node, opened))[0] == "group":
+        opened |= {box[1], *tree.groups[box[1]].opens}
         count += 1
     return count
 
 
 @dataclass(frozen=True)
 class Total:
-    """What a box stands for: how many nodes and numbers in parameters; seconds where any were timed; bytes of
-    the results, and of what is kept for the backward pass; the norm of its parameters' gradients, as one."""
+    """What a box stands for."""
 
     nodes: int
-    parameters: int
-    forward_seconds: float | None
+    parameters: int  # numbers in them
+    forward_seconds: float | None  # None where nothing was timed
     backward_seconds: float | None
-    bytes: int
-    saved_bytes: int
-    gradient: float | None
+    bytes: int  # of the results
+    saved_bytes: int  # of what is kept for the backward pass
+    gradient: float | None  # the norm of its parameters' gradients, as one
 
 
 def total(graph: Graph, nodes: list[int]) -> Total:
@@ -209,24 +183,22 @@ def norm(value: Value | None) -> float | None:
 
 def _by_time(graph: Graph) -> Tree:
     """Ops in order of creation, each run of the same module a group in that of the module around it."""
-    made = Tree([Group("module", graph.title, "", None)], [0] * len(graph.nodes))
+    tree = Tree([Group("module", graph.title, "", None)], [0] * len(graph.nodes))
     stack = [("", 0)]  # the modules that are open, and their groups
     for node in graph.nodes:
         if node.kind != "op":
             continue
         chain = ["", *_modules(graph, node.module)]
-        same = 0
-        while same < min(len(chain), len(stack)) and chain[same] == stack[same][0]:
-            same += 1
+        same = len([*takewhile(lambda pair: pair[0] == pair[1][0], zip(chain, stack, strict=False))])
         del stack[same:]
         for path in chain[same:]:
             around, parent = stack[-1]
-            stack.append((path, len(made.groups)))
-            made.groups[parent].children.append(("group", len(made.groups)))
-            made.groups.append(Group("module", path[len(around) :].lstrip("."), path, parent))
-        made.groups[stack[-1][1]].children.append(("node", node.id))
-        made.group_of[node.id] = stack[-1][1]
-    return made
+            stack.append((path, len(tree.groups)))
+            tree.groups[parent].children.append(("group", len(tree.groups)))
+            tree.groups.append(Group("module", path[len(around) :].lstrip("."), path, parent))
+        tree.groups[stack[-1][1]].children.append(("node", node.id))
+        tree.group_of[node.id] = stack[-1][1]
+    return tree
 
 
 def _modules(graph: Graph, path: str) -> list[str]:
@@ -236,178 +208,144 @@ def _modules(graph: Graph, path: str) -> list[str]:
     return [way for way in ways if way in graph.modules or way == path]
 
 
-def _readers(graph: Graph) -> list[list[int]]:
-    """The nodes that read each node, one for each edge."""
-    found: list[list[int]] = [[] for _ in graph.nodes]
-    for edge in graph.edges:
-        found[edge.source].append(edge.target)
-    return found
-
-
-def _place_leaves(graph: Graph, made: Tree) -> None:
+def _place_leaves(graph: Graph, tree: Tree, readers: list[list[int]]) -> None:
     """Tensors that no op made: in the innermost group with all their readers, before the first of them."""
-    readers = _readers(graph)
-    before: dict[Child, list[int]] = {}
+    before: dict[Child | None, list[Child]] = {}
     for node in graph.nodes:
         if node.kind == "op":
             continue
-        ways = [list(made.around(made.group_of[reader]))[::-1] for reader in readers[node.id]]
-        common = 0
-        while ways and all(len(way) > common and way[common] == ways[0][common] for way in ways):
-            common += 1
-        home = ways[0][common - 1] if ways else 0
-        made.group_of[node.id] = home
-        if not ways:
-            made.groups[home].children.insert(0, ("node", node.id))
-            continue
-        first: Child = ("node", min(readers[node.id]))
-        for group in made.around(made.group_of[first[1]]):
-            if group == home:
-                break
-            first = ("group", group)
-        before.setdefault(first, []).append(node.id)
-    for each_group in made.groups:
-        each_group.children = [
-            each
-            for child in each_group.children
-            for each in (*(("node", leaf) for leaf in before.get(child, ())), child)
-        ]
+        ways = [list(tree.around(tree.group_of[reader]))[::-1] for reader in readers[node.id]]
+        common = [groups[0] for groups in zip(*ways, strict=False) if len({*groups}) == 1]
+        tree.group_of[node.id] = common[-1] if common else 0
+        first = tree.box_of(min(readers[node.id]), {*common}) if ways else None
+        before.setdefault(first, []).append(("node", node.id))
+    for group in tree.groups:
+        group.children = [each for child in group.children for each in (*before.get(child, ()), child)]
+    tree.groups[0].children[:0] = before.get(None, [])[::-1]
 
 
-def _dock(graph: Graph, made: Tree) -> None:
+def _dock(graph: Graph, tree: Tree, readers: list[list[int]]) -> None:
     """Leaves that a single op of their group reads stand at its side: no more than DOCKED of them."""
-    readers = _readers(graph)
-    count: dict[int, int] = {}
+    count: Counter[int] = Counter()
     for node in graph.nodes:
         if node.kind not in ("parameter", "constant") or len(readers[node.id]) != 1:
             continue
         op = readers[node.id][0]
-        if made.group_of[op] == made.group_of[node.id] and count.get(op, 0) < DOCKED:
-            made.docks[node.id] = op
-            count[op] = count.get(op, 0) + 1
+        if tree.group_of[op] == tree.group_of[node.id] and count[op] < DOCKED:
+            tree.docks[node.id] = op
+            count[op] += 1
 
 
-def _dissolve(made: Tree) -> None:
+def _dissolve(tree: Tree) -> None:
     """A module that is one op is drawn as this op, under its own name."""
-    for number in range(len(made.groups) - 1, 0, -1):
-        group = made.groups[number]
-        seen = made.seen(group.children)
+    for number in range(len(tree.groups) - 1, 0, -1):
+        group = tree.groups[number]
+        seen = tree.seen(group.children)
         if len(seen) != 1 or seen[0][0] == "group" or group.parent is None:
             continue
-        around = made.groups[group.parent]
+        around = tree.groups[group.parent]
         place = around.children.index(("group", number))
         around.children[place : place + 1] = group.children
         for _, child in group.children:
-            made.group_of[child] = group.parent
-        made.names[seen[0][1]] = group.label
+            tree.group_of[child] = group.parent
+        tree.names[seen[0][1]] = group.label
         group.children = []
 
 
-def _fold_repeats(graph: Graph, made: Tree) -> None:
+def _fold_repeats(graph: Graph, tree: Tree) -> None:
     """Make neighbours of the same structure one box: the one around them, where it holds no other op."""
-    for parent, group in enumerate(made.groups[:]):
+    for parent, group in enumerate(tree.groups[:]):
         runs: list[list[Child]] = []
         for child in group.children:
-            if runs and _alike(graph, made, runs[-1][-1], child):
+            if runs and _alike(graph, tree, runs[-1][-1], child):
                 runs[-1].append(child)
             else:
                 runs.append([child])
         computing = [run for run in runs if run[0][0] == "group" or graph.nodes[run[0][1]].kind == "op"]
         if parent and len(computing) == 1 and len(computing[0]) > 1:
             group.kind, group.times = "repeat", len(computing[0])
-            group.path = made.groups[computing[0][0][1]].path
+            group.path = tree.groups[computing[0][0][1]].path
         else:
-            _adopt(made, parent, runs, "repeat")
+            _adopt(tree, parent, runs, "repeat")
 
 
-def _alike(graph: Graph, made: Tree, a: Child, b: Child) -> bool:
+def _alike(graph: Graph, tree: Tree, a: Child, b: Child) -> bool:
     """Whether two children are numbered modules of the same structure, such as "layers.0" and "layers.1"."""
     if a[0] != "group" or b[0] != "group":
         return False
-    one, two = (graph.modules.get(made.groups[number].path) for _, number in (a, b))
+    one, two = (graph.modules.get(tree.groups[number].path) for _, number in (a, b))
     if not (one and two and one.path != two.path and one.alike and one.alike == two.alike):
         return False
     return re.sub(r"\d+", "0", one.path) == re.sub(r"\d+", "0", two.path)
 
 
-def _fold_sections(made: Tree, budget: int) -> None:
+def _fold_sections(tree: Tree, budget: int) -> None:
     """Divide what groups show, where that is too much, into sections of equal length."""
     most = max(budget, 2)
-    for parent in range(len(made.groups)):
-        while (count := made.size(parent)) > most:
+    for parent in range(len(tree.groups)):
+        while (count := tree.size(parent)) > most:
             sections = -(-count // min(most, math.isqrt(count - 1) + 1))
             runs: list[list[Child]] = [[] for _ in range(sections)]
             place = 0  # among those that are seen: leaves at the side of an op come before it
-            for child in made.groups[parent].children:
+            for child in tree.groups[parent].children:
                 runs[place * sections // count].append(child)
-                place += bool(made.seen([child]))
-            _adopt(made, parent, runs, "section")
+                place += bool(tree.seen([child]))
+            _adopt(tree, parent, runs, "section")
 
 
-def _adopt(made: Tree, parent: int, runs: list[list[Child]], kind: Literal["repeat", "section"]) -> None:
+def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repeat", "section"]) -> None:
     """Put each run of children, unless it is a single one, into a new group."""
     kept: list[Child] = []
     for run in runs:
-        if len(made.seen(run)) < 2:
+        if len(tree.seen(run)) < 2:
             kept += run
             continue
-        number = len(made.groups)
-        group = Group(kind, "", made.groups[parent].path, parent, run)
+        number = len(tree.groups)
+        group = Group(kind, "", tree.groups[parent].path, parent, run)
         if kind == "repeat":
-            first, last = (made.groups[child] for _, child in (run[0], run[-1]))
+            first, last = (tree.groups[child] for _, child in (run[0], run[-1]))
             group.label, group.path, group.times = f"{first.label} … {last.label}", first.path, len(run)
-        made.groups.append(group)
+        tree.groups.append(group)
         for what, child in run:
             if what == "group":
-                made.groups[child].parent = number
+                tree.groups[child].parent = number
             else:
-                made.group_of[child] = number
+                tree.group_of[child] = number
         kept.append(("group", number))
-    made.groups[parent].children = kept
+    tree.groups[parent].children = kept
 
 
 # What is open ----------------------------------------------------------------------------------------------
 
 
-def _fitting(made: Tree, group: int, budget: int, repeats: bool) -> list[int]:
+def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
     """The groups inside an open one that can be open as well, within the budget: level by level. Of the level
     that is too large, those that fit; of repeats none, as they look alike."""
-    count = made.size(group)
-    chosen: list[int] = []
-    level = _inner(made, group)
-    alike = made.groups[group].kind == "repeat"
+    count, chosen, level = tree.size(group), list[int](), _inner(tree, group)
     while level:
-        can = [inner for inner in level if made.groups[inner].kind == "module" or repeats]
-        more = sum(made.size(inner) - 1 for inner in can)
-        if count + more > budget:
-            if not alike:
-                for inner in sorted(can, key=made.size):
-                    if count + made.size(inner) - 1 <= budget:
-                        count += made.size(inner) - 1
-                        chosen.append(inner)
+        can = [inner for inner in level if tree.groups[inner].kind == "module" or repeats]
+        whole = count + sum(tree.size(inner) - 1 for inner in can) <= budget
+        if not whole and tree.groups[group].kind == "repeat":
             break
-        count += more
-        chosen += can
-        level = [deeper for inner in can for deeper in _inner(made, inner)]
+        for inner in can if whole else sorted(can, key=tree.size):
+            if count + tree.size(inner) - 1 <= budget:
+                count += tree.size(inner) - 1
+                chosen.append(inner)
+        level = [deeper for inner in can for deeper in _inner(tree, inner)] if whole else []
     return chosen
 
 
-def _inner(made: Tree, group: int) -> list[int]:
-    return [child for kind, child in made.groups[group].children if kind == "group"]
+def _inner(tree: Tree, group: int) -> list[int]:
+    return [child for kind, child in tree.groups[group].children if kind == "group"]
 
 
-def _choose_opens(made: Tree) -> None:
+def _choose_opens(tree: Tree) -> None:
     """What opens with each group: as little as can be, if no node is then more than CLICKS away."""
     for budget in _BUDGETS:
-        for number, group in enumerate(made.groups):
-            group.opens = _fitting(made, number, budget, repeats=budget > BUDGET)
-        if all(clicks(made, node) <= CLICKS for node in range(len(made.group_of))):
+        for number, group in enumerate(tree.groups):
+            group.opens = _fitting(tree, number, budget, repeats=budget > BUDGET)
+        if all(clicks(tree, node) <= CLICKS for node in range(len(tree.group_of))):
             return
-
-
-def _depth(made: Tree, group: int) -> int:
-    """How many modules are around it: repeats and sections do not count."""
-    return sum(made.groups[around].kind == "module" for around in made.around(group)) - 1
 
 
 def _sum(values: Iterator[float | None]) -> float | None:

@@ -1,7 +1,7 @@
 """A backward pass that is watched: the gradient on each edge before it is summed, and what arrives at a node.
 
 The walk is the engine's own, so each number is the one that ``backward()`` would have added up, in the same
-order. It touches no ``.grad``, and keeps the graph unless told to free it. (What a checkpoint has computed
+order. It touches no ``.grad``, and keeps the graph unless asked to free it. (What a checkpoint has computed
 again is kept then, as by ``backward(retain_graph=True)``.)
 """
 
@@ -12,61 +12,61 @@ from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import Any
 
+from ...autograd.observer import Observer, observed
 from ...autograd.tape import RETAINED, Node, Variable, wrap
-from ...autograd.walk import _starts, _Walk
+from ...autograd.walk import pass_back
 from ...backend import xp
-from ...backend.dtype import Array
 from .data import Value
 from .values import value_of
 
-
-class Watcher:
-    """What is told of a backward pass, in its order. Arrays are the engine's: copy what is to be kept."""
-
-    def arrived(self, target: Node | Variable, slot: int, gradient: Array) -> None:
-        """The whole gradient of a node's result, before its rules run; of a leaf, at the end."""
-
-    def passed(self, node: Node, position: int, gradient: Array) -> None:
-        """What a rule gave for ``node.edges[position]``, summed over broadcast axes and in the input's dtype,
-        before it is added to what others gave."""
-
-    def done(self, node: Node, seconds: float) -> None:
-        """A node's rules have run. The time is theirs and that of adding up what they gave."""
+Target = tuple[Node | int, int]  # a node, or a leaf's id as tensors compare element by element; and the slot
 
 
-class Shown(Watcher):
-    """Keeps what is shown of the gradients.
+class Shown(Observer):
+    """Keeps what is shown of the gradients of all nodes on a tape. Where one edge alone leads to a result, its
+    gradient and the result's are one Value."""
 
-    Args:
-        tape: all nodes. Where one edge alone leads to a result, its gradient and the result's are one Value.
-
-    Attributes:
-        edges: by node and position. results: by node, or a leaf's id, and slot. seconds: by node.
-        ran: whether there are any.
-    """
-
-    def __init__(self, tape: list[Node]) -> None:
-        self.edges: dict[tuple[Node, int], Value] = {}
-        self.results: dict[tuple[Node | int, int], Value] = {}
-        self.seconds: dict[Node, float] = {}
-        self.ran = False
-        self._readers: dict[tuple[Node | int, int], list[tuple[Node, int]]] = {}
+    def __init__(self, tape: list[Node], clock: Callable[[], int] = perf_counter_ns) -> None:
+        self.edges: dict[tuple[Node, int], Value] = {}  # by node and position
+        self.results: dict[Target, Value] = {}
+        self.seconds: dict[Node, float] = {}  # of a node's rules and of adding up their results
+        self.ran = False  # whether there are any gradients
+        self._clock, self._begin, self._aside = clock, 0, 0
+        self._depth = 0  # of walks within this one: a rule may go back itself
+        self._readers: dict[Target, list[tuple[Node, int]]] = {}
         for node in tape:
             for position, (target, slot, *_) in enumerate(node.edges):
-                self._readers.setdefault((_key(target), slot), []).append((node, position))
+                self._readers.setdefault(target_of(target, slot), []).append((node, position))
 
-    def arrived(self, target: Node | Variable, slot: int, gradient: Array) -> None:
-        key, self.ran = (_key(target), slot), True
+    def arrived(self, target: Node | Variable, slot: int, gradient: Any) -> None:
+        if self._depth:
+            return
+        self.ran = True
         hooks = (target.hooks or {}).get(slot) if isinstance(target, Node) else target._hooks
+        key = target_of(target, slot)
         readers = self._readers.get(key, [])
         same = self.edges.get(readers[0]) if len(readers) == 1 and not hooks else None
         self.results[key] = same or value_of(gradient)
 
-    def passed(self, node: Node, position: int, gradient: Array) -> None:
+    def passing(self, node: Node) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._begin, self._aside = self._clock(), 0
+
+    def delivered(self, node: Node, position: int, gradient: Any) -> None:
+        if self._depth == 1:
+            begin = perf_counter_ns()
+            self.note(node, position, gradient)
+            self._aside += perf_counter_ns() - begin
+
+    def note(self, node: Node, position: int, gradient: Any) -> None:
+        """Keep what is shown of the gradient on an edge."""
         self.edges[node, position] = value_of(gradient)
 
-    def done(self, node: Node, seconds: float) -> None:
-        self.seconds[node] = seconds
+    def passed(self, node: Node, gradients: Any) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self.seconds[node] = (self._clock() - self._begin - self._aside) / 1e9
 
     def first(self, target: Node | int) -> Value | None:
         """The gradient of a leaf, or of the first of a node's results that got one."""
@@ -81,79 +81,21 @@ class Shown(Watcher):
                 self.results[id(leaf), 0] = value_of(leaf._grad.array)
 
 
-def _key(target: Any) -> Node | int:
-    """A node itself; a leaf's id, as tensors compare element by element."""
-    return target if isinstance(target, Node) else id(target)
+def target_of(target: Node | Variable, slot: int) -> Target:
+    """The key of a node's result, or of a leaf."""
+    return target if isinstance(target, Node) else id(target), slot
 
 
-class _Mark:
-    """In the place of an edge's target while a node is passed: which edge it is."""
-
-    __slots__ = ("position", "target")
-
-    def __init__(self, target: Any, position: int) -> None:
-        self.target, self.position = target, position
-
-
-class _Watched(_Walk):
-    """The engine's walk, which tells a watcher what goes by."""
-
-    def __init__(self, root: Variable, start: Variable, watcher: Watcher, clock: Callable[[], int]) -> None:
-        self.watcher, self.clock = watcher, clock
-        self.now: Node | None = None
-        self.aside = 0  # ns that the watcher has taken
-        super().__init__((root,), [start], None, False)
-
-    def deliver(self, target: Any, slot: int, gradient: Any, ours: bool) -> None:
-        if target.__class__ is not _Mark:  # where the walk begins
-            super().deliver(target, slot, gradient, ours)
-            return
-        begin = perf_counter_ns()
-        assert self.now is not None
-        self.watcher.passed(self.now, target.position, gradient)
-        self.aside += perf_counter_ns() - begin
-        super().deliver(target.target, slot, gradient, ours)
-
-    def pass_on(self, node: Node, sums: dict[int, Any]) -> None:
-        for slot, (gradient, _) in sorted(sums.items()):
-            self.watcher.arrived(node, slot, gradient)
-        edges, self.now, self.aside = node.edges, node, 0
-        node.edges = [(_Mark(edge[0], i), *edge[1:]) for i, edge in enumerate(edges)]
-        begin = self.clock()
-        try:
-            super().pass_on(node, sums)
-        finally:
-            node.edges = edges
-        self.watcher.done(node, (self.clock() - begin - self.aside) / 1e9)
-
-
-def watch_backward(
-    root: Variable,
-    watcher: Watcher,
-    gradient: Variable | None = None,
-    free: bool = False,
-    clock: Callable[[], int] = perf_counter_ns,
-) -> None:
-    """Walk back from a tensor.
+def watch_backward(root: Variable, observer: Observer, gradient: Variable | None = None, free: bool = False) -> None:
+    """Walk back from a tensor, with ones or another gradient there; ``free`` what nodes keep, or not.
 
     Hooks that the program has registered on tensors run, as their results replace gradients; those that write
     to a ``.grad`` do not.
-
-    Args:
-        root: a tensor that recorded ops made. gradient: there; by default ones, as for its sum.
-        watcher: is told of each step. free: whether what nodes keep is freed. clock: in ns.
-
-    Raises:
-        RuntimeError: nothing to differentiate, or the graph has been freed.
     """
     if gradient is None:
         gradient = wrap(xp(root.array).ones_like(root.array))
-    (start,) = _starts((root,), gradient)
-    with _without_retained(root):
-        walk = _Watched(root, start, watcher, clock)
-        walk.run(retain=not free)
-    for leaf, (total, _) in walk.leaves.values():
-        watcher.arrived(leaf, 0, total)
+    with _without_retained(root), observed(observer):
+        pass_back(root, gradient, retain=not free)
 
 
 def tape_of(root: Variable) -> list[Node]:
@@ -171,13 +113,10 @@ def tape_of(root: Variable) -> list[Node]:
 @contextmanager
 def _without_retained(root: Variable) -> Iterator[None]:
     """Within it, the hooks of ``retain_grad`` are away, which would add to a ``.grad``."""
-    taken = []
-    for node in tape_of(root):
-        for hooks in (node.hooks or {}).values():
-            if RETAINED in hooks:
-                taken.append((hooks, hooks.pop(RETAINED)))
+    tables = [hooks for node in tape_of(root) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
+    away = [hooks.pop(RETAINED) for hooks in tables]
     try:
         yield
     finally:
-        for hooks, hook in taken:
+        for hooks, hook in zip(tables, away, strict=True):
             hooks[RETAINED] = hook

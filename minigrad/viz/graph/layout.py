@@ -7,15 +7,16 @@ path into the box instead.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from html import escape
 from itertools import pairwise
-from statistics import median
+from statistics import fmean, median
 from unicodedata import east_asian_width
 
 from .data import Graph
 from .dot import BACKWARD, FORWARD, INK, LINE, PAPER, QUIET, Box, Colour, Direction, drawn, key_of, shortened
-from .fold import Tree, wires
+from .fold import Child, Tree, wires
 
 GAP, RANK, HEIGHT, PAD = 24.0, 44.0, 40.0, 16.0
 SWEEPS = 12
@@ -33,11 +34,11 @@ class Spot:
 
 def svg(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colour = "none") -> str:
     """What is open in a tree, as SVG. Elements have the ids "n3" of nodes and "g4" of groups."""
-    order = {key: place for place, key in enumerate(_in_order(tree))}
+    order = {key: place for place, key in enumerate(_in_order(tree, ("group", 0)))}
     boxes = sorted(drawn(graph, tree, direction, colour), key=lambda box: order[box.key])
-    found = wires(graph, tree, tree.opened)
-    links = [(key_of(wire.source), key_of(wire.target)) for wire in found]
-    back = [any(graph.edges[number].gradient is not None for number in wire.edges) for wire in found]
+    visible = wires(graph, tree, tree.opened)
+    links = [(key_of(wire.source), key_of(wire.target)) for wire in visible]
+    back = [any(graph.edges[number].gradient is not None for number in wire.edges) for wire in visible]
     ranks, ways = layers({box.key: _width(box) for box in boxes}, links)
     place = {id(spot): (spot.x, PAD + rank * (HEIGHT + RANK)) for rank, row in enumerate(ranks) for spot in row}
     left = min((spot.x - spot.width / 2 for row in ranks for spot in row), default=0.0) - PAD
@@ -107,23 +108,27 @@ def _arrange(ranks: list[list[Spot]]) -> None:
     place: dict[int, float] = {}
     for row in ranks:
         place.update((id(spot), float(i)) for i, spot in enumerate(row))
-    for sweep in range(SWEEPS):
-        for row in ranks if sweep % 2 == 0 else ranks[::-1]:
-            mean = {}
-            for spot in row:
-                near = spot.above if sweep % 2 == 0 else spot.below
-                mean[id(spot)] = sum(place[id(s)] for s in near) / len(near) if near else place[id(spot)]
-            row.sort(key=lambda spot, mean=mean: mean[id(spot)])  # type: ignore[misc]
-            place.update((id(spot), float(i)) for i, spot in enumerate(row))
+    for row, sides in _sweeps(ranks):
+        mean = {
+            id(spot): fmean(place[id(s)] for s in near) if near else place[id(spot)]
+            for spot, near in zip(row, sides, strict=True)
+        }
+        row.sort(key=lambda spot, mean=mean: mean[id(spot)])  # type: ignore[misc]
+        place.update((id(spot), float(i)) for i, spot in enumerate(row))
     for row in ranks:
         _apart(row)
+    for row, sides in _sweeps(ranks):
+        for spot, near in zip(row, sides, strict=True):
+            if near:
+                spot.x = median(other.x for other in near)
+        _apart(row)
+
+
+def _sweeps(ranks: list[list[Spot]]) -> Iterator[tuple[list[Spot], list[list[Spot]]]]:
+    """The ranks, down and up in turn, with the neighbours of each spot on the side that the sweep comes from."""
     for sweep in range(SWEEPS):
         for row in ranks if sweep % 2 == 0 else ranks[::-1]:
-            for spot in row:
-                near = spot.above if sweep % 2 == 0 else spot.below
-                if near:
-                    spot.x = median(other.x for other in near)
-            _apart(row)
+            yield row, [spot.above if sweep % 2 == 0 else spot.below for spot in row]
 
 
 def _apart(row: list[Spot]) -> None:
@@ -142,16 +147,11 @@ def _apart(row: list[Spot]) -> None:
 # SVG -------------------------------------------------------------------------------------------------------
 
 
-def _in_order(tree: Tree) -> list[str]:
-    """Keys of all that can be visible, in the program's order."""
-    keys: list[str] = []
-    todo = [("group", 0)]
-    while todo:
-        kind, number = todo.pop()
-        keys.append(f"{kind[0]}{number}")
-        if kind == "group":
-            todo.extend(reversed(tree.groups[number].children))
-    return keys
+def _in_order(tree: Tree, box: Child) -> Iterator[str]:
+    """Keys of all that can be visible in a box, in the program's order."""
+    yield key_of(box)
+    for child in tree.groups[box[1]].children if box[0] == "group" else ():
+        yield from _in_order(tree, child)
 
 
 def _width(box: Box) -> float:

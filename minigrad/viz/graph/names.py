@@ -20,19 +20,28 @@ from ...profiler.names import ModuleNames
 from .data import ModuleInfo
 
 PACKAGE = __name__.split(".")[0]
-_ROOT = Path(__file__).resolve().parents[3]  # what the package's own files are told from
+_ROOT = Path(__file__).resolve().parents[3]  # the folder that holds the package
 _LONGEST = 200  # characters of an attribute's text
-_OWN = 3  # references to a dictionary that a call, a variable and an argument refer to, and nobody else
+_REFERENCES = 3  # to a dictionary that a call, a variable and an argument refer to, and nobody else
 
 
 # Places in the program ------------------------------------------------------------------------------------
 
 
-def user_frame() -> FrameType:
-    """The innermost call on the stack that is not the library's."""
-    frame = sys._getframe(1)
-    while frame.f_back and frame.f_globals.get("__name__", "").split(".")[0] == PACKAGE:
+def stack(frame: FrameType | None = None) -> Iterator[FrameType]:
+    """The calls that are running, the innermost first: from a frame, or from the caller on."""
+    frame = frame or sys._getframe(1)
+    while frame is not None:
+        yield frame
         frame = frame.f_back
+
+
+def user_frame() -> FrameType:
+    """The innermost call on the stack that is not the library's, or else the outermost."""
+    frame = outermost = sys._getframe(1)
+    for frame in stack(outermost):
+        if frame.f_globals.get("__name__", "").split(".")[0] != PACKAGE:
+            break
     return frame
 
 
@@ -44,14 +53,14 @@ def place_of(frame: FrameType) -> tuple[str, str]:
 
 def readable(file: str) -> str:
     """A path as short as it can be understood: within the library, the working folder, or the user's home."""
-    folders: list[tuple[str, Callable[[], Path]]] = [
+    folders: tuple[tuple[str, Callable[[], Path]], ...] = (
         (PACKAGE, lambda: _ROOT / PACKAGE),
         ("", Path.cwd),
         ("~", Path.home),
-    ]
-    for told, folder in folders:
+    )
+    for name, folder in folders:
         try:
-            return (told / Path(file).relative_to(folder())).as_posix()
+            return (name / Path(file).relative_to(folder())).as_posix()
         except (ValueError, OSError, RuntimeError):  # it lies elsewhere; the folder is gone; there is no home
             continue
     return file
@@ -65,13 +74,24 @@ def variables(frame: FrameType) -> dict[str, Any]:
     is where a module or class has its names.
     """
     read = frame.f_locals
-    found = dict(read)
-    if type(read) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(read) <= _OWN:
+    copied = dict(read)
+    if type(read) is dict and frame.f_code.co_flags & inspect.CO_OPTIMIZED and sys.getrefcount(read) <= _REFERENCES:
         read.clear()
-    return found
+    return copied
 
 
-def function_told(function: Callable[..., Any]) -> str:
+def variables_of(frame: FrameType) -> tuple[list[tuple[str, Variable]], dict[str, Module]]:
+    """The local and global variables of a function that are tensors or modules."""
+    tensors, modules = list[tuple[str, Variable]](), dict[str, Module]()
+    for name, value in [*variables(frame).items(), *frame.f_globals.items()]:
+        if isinstance(value, Variable):
+            tensors.append((name, value))
+        elif isinstance(value, Module):
+            modules.setdefault(name, value)
+    return tensors, modules
+
+
+def function_text(function: Callable[..., Any]) -> str:
     """A function's name, and where it stands if that is known."""
     name, code = getattr(function, "__name__", type(function).__name__), getattr(function, "__code__", None)
     return name if code is None else f"{name} ({readable(code.co_filename)}:{code.co_firstlineno})"
@@ -80,22 +100,20 @@ def function_told(function: Callable[..., Any]) -> str:
 class Variables:
     """The names that the program binds results to, as they are bound.
 
-    Whenever an op is recorded, the variables of the functions that recorded earlier ones are looked at: those
+    Whenever an op is recorded, ``look`` reads the variables of the functions that recorded earlier ones: those
     whose value is such a result give it their name. The first name stays. A function's arguments name nothing
     that was there before.
-
-    Attributes:
-        names: of results, by node and slot.
     """
 
     def __init__(self) -> None:
-        self.names: dict[tuple[Node, int], str] = {}
+        self.names: dict[tuple[Node, int], str] = {}  # of results, by node and slot
         self._frames: dict[FrameType, int] = {}  # and the age of the first node that each recorded
 
-    def look(self) -> None:
-        """Look at the variables of all these functions, and forget those that have returned."""
-        running = set(_stack())
-        for frame in reversed(list(self._frames)):  # the innermost first
+    def look(self, end: bool = False) -> None:
+        """Read the variables of all these functions, the innermost first, and forget those that have returned
+        (at the end, all)."""
+        running = set() if end else set(stack())
+        for frame in reversed(list(self._frames)):
             self._name(frame)
             if frame not in running:
                 del self._frames[frame]
@@ -103,12 +121,6 @@ class Variables:
     def expect(self, frame: FrameType, node: Node) -> None:
         """Note that a function has recorded an op."""
         self._frames.setdefault(frame, node.order)
-
-    def finish(self) -> None:
-        """Look at all of them for the last time."""
-        for frame in reversed(self._frames):
-            self._name(frame)
-        self._frames.clear()
 
     def _name(self, frame: FrameType) -> None:
         first, code = self._frames[frame], frame.f_code
@@ -119,22 +131,19 @@ class Variables:
                 self.names.setdefault((node, value._slot), name)
 
 
-def _stack() -> Iterator[FrameType]:
-    frame: FrameType | None = sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
-
-
 # Leaves ---------------------------------------------------------------------------------------------------
+
+
+def fields_of(value: Any) -> Any:
+    """A dataclass or a named tuple as a mapping; anything else as it is."""
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    return value._asdict() if hasattr(value, "_asdict") else value
 
 
 def tensors_within(value: Any, name: str) -> Iterator[tuple[str, Variable]]:
     """The tensors of a value and what they are called: "batch", "batch 0", "batch.mask"."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-    elif hasattr(value, "_asdict"):
-        value = value._asdict()
+    value = fields_of(value)
     if isinstance(value, Variable):
         yield name, value
     elif isinstance(value, Mapping):
@@ -154,18 +163,7 @@ def argument_names(
         bound = inspect.signature(called).bind(*inputs, **named).arguments
     except (TypeError, ValueError):  # built in, or the call will fail and say why
         bound = {"input": inputs, **named} if len(inputs) > 1 else {"input": (*inputs, None)[0], **named}
-    return [found for name, value in bound.items() for found in tensors_within(value, name)]
-
-
-def variables_of(frame: FrameType) -> tuple[list[tuple[str, Variable]], dict[str, Module]]:
-    """A function's own and global variables that are tensors or modules."""
-    tensors, modules = list[tuple[str, Variable]](), dict[str, Module]()
-    for name, value in [*variables(frame).items(), *frame.f_globals.items()]:
-        if isinstance(value, Variable):
-            tensors.append((name, value))
-        elif isinstance(value, Module):
-            modules.setdefault(name, value)
-    return tensors, modules
+    return [pair for name, value in bound.items() for pair in tensors_within(value, name)]
 
 
 # Modules --------------------------------------------------------------------------------------------------
@@ -181,10 +179,10 @@ class Modules:
 
     def __init__(self, root: Module | None = None) -> None:
         self._names = ModuleNames()
-        self._found: dict[str, Module] = {}
+        self._by_path: dict[str, Module] = {}
         self._root = "" if root is None else self._names.path(root, "")
         if root is not None:
-            self._enter("", root)
+            self.add("", root)
 
     def name(self, module: Module, caller: str) -> str:
         """The path of a module that the one at the path ``caller`` calls ("" for none)."""
@@ -192,49 +190,44 @@ class Modules:
         path = self._names.path(module, outer)
         if self._root and (path == self._root or path.startswith(f"{self._root}.")):
             path = path[len(self._root) + 1 :]
-        if path not in self._found:
-            self._enter(path, module)
+        if path not in self._by_path:
+            self.add(path, module)
         return path
 
-    def add(self, name: str, module: Module) -> None:
-        """Make a module known that nobody has called."""
-        self._enter(name, module)
-
-    def _enter(self, path: str, module: Module) -> None:
-        for name, found in module.named_modules(remove_duplicate=False):
-            self._found.setdefault(".".join(part for part in (path, name) if part), found)
+    def add(self, path: str, module: Module) -> None:
+        """Make a module known, with all that it holds."""
+        for name, inner in module.named_modules(remove_duplicate=False):
+            self._by_path.setdefault(".".join(part for part in (path, name) if part), inner)
 
     def parameters(self) -> dict[int, list[str]]:
         """All names of each parameter and buffer, by its id."""
         names: dict[int, list[str]] = {}
-        for path, module in self._found.items():
+        for path, module in self._by_path.items():
             for name, held in (*module._parameters.items(), *module._buffers.items()):
                 if held is not None:
                     names.setdefault(id(held), []).append(f"{path}.{name}" if path else name)
         return names
 
-    def told(self, paths: set[str]) -> dict[str, ModuleInfo]:
+    def infos(self, paths: set[str]) -> dict[str, ModuleInfo]:
         """What is known of the modules at these paths, and of those around them."""
         wanted = {""} | paths
         for path in paths:
             parts = path.split(".")
             wanted |= {".".join(parts[:n]) for n in range(1, len(parts))}
-        known = {path: self._found[path] for path in wanted if path in self._found}
-        infos = {path: ModuleInfo(path, "") for path in wanted}
-        for path, module in known.items():
-            infos[path] = ModuleInfo(path, type(module).__name__, module.extra_repr(), _digest(module))
-        return dict(sorted(infos.items()))
+        return {path: _info(path, self._by_path.get(path)) for path in sorted(wanted)}
 
 
-def _digest(module: Module) -> str:
-    """Equal for modules of the same structure."""
-    return hashlib.sha256(repr(_structure(module)).encode()).hexdigest()[:16]
+def _info(path: str, module: Module | None) -> ModuleInfo:
+    if module is None:
+        return ModuleInfo(path, "")
+    alike = hashlib.sha256(repr(_structure(module)).encode()).hexdigest()[:16]
+    return ModuleInfo(path, type(module).__name__, module.extra_repr(), alike)
 
 
 def _structure(module: Module) -> tuple[Any, ...]:
     """Class, own text, parameters' shapes and dtypes, and the same of the children."""
     kind, held = type(module), {**module._parameters, **module._buffers}
-    shapes = [(name, None if p is None else told(p.array)) for name, p in held.items()]
+    shapes = [(name, None if p is None else argument_text(p.array)) for name, p in held.items()]
     children = [(name, None if m is None else _structure(m)) for name, m in module._modules.items()]
     return kind.__module__, kind.__qualname__, module.extra_repr(), shapes, children
 
@@ -254,7 +247,7 @@ def input_name(node: Node, i: int) -> str:
     return op.param(i) if i < op.arity else f"{op.variadic} {i - op.arity}"
 
 
-def told(value: Any) -> str:
+def argument_text(value: Any) -> str:
     """An argument that is no tensor, as text; slices as in an index, arrays by dtype and shape."""
     text = _text(value)
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

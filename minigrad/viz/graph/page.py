@@ -12,15 +12,7 @@ from .dot import Colour, Direction, label_of
 from .fold import Tree, total
 from .values import Stored
 
-_SCRIPTS = (
-    "graph_layout.js",
-    "graph_panel.js",
-    "graph_boxes.js",
-    "graph_drawing.js",
-    "graph_camera.js",
-    "graph_search.js",
-    "graph.js",
-)
+_SCRIPTS = tuple(f"graph{part}.js" for part in ("_layout", "_panel", "_boxes", "_drawing", "_camera", "_search", ""))
 _BODY = """<div id="graph">
 <header class="bar"></header>
 <main><svg id="drawing" role="application" aria-label="compute graph" tabindex="0"></svg></main>
@@ -29,29 +21,18 @@ _BODY = """<div id="graph">
 
 
 def page(graph: Graph, tree: Tree, direction: Direction, colour: Colour, fit: bool = True) -> Page:
-    """The page of a graph, with what is open, shown and coloured at first.
-
-    Args:
-        fit: close more, where not all that is open can be read in the window.
-    """
+    """The page of a graph, with what is open, shown and coloured at first; ``fit``: with more closed, where not all
+    can be read in the window."""
     data, _ = packed(graph)
     data |= {**_folded(graph, tree), "direction": direction, "colour": colour, "fit": fit}
     return Page(graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
 
 def packed(graph: Graph, more: Iterable[Value | None] = ()) -> tuple[dict[str, Any], Stored]:
-    """A graph for a page's script, each value once: nodes and edges tell its place in "values".
-
-    Args:
-        more: values that the page shows besides; the second result tells their places.
-    """
-    values = Stored(
-        [
-            *(value for node in graph.nodes for value in (node.value, node.gradient)),
-            *(edge.gradient for edge in graph.edges),
-            *more,
-        ]
-    )
+    """A graph for a page's script, with each value once: nodes and edges have its place in "values"; and where
+    the page's other values stand there."""
+    of_nodes = [value for node in graph.nodes for value in (node.value, node.gradient)]
+    values = Stored([*of_nodes, *(edge.gradient for edge in graph.edges), *more])
     nodes = [
         {
             **vars(node),
@@ -79,18 +60,12 @@ def _folded(graph: Graph, tree: Tree) -> dict[str, Any]:
     """The nested boxes: of each child, "n" or "g" and its number."""
     groups = [
         {
-            "kind": group.kind,
+            **vars(group),
             "label": label_of(graph, tree, number),
-            "times": group.times,
-            "path": group.path,
-            "parent": group.parent,
             "children": [f"{kind[0]}{number}" for kind, number in group.children],
-            "opens": group.opens,
             "total": asdict(total(graph, list(tree.nodes(number)))),
         }
         for number, group in enumerate(tree.groups)
     ]
-    docks = [[leaf, op] for leaf, op in tree.docks.items()]
-    names = [[op, name] for op, name in tree.names.items()]
-    opened = sorted(tree.opened)
-    return {"groups": groups, "groupOf": tree.group_of, "opened": opened, "docks": docks, "names": names}
+    docks, names = list(tree.docks.items()), list(tree.names.items())
+    return {"groups": groups, "groupOf": tree.group_of, "opened": sorted(tree.opened), "docks": docks, "names": names}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -15,61 +14,73 @@ from ...ops.op import REGISTRY
 from .build import Builder
 from .data import Graph
 from .gradients import Shown, tape_of, watch_backward
-from .names import Modules, argument_names, user_frame, variables_of
+from .names import Modules, argument_names, fields_of, user_frame, variables_of
 from .observe import Observation, clock
 
 
-def record_call(function: Callable[..., Any], *inputs: Any, **named: Any) -> Graph:
-    """Call a function or module, go back from its result, and tell all that happened.
+def record(
+    what: Variable | Callable[..., Any],
+    inputs: Sequence[Any] = (),
+    named: Mapping[str, Any] | None = None,
+    backward: bool = True,
+    modules: Mapping[str, Module] | None = None,
+) -> Graph:
+    """The graph of a tensor, or of a call of a module or function that is made now.
 
-    The backward pass starts from the first tensor of the result that wants a gradient ("loss", where there is
-    something of that name); of one that is no scalar, from its sum. It touches no ``.grad``. Where the
-    function has gone back itself, as a training step does, the gradients are those that this has left.
+    The backward pass of a call starts from the first tensor of the result that wants a gradient ("loss", where
+    there is something of that name); of one that is no scalar, from its sum. It touches no ``.grad``. Where a
+    backward has run already, as in a training step, and has freed the graph, the gradients are those that it
+    has left: the leaves' ``.grad``, as it has added up.
+
+    Of a tensor the values are those still alive; tensors and parameters have the names of the caller's variables
+    and modules.
 
     Args:
-        function: a module, or any function of tensors.
-        inputs, named: its arguments.
+        what: a result of recorded ops, or a function with its arguments ``inputs`` and ``named``.
+        backward: whether to go back from a tensor, which keeps the graph.
+        modules: of a tensor: by what they are called; "" for one whose parameters have no prefix.
 
     Raises:
-        RuntimeError: no tensor of the result wants a gradient, or a profile is running.
+        TypeError: neither a tensor alone nor a function. RuntimeError: no recorded op made the tensor, no tensor
+            of the call's result wants a gradient, or a profile is running.
     """
-    built, title = built_by_call(function, inputs, named)
-    return built.graph(title, _went_back(built, True))
+    nodes, title = built("graph", what, inputs, named or {}, modules)
+    return nodes.graph(title, _went_back(nodes, backward or not isinstance(what, Variable)))
+
+
+def record_call(function: Callable[..., Any], *inputs: Any, **named: Any) -> Graph:
+    """``record`` of a call."""
+    return record(function, inputs, named)
 
 
 def from_tensor(tensor: Variable, backward: bool = True, modules: Mapping[str, Module] | None = None) -> Graph:
-    """The graph that a tensor was computed by.
-
-    Values are those that are still alive. Tensors and parameters are called as the caller's variables and
-    modules are.
-
-    Args:
-        tensor: a result of recorded ops.
-        backward: whether to go back from it (from its sum), which keeps the graph and touches no ``.grad``.
-            Where a backward has freed the graph already, the gradients that are left are those of the leaves:
-            their ``.grad``, as it has added up.
-        modules: by what they are called; "" for one whose parameters are told without a prefix.
-
-    Raises:
-        RuntimeError: no recorded op made the tensor.
-    """
-    built, title = built_from_tensor(tensor, modules)
-    return built.graph(title, _went_back(built, backward))
+    """``record`` of a tensor."""
+    return record(tensor, backward=backward, modules=modules)
 
 
 # Before anything goes back: for playback and explain, too -------------------------------------------------
 
 
-def built_by_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> tuple[Builder, str]:
-    """The nodes of a call that is made now and watched, and what to call their graph.
+def built(
+    caller: str, what: Any, inputs: Sequence[Any], named: Mapping[str, Any], modules: Mapping[str, Module] | None = None
+) -> tuple[Builder, str]:
+    """The nodes of a tensor, or of a call that is made now and watched, and what to call their graph; see
+    ``record``."""
+    if isinstance(what, Variable):
+        if inputs or named:
+            raise TypeError(f"{caller} takes a tensor alone, or a module or function and its inputs")
+        return _of_tensor(what, modules)
+    if not callable(what):
+        raise TypeError(f"{caller} takes a tensor, a module or a function, not {type(what).__name__}")
+    return _of_call(what, inputs, named)
 
-    Raises:
-        RuntimeError: no tensor of the result wants a gradient, or a profile is running.
-    """
+
+def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> tuple[Builder, str]:
     owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
     modules = Modules(owner if isinstance(owner, Module) else None)
     arguments = argument_names(function, tuple(inputs), dict(named))
-    _load_kernels()
+    for op in REGISTRY.values():  # so that no op's time has the import of its kernel in it
+        of(np.empty(0)).kernel(op.name)
     with Observation(modules) as observation:
         root = _leading(function(*inputs, **named))
     title = type(function).__name__ if isinstance(function, Module) else getattr(function, "__name__", "call")
@@ -81,32 +92,27 @@ def built_by_call(function: Callable[..., Any], inputs: Sequence[Any], named: Ma
     return Builder(root, modules, arguments, observation), title
 
 
-def built_from_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> tuple[Builder, str]:
-    """The nodes that lead to a tensor, called as its caller's variables are, and what to call their graph.
-
-    Raises:
-        RuntimeError: no recorded op made the tensor.
-    """
+def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> tuple[Builder, str]:
     if not tensor._wanted() or tensor._source()[0] is None:
         raise RuntimeError(
             "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
             "require a gradient, outside no_grad()"
         )
-    variables, found = variables_of(user_frame())
+    variables, of_caller = variables_of(user_frame())
     known = Modules()
-    for name, module in (found if modules is None else modules).items():
+    for name, module in (of_caller if modules is None else modules).items():
         known.add(name, module)
     title = next((name for name, variable in variables if variable is tensor), "tensor")
     return Builder(tensor, known, variables), title
 
 
-def _went_back(built: Builder, run: bool) -> Shown:
+def _went_back(nodes: Builder, run: bool) -> Shown:
     """The gradients of a graph: if a backward has freed it, those that it has left; if ``run``, all."""
-    gradients = Shown(built.tape)
-    if built.is_released():
-        gradients.take(built.leaves())
+    gradients = Shown(nodes.tape, clock())
+    if nodes.is_released():
+        gradients.take(nodes.leaves())
     elif run:
-        watch_backward(built.root, gradients, clock=clock())
+        watch_backward(nodes.root, gradients)
     return gradients
 
 
@@ -114,56 +120,38 @@ def _leading(result: Any) -> Variable | None:
     """The tensor of a call's result that backward starts from."""
     if isinstance(result, Variable):
         return result if result._wanted() and result._source()[0] is not None else None
-    if dataclasses.is_dataclass(result) and not isinstance(result, type):
-        result = {f.name: getattr(result, f.name, None) for f in dataclasses.fields(result)}
-    elif hasattr(result, "_asdict"):
-        result = result._asdict()
+    result = fields_of(result)
     if isinstance(result, Mapping):
-        parts = [result["loss"]] if "loss" in result else []
-        parts += result.values()
+        parts = [result[key] for key in ("loss",) if key in result] + list(result.values())
     else:
         parts = list(result) if isinstance(result, tuple | list) else []
-    return next((found for part in parts if (found := _leading(part)) is not None), None)
-
-
-def _load_kernels() -> None:
-    """Import the kernels now, so that no op's time has that in it."""
-    for op in REGISTRY.values():
-        if op.kernel:
-            of(np.empty(0)).kernel(op.kernel)
+    return next((tensor for part in parts if (tensor := _leading(part)) is not None), None)
 
 
 # For explain ----------------------------------------------------------------------------------------------
 
 
 def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
-    """The graph that leads to ``root``, and the number of a tensor in it.
-
-    Args:
-        run: go back for the numbers also where no backward has run: no leaf has a ``.grad``.
-
-    Raises:
-        RuntimeError: the tensor is no part of it.
-    """
-    built, title = built_from_tensor(root)
+    """The graph that leads to ``root``, and the number of a tensor in it; ``run``: go back for the gradients also
+    where no backward has run (no leaf has a ``.grad``)."""
+    nodes, title = _of_tensor(root)
     source = tensor._source()[0]
-    number = built.number.get(id(tensor) if source is None else source)
+    number = nodes.number.get(id(tensor) if source is None else source)
     if number is None:
         raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
-    run = run or any(leaf._grad is not None for leaf in built.leaves())
-    return built.graph(title, _went_back(built, run)), number
+    run = run or any(leaf._grad is not None for leaf in nodes.leaves())
+    return nodes.graph(title, _went_back(nodes, run)), number
 
 
 def last_result_of(tensor: Variable) -> Variable | None:
-    """The youngest of the caller's variables that was computed from a tensor (or is a result, itself)."""
-    source = tensor._source()[0]
-    found: tuple[int, Variable] | None = None
+    """The youngest of the caller's variables that was computed from a tensor (or the tensor, if it is a result)."""
+    source, last = tensor._source()[0], -1
+    youngest = None if source is None else tensor
     for _, variable in variables_of(user_frame())[0]:
         node = variable._source()[0]
-        if node is None or (found is not None and node.order <= found[0]):
+        if node is None or node.order <= last:
             continue
         tape = tape_of(variable)
-        leads = source in tape if source else any(edge[0] is tensor for n in tape for edge in n.edges)
-        if leads:
-            found = node.order, variable
-    return tensor if found is None and source is not None else found and found[1]
+        if source in tape if source else any(edge[0] is tensor for n in tape for edge in n.edges):
+            youngest, last = variable, node.order
+    return youngest

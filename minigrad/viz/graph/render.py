@@ -32,26 +32,22 @@ def renderer() -> Literal["dot", "pygraphviz"] | None:
 
 
 def render(source: str, format: Format, seconds: float = 10.0) -> bytes:
-    """A picture of some DOT.
-
-    Raises:
-        TooSlowError: it took longer than ``seconds``.
-        RuntimeError: nothing here can draw, or it failed.
-    """
-    with_ = renderer()
-    if with_ is None:
+    """A picture of some DOT. Raises TooSlowError: it took longer than ``seconds``; RuntimeError: nothing here can
+    draw, or it failed."""
+    program = renderer()
+    if program is None:
         raise RuntimeError(
             f"nothing here draws {format.upper()}: pip install 'minigrad[viz]' brings Graphviz along (so "
             "does pip install pygraphviz), or install the program dot. SVG and HTML need neither"
         )
     if format == "png":
         source = source.replace("graph [", f"graph [dpi={_DPI}, ", 1)
-    command = ["dot", f"-T{format}"] if with_ == "dot" else [sys.executable, "-P", "-c", _CODE, format]
+    command = ["dot", f"-T{format}"] if program == "dot" else [sys.executable, "-P", "-c", _CODE, format]
     try:
         done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired as late:
         raise TooSlowError(f"the layout took longer than {seconds:g} s") from late
     if done.returncode or not done.stdout:
-        said = done.stderr.decode(errors="replace").strip()[-500:] or f"it ended with {done.returncode}"
-        raise RuntimeError(f"{with_} could not draw: {said}")
+        reason = done.stderr.decode(errors="replace").strip()[-500:] or f"it ended with {done.returncode}"
+        raise RuntimeError(f"{program} could not draw: {reason}")
     return done.stdout

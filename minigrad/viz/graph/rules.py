@@ -1,7 +1,7 @@
-"""An op's formula, its definition and its gradient rules, as they stand in the source.
+"""An op's formulas, its definition and its gradient rules, as they stand in the source.
 
-A rule is a lambda in a call such as ``tanh.gradient(x=lambda g, out: ...)``. Which one of its file it is, the
-compiled code tells, which knows the lines and columns of its expression.
+A rule is a lambda in a call such as ``tanh.gradient(x=lambda g, out: ...)``. The compiled code has the lines
+and columns of its expressions, which say which lambda of its file it is.
 """
 
 from __future__ import annotations
@@ -9,73 +9,67 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
+
+import numpy as np
 
 from ...backend import of
 from ...backend.dtype import Array
 from ...ops.op import Op
 from .data import OpInfo, Source
-from .names import readable
+from .names import PACKAGE, readable
 
-KERNEL, PLAIN, BACKWARD = "kernel", "plain", "backward"  # rules that are of all inputs
+BACKWARD = "backward"  # the key of a Function's rule, which is of all inputs
+_OPS = f"{PACKAGE}.ops."
 Function = Callable[..., Any]
 Definition = ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef
 
 
 def op_info(op: Op, array: Array | None = None) -> OpInfo:
-    """What there is to tell of an op, or of a user's Function.
-
-    Args:
-        array: one that it was applied to, as each backend has kernels of its own; NumPy's without.
-    """
+    """What is known of an op, or of a user's Function; with the kernel of the backend of an array, or NumPy's."""
     function = getattr(op, "function", None)
     if function is not None:
-        rules = {BACKWARD: source_of(function.backward)}
-        made = OpInfo(op.name, _first_line(function), source_of(function.forward), _found(rules))
-    else:
-        rules = {name: source_of(rule) for name, (rule, _) in op.rules.items()}
-        if op.kernel and not op.rules and op.differentiable:
-            backward = getattr(of(array).kernel(op.kernel), "backward", None)
-            rules = {KERNEL: source_of(backward), PLAIN: source_of(op.plain)}
-        made = OpInfo(op.name, _first_line(op), source_of(op.plain), _found(rules), helpers_of(op, array))
-    return made
+        backward = source_of(function.backward)
+        return OpInfo(
+            op.name, _first_line(function), source_of(function.forward), {BACKWARD: backward} if backward else {}
+        )
+    sources = {name: source_of(rule) for name, (rule, _) in op.rules.items()}
+    formula = getattr(op, "formula", lambda name: "")
+    kernel = of(np.empty(0) if array is None else array).kernel(op.name)
+    return OpInfo(
+        op.name,
+        _first_line(op),
+        source_of(op.__wrapped__),
+        {name: source for name, source in sources.items() if source is not None},
+        dict(_helpers(op)),
+        {name: text for name in op.rules if (text := formula(name))},
+        source_of(getattr(kernel, "backward", None) or getattr(kernel, "forward", None)),
+    )
 
 
-def helpers_of(op: Op, array: Array | None = None) -> dict[str, Source]:
-    """The functions that the rules leave work to: the private ones of a rule's (or a kernel's) file, and ops
-    whose only purpose is that, such as ``softmax_gradient``. Those that helpers name are helpers as well."""
-    rules: list[Any] = [rule for rule, _ in op.rules.values()]
-    if op.kernel and not rules:
-        rules = [getattr(of(array).kernel(op.kernel), "backward", None)]
-    found: dict[str, Source] = {}
-    todo = [rule for rule in rules if isinstance(rule, FunctionType)]
+def _helpers(op: Op) -> Iterator[tuple[str, Source]]:
+    """The functions that the rules leave work to: of a rule's file, or of another file of ops. Those that
+    helpers call are helpers as well."""
+    known: set[str] = set()
+    todo = [rule for rule, _ in op.rules.values() if isinstance(rule, FunctionType)]
     for rule in todo:  # grows
-        for name in sorted(_names(rule.__code__)):
-            helper = rule.__globals__.get(name)
-            plain = helper.plain if isinstance(helper, Op) and helper.kernel and helper is not op else helper
-            private = plain is not helper or name.startswith("_")
-            if name in found or not private or not isinstance(plain, FunctionType):
+        for name in sorted(_names(rule.__code__) - known):
+            helper: Any = rule.__globals__.get(name)
+            if not isinstance(helper, FunctionType) or not helper.__module__.startswith((rule.__module__, _OPS)):
                 continue
-            if plain is helper and plain.__module__ != rule.__module__:
-                continue
-            source = source_of(plain)
-            if source is not None:
-                found[name] = source
-                todo.append(plain)
-    return found
+            if (source := source_of(helper)) is not None:
+                known.add(name)
+                todo.append(helper)
+                yield name, source
 
 
 def _names(code: CodeType) -> set[str]:
     """The global names in a function's code and in the functions within it."""
     inner = (c for c in code.co_consts if isinstance(c, CodeType))
     return set(code.co_names).union(*map(_names, inner))
-
-
-def _found(rules: dict[str, Source | None]) -> dict[str, Source]:
-    return {name: source for name, source in rules.items() if source is not None}
 
 
 def _first_line(thing: Any) -> str:
@@ -94,9 +88,7 @@ def source_of(function: Function | None) -> Source | None:
         return None
     lines = linecache.getlines(code.co_filename, getattr(function, "__globals__", None))
     node = _node_of(code, "".join(lines))
-    if node is None:
-        return None
-    return Source(_text(lines, node), readable(code.co_filename), _first(node))
+    return None if node is None else Source(_text(lines, node), readable(code.co_filename), _first(node))
 
 
 def _text(lines: list[str], node: Definition) -> str:
@@ -112,51 +104,37 @@ def _text(lines: list[str], node: Definition) -> str:
 
 
 def _node_of(code: CodeType, text: str) -> Definition | None:
-    """The definition that was compiled to some code: of several lambdas that begin in one line, the smallest
-    that all of the code's expressions lie in."""
+    """The definition that was compiled to some code: of several lambdas that begin in one line, the last
+    whose expression has all of the code's expressions in it."""
     is_lambda = code.co_name == "<lambda>"
-    begun = [
-        node for node in _definitions(text).get(code.co_firstlineno, ()) if isinstance(node, ast.Lambda) == is_lambda
-    ]
+    begun = [n for n in _definitions(text).get(code.co_firstlineno, ()) if isinstance(n, ast.Lambda) == is_lambda]
     if len(begun) > 1 and is_lambda:
-        spans = _spans(code)
-        begun = [node for node in begun if spans and _holds(node, spans)]
+        spans = [(line, end, a, b) for line, end, a, b in code.co_positions() if None not in (line, end, a) and b]
+        begun = [n for n in begun if isinstance(n, ast.Lambda) and spans and _holds(n.body, spans)]
         begun.sort(key=lambda node: (node.lineno, node.col_offset))
     return begun[-1] if begun else None
+
+
+def _holds(body: ast.expr, spans: list[Any]) -> bool:
+    """Whether all spans (first line, last line, first column, last column) lie in an expression."""
+    begin, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
+    return all(begin <= (line, column) and (last, after) <= end for line, last, column, after in spans)
 
 
 @lru_cache(64)
 def _definitions(text: str) -> dict[int, list[Definition]]:
     """The functions and lambdas of a file by the lines in which they begin, decorators included."""
-    found: dict[int, list[Definition]] = {}
     try:
         tree = ast.parse(text)
     except SyntaxError:  # the file has changed since it was imported, or is no Python
-        return found
+        return {}
+    by_line: dict[int, list[Definition]] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef):
-            found.setdefault(_first(node), []).append(node)
-    return found
+        if isinstance(node, Definition):
+            by_line.setdefault(_first(node), []).append(node)
+    return by_line
 
 
 def _first(node: Definition) -> int:
     decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
     return min([node.lineno, *(d.lineno for d in decorators)])
-
-
-def _spans(code: CodeType) -> list[tuple[tuple[int, int], tuple[int, int]]]:
-    """Beginning and end, as (line, column), of the expressions that a lambda was compiled from."""
-    spans = []
-    for line, end_line, column, end_column in code.co_positions():
-        if line is not None and end_line is not None and column is not None and end_column:
-            spans.append(((line, column), (end_line, end_column)))
-    return spans
-
-
-def _holds(node: Definition, spans: list[tuple[tuple[int, int], tuple[int, int]]]) -> bool:
-    """Whether all spans lie in a lambda's expression."""
-    body = node.body
-    if isinstance(body, list):
-        return False
-    begin, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
-    return all(begin <= first and last <= end for first, last in spans)

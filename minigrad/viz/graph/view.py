@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from ...autograd.tape import Variable
 from ...nn.module import Module
-from ..page import Page, written
+from ..page import Page
 from ..view import Picture
 from . import dot, layout
 from .data import Graph
 from .dot import Colour, Direction
 from .fold import BUDGET, Tree, tree
 from .page import page
-from .record import from_tensor, record_call
+from .record import record
 from .render import Format, TooSlowError, render, renderer
-
-ENDINGS = (".html", ".svg", ".png", ".pdf", ".dot")
 
 
 def graph(
@@ -41,7 +37,7 @@ def graph(
 
     Args:
         what: a result of recorded ops, or a module or function that is called with ``inputs`` and ``named``
-            while it is watched, which tells most: all values, and times.
+            while it is watched, which shows most: all values, and times.
         direction: "forward", "backward" or "both"; by default both where there are gradients.
         depth: how many nested modules are open; by default as many as one screen can show.
         fold: whether repeated modules are one box, closed at first; a number: how many boxes are visible
@@ -56,22 +52,13 @@ def graph(
         TypeError: a tensor and inputs, or something that cannot be called.
         ValueError: a direction or colour that is not known, or a depth or number of boxes below 0.
     """
-    if isinstance(what, Graph):
-        told = what
-    elif isinstance(what, Variable):
-        if inputs or named:
-            raise TypeError("graph takes a tensor alone, or a module or function and its inputs")
-        told = from_tensor(what, backward=backward, modules=modules)
-    elif not callable(what):
-        raise TypeError(f"graph takes a tensor, a module or a function, not {type(what).__name__}")
-    else:
-        told = record_call(what, *inputs, **named)
-    direction = direction or ("forward" if told.backward == "none" else "both")
+    recorded = what if isinstance(what, Graph) else record(what, inputs, named, backward, modules)
+    direction = direction or ("forward" if recorded.backward == "none" else "both")
     _check("direction", direction, ("forward", "backward", "both"))
     _check("colour", colour, ("none", "time", "bytes", "gradient"))
     if (depth is not None and depth < 0) or (not isinstance(fold, bool) and fold < 1):
         raise ValueError(f"depth is {depth} and fold is {fold}; they must be 0 and 1 at least")
-    return GraphView(told, direction, depth, fold, colour, seconds)
+    return GraphView(recorded, direction, depth, fold, colour, seconds)
 
 
 class GraphView(Picture):
@@ -80,6 +67,8 @@ class GraphView(Picture):
     Attributes:
         graph: what is known. tree: its nested boxes, and which are open.
     """
+
+    endings = (".html", ".svg", ".png", ".pdf", ".dot")
 
     def __init__(
         self, graph: Graph, direction: Direction, depth: int | None, fold: bool | int, colour: Colour, seconds: float
@@ -108,31 +97,14 @@ class GraphView(Picture):
         return self._render("svg").decode()
 
     def png(self) -> bytes:
-        """A picture of 144 points per inch.
-
-        Raises:
-            RuntimeError: there is no Graphviz, neither as a program nor in pygraphviz.
-        """
+        """A picture of 144 points per inch. Raises RuntimeError without Graphviz, as program or in pygraphviz."""
         return self._render("png")
 
     def pdf(self) -> bytes:
         """A vector picture for a paper. Raises as ``png`` does."""
         return self._render("pdf")
 
-    def save(self, path: str | os.PathLike[str], *args: Any, **look: Any) -> Path:
-        """Write the file that the ending asks for (.html, .svg, .png, .pdf, .dot), whole or not at all.
-
-        Raises:
-            ValueError: another ending. OSError: it cannot be written. RuntimeError: as ``png``.
-        """
-        ending = Path(path).suffix.lower()
-        if ending not in ENDINGS:
-            raise ValueError(f"cannot save {Path(path).name}: the ending must be one of {', '.join(ENDINGS)}")
-        if ending in (".html", ".svg"):
-            return super().save(path, *args, **look)
-        return written(path, getattr(self, ending[1:])(*args, **look))
-
-    def _folded(self, budget: int, depth: int | None) -> Tree:
+    def _folded(self, budget: int, depth: int | None = None) -> Tree:
         return tree(self.graph, self._repeats, budget, depth)
 
     def _render(self, format: Format) -> bytes:
@@ -149,10 +121,8 @@ class GraphView(Picture):
     def _ever_fewer(self) -> Iterator[Tree]:
         yield self.tree
         visible = len(self.tree.boxes(self.tree.opened))
-        for budget in (BUDGET, 20, 10, 5):
-            if budget < visible:
-                yield self._folded(budget, None)
-        closed = self._folded(self._budget, None)
+        yield from (self._folded(budget) for budget in (BUDGET, 20, 10, 5) if budget < visible)
+        closed = self._folded(self._budget)
         closed.opened = set()
         yield closed
 

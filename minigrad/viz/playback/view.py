@@ -6,12 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from ...autograd.tape import Variable
-from ..graph.build import Builder
 from ..graph.data import Graph
 from ..graph.gradients import watch_backward
 from ..graph.observe import clock
 from ..graph.page import packed
-from ..graph.record import built_by_call, built_from_tensor
+from ..graph.record import built
 from ..page import Page
 from ..view import View
 from .steps import Recorder, Step
@@ -36,9 +35,23 @@ class Playback(View):
 
     def page(self) -> Page:
         """The page that plays it."""
+        arrived = [value for step in self.steps for value in step.arrived.values()]
+        deliveries = [d for step in self.steps for d in step.deliveries]
+        data, values = packed(self.graph, [*arrived, *(value for d in deliveries for value in (d.gradient, d.total))])
+
+        def packed_delivery(d: Any) -> dict[str, Any]:
+            return {**vars(d), "gradient": values.place(d.gradient), "total": values.place(d.total)}
+
+        data["steps"] = [
+            {
+                **vars(step),
+                "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
+                "deliveries": [packed_delivery(d) for d in step.deliveries],
+            }
+            for step in self.steps
+        ]
         scripts = ("graph_panel.js", "playback_drawing.js", "playback.js")
-        body = '<main id="playback"></main>'
-        return Page(f"Backward of {self.graph.title}", _data(self), scripts, ("playback.css",), body, 760)
+        return Page.of("playback", f"Backward of {self.graph.title}", data, scripts)
 
 
 def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
@@ -59,50 +72,13 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **n
         RuntimeError: nothing wants a gradient, or a backward has freed the graph.
         TypeError: a tensor and inputs, or something that cannot be called.
     """
-    if isinstance(loss_or_module, Variable):
-        if inputs or named:
-            raise TypeError("playback takes a tensor alone, or a module or function and its inputs")
-        return _recorded(*built_from_tensor(loss_or_module), free=False)
-    if not callable(loss_or_module):
-        raise TypeError(f"playback takes a tensor, a module or a function, not {type(loss_or_module).__name__}")
-    return _recorded(*built_by_call(loss_or_module, inputs, named), free=True)
-
-
-def _recorded(built: Builder, title: str, free: bool) -> Playback:
-    if built.is_released():
+    nodes, title = built("playback", loss_or_module, inputs, named)
+    if nodes.is_released():
         raise RuntimeError(
             "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
             "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
             "not go back itself)"
         )
-    recorder = Recorder(built.tape)
-    watch_backward(built.root, recorder, free=free, clock=clock())
-    return Playback(built.graph(title, recorder), recorder.steps(built))
-
-
-def _data(played: Playback) -> dict[str, Any]:
-    """What the page's script reads: the graph, and the steps with the places of their values."""
-    shown = [value for step in played.steps for value in step.arrived.values()]
-    shown += [value for step in played.steps for d in step.deliveries for value in (d.gradient, d.total)]
-    data, values = packed(played.graph, shown)
-    data["steps"] = [
-        {
-            "node": step.node,
-            "seconds": step.seconds,
-            "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
-            "deliveries": [
-                {
-                    "input": d.input,
-                    "target": d.target,
-                    "slot": d.slot,
-                    "gradient": values.place(d.gradient),
-                    "total": values.place(d.total),
-                    "count": d.count,
-                    "of": d.of,
-                }
-                for d in step.deliveries
-            ],
-        }
-        for step in played.steps
-    ]
-    return data
+    recorder = Recorder(nodes.tape, clock())
+    watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
+    return Playback(nodes.graph(title, recorder), recorder.steps(nodes))

@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from ..numbers import Floats
 
 
 def smooth(x: Floats, y: Floats, width: float) -> Floats:
@@ -19,26 +19,22 @@ def smooth(x: Floats, y: Floats, width: float) -> Floats:
     if width <= 0 or len(y) < 3:
         return y
     known = np.isfinite(y)
-    values, weights = np.where(known, y, 0.0), known.astype(np.float64)
     decay = np.exp(-np.diff(x) / width)
-    sums = np.stack([values, weights])
+    sums = np.stack([np.where(known, y, 0.0), known.astype(np.float64)])
     total = _running(sums, decay) + _running(sums[:, ::-1], decay[::-1])[:, ::-1] - sums
-    found: Floats = np.where(known, total[0] / np.where(known, total[1], 1.0), y)
-    return found
+    smoothed: Floats = np.where(known, total[0] / np.where(known, total[1], 1.0), y)
+    return smoothed
 
 
 def _running(rows: Floats, decay: Floats) -> Floats:
     """s[i] = rows[i] + decay[i−1] · s[i−1], of two rows at once."""
-    found = np.empty_like(rows)
     values, weights = rows.tolist()
     a, b = values[0], weights[0]
-    left, right = [a], [b]
+    sums = [(a, b)]
     for value, weight, d in zip(values[1:], weights[1:], decay.tolist(), strict=True):
         a, b = value + d * a, weight + d * b
-        left.append(a)
-        right.append(b)
-    found[0], found[1] = left, right
-    return found
+        sums.append((a, b))
+    return np.array(sums).T
 
 
 def thin(x: Floats, y: Floats, cells: int) -> NDArray[np.int64]:
@@ -47,9 +43,9 @@ def thin(x: Floats, y: Floats, cells: int) -> NDArray[np.int64]:
     count = len(y)
     if count <= 4 * cells:
         return np.arange(count)
-    cuts = np.searchsorted(x, np.linspace(x[0], x[-1], cells + 1)[1:-1], side="left")
+    cuts = np.searchsorted(x, np.linspace(x[0], x[-1], cells + 1)[1:-1], side="left").tolist()
     kept: set[int] = set()
-    for begin, end in zip([0, *cuts.tolist()], [*cuts.tolist(), count], strict=True):
+    for begin, end in zip([0, *cuts], [*cuts, count], strict=True):
         if begin == end:
             continue
         part = y[begin:end]
@@ -78,10 +74,10 @@ def log_ticks(low: float, high: float, most: int = 6) -> list[float]:
     """Powers of ten in a range of positive numbers; with 2 and 5 times them where these are few."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for factors in ((1, 2, 5), (1, 3), (1,)):
-        found = [f * 10.0**p for p in powers for f in factors if low <= f * 10.0**p <= high]
-        if len(found) <= most:
-            return found if len(found) > 2 else ticks(low, high, 4)
-    return found[:: math.ceil(len(found) / most)]
+        chosen = [f * 10.0**p for p in powers for f in factors if low <= f * 10.0**p <= high]
+        if len(chosen) <= most:
+            return chosen if len(chosen) > 2 else ticks(low, high, 4)
+    return chosen[:: math.ceil(len(chosen) / most)]
 
 
 def bounds(values: list[Floats], log: bool) -> tuple[float, float]:
@@ -100,8 +96,8 @@ def bounds(values: list[Floats], log: bool) -> tuple[float, float]:
     return (0.0 if 0 <= low < 0.15 * high else low - margin), high + margin
 
 
-def told(value: float) -> str:
-    """A number on an axis."""
+def on_axis(value: float) -> str:
+    """A number as it stands at an axis: 0.25, 1,500, 20k, 3M, 2.5e-5."""
     size = abs(value)
     if size >= 1e9 or 0 < size < 1e-4:
         mantissa, exponent = f"{value:.2e}".split("e")

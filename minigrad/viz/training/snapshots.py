@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import base64
 import math
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...autograd.tape import Variable
+from ..numbers import Array, coded, host
 from .runs import Run
 from .weights import checkpoints, heat_map, read_weights, states
 
@@ -22,79 +21,56 @@ _MOST_PANELS = 64  # heat maps of one step
 
 @dataclass(frozen=True)
 class Track:
-    """Pictures by step.
-
-    Attributes:
-        name: what they show. steps: ascending. frames: one a step, as the page reads them; or ``table``:
-            quantities with a number a step each. run: the number of the run whose steps these are.
-    """
+    """Pictures by step, or a table of quantities with a number a step."""
 
     name: str
-    steps: list[int]
-    frames: list[dict[str, Any]] | None = None
+    steps: list[int]  # ascending
+    frames: list[dict[str, Any]] | None = None  # one a step, as the page reads them
     table: list[dict[str, Any]] | None = None
-    run: int = 0
-
-    def as_data(self) -> dict[str, Any]:
-        """For the page."""
-        return {"name": self.name, "steps": self.steps, "frames": self.frames, "table": self.table, "run": self.run}
+    run: int = 0  # the number of the run whose steps these are
 
 
 def weights_of(runs: tuple[Run, ...]) -> list[Track]:
     """The weights of all runs whose folders hold checkpoints."""
     tracks = []
     for i, run in enumerate(runs):
-        if run.folder is not None:
-            steps, parameters = read_weights(run.folder)
-            if parameters:
-                table = [parameter.as_data() for parameter in parameters]
-                tracks.append(Track(f"weights of {run.name}", steps, table=table, run=i))
+        steps, parameters = read_weights(run.folder) if run.folder is not None else ([], [])
+        if parameters:
+            table = [parameter.as_data() for parameter in parameters]
+            tracks.append(Track(f"weights of {run.name}", steps, table=table, run=i))
     return tracks
 
 
-def given_tracks(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
-    """What the caller gave: a mapping from steps, several by name, or a function of a step and a state.
-
-    Raises:
-        TypeError, ValueError: something that is none of these, or a picture that cannot be shown.
-    """
+def tracks_of(snapshots: Any, runs: tuple[Run, ...]) -> list[Track]:
+    """What the caller shows: a mapping from steps, several by name, or a function of a step and a state. Raises
+    TypeError, ValueError: something that is none of these, or a picture that cannot be shown."""
     if snapshots is None:
         return []
-    named: Mapping[str, Any] = {"snapshots": snapshots}
-    if isinstance(snapshots, Mapping) and all(isinstance(key, str) for key in snapshots):
-        named = snapshots
-    return [made for name, inner in named.items() if (made := _given(name, inner, runs)).steps]
+    several = isinstance(snapshots, Mapping) and all(isinstance(key, str) for key in snapshots)
+    tracks = [_track(name, one, runs) for name, one in (snapshots if several else {"snapshots": snapshots}).items()]
+    return [track for track in tracks if track.steps]
 
 
-def _given(name: str, snapshots: Any, runs: tuple[Run, ...]) -> Track:
+def _track(name: str, snapshots: Any, runs: tuple[Run, ...]) -> Track:
     if isinstance(snapshots, Mapping):
-        return track(name, snapshots.items())
-    if callable(snapshots):
-        return _made_from_checkpoints(name, snapshots, runs)
-    raise TypeError(
-        f"{name} is a mapping from steps to pictures, or a function (step, state) -> picture, not "
-        f"{type(snapshots).__name__}"
-    )
-
-
-def _made_from_checkpoints(name: str, make: Callable[..., Any], runs: tuple[Run, ...]) -> Track:
+        return _in_order(name, snapshots.items())
+    if not callable(snapshots):
+        raise TypeError(
+            f"{name} is a mapping from steps to pictures, or a function (step, state) -> picture, not "
+            f"{type(snapshots).__name__}"
+        )
     number, folder = next(((i, run.folder) for i, run in enumerate(runs) if run.folder), (0, None))
     if folder is None:
         raise ValueError(f"{name}: a function of checkpoints needs a run's folder to read these from")
-    found = track(name, ((step, make(step, state)) for step, state in states(checkpoints(folder))), number)
-    if not found.steps:
+    track = _in_order(name, ((step, snapshots(step, state)) for step, state in states(checkpoints(folder))), number)
+    if not track.steps:
         raise ValueError(f"{name}: {folder} holds no checkpoint")
-    return found
+    return track
 
 
-def track(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track:
+def _in_order(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track:
     """Pictures of steps, which may come in any order. Each is drawn before the next is asked for: a graph
-    holds all arrays of its step.
-
-    Raises:
-        TypeError: a step that is no integer, a picture of a kind that is not known, or both numbers and
-            pictures.
-    """
+    holds all arrays of its step."""
     frames: dict[int, dict[str, Any]] = {}
     numbers: dict[int, Mapping[str, Any]] = {}
     for step, picture in pictures:
@@ -103,7 +79,7 @@ def track(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track
         if isinstance(picture, Mapping):
             numbers[int(step)] = picture
         else:
-            frames[int(step)] = frame(picture, f"{name}, step {step}")
+            frames[int(step)] = _frame(picture, f"{name}, step {step}")
     if frames and numbers:
         raise TypeError(f"{name}: step {min(frames)} has a picture, and step {min(numbers)} numbers")
     steps = sorted(frames or numbers)
@@ -114,13 +90,14 @@ def track(name: str, pictures: Iterable[tuple[Any, Any]], run: int = 0) -> Track
 
 def _table(frames: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Numbers by name, or statistics by name of quantities by name, as a table over the steps."""
-    names = dict.fromkeys(str(name) for one in frames for name in one)
     rows = []
-    for name in names:
-        here = [one.get(name) for one in frames]
-        kinds = dict.fromkeys(str(k) for value in here if isinstance(value, Mapping) for k in value)
-        told = {kind: [_number(v.get(kind) if isinstance(v, Mapping) else None) for v in here] for kind in kinds}
-        rows.append({"name": name, "shape": None, "statistics": told or {"value": [_number(value) for value in here]}})
+    for name in dict.fromkeys(str(name) for one in frames for name in one):
+        values = [one.get(name) for one in frames]
+        nested = [value if isinstance(value, Mapping) else {} for value in values]
+        kinds = dict.fromkeys(str(kind) for value in nested for kind in value)
+        columns = {kind: [_number(value.get(kind)) for value in nested] for kind in kinds}
+        columns = columns or {"value": [_number(value) for value in values]}
+        rows.append({"name": name, "shape": None, "statistics": columns})
     return rows
 
 
@@ -130,18 +107,11 @@ def _number(value: Any) -> float:
     return float(value) if isinstance(value, Real | np.generic) else math.nan
 
 
-def frame(value: Any, place: str = "a picture") -> dict[str, Any]:
-    """One picture for the page: {"svg": text} or {"heat": panels}.
-
-    Args:
-        value: the text of an SVG, something that makes one (``svg()`` or ``_repr_svg_()``), or an array:
-            (rows, columns), or with further axes before these, one heat map for each of their elements.
-
-    Raises:
-        TypeError: something else. ValueError: a text that is no SVG, an array without two axes.
-    """
+def _frame(value: Any, place: str) -> dict[str, Any]:
+    """One picture for the page: {"svg": text} or {"heat": panels}; of an array with further axes before rows and
+    columns, a panel for each of their elements."""
     if isinstance(value, Variable) or (hasattr(value, "shape") and hasattr(value, "dtype")):
-        return {"heat": _panels(_on_host(value), place)}
+        return {"heat": _panels(host(value), place)}
     text = value if isinstance(value, str) else _drawn(value, place)
     if not text.lstrip("\ufeff \n").startswith(("<svg", "<?xml", "<!--", "<!DOCTYPE svg")):
         raise ValueError(f"{place}: a text must be an SVG, and this begins with {text[:30]!r}")
@@ -159,28 +129,14 @@ def _drawn(value: Any, place: str) -> str:
     )
 
 
-def _on_host(value: Any) -> NDArray[Any]:
-    if isinstance(value, Variable):
-        value = value.detach().cpu().array  # type: ignore[attr-defined]
-    return np.asarray(value.get() if hasattr(value, "get") else value)  # get: CuPy's
-
-
-def _panels(array: NDArray[Any], place: str) -> list[dict[str, Any]]:
+def _panels(array: Array, place: str) -> list[dict[str, Any]]:
     if array.ndim < 2 or array.dtype.kind not in "fiub" or not array.size:
         raise ValueError(f"{place}: an array has two axes or more, and numbers; not {array.shape} {array.dtype}")
-    before = array.shape[:-2]
-    places = list(np.ndindex(before))
-    if len(places) > _MOST_PANELS:
-        raise ValueError(f"{place}: {len(places)} heat maps of {array.shape} are too many: select some")
-    panels = []
-    for index in places:
+    panels: list[dict[str, Any]] = []
+    if (count := math.prod(array.shape[:-2])) > _MOST_PANELS:
+        raise ValueError(f"{place}: {count} heat maps of {array.shape} are too many: select some")
+    for index in np.ndindex(array.shape[:-2]):
         cells = heat_map(array[index], _MOST_CELLS, _MOST_CELLS)
-        panels.append(
-            {
-                "name": " · ".join(map(str, index)),
-                "shape": array.shape[-2:],
-                "cells": cells.shape,
-                "values": base64.b64encode(cells.astype("<f4").tobytes()).decode(),
-            }
-        )
+        name, shape = " · ".join(map(str, index)), array.shape[-2:]
+        panels.append({"name": name, "shape": shape, "cells": cells.shape, "values": coded(cells, "<f4")})
     return panels

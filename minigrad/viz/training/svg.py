@@ -5,12 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from ..numbers import Floats
 from ..palette import LIGHT
 from ..vector import LINE, QUIET, SERIES, Drawing
-from .curves import Floats, bounds, log_ticks, smooth, thin, ticks, told
+from .curves import bounds, log_ticks, on_axis, smooth, thin, ticks
 from .runs import AXES, Run, Series
 
 UNSMOOTHED = ("learning rate",)  # it has no noise, and its corners are meant
@@ -20,23 +22,6 @@ _NARROWEST = 100.0  # a chart with what is around it
 _LETTER = 5.3  # the width of one, about, in small type
 _LONGEST = 40  # characters of a name
 _UNITS = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
-
-
-@dataclass(frozen=True)
-class Look:
-    """How the curves are drawn.
-
-    Attributes:
-        over: "step", "seconds" or "tokens". smoothing: the width of ``curves.smooth``, in steps; the raw
-            curve then stands faint behind. log: the names of charts with a logarithmic axis.
-        columns: charts side by side. width: of the whole, in pixels.
-    """
-
-    over: str = "step"
-    smoothing: float = 0.0
-    log: frozenset[str] = frozenset()
-    columns: int = 2
-    width: float = 640.0
 
 
 @dataclass(frozen=True)
@@ -52,14 +37,6 @@ class _Curve:
     @property
     def front(self) -> Floats:
         return self.raw if self.smoothed is None else self.smoothed
-
-    @property
-    def color(self) -> str:
-        return LIGHT.nth(self.run)
-
-    @property
-    def dash(self) -> str | None:
-        return _dash(self.run)
 
 
 @dataclass(frozen=True)
@@ -85,32 +62,41 @@ class _Field:
                 part = np.log(np.where(values > 0, values, np.nan) / low) / math.log(high / low)
             else:
                 part = (values - low) / (high - low)
-        found: Floats = self.bottom - part * (self.bottom - self.top)
-        return found
+        places: Floats = self.bottom - part * (self.bottom - self.top)
+        return places
 
 
-def draw(runs: Sequence[Run], charts: Sequence[str], look: Look, title: str = "") -> str:
-    """The charts named, in a grid, with the runs' names above.
-
-    Raises:
-        ValueError: an axis that there is not, no column, or a width that is too small for the columns.
-    """
-    if look.over not in AXES:
-        raise ValueError(f"curves are drawn over {', '.join(AXES)}, not {look.over!r}")
-    if look.columns < 1 or not look.smoothing >= 0:
+def draw(
+    runs: Sequence[Run],
+    charts: Sequence[str],
+    over: str,
+    smoothing: float,
+    log: frozenset[str],
+    columns: int,
+    width: float,
+    title: str,
+) -> str:
+    """The charts named, in a grid, with the runs' names above; see ``TrainingView.svg``. A raw curve stands faint
+    behind a smoothed one."""
+    if over not in AXES:
+        raise ValueError(f"curves are drawn over {', '.join(AXES)}, not {over!r}")
+    if columns < 1 or not smoothing >= 0:
         raise ValueError("there is a column at least, and smoothing is not negative")
-    columns = min(look.columns, max(len(charts), 1))
-    wide = (look.width - 2 * _EDGE - _GAP * (columns - 1)) / columns
+    columns = min(columns, max(len(charts), 1))
+    wide = (width - 2 * _EDGE - _GAP * (columns - 1)) / columns
     if not wide >= _NARROWEST:
         least = columns * (_NARROWEST + _GAP) - _GAP + 2 * _EDGE
-        raise ValueError(f"width is {look.width:g}, and must be {least:g} at least for charts side by side")
-    drawing = Drawing(look.width, 0, title or "Training")
+        raise ValueError(f"width is {width:g}, and must be {least:g} at least for charts side by side")
+    drawing = Drawing(width, 0, title or "Training")
     y = _heading(drawing, runs, title)
     tall = _TOP + _BOTTOM + (wide - _LEFT - _RIGHT) * 0.5
-    x_range = _x_range([s.places[look.over] for run in runs for s in run.series if look.over in s.places])
+    x_range = _x_range([s.places[over] for run in runs for s in run.series if over in s.places])
     for i, name in enumerate(charts):
         left, top = _EDGE + (wide + _GAP) * (i % columns), y + (tall + _GAP) * (i // columns)
-        _chart(drawing, name, runs, look, (left, top, left + wide, top + tall), x_range)
+        curves = _curves(name, runs, over, smoothing)
+        y_range = bounds([curve.front for curve in curves], name in log)
+        inner = (left + _LEFT, left + wide - _RIGHT, top + _TOP, top + tall - _BOTTOM)
+        _chart(drawing, name, curves, _Field(*inner, x_range, y_range, name in log), over)
     if not charts:
         drawing.text(_EDGE, y + 12, "Nothing has been logged yet.", size=10, colour=QUIET)
     rows = math.ceil(len(charts) / columns)
@@ -143,80 +129,61 @@ def _heading(drawing: Drawing, runs: Sequence[Run], title: str) -> float:
     return y + 26
 
 
-def _chart(
-    drawing: Drawing,
-    name: str,
-    runs: Sequence[Run],
-    look: Look,
-    box: tuple[float, float, float, float],
-    x_range: tuple[float, float],
-) -> None:
-    """One chart in a box (left, top, right, bottom)."""
-    left, top, right, bottom = box
-    log = name in look.log
-    curves = _curves(name, runs, look)
-    field = _Field(
-        left + _LEFT, right - _RIGHT, top + _TOP, bottom - _BOTTOM, x_range, bounds([c.front for c in curves], log), log
-    )
+def _chart(drawing: Drawing, name: str, curves: list[_Curve], field: _Field, over: str) -> None:
+    """One chart around the field of its curves."""
+    left, top = field.left - _LEFT, field.top - _TOP
     drawing.text(left, top + 12, shortened(name), size=11, font_family=SERIF, font_weight=600)
     if {curve.series.evaluated for curve in curves} == {True, False}:
         drawing.text(field.right, top + 12, "line: training · dots: evaluation", "end", 9, QUIET)
     _y_axis(drawing, field)
-    _x_axis(drawing, field, look.over)
+    _x_axis(drawing, field, over)
     clip = f"field-{left:.0f}-{top:.0f}"
-    drawing.parts.append(f'<clipPath id="{clip}">')
-    drawing.add(
-        "rect", x=field.left, y=field.top - 4, width=field.right - field.left + 4, height=field.bottom - field.top + 5
-    )
-    drawing.parts.append(f'</clipPath><g clip-path="url(#{clip})">')
+    drawing.open("clipPath", id=clip)
+    wide, tall = field.right - field.left + 4, field.bottom - field.top + 5
+    drawing.add("rect", x=field.left, y=field.top - 4, width=wide, height=tall)
+    drawing.close("clipPath")
+    drawing.open("g", clip_path=f"url(#{clip})")
     for curve in curves:
         (_dots if curve.series.evaluated else _line)(drawing, field, curve)
         _crosses(drawing, field, curve)
-    drawing.parts.append("</g>")
+    drawing.close("g")
 
 
-def _curves(name: str, runs: Sequence[Run], look: Look) -> list[_Curve]:
-    found = []
+def _curves(name: str, runs: Sequence[Run], over: str, smoothing: float) -> list[_Curve]:
+    curves = []
     for i, run in enumerate(runs):
         for series in run.series:
-            if series.name == name and look.over in series.places:
+            if series.name == name and over in series.places:
                 raw, smoothed = series.values, None
-                if look.smoothing and not series.evaluated and series.name not in UNSMOOTHED:
-                    smoothed = smooth(series.places["step"], raw, look.smoothing)
-                found.append(_Curve(i, series, series.places[look.over], raw, smoothed))
-    return found
+                if smoothing and not series.evaluated and series.name not in UNSMOOTHED:
+                    smoothed = smooth(series.places["step"], raw, smoothing)
+                curves.append(_Curve(i, series, series.places[over], raw, smoothed))
+    return curves
 
 
 def _line(drawing: Drawing, field: _Field, curve: _Curve) -> None:
     """Training: a line, and behind a smoothed one, faint, what it was made from."""
     if curve.smoothed is not None:
-        drawing.parts.append('<g opacity="0.3">')
+        drawing.open("g", opacity=0.3)
         _strokes(drawing, field, curve, curve.raw, 0.8)
-        drawing.parts.append("</g>")
+        drawing.close("g")
     _strokes(drawing, field, curve, curve.front, 1.4)
 
 
 def _dots(drawing: Drawing, field: _Field, curve: _Curve) -> None:
     """Evaluations: a dot each, a ring for the best, and a faint line between them."""
-    drawing.parts.append('<g opacity="0.5">')
+    drawing.open("g", opacity=0.5)
     _strokes(drawing, field, curve, curve.raw, 1.0)
-    drawing.parts.append("</g>")
+    drawing.close("g")
     best = curve.series.best[-1] if curve.series.best else -1
     kept = thin(curve.x, curve.raw, int(field.right - field.left))
     left, up = field.x(curve.x[kept]), field.y(curve.raw[kept])
     for i, x, y in zip(kept.tolist(), left.tolist(), up.tolist(), strict=True):
         if math.isfinite(y) and i != best:
-            drawing.add("circle", cx=x, cy=y, r=2.2, fill=curve.color)
+            drawing.add("circle", cx=x, cy=y, r=2.2, fill=LIGHT.nth(curve.run))
     if best >= 0 and math.isfinite(y := float(field.y(curve.raw[best]))):
-        drawing.add(
-            "circle",
-            cx=float(field.x(curve.x[best])),
-            cy=y,
-            r=3.2,
-            fill=LIGHT.paper,
-            stroke=curve.color,
-            stroke_width=1.6,
-        )
+        ring: dict[str, Any] = {"r": 3.2, "fill": LIGHT.paper, "stroke": LIGHT.nth(curve.run), "stroke_width": 1.6}
+        drawing.add("circle", cx=float(field.x(curve.x[best])), cy=y, **ring)
 
 
 def _strokes(drawing: Drawing, field: _Field, curve: _Curve, values: Floats, width: float) -> None:
@@ -227,9 +194,9 @@ def _strokes(drawing: Drawing, field: _Field, curve: _Curve, values: Floats, wid
     for part in np.split(places, gaps):
         part = part[np.isfinite(part[:, 1])]
         if len(part) == 1:
-            drawing.add("circle", cx=float(part[0, 0]), cy=float(part[0, 1]), r=width, fill=curve.color)
+            drawing.add("circle", cx=float(part[0, 0]), cy=float(part[0, 1]), r=width, fill=LIGHT.nth(curve.run))
         elif len(part):
-            drawing.line(map(tuple, part.tolist()), curve.color, width, curve.dash)
+            drawing.line(map(tuple, part.tolist()), LIGHT.nth(curve.run), width, _dash(curve.run))
 
 
 def _crosses(drawing: Drawing, field: _Field, curve: _Curve) -> None:
@@ -257,7 +224,7 @@ def _y_axis(drawing: Drawing, field: _Field) -> None:
     for tick in log_ticks(*field.y_range) if field.log else ticks(*field.y_range, 4):
         y = float(field.y(np.array(tick)))
         drawing.line([(field.left, y), (field.right, y)], LINE, 0.7)
-        drawing.text(field.left - 6, y + 3.2, told(tick), "end", 9, QUIET)
+        drawing.text(field.left - 6, y + 3.2, on_axis(tick), "end", 9, QUIET)
 
 
 def _x_axis(drawing: Drawing, field: _Field, over: str) -> None:
@@ -268,7 +235,7 @@ def _x_axis(drawing: Drawing, field: _Field, over: str) -> None:
     drawing.line([(field.left, field.bottom), (field.right, field.bottom)], QUIET, 0.7)
     drawing.text(field.right, field.bottom + 13, word, "end", 9, QUIET)
     for tick in ticks(low / unit, high / unit, 5):
-        x, text = float(field.x(np.array(tick * unit))), told(tick)
+        x, text = float(field.x(np.array(tick * unit))), on_axis(tick)
         drawing.line([(x, field.bottom), (x, field.bottom + 3)], QUIET, 0.7)
         if x + _LETTER / 2 * len(text) < field.right - _LETTER * len(word) - 6:  # else the word stands there
             drawing.text(x, field.bottom + 13, text, "middle", 9, QUIET)

@@ -7,23 +7,20 @@ from typing import Any
 
 import numpy as np
 
+from ..numbers import Floats
 from ..page import Page
 from ..view import Picture
-from .curves import Floats, thin
+from .curves import thin
 from .runs import Run, Series, read_runs
-from .snapshots import Track, given_tracks, weights_of
-from .svg import Look, draw
+from .snapshots import Track, tracks_of, weights_of
+from .svg import draw
 
 MOST_POINTS = 200_000  # of a series in a page; from there on it is thinned
 _EXACT_POINTS = 20_000  # up to which numbers are written to the last digit; else 7 that count
 
 
 class TrainingView(Picture):
-    """Curves of one or more runs. In a notebook it shows itself.
-
-    Attributes:
-        runs: what was read. tracks: what the page shows beside the curves. title: of the page.
-    """
+    """Curves of one or more runs, and what the page shows beside them. In a notebook it shows itself."""
 
     def __init__(self, runs: tuple[Run, ...], tracks: Sequence[Track] = (), title: str = "Training") -> None:
         self.runs, self.tracks, self.title = runs, tuple(tracks), title
@@ -47,10 +44,10 @@ class TrainingView(Picture):
             "charts": self.charts,
             "runs": runs,
             "tables": tables,
-            "tracks": [track.as_data() for track in self.tracks],
+            "tracks": [vars(track) for track in self.tracks],
         }
         scripts = ("training_curves.js", "training_snapshots.js", "training.js")
-        return Page(self.title, data, scripts, ("training.css",), body='<main id="training"></main>', height=760)
+        return Page.of("training", self.title, data, scripts)
 
     def svg(
         self,
@@ -78,7 +75,7 @@ class TrainingView(Picture):
         logarithmic = frozenset(self.charts if log is True else _names(log or ()))
         if unknown := [name for name in (*chosen, *logarithmic) if name not in self.charts]:
             raise ValueError(f"there is no chart {unknown[0]!r}: there are {', '.join(self.charts) or 'none'}")
-        return draw(self.runs, chosen, Look(over, smoothing, logarithmic, columns, width), title)
+        return draw(self.runs, chosen, over, smoothing, logarithmic, columns, width, title)
 
     def __repr__(self) -> str:
         names = ", ".join(run.name for run in self.runs)
@@ -119,19 +116,19 @@ def training(
         FileNotFoundError: a folder holds no log. TypeError: something that is no run or no picture.
         ValueError: a line is no JSON object, or an SVG is none.
     """
-    found = read_runs(runs, names)
-    tracks = [*given_tracks(snapshots, found), *(weights_of(found) if weights else [])]
-    return TrainingView(found, tracks, title or "Training: " + ", ".join(run.name for run in found))
+    known = read_runs(runs, names)
+    tracks = [*tracks_of(snapshots, known), *(weights_of(known) if weights else [])]
+    return TrainingView(known, tracks, title or "Training: " + ", ".join(run.name for run in known))
 
 
-def _names(given: str | Iterable[str]) -> tuple[str, ...]:
-    return (given,) if isinstance(given, str) else tuple(given)
+def _names(names: str | Iterable[str]) -> tuple[str, ...]:
+    return (names,) if isinstance(names, str) else tuple(names)
 
 
 def _series_data(series: Series, tables: list[Mapping[str, Floats]]) -> dict[str, Any]:
     """A series for the page; the places of its points are in a table that it may share."""
     if len(series.values) > MOST_POINTS:
-        series = _thinned(series)
+        series = series.at(thin(series.places["step"], series.values, MOST_POINTS // 4))
     number = next((i for i, table in enumerate(tables) if table is series.places), len(tables))
     if number == len(tables):
         tables.append(series.places)
@@ -142,15 +139,6 @@ def _series_data(series: Series, tables: list[Mapping[str, Floats]]) -> dict[str
         "values": _listed(series.values),
         "best": series.best,
     }
-
-
-def _thinned(series: Series) -> Series:
-    kept = thin(series.places["step"], series.values, MOST_POINTS // 4)
-    places = {name: values[kept] for name, values in series.places.items()}
-    rank = {int(old): new for new, old in enumerate(kept)}
-    return Series(
-        series.name, series.evaluated, places, series.values[kept], tuple(rank[i] for i in series.best if i in rank)
-    )
 
 
 def _listed(values: Any) -> list[float | int]:

@@ -55,8 +55,8 @@ def test_pointing_at_a_score(opened: Callable[..., Any], scheme: str) -> None:
     assert "e1.20 / (e0.98 + e1.20 + e3.38) = 0.094" in texts(page, ".told")
     page.hover("h1")
     assert page.locator(".marked").count() == 0
-    told = texts(page, ".told")
-    assert "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82" in told and all(told)  # each equation's example
+    how = texts(page, ".told")
+    assert "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82" in how and all(how)  # each equation's example
     assert contrast(page, ".told") >= 4.5 and contrast(page, ".matrix th") >= 4.5
 
 
@@ -123,7 +123,7 @@ def test_a_chart_is_saved(opened: Callable[..., Any]) -> None:
 
 def test_text_is_text(opened: Callable[..., Any]) -> None:
     square = np.eye(4)
-    made = Matrix("B", square, EVIL, EVIL, told=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
+    made = Matrix("B", square, EVIL, EVIL, how=lambda i, j: EVIL[j], marks=(Mark(EVIL[0], "row"),))
     blocks = (
         Equation((Matrix(EVIL[0], square, EVIL, EVIL), EVIL[1], made)),
         Line(EVIL, (0.1, 0.2, 0.9, 0.4), 1),

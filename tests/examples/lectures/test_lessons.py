@@ -53,10 +53,10 @@ def test_an_equation_in_text() -> None:
 
 
 def test_below_an_equation_stands_how_a_number_came_about() -> None:
-    one = Matrix("A", np.ones((1, 1)), told=lambda i, j: "why", digits=0, rows=("r",))
+    one = Matrix("A", np.ones((1, 1)), how=lambda i, j: "why", digits=0, rows=("r",))
     assert body(one).splitlines() == ["A", "r [ 1 ]", "A [r]: why"]
     assert body(Equation((one, "→", one))).splitlines()[-2:] == ["A [r]: why"] * 2
-    wide = Matrix("B", np.ones((1, 40)), told=lambda i, j: " + ".join("1" * 40), digits=0)
+    wide = Matrix("B", np.ones((1, 40)), how=lambda i, j: " + ".join("1" * 40), digits=0)
     lines = body(Equation((wide, "=", one))).splitlines()  # no room: one below another
     assert lines[:3] == ["B", f" [ {'  '.join('1' * 40)} ]", "="] and lines[-1] == "A [r]: why"
     assert max(map(len, lines[-3:])) <= 100 and "B [1]: 1 + 1" in lines[-3]
@@ -120,11 +120,11 @@ def test_the_list_and_unknown_names(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_pages_are_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert cli.main([*QUICK, "--save", str(tmp_path / "new")]) == 0
-    told = capsys.readouterr()
+    how = capsys.readouterr()
     assert {path.name for path in (tmp_path / "new").iterdir()} == {f"{name}.html" for name in QUICK}
-    assert "like [ 8.82  6.51  2.80 ]" in told.out and "0.116  0.157  0.158  0.426  0.142" in told.out
-    assert "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82" in told.out
-    assert told.err.count("wrote ") == 3
+    assert "like [ 8.82  6.51  2.80 ]" in how.out and "0.116  0.157  0.158  0.426  0.142" in how.out
+    assert "Q Kᵀ [like, I]: 0.7 × 0.6 + 3.5 × 2.4 = 8.82" in how.out
+    assert how.err.count("wrote ") == 3
 
 
 def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,8 +132,8 @@ def test_where_no_page_can_be_saved(tmp_path: Path, capsys: pytest.CaptureFixtur
     file.write_text("")
     for place in (file, file / "below"):
         assert cli.main([QUICK[0], "--save", str(place)]) == 2
-        told = capsys.readouterr()
-        assert f"--save: {place} is no folder, and none can be made" in told.err and not told.out
+        how = capsys.readouterr()
+        assert f"--save: {place} is no folder, and none can be made" in how.err and not how.out
     (tmp_path / "layer-norm.html").mkdir()
     assert cli.main(["layer-norm", "--save", str(tmp_path)]) == 1
     assert "layer-norm.html cannot be written" in capsys.readouterr().err
@@ -156,7 +156,7 @@ def test_without_a_run_they_is_skipped(
     (tmp_path / "notes.txt").write_text("no model")
     for asked in (["they"], ["--run", str(tmp_path)], ["they", "--run", "notes.txt"]):
         assert cli.main(asked) == 1, asked
-        assert "error: " in (told := capsys.readouterr().err) and "skipped" not in told
+        assert "error: " in (how := capsys.readouterr().err) and "skipped" not in how
     assert cli.main(["they", "--run", "nowhere"]) == 1
     assert "train first: python -m examples.translate train" in capsys.readouterr().err
 

@@ -165,7 +165,7 @@ def test_positions_of_four_words() -> None:
     wanted = [[math.sin(t), math.cos(t), math.sin(t / 100), math.cos(t / 100)] for t in range(4)]
     np.testing.assert_allclose(table.array, wanted, atol=1e-6)
     assert table.rows == ["0 My", "1 friends", "2 like", "3 tomatoes"]
-    assert table.told is not None and table.told(1, 0) == "sin(1 / 10000^(0/4)) = sin(1 / 1) = 0.8415"
+    assert table.how is not None and table.how(1, 0) == "sin(1 / 10000^(0/4)) = sin(1 / 1) = 0.8415"
 
 
 # What is told about a number -----------------------------------------------------------------------------
@@ -180,7 +180,7 @@ def matrices(lesson: Lesson) -> Iterator[Matrix]:
             todo += [part for part in block.parts if isinstance(part, Matrix)]
         elif isinstance(block, Choice):
             todo += block.options
-        elif isinstance(block, Matrix) and block.told:
+        elif isinstance(block, Matrix) and block.how:
             yield block
 
 
@@ -204,31 +204,29 @@ def evaluated(text: str) -> float:
 def test_what_is_told_comes_to_what_is_shown(name: str) -> None:
     found = 0
     for matrix in matrices(make(name)):
-        assert matrix.told is not None
+        assert matrix.how is not None
         cells = matrix.cells()
         for i, (shown, j) in itertools.product(range(len(cells)), enumerate(matrix.shown)):
-            told, cell = matrix.told(i, j), cells[i][shown]
-            if " = " not in told or ": " in told:
+            how, cell = matrix.how(i, j), cells[i][shown]
+            if " = " not in how or ": " in how:
                 continue  # of the mask: words
-            left, *_, right = told.split(" = ")
+            left, *_, right = how.split(" = ")
             assert right == cell, (matrix.name, i, j)
             # What stands in it is rounded: to 0.005 at most.
             wanted = float(cell.replace("−", "-"))
-            assert evaluated(left) == pytest.approx(wanted, rel=0.03, abs=0.02), told
+            assert evaluated(left) == pytest.approx(wanted, rel=0.03, abs=0.02), how
             found += 1
     assert found or name == "scaling"
 
 
 def test_the_example_of_a_matrix() -> None:
-    def told(i: int, j: int) -> str:
+    def how(i: int, j: int) -> str:
         return f"{i} {j}"
 
     square = np.zeros((2, 2))
-    assert Matrix("A", square, ("I", "like"), ("x" * 100, "y"), told=told).told_example() == (
-        f"A [I, {'x' * 23}…]: 0 0"
-    )
-    assert Matrix("A", square, ("I", "like"), told=told, example=(1, 1)).told_example() == "A [like, 2]: 1 1"
-    assert Matrix("A", square[:1], told=told, example=(0, 1)).told_example() == "A [2]: 0 1"
+    assert Matrix("A", square, ("I", "like"), ("x" * 100, "y"), how=how).told_example() == (f"A [I, {'x' * 23}…]: 0 0")
+    assert Matrix("A", square, ("I", "like"), how=how, example=(1, 1)).told_example() == "A [like, 2]: 1 1"
+    assert Matrix("A", square[:1], how=how, example=(0, 1)).told_example() == "A [2]: 0 1"
     assert Matrix("A", square).told_example() == ""
 
 
@@ -236,5 +234,5 @@ def test_products_and_shares_are_told_as_they_are_computed() -> None:
     left, right = np.array([[1.3, -0.8]]), np.array([[0.6], [2.4]])
     assert product(left, right)(0, 0) == "1.3 × 0.6 + (−0.8) × 2.4 = −1.14"
     assert product(np.ones((1, 9)), np.ones((9, 1)))(0, 0) == "the sum of 9 products = 9.00"
-    told = softmax_told(np.array([[0.0, math.log(3)]]), 2, 3)
-    assert told(0, 1) == "e^1.10 / (e^0.00 + e^1.10) = 0.750"
+    how = softmax_told(np.array([[0.0, math.log(3)]]), 2, 3)
+    assert how(0, 1) == "e^1.10 / (e^0.00 + e^1.10) = 0.750"

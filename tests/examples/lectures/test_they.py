@@ -65,8 +65,8 @@ def test_the_lesson(small_run: Path, capsys: pytest.CaptureFixture[str], tmp_pat
     assert abs(shown.weights[1] - shown.weights[3]) == max(difference.values())
     assert choice.names[choice.start] == max(difference, key=lambda name: difference[name])
     assert cli.main(["they", "--run", str(small_run), "--save", str(tmp_path)]) == 0
-    told = capsys.readouterr()
-    assert "they" in told.out and "never seen: apples" in told.out and (tmp_path / "they.html").exists()
+    how = capsys.readouterr()
+    assert "they" in how.out and "never seen: apples" in how.out and (tmp_path / "they.html").exists()
 
 
 def test_the_summary_tells_what_the_weights_are() -> None:

@@ -103,7 +103,7 @@ def test_what_a_row_is() -> None:
     assert [a.rows for a in told[1:]] == [("mag", "Katzen", "!", "⟨end⟩·")] * 2
     assert told[0].rows == tuple(CATS)
     assert told[1].queries == told[1].keys == tuple(KATZEN)
-    assert told[2].told("row", "column") == (
+    assert told[2].legend("row", "column") == (
         "row: a token that the decoder writes; column: a token of the source that it looks at to write it"
     )
     with pytest.raises(ValueError, match="has 4 queries, but there are 3 tokens"):

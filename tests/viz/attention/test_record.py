@@ -12,9 +12,9 @@ import pytest
 
 import minigrad as mg
 from minigrad import Tensor, nn
-from minigrad.autograd.mode import state
 from minigrad.nn import functional as F
 from minigrad.nn import hooks
+from minigrad.ops.op import watch
 from minigrad.viz.attention import AttentionView, Layer, attention
 from models.transformer import Config, Transformer
 
@@ -273,7 +273,7 @@ def test_frozen_models_and_nothing_is_left_behind() -> None:
     assert [m.training for m in model.modules()] == modes
     assert all(np.array_equal(p.numpy(), before[name]) for name, p in model.named_parameters())
     assert np.array_equal(mg.get_rng_state().numpy(), random)
-    assert state.observers == () and not any(hooks.AROUND_CALLS)
+    assert watch.observers == () and not any(hooks.AROUND_CALLS)
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
 
 
@@ -281,7 +281,7 @@ def test_an_error_in_the_model_leaves_nothing_behind() -> None:
     model = Transformer(Config(12, 16, 4, 1, 32)).requires_grad_(False)
     with pytest.raises(IndexError):
         attention(model, SOURCE * 10, TARGET)
-    assert state.observers == () and model.training and not any(p.requires_grad for p in model.parameters())
+    assert watch.observers == () and model.training and not any(p.requires_grad for p in model.parameters())
     assert not any(m._forward_hooks or m._forward_pre_hooks for m in model.modules())
 
 

@@ -12,12 +12,13 @@ import minigrad
 import minigrad.nn.functional as F
 from minigrad import nn
 from minigrad.autograd import Function
+from minigrad.autograd.observer import Observer
 from minigrad.autograd.tape import Node
 from minigrad.utils.checkpoint import checkpoint
-from minigrad.viz.graph.gradients import Watcher, tape_of, watch_backward
+from minigrad.viz.graph.gradients import tape_of, watch_backward
 
 
-class Collected(Watcher):
+class Collected(Observer):
     """Keeps copies of all gradients.
 
     Attributes:
@@ -32,10 +33,10 @@ class Collected(Watcher):
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
         self.results[target if isinstance(target, Node) else id(target), slot] = gradient.copy()
 
-    def passed(self, node: Node, position: int, gradient: Any) -> None:
+    def delivered(self, node: Node, position: int, gradient: Any) -> None:
         self.edges[node, position] = gradient.copy()
 
-    def done(self, node: Node, seconds: float) -> None:
+    def passed(self, node: Node, gradients: Any) -> None:
         self.order.append(node)
 
 

@@ -18,11 +18,11 @@ from minigrad.ops import elementwise
 from minigrad.viz.graph.names import (
     Modules,
     argument_names,
-    function_told,
+    argument_text,
+    function_text,
     place_of,
     readable,
     tensors_within,
-    told,
     user_frame,
     variables,
     variables_of,
@@ -53,9 +53,9 @@ def test_a_path_where_there_is_no_folder_any_more(tmp_path: Path, monkeypatch: p
 def test_functions_by_name_and_place() -> None:
     forward = functions.Cube.forward
     line = forward.__code__.co_firstlineno
-    assert function_told(forward) == f"forward (tests/support/functions.py:{line})"
-    assert function_told(print) == "print"
-    assert function_told(partial(print)) == "partial"
+    assert function_text(forward) == f"forward (tests/support/functions.py:{line})"
+    assert function_text(print) == "print"
+    assert function_text(partial(print)) == "partial"
 
 
 def test_the_users_frame_is_the_innermost_outside_the_library() -> None:
@@ -82,11 +82,11 @@ def test_the_users_frame_is_the_innermost_outside_the_library() -> None:
     ],
 )
 def test_arguments_as_text(value: Any, expected: str) -> None:
-    assert told(value) == expected
+    assert argument_text(value) == expected
 
 
 def test_a_tensor_within_an_argument_is_not_read_out() -> None:
-    assert told((minigrad.ones(2, 3), 1)) == "(float32 (2, 3), 1)"
+    assert argument_text((minigrad.ones(2, 3), 1)) == "(float32 (2, 3), 1)"
 
 
 def test_tensors_within_values() -> None:
@@ -160,6 +160,6 @@ def test_paths_and_shared_parameters_of_modules() -> None:
     names = modules.parameters()
     assert names[id(shared.weight)] == ["0.weight", "1.0.weight"]
     assert names[id(loose.bias)] == ["1.Linear.bias"]
-    infos = modules.told({"1.0"})
+    infos = modules.infos({"1.0"})
     assert list(infos) == ["", "1", "1.0"]
     assert infos["1.0"].kind == "Linear"

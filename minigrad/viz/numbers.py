@@ -1,0 +1,86 @@
+"""Arrays on their way into pages and pictures: off a device, into few cells, and into text."""
+
+from __future__ import annotations
+
+import base64
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..backend import xp
+
+Array = NDArray[Any]
+Floats = NDArray[np.float64]
+_BLOCK = 1 << 16  # elements that statistics are taken of at once on the CPU: they stay in cache
+_SMALLEST, _LARGEST = 1e-140, 1e140  # what can be squared and added up in float64
+
+
+def host(value: Any) -> Array:
+    """A tensor, an array on any device, or nested lists, as a NumPy array: a copy only where that is needed."""
+    if hasattr(value, "detach"):
+        return np.asarray(value.detach().cpu().numpy())
+    return np.asarray(value.get() if hasattr(value, "get") and hasattr(value, "shape") else value)  # get: CuPy's
+
+
+def coded(numbers: Any, kind: str | None = None) -> str:
+    """Numbers as base64 of their bytes, for ``viz.bytes`` in assets/base.js; ``kind`` is their dtype: "<f4"."""
+    return base64.b64encode(np.ascontiguousarray(numbers, kind).tobytes()).decode()
+
+
+def equal_parts(size: int, most: int) -> list[int]:
+    """The borders between at most so many parts of an axis, of equal length or nearly: 0, ..., size."""
+    parts = min(size, most)
+    return [i * size // parts for i in range(parts + 1)]
+
+
+def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Floats:
+    """Means over the cells between borders of rows and borders of columns (see ``equal_parts``)."""
+    sums = np.add.reduceat(matrix, tall[:-1], axis=0, dtype=np.float64)
+    sums = np.add.reduceat(sums, wide[:-1], axis=1)
+    means: Floats = sums / np.outer(np.diff(tall), np.diff(wide))
+    return means
+
+
+def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
+    """A list of texts, of whatever it holds. Raises ValueError: it is one text, not a list."""
+    if isinstance(texts, str):
+        raise ValueError(f"{name} is a list of texts, not one text: {texts[:24]!r}")
+    return tuple(map(str, texts))
+
+
+@np.errstate(all="ignore")
+def statistics(array: Any) -> dict[str, float]:
+    """min, max, mean, std (divided by n) and norm of the finite elements; zeros and nan (not finite) are counts.
+
+    Mean and squares are added up in float64, block by block (Chan, Golub and LeVeque 1979, equation 2.1); of
+    float64 numbers whose squares float64 does not hold, as parts of the largest. Of an array on a GPU only
+    the results of reductions are copied to the host.
+    """
+    m, flat = xp(array), array.reshape(-1)
+    step = _BLOCK if m is np else flat.size
+    low, high, count, mean, spread, zeros = math.inf, -math.inf, 0, 0.0, 0.0, 0
+    for start in range(0, flat.size, step):
+        block = flat[start : start + step]
+        zeros += block.size - int(m.count_nonzero(block))
+        if block.dtype.kind == "f" and not bool(m.isfinite(block).all()):
+            block = block[m.isfinite(block)]
+        if not (n := int(block.size)):
+            continue
+        low, high = min(low, float(block.min())), max(high, float(block.max()))
+        wide = block.astype(np.float64)
+        centre = float(wide.mean())
+        wide -= centre
+        apart = centre - mean
+        spread += float((wide * wide).sum()) + apart * apart * count * n / (count + n)
+        mean += apart * n / (count + n)
+        count += n
+    if not count:
+        low = high = mean = spread = math.nan
+    std, norm = math.sqrt(spread / max(count, 1)), math.sqrt(spread + count * mean * mean)
+    if (most := max(abs(low), abs(high))) > 0 and not _SMALLEST < most < _LARGEST:
+        scaled = statistics(array / most)
+        mean, std, norm = (most * scaled[name] for name in ("mean", "std", "norm"))
+    return {"min": low, "max": high, "mean": mean, "std": std, "norm": norm, "zeros": zeros, "nan": flat.size - count}
