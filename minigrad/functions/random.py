@@ -187,9 +187,8 @@ def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., T
 
 
 rand = announced(_of_shape("rand", "Uniform numbers in [0, 1)", "uniform", 1))
-randn = announced(
-    _of_shape("randn", "Standard normal numbers", "normal", math.sqrt(0.5))
-)  # the parts share the variance
+# The two parts of a complex number share the variance.
+randn = announced(_of_shape("randn", "Standard normal numbers", "normal", math.sqrt(0.5)))
 
 
 def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], kind: Any) -> Any:

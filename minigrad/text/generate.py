@@ -14,8 +14,11 @@ from dataclasses import dataclass
 from itertools import count
 from typing import Protocol, cast
 
-import minigrad as mg
-
+from ..autograd import no_grad
+from ..backend.dtype import bool_, finfo
+from ..functions.creation import arange, tensor, zeros, zeros_like
+from ..functions.random import multinomial
+from ..functions.shaping import cat
 from ..tensor import Tensor
 from .tokenizer import EOS
 
@@ -92,7 +95,7 @@ def sample(
 ) -> list[Hypothesis]:
     """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone.
 
-    All sentences share one random number generator (``mg.manual_seed``): a result depends on the other sentences
+    All sentences share one random number generator (``minigrad.manual_seed``): a result depends on the other sentences
     of the batch. Scores are the model's log-probabilities, without temperature, top_k and top_p.
 
     Args:
@@ -113,7 +116,7 @@ def sample(
         raise ValueError(f"top_p must be above 0 and at most 1, not {top_p}")
 
     def choose(logits: Tensor) -> Tensor:
-        return mg.multinomial(probabilities(logits, temperature, top_k, top_p), 1)[:, 0]
+        return multinomial(probabilities(logits, temperature, top_k, top_p), 1)[:, 0]
 
     return _generate(decoder, max_length, choose, eos)
 
@@ -125,27 +128,27 @@ def probabilities(
     logits = (logits - logits.amax(-1, keepdim=True)) / temperature
     if top_k is not None:
         ids = logits.topk(min(top_k, logits.shape[-1])).indices
-        kept = mg.zeros_like(logits, dtype=mg.bool).scatter(-1, ids, True)
+        kept = zeros_like(logits, dtype=bool_).scatter(-1, ids, True)
         logits = logits.masked_fill(~kept, -math.inf)
     p = logits.softmax(-1)
     if top_p is not None:
         ordered, ids = p.sort(-1, descending=True)
         before = ordered.cumsum(-1) - ordered  # a token is kept if those before it do not reach top_p
         before[:, 0] = 0.0  # the likeliest is always kept
-        kept = mg.zeros_like(before, dtype=mg.bool).scatter(-1, ids, before < top_p)
+        kept = zeros_like(before, dtype=bool_).scatter(-1, ids, before < top_p)
         p = p.masked_fill(~kept, 0.0)
         p = p / p.sum(-1, keepdim=True)
     return p
 
 
-@mg.no_grad()
+@no_grad()
 def _generate(decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int) -> list[Hypothesis]:
     """Append the tokens that ``choose`` selects from logits (N, V), until all sentences have ended."""
     tokens = decoder.start
     start, limits = tokens.shape[1], max_lengths(max_length, len(tokens))
     finished: dict[int, Hypothesis] = {}
     active = list(range(len(tokens)))  # the sentence of each row
-    total = mg.zeros(len(tokens), device=tokens.device)
+    total = zeros(len(tokens), device=tokens.device)
     for length in count(1):
         if not active:
             break
@@ -153,7 +156,7 @@ def _generate(decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int)
         norm = _finite(logits.logsumexp(-1), length)
         chosen = choose(logits)[:, None]
         total = total + logits.gather(-1, chosen)[:, 0] - norm
-        tokens = mg.cat((tokens, chosen), 1)
+        tokens = cat((tokens, chosen), 1)
         ended = [t == eos or length == limits[i] for t, i in zip(chosen[:, 0].tolist(), active, strict=True)]
         if any(ended):
             for i, ids, log_p, is_over in zip(active, tokens.tolist(), total.tolist(), ended, strict=True):
@@ -168,13 +171,13 @@ def _generate(decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int)
 def _remaining(active: list[int], ended: list[bool], like: Tensor) -> tuple[list[int], Tensor]:
     """The sentences that have not ended, and their places, on the device of a tensor."""
     places = [n for n, is_over in enumerate(ended) if not is_over]
-    return [active[n] for n in places], mg.tensor(places, device=like.device).long()
+    return [active[n] for n in places], tensor(places, device=like.device).long()
 
 
 # Several beams per sentence --------------------------------------------------------------------------------
 
 
-@mg.no_grad()
+@no_grad()
 def beam_search(
     decoder: Decoder,
     beam_size: int = 5,
@@ -289,7 +292,7 @@ class _Beam:
         self.decoder, self.coverage_penalty = decoder, coverage_penalty
         self.tokens, self.start = decoder.start, decoder.start.shape[1]
         self.active = list(range(len(self.tokens)))
-        self.log_p = mg.zeros(len(self.tokens), 1, device=self.tokens.device)
+        self.log_p = zeros(len(self.tokens), 1, device=self.tokens.device)
         self.covered: Tensor | None = None
 
     def step(self, size: int, length: int, eos: int, ranking: _Ranking) -> None:
@@ -308,7 +311,7 @@ class _Beam:
             self.active, stay = _remaining(self.active, over, rows)
             self.log_p, rows, tokens = self.log_p[stay], rows[stay], tokens[stay]
         rows = rows.flatten()
-        self.tokens = mg.cat((self.tokens[rows], tokens.view(-1, 1)), 1)
+        self.tokens = cat((self.tokens[rows], tokens.view(-1, 1)), 1)
         self.covered = None if self.covered is None else self.covered[rows]
         if self.active:
             self.decoder.reorder(rows, size)
@@ -324,7 +327,7 @@ class _Beam:
         each = best.shape[1]
         log_p = (best - norm + self.log_p.view(-1, 1)).view(len(self.active), -1)
         log_p, place = log_p.topk(min(2 * size, log_p.shape[1]))
-        first = mg.arange(len(self.active), device=place.device)[:, None] * self.log_p.shape[1]
+        first = arange(len(self.active), device=place.device)[:, None] * self.log_p.shape[1]
         return log_p, first + place // each, ids.view(len(self.active), -1).gather(1, place)
 
     def add_attention(self) -> None:
@@ -337,7 +340,7 @@ class _Beam:
         """The coverage penalty of each row."""
         if self.covered is None:
             return [0.0] * len(self.tokens)
-        least = mg.finfo(self.covered.dtype).tiny  # a token without attention does not count as -inf
+        least = finfo(self.covered.dtype).tiny  # a token without attention does not count as -inf
         missing = self.covered.clamp(least, 1.0).log()
         missing = missing.masked_fill(~cast(AttentiveDecoder, self.decoder).source_mask(), 0.0)
         return [self.coverage_penalty * x for x in missing.sum(1).tolist()]
