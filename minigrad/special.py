@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import FunctionType
+from typing import TYPE_CHECKING
+
 from .functions import pointwise, reduction
 from .functions import special as functions
 from .functions.special import entr as entr
@@ -17,3 +20,6 @@ expit, log1p, logit, round = pointwise.sigmoid, pointwise.log1p, pointwise.logit
 sinc, xlogy, softmax, log_softmax = pointwise.sinc, pointwise.xlogy, pointwise.softmax, pointwise.log_softmax
 digamma, i0, psi, gammaln = functions.digamma, functions.i0, functions.digamma, functions.lgamma
 multigammaln, logsumexp = functions.mvlgamma, reduction.logsumexp
+
+if not TYPE_CHECKING:  # checkers see the names above
+    __all__ = [name for name, value in globals().items() if isinstance(value, FunctionType) and name[0] != "_"]

@@ -93,11 +93,11 @@ class Module(Stateful):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not watch.observers:
-            return self._call(*args, **kwargs)
+            return self._hooked_call(*args, **kwargs)
         with span(type(self).__name__, "module", self):
-            return self._call(*args, **kwargs)
+            return self._hooked_call(*args, **kwargs)
 
-    def _call(self, *args: Any, **kwargs: Any) -> Any:
+    def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
         """The result of ``forward``, with the hooks around it."""
         if (
             self._forward_hooks
