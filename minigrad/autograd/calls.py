@@ -159,7 +159,7 @@ def _no_complex(op: Op, what: str) -> RuntimeError:
 
 
 def _explained(op: Op, arrays: list[Any], error: Exception) -> Exception:
-    """An array library's error as one that names the op and what it was given."""
+    """An array library's error as one that names the op and its operands."""
     shapes = ", ".join(f"{tuple(a.shape)} {a.dtype}" for a in arrays if hasattr(a, "dtype") and hasattr(a, "shape"))
     if isinstance(error, TypeError) and "not supported for the input types" in str(error):
         kind = TypeError if op.name == "bitwise_not" else NotImplementedError

@@ -1,4 +1,4 @@
-"""Function: a user's own op, with ``forward`` and ``backward`` of its own, by PyTorch's protocol."""
+"""Function: a user's op, with a ``forward`` and a ``backward``, by PyTorch's protocol."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .tape import Node, Variable, lead_back, node_of, wrap
 
 
 class FunctionCtx:
-    """What ``forward`` tells ``backward``. Any attribute may be set on it as well.
+    """What ``forward`` hands to ``backward``. A program may set any attribute on it.
 
     Attributes:
         needs_input_grad: for each argument of ``forward``, whether its gradient is wanted.
@@ -96,7 +96,7 @@ def _result_of(node: Node, kept: _Result) -> Variable:
 
 
 class _UserOp(Op):
-    """A Function as the tape sees it: nothing but a backward of its own."""
+    """A Function as the tape sees it: an op with a ``backward`` in place of rules."""
 
     def __init__(self, cls: type[Function]) -> None:
         self.function = cls

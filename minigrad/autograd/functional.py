@@ -123,7 +123,7 @@ def hvp(
 ) -> tuple[Any, Any]:
     """The Hessian of a function with a single number as result, times a vector: H v.
 
-    H is symmetric, so that this is ``vhp``, to which all else that is said there applies.
+    H is symmetric: see ``vhp``.
 
     Args:
         func: see ``vhp``.
@@ -233,7 +233,7 @@ def _hessian_product(
 def _run(
     name: str, func: Function, inputs: Any, create_graph: bool, strict: bool
 ) -> tuple[Variables, Variables, tuple[bool, bool]]:
-    """The inputs as nodes or leaves of a graph of their own, the outputs, and which of them were tuples."""
+    """The inputs as nodes or leaves of a new graph, the outputs, and which of them were tuples."""
     points, several = _as_tuple(inputs, "inputs", name)
     points = tuple(
         apply(clone, (p,)) if create_graph and p.requires_grad else p.detach().requires_grad_() for p in points
@@ -330,7 +330,7 @@ def _rows(out: Any, inputs: Variables, unused: str | None, create_graph: bool) -
 
 
 def _check_wanted(values: Variables, text: str | None) -> None:
-    """Where ``text`` is given, an error with it for a value that depends on nothing."""
+    """Raise an error with ``text``, if there is one, for a value that depends on nothing."""
     for i, value in enumerate(values):
         if text is not None and (value is None or not value.requires_grad):
             raise RuntimeError(text.format(i))
@@ -352,6 +352,6 @@ def _check_strategy(strategy: str, vectorize: bool) -> None:
 
 
 def _given_back(values: Variables, create_graph: bool, several: bool) -> Any:
-    """Values without their history, unless it is asked for; one or a tuple, as they came."""
+    """Values, without their history unless it is wanted; one or a tuple, as they came."""
     results = values if create_graph else tuple(v.detach() for v in values)
     return results if several else results[0]

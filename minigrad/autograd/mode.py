@@ -50,7 +50,7 @@ class _Mode:
         return wrapped  # type: ignore[return-value]
 
     def _again(self) -> _Mode:
-        """A mode of its own for each call: calls may overlap, as generators do."""
+        """A new mode for each call: calls may overlap, as those of generators do."""
         return _Mode(self.enabled)
 
     def _in_constructor(self, cls: Any) -> Any:
@@ -125,7 +125,7 @@ class inference_mode(no_grad):
     Args:
         mode: False records inside, as ``enable_grad``.
 
-    PyTorch's tensors made inside can never join a graph; these can, as those made under ``no_grad``.
+    In PyTorch such tensors can never join a graph; here they can, as those of ``no_grad``.
     """
 
     def __new__(cls, mode: Any = True) -> Any:

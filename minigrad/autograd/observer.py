@@ -18,8 +18,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Observer:
-    """Watches the engine. Every method does nothing: override what is needed. Arrays are the engine's own, so copy
-    what is to be kept. An exception that a method raises ends the op or the walk."""
+    """Watches the engine. Every method does nothing: override what is needed. Arrays belong to the engine: copy
+    those to keep. An exception that a method raises ends the op or the walk."""
 
     def applying(self, op: Op, args: tuple[Any, ...]) -> None:
         """An op is about to run, on Tensors, or within a gradient rule on arrays."""
@@ -77,7 +77,7 @@ def attach(observer: Observer, everywhere: bool = False) -> None:
     """Let an observer watch this thread from now on, or every thread; ``detach`` ends it and leaves the others."""
     here = (*watch.observers, observer)
     if everywhere:
-        Watch.observers = (*Watch.observers, observer)  # of threads that have registered none of their own
+        Watch.observers = (*Watch.observers, observer)  # of threads that have registered none
     _set(here)
 
 

@@ -109,13 +109,13 @@ class Node:
         return f"<node of {self.op.name}>"
 
     def free(self) -> None:
-        """Let go of what is kept."""
+        """Forget what is kept."""
         self.saved = self.residual = self.out = None
         self.versions = []
 
 
 class Lost:
-    """In the place of what a node keeps: it is gone for now, and ``restore`` gets it back."""
+    """Stands for what a node has kept and lost: ``restore`` computes it again."""
 
     def restore(self, node: Node) -> None:
         """Put what the node keeps in its place again."""
@@ -127,7 +127,7 @@ _node: Any = Node
 
 
 def classes_are(variable: type[Variable] | None = None, node: type[Node] | None = None) -> None:
-    """Let ops return and record instances of these: what stands above this file derives its own."""
+    """Let ops return and record instances of these classes, which derive from those of this file."""
     global _variable, _node
     _variable, _node = variable or _variable, node or _node
 

@@ -40,7 +40,7 @@ def backward(
         tensors: where to start; a tensor with more than one element needs a ``grad_tensors``.
         grad_tensors: the gradient at each of them, of its shape; None stands for 1.
         retain_graph: keep what the graph holds, to walk it again; by default only where ``create_graph``.
-        create_graph: record the gradients' own computation, so that they can be differentiated.
+        create_graph: record the computation of the gradients, so that they can be differentiated.
         inputs: add to these alone.
 
     Raises:
@@ -156,10 +156,10 @@ class Walk:
     Args:
         roots, starts: where to begin, and the gradient there.
         targets: walk only the paths that lead to these, and find their gradients; None for every path.
-        create: record the gradients' own computation.
+        create: record the computation of the gradients.
 
     Attributes:
-        leaves: by id, each leaf with its gradient and whether that is the walk's own array.
+        leaves: by id, each leaf with its gradient and whether that array belongs to the walk.
         gradients: of the targets, in their order; None where nothing arrived.
     """
 
@@ -280,7 +280,7 @@ def _arrived(target: Any, sums: dict[int, Sum]) -> None:
 def _paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
     """Which nodes' results are targets, and which nodes and leaves are targets or on a path to one.
 
-    The second mapping tells of each of these whether something wanted lies behind it.
+    The second mapping says of each of these whether a target lies behind it.
     """
     wanted_of: dict[Node, list[tuple[int, int]]] = {}
     useful: dict[Any, bool] = {}
@@ -385,7 +385,7 @@ def _result(node: Node) -> Variable:
 def _described(node: Node) -> str:
     op = node.op
     name = op.param(node.plan.inputs[0])
-    where = f"called at {node.place}" if node.place else "autograd.detect_anomaly() tells the line that called it"
+    where = f"called at {node.place}" if node.place else "autograd.detect_anomaly() names the line that called it"
     return f"{op.name} (gradient rule at {op.rule_place(name)}; {where})"
 
 
@@ -396,7 +396,7 @@ def _zeros(result: tuple[tuple[int, ...], Any, Any], create: bool) -> Any:
 
 
 def _is_new(gradient: Array, g: Any) -> bool:
-    """Whether a rule has made an array that nobody else holds, from ``g``. What a Function returns is its own."""
+    """Whether a rule has computed a new array from ``g``. A Function may keep what it returns."""
     return g is not None and gradient is not g and gradient.base is None
 
 

@@ -1,4 +1,4 @@
-"""CuPy on NVIDIA GPUs. CuPy is imported when a GPU is first asked for, never before."""
+"""CuPy on NVIDIA GPUs. The first use of a GPU imports CuPy."""
 
 from __future__ import annotations
 
@@ -114,7 +114,7 @@ def load() -> CupyBackend:
     """The backend of this machine's GPUs.
 
     Raises:
-        RuntimeError: CuPy, a driver or a GPU is missing; the text tells what to do.
+        RuntimeError: CuPy, a driver or a GPU is missing; the message says what to do.
     """
     if why_not():
         raise RuntimeError(f"the device 'cuda' cannot be used. {why_not()}")

@@ -76,7 +76,7 @@ class Device:
         return hash((self.type, self.index))
 
     def __enter__(self) -> Device:
-        """New tensors are made here within ``with device:``, unless another one is named."""
+        """Within ``with device:`` it is the device of new tensors that name no other."""
         _entered.append(self)
         return self
 
@@ -92,7 +92,7 @@ _default: Device | None = None
 
 
 def default() -> Device | None:
-    """Where new tensors are made that name no device; None for the CPU."""
+    """Set the device of new tensors that name none; None for the CPU."""
     return _entered[-1] if _entered else _default
 
 
@@ -103,7 +103,7 @@ def set_default_device(device: str | Device | int | None) -> None:
 
 
 def get_default_device() -> Device:
-    """Where new tensors are made that name no device."""
+    """The device of new tensors that name none."""
     return default() or Device("cpu")
 
 

@@ -42,7 +42,7 @@ class DType:
 
 
 class AbsentDType(DType):
-    """A format that NumPy and CuPy arrays do not have: it can be named, compared and asked for its limits,
+    """A format that NumPy and CuPy arrays do not have: it has a name and limits, and can be compared,
     but no tensor can be of it."""
 
     __slots__ = ("_instead",)
@@ -56,7 +56,7 @@ class AbsentDType(DType):
         """No array has this format.
 
         Raises:
-            TypeError: always; its text tells what to use instead.
+            TypeError: always; the message names the alternative.
         """
         raise TypeError(f"there are no {self.name} tensors in minigrad, as NumPy has none: {self._instead}")
 

@@ -1,4 +1,4 @@
-"""What becomes of memory that arrays let go of.
+"""Freed memory stays with the process.
 
 The C library of Linux gives large blocks back to the system at once, and each training step then has page
 faults for the same memory again. So it is told to keep some: up to KEEP_BYTES
@@ -25,7 +25,7 @@ _SET_BY_USER = (
 def keep_freed() -> bool:
     """Tell the C library to keep freed memory for the next arrays; whether it took that.
 
-    A user's own settings (glibc's environment variables) stay; other C libraries know no such call.
+    A user's settings (glibc's environment variables) stay; other C libraries have no such call.
     """
     if not sys.platform.startswith("linux") or any(name in os.environ for name in _SET_BY_USER):
         return False

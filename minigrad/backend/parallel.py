@@ -42,7 +42,7 @@ _threads: int | None = None
 
 
 def get_num_threads() -> int:
-    """How many threads kernels use: ``set_num_threads``, else MINIGRAD_NUM_THREADS, else the CPUs given."""
+    """The number of threads of kernels: ``set_num_threads``, else MINIGRAD_NUM_THREADS, else the CPUs allowed."""
     global _threads
     if _threads is None:
         asked = os.environ.get("MINIGRAD_NUM_THREADS", "")
@@ -68,7 +68,7 @@ def set_num_threads(n: int) -> None:
 
 
 def _cpus() -> list[int]:
-    """The CPUs that this process may use, where the system tells."""
+    """The CPUs that this process may use; none where the system has no such call."""
     return sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else []
 
 
@@ -173,7 +173,7 @@ class _Crew:
 
 
 def _sched_getcpu() -> Callable[[], int] | None:
-    """What tells the CPU that the calling thread is on; None where the system does not."""
+    """The system call for the CPU of the calling thread; None where there is none."""
     try:
         getcpu: Callable[[], int] = ctypes.CDLL(None).sched_getcpu
     except (AttributeError, OSError):
@@ -255,7 +255,7 @@ def over_rows(work: Work, rows: int, row_bytes: int) -> None:
     """Call ``work(start, stop)`` for blocks that together cover ``rows`` rows, on all cores.
 
     Args:
-        work: a function that writes its block's result into arrays it was given.
+        work: a function that writes the result of its block into arrays.
         rows: how many rows there are; none is fine.
         row_bytes: bytes that one row touches; it decides the size of a block.
     """

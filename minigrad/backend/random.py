@@ -27,7 +27,7 @@ def _state_tensor(state: Any) -> Any:
 
 
 def states_are(make: Any) -> None:
-    """Make ``make(array)`` what ``get_state`` returns (tensor.py stands above this file, so it tells)."""
+    """Let ``get_state`` return ``make(array)``: tensor.py, which stands above this file, makes it a Tensor."""
     global _state_tensor
     _state_tensor = make
 
@@ -58,7 +58,7 @@ class Generator:
         vars(self).pop("_masks", None)
         return self
 
-    # Both streams are made when they are first drawn from: numpy.random costs `import minigrad` a tenth.
+    # Both streams begin with their first draw: numpy.random would cost `import minigrad` a tenth.
 
     @cached_property
     def _bits(self) -> Any:
@@ -69,7 +69,7 @@ class Generator:
         return np.random.Generator(np.random.SFC64(self._seed % (1 << 64)))
 
     def seed(self) -> int:
-        """Start from a seed of the operating system's, and tell it."""
+        """Start from a seed of the operating system, and return it."""
         self.manual_seed(int.from_bytes(os.urandom(4), "little"))
         return self._seed
 
@@ -88,7 +88,7 @@ class Generator:
         return _state_tensor(np.frombuffer(b"".join(parts), np.uint8).copy())
 
     def set_state(self, new_state: Any) -> Generator:
-        """Go to a position that ``get_state`` told, this library's or PyTorch's.
+        """Go to a position that ``get_state`` returned, of this library or of PyTorch.
 
         Raises:
             RuntimeError: it is no such state.
@@ -231,7 +231,7 @@ def set_dropout_stream(name: str) -> None:
     """Let dropout draw from the "fast" stream (the default) or from "pytorch"'s, several times as slow.
 
     With PyTorch's, a program in training follows PyTorch's run from the same seed mask by mask. The
-    environment variable MINIGRAD_DROPOUT_STREAM says what a program begins with.
+    environment variable MINIGRAD_DROPOUT_STREAM sets the first.
 
     Raises:
         ValueError: there is no such stream.

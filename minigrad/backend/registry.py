@@ -15,8 +15,8 @@ from .dtype import Array
 class Kernel(Protocol):
     """A fused forward and its gradient: a module of ``backend/kernels`` satisfies it.
 
-    ``args`` are the op's own arguments, arrays and attributes, in the order of its plain definition.
-    ``needs`` tells, argument by argument, whose gradient is wanted: nothing else is computed or kept.
+    ``args`` are the op's arguments, arrays and attributes, in the order of its forward. ``needs`` has a bool for each:
+    whether its gradient is wanted. Nothing else is computed or kept.
     """
 
     def forward(self, needs: tuple[bool, ...], *args: Any) -> tuple[Any, Any]:
@@ -79,7 +79,7 @@ def for_device(device: Device) -> Backend:
     """The backend of a device.
 
     Raises:
-        RuntimeError: there is no such device here; the text tells what to install.
+        RuntimeError: there is no such device here; the message says what to install.
     """
     backend = _by_device.get(device.type)
     if backend is None:

@@ -11,7 +11,7 @@ from .registry import of, xp
 
 
 def error_function(x: Array) -> Array:
-    """erf on an array, to the last digits of its dtype: the backend's own, or W. J. Cody's approximations."""
+    """erf of an array, to the last digits of its dtype: the backend's function, or W. J. Cody's approximations."""
     if x.dtype == np.float16:  # whose polynomials would lose most digits
         return error_function(x.astype(np.float32)).astype(np.float16)
     special = getattr(of(x), "erf", None)

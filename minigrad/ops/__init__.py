@@ -1,4 +1,4 @@
-"""Every primitive: its forward and its gradient rules side by side. ``op.py`` tells how to read them."""
+"""Every primitive: its forward and its gradient rules side by side. ``op.py`` says how to read them."""
 
 from . import (
     activation,

@@ -638,7 +638,7 @@ logaddexp.gradient(
 
 @op
 def clone(x: Array) -> Array:
-    """A copy in memory of its own"""
+    """A copy"""
     return x.copy()
 
 

@@ -25,7 +25,7 @@ repeat.gradient("dx = Σ g over the copies", x=lambda g, shape, repeats: _sum_ti
 
 
 def _sum_tiles(g: Array, shape: Shape, repeats: Shape) -> Array:
-    """The sum of the copies that ``repeat`` made."""
+    """The sum of the copies of each element."""
 
     padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
     split = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
@@ -68,7 +68,7 @@ def _inner(g: Array, widths: tuple[tuple[int, int], ...]) -> Array:
 
 @op(view=True)
 def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
-    """Consecutive pieces of the given lengths along an axis"""
+    """Consecutive pieces of an axis, of these lengths"""
     lead, pieces, start = (slice(None),) * (dim % x.ndim), [], 0
     for size in sizes:
         pieces.append(x[(*lead, slice(start, start + size))])

@@ -148,7 +148,7 @@ def on_host(function: Any, *arrays: Array) -> Any:
     """A function of NumPy's on arrays of any backend; float16 is computed in float32.
 
     Raises:
-        LinAlgError: NumPy says so.
+        LinAlgError: see there.
     """
     backend = of(arrays[0])
     host = [backend.to_numpy(a) for a in arrays]

@@ -161,7 +161,7 @@ class Op:
             needs: for each argument, whether a gradient will be wanted; nothing for none.
 
         Returns:
-            The result, the kernel that computed it, and what that keeps for its own backward pass; two None
+            The result, the kernel that computed it, and what that keeps for its backward pass; two None
             where the gradients come from the rules.
         """
         kernel = self.find_kernel(args) if self.kernel else None
@@ -217,7 +217,7 @@ class Op:
 
     def plan(self, mask: int, arity: int) -> Plan:
         """What to keep and run for the inputs in ``mask`` (a bit each), made once."""
-        key = mask | 1 << arity  # the highest bit tells the number of arguments
+        key = mask | 1 << arity  # the highest bit stands for the number of arguments
         plan = self.plans.get(key)
         if plan is None:
             plan = self.plans[key] = Plan(self, mask, arity)

@@ -19,9 +19,9 @@ NULL = 0  # the address of an array that is not there (None would crash in the d
 WARP = 32
 BLOCK = 256  # threads in a block, unless a kernel says otherwise
 _LONG_ROW = 1024  # numbers in a row from which a whole block works on it, not a single warp
-_MOST_BLOCKS = 1 << 16  # the kernels loop over what is left
+_MOST_BLOCKS = 1 << 16  # kernels loop over the rest
 _ENOUGH_BLOCKS = 512  # to keep the largest GPUs busy
-_FREE_SHARED_BYTES = 48 * 1024  # above this, CUDA wants to be asked for shared memory
+_FREE_SHARED_BYTES = 48 * 1024  # more shared memory needs an attribute of the kernel
 _FOLDER = Path(__file__).parent
 Defines = tuple[tuple[str, int], ...]
 
@@ -60,13 +60,13 @@ def launch(
 
 
 def code(source: str) -> str:
-    """The text that is compiled for ``source``.cu; compile errors name the file's own lines."""
+    """The text to compile for ``source``.cu; compile errors name the lines of that file."""
     parts = ("common.cuh", f"{source}.cu")
     return "\n".join(f'#line 1 "{part}"\n{(_FOLDER / part).read_text("utf-8")}' for part in parts)
 
 
 def options(bits: int, defines: Defines = ()) -> tuple[str, ...]:
-    """What the compiler is told, for numbers of ``bits`` bits."""
+    """The compiler's options for numbers of ``bits`` bits."""
     return ("-std=c++17", f"-DREAL_BITS={bits}", *(f"-D{name}={value}" for name, value in defines))
 
 

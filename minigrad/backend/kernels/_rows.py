@@ -23,7 +23,7 @@ def as_rows(x: Array, dim: int) -> Array:
 
 
 def from_rows(rows: Array, shape: tuple[int, ...], dim: int) -> Array:
-    """(rows, n) back in the shape that ``as_rows`` was given."""
+    """The inverse of ``as_rows``: (rows, n) -> ``shape``."""
     axis = dim % len(shape)
     if axis == len(shape) - 1:
         return rows.reshape(shape)
@@ -63,7 +63,7 @@ def row_dot(a: Array, b: Array) -> Array:
 def exp_rows(block: Array, again: Callable[[], object] | None = None) -> tuple[Array, Any]:
     """exp(x - c) in place, c a number for each row.
 
-    Where no number is too large for exp and no sum too small to tell, c is 0: two passes less.
+    c is 0 where no exp overflows and no sum underflows: that saves two passes.
 
     Args:
         block: (..., n).

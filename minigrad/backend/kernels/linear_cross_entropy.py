@@ -31,7 +31,7 @@ LEAST_ROWS = 256  # at a time, as each chunk goes once through the whole weight
 
 @dataclass
 class _Loss:
-    """The rows that count, and what is found for them.
+    """The rows that count, their losses and gradients.
 
     Attributes:
         x: (N, D). target: (N). share: of a row in the loss. losses: (N).
@@ -109,7 +109,7 @@ def _exponentials(
 ) -> tuple[Array, Any, Array]:
     """Fill ``logits`` with e^(logit - c) of some rows, ``dx`` with their product with the weight.
 
-    c is 0 where no logit is too large for that and no sum too small to tell, else the row's largest logit.
+    c is 0 where no exp overflows and no sum underflows, else the largest logit of the row.
 
     Returns:
         The sum of each row, c, and the logit of each row's target.

@@ -25,7 +25,7 @@ def forward(
         else:
             m.tanh(now, out=now)
         hidden[...] = now
-    return (out, last), (before, out.copy() if keep else None)  # the program may change what it is given
+    return (out, last), (before, out.copy() if keep else None)  # the program may change the result in place
 
 
 def backward(

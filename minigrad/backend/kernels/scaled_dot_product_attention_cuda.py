@@ -61,7 +61,7 @@ _most_bytes: dict[tuple[Any, int], int] = {}  # shared memory that a block may a
 
 def _plan_for(q: Array, k: Array, v: Array) -> Plan | None:
     gpu = (type(q), q.device.id)
-    if gpu not in _most_bytes:  # CuPy asks the driver for a hundred attributes to tell this one
+    if gpu not in _most_bytes:  # CuPy reads a hundred attributes to get this one
         _most_bytes[gpu] = int(q.device.attributes.get("MaxSharedMemoryPerBlockOptin", 48 * 1024))
     length = max(q.shape[-2], k.shape[-2])
     return plan(max(q.shape[-1], v.shape[-1]), length, wide(q)().itemsize, _most_bytes[gpu])
