@@ -35,18 +35,11 @@ from .functions.complex import view_as_complex as view_as_complex
 from .functions.complex import view_as_real as view_as_real
 from .functions.conversion import detach as detach
 from .functions.creation import Maybe
-from .functions.creation import arange as arange
 from .functions.creation import as_tensor as as_tensor
 from .functions.creation import asarray as asarray
-from .functions.creation import empty_strided as empty_strided
-from .functions.creation import eye as eye
 from .functions.creation import from_numpy as from_numpy
 from .functions.creation import frombuffer as frombuffer
-from .functions.creation import full as full
 from .functions.creation import full_like as full_like
-from .functions.creation import linspace as linspace
-from .functions.creation import logspace as logspace
-from .functions.creation import range as range
 from .functions.creation import scalar_tensor as scalar_tensor
 from .functions.creation import tensor as tensor
 from .functions.indexing import argsort as argsort
@@ -146,10 +139,8 @@ from .functions.random import multinomial as multinomial
 from .functions.random import normal as normal
 from .functions.random import poisson as poisson
 from .functions.random import rand_like as rand_like
-from .functions.random import randint as randint
 from .functions.random import randint_like as randint_like
 from .functions.random import randn_like as randn_like
-from .functions.random import randperm as randperm
 from .functions.random import seed as seed
 from .functions.random import set_rng_state as set_rng_state
 from .functions.reduction import all as all
@@ -264,8 +255,6 @@ from .functions.statistics import unique_consecutive as unique_consecutive
 from .functions.statistics import var_mean as var_mean
 from .functions.typed import set_default_tensor_type as set_default_tensor_type
 from .functions.typed import typename as typename
-from .functions.windows import hamming_window as hamming_window
-from .functions.windows import kaiser_window as kaiser_window
 from .linalg import cholesky as cholesky
 from .linalg import det as det
 from .linalg import inverse as inverse
@@ -690,6 +679,19 @@ def acos(input: Tensor) -> Tensor:
 def acosh(input: Tensor) -> Tensor:
     """arcosh x, elementwise."""
 
+def arange(
+    *bounds: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float."""
+
 def arccos(input: Tensor) -> Tensor:
     """arccos x, elementwise."""
 
@@ -795,6 +797,18 @@ def empty_like(
 ) -> Tensor:
     """Unset elements with the shape, and by default the dtype and device, of a tensor."""
 
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Unset elements, laid out in memory with these steps (in elements)."""
+
 def eq(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a = b, elementwise; the operands broadcast."""
 
@@ -816,6 +830,18 @@ def exp2(input: Tensor) -> Tensor:
 def expm1(input: Tensor) -> Tensor:
     """eˣ - 1, exact near 0, elementwise."""
 
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Ones on the diagonal of an n by m matrix."""
+
 def fix(input: Tensor) -> Tensor:
     """x without its fraction, elementwise."""
 
@@ -828,6 +854,18 @@ def floor_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def fmod(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
 
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A shape filled with one number, by default of the number's dtype."""
+
 def ge(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≥ b, elementwise; the operands broadcast."""
 
@@ -839,6 +877,20 @@ def greater_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def gt(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a > b, elementwise; the operands broadcast."""
+
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """alpha - beta cos 2πt, (window_length,)."""
 
 def hann_window(
     window_length: int,
@@ -867,6 +919,19 @@ def isinf(input: Tensor) -> Tensor:
 def isnan(input: Tensor) -> Tensor:
     """x is NaN, elementwise."""
 
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """I₀(beta √(1 - (2t - 1)²)) / I₀(beta), (window_length,)."""
+
 def le(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≤ b, elementwise; the operands broadcast."""
 
@@ -878,6 +943,19 @@ def less_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def lgamma(input: Tensor) -> Tensor:
     """ln |Γ(x)|, elementwise."""
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
 
 def log(input: Tensor) -> Tensor:
     """ln x, elementwise."""
@@ -905,6 +983,20 @@ def logical_or(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def logical_xor(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """Exactly one is not 0, elementwise; the operands broadcast."""
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``base`` to the powers of ``linspace``."""
 
 def lt(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a < b, elementwise; the operands broadcast."""
@@ -949,21 +1041,65 @@ def rand(
     *size: Any,
     generator: Generator | None = None,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     **size_kw: Any,
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
 
+def randint(
+    *bounds: Any,
+    low: Any = None,
+    high: Any = None,
+    size: Any = None,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
+
 def randn(
     *size: Any,
     generator: Generator | None = None,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     **size_kw: Any,
 ) -> Tensor:
     """Standard normal numbers."""
+
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The numbers 0 .. n-1 in random order."""
+
+def range(
+    start: float = 0,
+    end: float = 0,
+    step: float = 1,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
 
 def reciprocal(input: Tensor) -> Tensor:
     """1 / x, elementwise."""
@@ -1004,10 +1140,30 @@ def tan(input: Tensor) -> Tensor:
 def tanh(input: Tensor) -> Tensor:
     """tanh x, elementwise."""
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """The indices (2, N) of the lower triangle of a matrix of row by col elements."""
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """The indices (2, N) of the upper triangle of a matrix of row by col elements."""
 
 def true_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
