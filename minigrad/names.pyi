@@ -39,7 +39,6 @@ from .functions.creation import as_tensor as as_tensor
 from .functions.creation import asarray as asarray
 from .functions.creation import from_numpy as from_numpy
 from .functions.creation import frombuffer as frombuffer
-from .functions.creation import full_like as full_like
 from .functions.creation import scalar_tensor as scalar_tensor
 from .functions.creation import tensor as tensor
 from .functions.indexing import argsort as argsort
@@ -138,17 +137,8 @@ from .functions.random import initial_seed as initial_seed
 from .functions.random import multinomial as multinomial
 from .functions.random import normal as normal
 from .functions.random import poisson as poisson
-from .functions.random import rand_like as rand_like
-from .functions.random import randint_like as randint_like
-from .functions.random import randn_like as randn_like
 from .functions.random import seed as seed
 from .functions.random import set_rng_state as set_rng_state
-from .functions.reduction import all as all
-from .functions.reduction import amax as amax
-from .functions.reduction import amin as amin
-from .functions.reduction import any as any
-from .functions.reduction import argmax as argmax
-from .functions.reduction import argmin as argmin
 from .functions.reduction import count_nonzero as count_nonzero
 from .functions.reduction import cumprod as cumprod
 from .functions.reduction import cumsum as cumsum
@@ -160,10 +150,8 @@ from .functions.reduction import min as min
 from .functions.reduction import norm as norm
 from .functions.reduction import prod as prod
 from .functions.reduction import renorm as renorm
-from .functions.reduction import std as std
 from .functions.reduction import sum as sum
 from .functions.reduction import trapezoid as trapezoid
-from .functions.reduction import var as var
 from .functions.shaping import as_strided as as_strided
 from .functions.shaping import atleast_1d as atleast_1d
 from .functions.shaping import atleast_2d as atleast_2d
@@ -679,6 +667,18 @@ def acos(input: Tensor) -> Tensor:
 def acosh(input: Tensor) -> Tensor:
     """arcosh x, elementwise."""
 
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether no element over ``dim`` is 0, bool."""
+
+def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The largest over ``dim``; equal ones share the gradient."""
+
+def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The smallest over ``dim``; equal ones share the gradient."""
+
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether one element over ``dim`` at least is not 0, bool."""
+
 def arange(
     *bounds: Any,
     start: Any = 0,
@@ -712,6 +712,12 @@ def arctan2(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def arctanh(input: Tensor) -> Tensor:
     """artanh x, elementwise."""
+
+def argmax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
+
+def argmin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
 
 def asin(input: Tensor) -> Tensor:
     """arcsin x, elementwise."""
@@ -789,11 +795,11 @@ def empty_like(
     input: Tensor,
     *,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
 ) -> Tensor:
     """Unset elements with the shape, and by default the dtype and device, of a tensor."""
 
@@ -865,6 +871,19 @@ def full(
     requires_grad: bool = False,
 ) -> Tensor:
     """A shape filled with one number, by default of the number's dtype."""
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """One number, with the shape, and by default the dtype and device, of a tensor."""
 
 def ge(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≥ b, elementwise; the operands broadcast."""
@@ -1026,11 +1045,11 @@ def ones_like(
     input: Tensor,
     *,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
 ) -> Tensor:
     """Ones with the shape, and by default the dtype and device, of a tensor."""
 
@@ -1049,6 +1068,19 @@ def rand(
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
 
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Uniform numbers with the shape, and by default the dtype and device, of a tensor."""
+
 def randint(
     *bounds: Any,
     low: Any = None,
@@ -1064,6 +1096,21 @@ def randint(
 ) -> Tensor:
     """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
 
+def randint_like(
+    input: Tensor,
+    *bounds: int,
+    low: int = 0,
+    high: int | None = None,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Integers in [low, high) with the shape, and by default the dtype and device, of a tensor."""
+
 def randn(
     *size: Any,
     generator: Generator | None = None,
@@ -1075,6 +1122,19 @@ def randn(
     **size_kw: Any,
 ) -> Tensor:
     """Standard normal numbers."""
+
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Normal numbers with the shape, and by default the dtype and device, of a tensor."""
 
 def randperm(
     n: int,
@@ -1134,6 +1194,11 @@ def sqrt(input: Tensor) -> Tensor:
 def square(input: Tensor) -> Tensor:
     """x², elementwise."""
 
+def std(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
+    """The standard deviation over ``dim``: the root of ``var``."""
+
 def tan(input: Tensor) -> Tensor:
     """tan x, elementwise."""
 
@@ -1172,6 +1237,11 @@ def true_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def trunc(input: Tensor) -> Tensor:
     """x without its fraction, elementwise."""
 
+def var(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
+    """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
+
 def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Zeros of a shape."""
 
@@ -1179,11 +1249,11 @@ def zeros_like(
     input: Tensor,
     *,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
 ) -> Tensor:
     """Zeros with the shape, and by default the dtype and device, of a tensor."""
 
@@ -1343,10 +1413,10 @@ class Methods(Viewing):
     def arctanh_(self) -> Tensor:
         """In place: artanh x, elementwise."""
 
-    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    def argmax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
         """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
 
-    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    def argmin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
         """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
 
     def argsort(
@@ -2261,7 +2331,17 @@ class Methods(Viewing):
     def new(self, *data: Any, device: Any = None) -> Tensor:
         """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
 
-    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    def new_empty(
+        self,
+        *size: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+        **size_kw: Any,
+    ) -> Tensor:
         """Unset elements with this tensor's dtype and device."""
 
     def new_full(
@@ -2269,23 +2349,52 @@ class Methods(Viewing):
         size: Any,
         fill_value: Any,
         *,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: builtins.bool = False,
+        dtype: Maybe = None,
         layout: Any = None,
+        device: Maybe = None,
         pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
     ) -> Tensor:
         """One number in a shape, by default with this tensor's dtype and device."""
 
-    def new_ones(self, *size: Any, **options: Any) -> Tensor:
+    def new_ones(
+        self,
+        *size: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+        **size_kw: Any,
+    ) -> Tensor:
         """Ones with this tensor's dtype and device."""
 
     def new_tensor(
-        self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False
+        self,
+        data: Any,
+        *,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
     ) -> Tensor:
         """A tensor from data, by default with this one's dtype and device."""
 
-    def new_zeros(self, *size: Any, **options: Any) -> Tensor:
+    def new_zeros(
+        self,
+        *size: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+        **size_kw: Any,
+    ) -> Tensor:
         """Zeros with this tensor's dtype and device."""
 
     def nextafter(self, other: Tensor) -> Tensor:

@@ -56,13 +56,41 @@ def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
     ) -> Tensor:
         return tensor_on(make(*args, dtype=dtype, **options), device, requires_grad)
 
-    own = [parameter for parameter in signature(make).parameters.values() if parameter.name != "dtype"]
-    keywords = [p for p in signature(create).parameters.values() if p.kind is Parameter.KEYWORD_ONLY]
+    return function(_shown(create, make))
+
+
+def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function of new tensors that have, by default, the dtype and device of its first argument.
+
+    ``make`` gets them, and PyTorch's other keywords are those of ``creating``.
+    """
+
+    def create(
+        input: Tensor,
+        *args: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+        **options: Any,
+    ) -> Tensor:
+        dtype, device = input.dtype if dtype is None else dtype, input.device if device is None else device
+        result = make(input, *args, dtype=dtype, device=device, **options)
+        return result.requires_grad_() if requires_grad else result
+
+    return _shown(create, make)
+
+
+def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
+    """``create`` as a wrapper of ``make``, with its own keywords in place of those of the same names."""
+    keywords = {p.name: p for p in signature(create).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
+    others = [p for p in signature(make).parameters.values() if p.name not in keywords]
     public = wraps(make)(create)
-    vars(public)["__signature__"] = Signature(
-        sorted([*own, *keywords], key=lambda p: p.kind), return_annotation="Tensor"
-    )
-    return function(public)
+    parameters = sorted([*others, *keywords.values()], key=lambda p: p.kind)
+    vars(public)["__signature__"] = Signature(parameters, return_annotation="Tensor")
+    return public
 
 
 def float_dtype(dtype: Maybe) -> Any:
@@ -189,26 +217,14 @@ def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
 
 
 def _like(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
-    def like(
-        input: Tensor,
-        *,
-        dtype: Maybe = None,
-        device: Maybe = None,
-        requires_grad: bool = False,
-        memory_format: Any = None,
-        layout: Any = None,
-        pin_memory: bool = False,
-    ) -> Tensor:
-        result = make(
-            input.array.shape,
-            dtype=input.dtype if dtype is None else dtype,
-            device=input.device if device is None else device,
-        )
+    def like(input: Tensor, *, dtype: Maybe, device: Maybe) -> Tensor:
+        result = make(input.array.shape, dtype=dtype, device=device)
         if not input.array.flags.c_contiguous:
             result.array = same_layout(result.array, input.array)
-        return result.requires_grad_() if requires_grad else result
+        return result
 
-    return function(named(like, name, f"{doc} with the shape, and by default the dtype and device, of a tensor."))
+    doc = f"{doc} with the shape, and by default the dtype and device, of a tensor."
+    return function(alike(named(like, name, doc)))
 
 
 zeros_like = _like(zeros, "zeros_like", "Zeros")
@@ -218,23 +234,10 @@ empty_like = _like(empty, "empty_like", "Unset elements")
 
 @announced
 @function
-def full_like(
-    input: Tensor,
-    fill_value: Any,
-    *,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+@alike
+def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Tensor:
     """One number, with the shape, and by default the dtype and device, of a tensor."""
-    return full(
-        input.array.shape,
-        fill_value,
-        dtype=input.dtype if dtype is None else dtype,
-        device=input.device if device is None else device,
-        requires_grad=requires_grad,
-    )
+    return full(input.array.shape, fill_value, dtype=dtype, device=device)
 
 
 @announced

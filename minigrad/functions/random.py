@@ -15,7 +15,7 @@ from ..autograd.tape import Variable
 from ..backend import of
 from ..backend.random import Generator, default_generator
 from .arguments import common_shape, raw
-from .creation import Maybe, creating, empty, empty_like, float_dtype, int_dtype, shape_of, sized, tensor_on
+from .creation import Maybe, alike, creating, empty, empty_like, float_dtype, int_dtype, shape_of, sized, tensor_on
 from .define import function, method, named
 
 if TYPE_CHECKING:
@@ -223,35 +223,36 @@ def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe) -> Any
     return (generator or default_generator).permutation(n).astype(int_dtype(dtype))
 
 
-def _random_like(input: Tensor, change: Callable[..., Tensor], how: dict[str, Any]) -> Tensor:
-    requires_grad, generator = how.pop("requires_grad", False), how.pop("generator", None)
-    drawn = change(empty_like(input.detach(), **how), generator=generator)
-    return drawn.requires_grad_() if requires_grad else drawn
+def _like(change: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
+    def like(input: Tensor, *, generator: Generator | None = None, dtype: Maybe, device: Maybe) -> Tensor:
+        return change(empty_like(input.detach(), dtype=dtype, device=device), generator=generator)
+
+    doc = f"{doc} with the shape, and by default the dtype and device, of a tensor."
+    return announced(function(alike(named(like, name, doc))))
+
+
+rand_like = _like(uniform_, "rand_like", "Uniform numbers")
+randn_like = _like(normal_, "randn_like", "Normal numbers")
 
 
 @announced
 @function
-def rand_like(input: Tensor, **how: Any) -> Tensor:
-    """Uniform numbers with the shape, and by default the dtype and device, of a tensor."""
-    return _random_like(input, uniform_, how)
-
-
-@announced
-@function
-def randn_like(input: Tensor, **how: Any) -> Tensor:
-    """Normal numbers with the shape, and by default the dtype and device, of a tensor."""
-    return _random_like(input, normal_, how)
-
-
-@announced
-@function
-def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = None, **how: Any) -> Tensor:
+@alike
+def randint_like(
+    input: Tensor,
+    *bounds: int,
+    low: int = 0,
+    high: int | None = None,
+    generator: Generator | None = None,
+    dtype: Maybe,
+    device: Maybe,
+) -> Tensor:
     """Integers in [low, high) with the shape, and by default the dtype and device, of a tensor."""
     if len(bounds) == 2 or (bounds and high is not None):
         low, high = bounds[0], bounds[-1] if high is None else high
     elif bounds:
         high = bounds[0]
-    return _random_like(input, lambda x, generator: random_(x, low, high, generator=generator), how)
+    return random_(empty_like(input.detach(), dtype=dtype, device=device), low, high, generator=generator)
 
 
 @announced
