@@ -77,7 +77,9 @@ MODULES: dict[str, Sources] = {
     **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
     "nn.modules.utils": "compat.types",
     "nn._functions": ("nn.parallel",),
-    "optim.adamw": "optim.adam",
+    **dict.fromkeys(("optim.adadelta", "optim.rmsprop"), "optim.adagrad"),
+    **dict.fromkeys(("optim.adamax", "optim.adamw", "optim.nadam", "optim.radam", "optim.sparse_adam"), "optim.adam"),
+    **dict.fromkeys(("optim.asgd", "optim.rprop"), "optim.sgd"),
     "utils.hooks": ("nn.hooks", "tensor"),
 }
 

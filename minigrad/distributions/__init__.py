@@ -25,32 +25,8 @@ from .relaxed_bernoulli import RelaxedBernoulli
 from .relaxed_categorical import RelaxedOneHotCategorical
 from .uniform import Uniform
 
-__all__ = [
-    "Bernoulli",
-    "Beta",
-    "Categorical",
-    "Cauchy",
-    "Dirichlet",
-    "Distribution",
-    "Exponential",
-    "Gamma",
-    "Geometric",
-    "Gumbel",
-    "HalfNormal",
-    "Independent",
-    "Laplace",
-    "LogNormal",
-    "Multinomial",
-    "MultivariateNormal",
-    "Normal",
-    "OneHotCategorical",
-    "OneHotCategoricalStraightThrough",
-    "Poisson",
-    "RelaxedBernoulli",
-    "RelaxedOneHotCategorical",
-    "Uniform",
-    "constraints",
-    "kl_divergence",
-    "register_kl",
-    "utils",
-]
+__all__ = ["Bernoulli", "Beta", "Categorical", "Cauchy", "Dirichlet", "Distribution", "Exponential", "Gamma"]
+__all__ += ["Geometric", "Gumbel", "HalfNormal", "Independent", "Laplace", "LogNormal", "Multinomial"]
+__all__ += ["MultivariateNormal", "Normal", "OneHotCategorical", "OneHotCategoricalStraightThrough", "Poisson"]
+__all__ += ["RelaxedBernoulli", "RelaxedOneHotCategorical", "Uniform", "constraints", "kl_divergence"]
+__all__ += ["register_kl", "utils"]

@@ -14,15 +14,8 @@ from .lr_scheduler.one_cycle import check_strategy, cosine, line
 from .lr_scheduler.scheduler import GroupScheduler, for_each_group
 from .optimizer import Optimizer
 
-__all__ = [
-    "SWALR",
-    "AveragedModel",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
-    "update_bn",
-]
+__all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn"]
+__all__ += ["get_swa_multi_avg_fn", "update_bn"]
 
 Average = Callable[[Tensor, Tensor, Any], Tensor]
 Averages = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]

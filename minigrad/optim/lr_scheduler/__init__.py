@@ -17,23 +17,7 @@ from .warmup import InverseSquareRootLR, NoamLR
 
 _LRScheduler = LRScheduler  # its name in older programs
 
-__all__ = [
-    "ChainedScheduler",
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "CyclicLR",
-    "ExponentialLR",
-    "InverseSquareRootLR",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
-    "MultiplicativeLR",
-    "NoamLR",
-    "OneCycleLR",
-    "PolynomialLR",
-    "ReduceLROnPlateau",
-    "SequentialLR",
-    "StepLR",
-]
+__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR"]
+__all__ += ["ExponentialLR", "InverseSquareRootLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR"]
+__all__ += ["MultiplicativeLR", "NoamLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR"]
+__all__ += ["StepLR"]
