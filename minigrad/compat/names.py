@@ -77,6 +77,13 @@ MODULES: dict[str, Sources] = {
     **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
     "nn.modules.utils": "compat.types",
     "nn._functions": ("nn.parallel",),
+    **dict.fromkeys(("distributions.beta", "distributions.dirichlet"), "distributions.gamma"),
+    **{
+        f"distributions.{name}": "distributions.location_scale"
+        for name in ("cauchy", "gumbel", "half_normal", "laplace", "log_normal", "normal")
+    },
+    "distributions.relaxed_bernoulli": "distributions.relaxed",
+    "distributions.relaxed_categorical": "distributions.relaxed",
     **dict.fromkeys(("optim.adadelta", "optim.rmsprop"), "optim.adagrad"),
     **dict.fromkeys(("optim.adamax", "optim.adamw", "optim.nadam", "optim.radam", "optim.sparse_adam"), "optim.adam"),
     **dict.fromkeys(("optim.asgd", "optim.rprop"), "optim.sgd"),

@@ -2,27 +2,19 @@
 
 from . import constraints, utils
 from .bernoulli import Bernoulli
-from .beta import Beta
 from .categorical import Categorical
-from .cauchy import Cauchy
-from .dirichlet import Dirichlet
 from .distribution import Distribution
 from .exponential import Exponential
-from .gamma import Gamma
+from .gamma import Beta, Dirichlet, Gamma
 from .geometric import Geometric
-from .gumbel import Gumbel
-from .half_normal import HalfNormal
 from .independent import Independent
 from .kl import kl_divergence, register_kl
-from .laplace import Laplace
-from .log_normal import LogNormal
+from .location_scale import Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal
 from .multinomial import Multinomial
 from .multivariate_normal import MultivariateNormal
-from .normal import Normal
 from .one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
 from .poisson import Poisson
-from .relaxed_bernoulli import RelaxedBernoulli
-from .relaxed_categorical import RelaxedOneHotCategorical
+from .relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
 from .uniform import Uniform
 
 __all__ = ["Bernoulli", "Beta", "Categorical", "Cauchy", "Dirichlet", "Distribution", "Exponential", "Gamma"]

@@ -93,8 +93,8 @@ class ASGD(Optimizer):
 class Rprop(Optimizer):
     """Resilient backpropagation (Riedmiller and Braun 1993): only the sign of a gradient counts.
 
-    Each number has a step size of its own.
-    Where the sign is the last one's, the size grows; where it has changed, it shrinks, and this step is left out.
+    Each number has a step size of its own. Where the sign is the last one's, the size grows; where it has changed, it
+    shrinks, and this step is left out.
 
     Args:
         lr: the first size. step_sizes: the bounds of sizes.

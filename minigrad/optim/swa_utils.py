@@ -10,7 +10,7 @@ from ..autograd import no_grad
 from ..functions.creation import tensor
 from ..nn.module import Module
 from ..tensor import Tensor
-from .lr_scheduler.one_cycle import check_strategy, cosine, line
+from .lr_scheduler.cyclic import check_strategy, cosine, line
 from .lr_scheduler.scheduler import GroupScheduler, for_each_group
 from .optimizer import Optimizer
 

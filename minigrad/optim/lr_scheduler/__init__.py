@@ -5,15 +5,12 @@ present rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneC
 InverseSquareRootLR and CosineAnnealingWarmRestarts set it.
 """
 
-from .annealing import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from .annealing import CosineAnnealingLR, CosineAnnealingWarmRestarts, InverseSquareRootLR, NoamLR
 from .combined import ChainedScheduler, SequentialLR
-from .cyclic import CyclicLR
-from .functions import LambdaLR, MultiplicativeLR
-from .one_cycle import OneCycleLR
+from .cyclic import CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler
-from .steps import ConstantLR, ExponentialLR, LinearLR, MultiStepLR, PolynomialLR, StepLR
-from .warmup import InverseSquareRootLR, NoamLR
+from .steps import ConstantLR, ExponentialLR, LambdaLR, LinearLR, MultiplicativeLR, MultiStepLR, PolynomialLR, StepLR
 
 _LRScheduler = LRScheduler  # its name in older programs
 
