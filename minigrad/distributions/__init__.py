@@ -1,18 +1,14 @@
 """Probability distributions, by PyTorch's names: samples, logarithms of probabilities, entropies, KL."""
 
 from . import constraints, utils
-from .bernoulli import Bernoulli
-from .categorical import Categorical
+from .choices import Bernoulli, Categorical, Geometric, Multinomial, OneHotCategorical, OneHotCategoricalStraightThrough
 from .distribution import Distribution
 from .exponential import Exponential
 from .gamma import Beta, Dirichlet, Gamma
-from .geometric import Geometric
 from .independent import Independent
 from .kl import kl_divergence, register_kl
 from .location_scale import Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal
-from .multinomial import Multinomial
 from .multivariate_normal import MultivariateNormal
-from .one_hot_categorical import OneHotCategorical, OneHotCategoricalStraightThrough
 from .poisson import Poisson
 from .relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
 from .uniform import Uniform

@@ -15,9 +15,7 @@ from ..functions.random import rand
 from ..nn.functional import softplus
 from ..tensor import Tensor
 from . import constraints
-from .bernoulli import Bernoulli
-from .categorical import Categorical
-from .probs_or_logits import OfChoices
+from .choices import Bernoulli, Categorical, OfChoices
 from .utils import Value, broadcast_all, clamp_probs
 
 
