@@ -59,8 +59,8 @@ def write_stub() -> str:
 
 
 def is_written(name: str, value: Any) -> bool:
-    """Whether a name is a definition or an assignment in a file, and not the work of ``unary`` and its like."""
-    if not hasattr(sys.modules.get(value.__module__), name):
+    """Whether a name is a definition or an assignment in a file, and not the work of ``unary`` or ``creating``."""
+    if not hasattr(sys.modules.get(value.__module__), name) or "__signature__" in vars(value):
         return False
     return inspect.isclass(value) or inspect.unwrap(value).__code__.co_name == inspect.unwrap(value).__name__
 

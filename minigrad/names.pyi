@@ -35,18 +35,10 @@ from .functions.complex import view_as_complex as view_as_complex
 from .functions.complex import view_as_real as view_as_real
 from .functions.conversion import detach as detach
 from .functions.creation import Maybe
-from .functions.creation import arange as arange
 from .functions.creation import as_tensor as as_tensor
 from .functions.creation import asarray as asarray
-from .functions.creation import empty_strided as empty_strided
-from .functions.creation import eye as eye
 from .functions.creation import from_numpy as from_numpy
 from .functions.creation import frombuffer as frombuffer
-from .functions.creation import full as full
-from .functions.creation import full_like as full_like
-from .functions.creation import linspace as linspace
-from .functions.creation import logspace as logspace
-from .functions.creation import range as range
 from .functions.creation import scalar_tensor as scalar_tensor
 from .functions.creation import tensor as tensor
 from .functions.indexing import argsort as argsort
@@ -145,19 +137,8 @@ from .functions.random import initial_seed as initial_seed
 from .functions.random import multinomial as multinomial
 from .functions.random import normal as normal
 from .functions.random import poisson as poisson
-from .functions.random import rand_like as rand_like
-from .functions.random import randint as randint
-from .functions.random import randint_like as randint_like
-from .functions.random import randn_like as randn_like
-from .functions.random import randperm as randperm
 from .functions.random import seed as seed
 from .functions.random import set_rng_state as set_rng_state
-from .functions.reduction import all as all
-from .functions.reduction import amax as amax
-from .functions.reduction import amin as amin
-from .functions.reduction import any as any
-from .functions.reduction import argmax as argmax
-from .functions.reduction import argmin as argmin
 from .functions.reduction import count_nonzero as count_nonzero
 from .functions.reduction import cumprod as cumprod
 from .functions.reduction import cumsum as cumsum
@@ -169,10 +150,8 @@ from .functions.reduction import min as min
 from .functions.reduction import norm as norm
 from .functions.reduction import prod as prod
 from .functions.reduction import renorm as renorm
-from .functions.reduction import std as std
 from .functions.reduction import sum as sum
 from .functions.reduction import trapezoid as trapezoid
-from .functions.reduction import var as var
 from .functions.shaping import as_strided as as_strided
 from .functions.shaping import atleast_1d as atleast_1d
 from .functions.shaping import atleast_2d as atleast_2d
@@ -264,8 +243,6 @@ from .functions.statistics import unique_consecutive as unique_consecutive
 from .functions.statistics import var_mean as var_mean
 from .functions.typed import set_default_tensor_type as set_default_tensor_type
 from .functions.typed import typename as typename
-from .functions.windows import hamming_window as hamming_window
-from .functions.windows import kaiser_window as kaiser_window
 from .linalg import cholesky as cholesky
 from .linalg import det as det
 from .linalg import inverse as inverse
@@ -690,6 +667,31 @@ def acos(input: Tensor) -> Tensor:
 def acosh(input: Tensor) -> Tensor:
     """arcosh x, elementwise."""
 
+def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether no element over ``dim`` is 0, bool."""
+
+def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The largest over ``dim``; equal ones share the gradient."""
+
+def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The smallest over ``dim``; equal ones share the gradient."""
+
+def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """Whether one element over ``dim`` at least is not 0, bool."""
+
+def arange(
+    *bounds: Any,
+    start: Any = 0,
+    end: Any = None,
+    step: Any = 1,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float."""
+
 def arccos(input: Tensor) -> Tensor:
     """arccos x, elementwise."""
 
@@ -710,6 +712,12 @@ def arctan2(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def arctanh(input: Tensor) -> Tensor:
     """artanh x, elementwise."""
+
+def argmax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
+
+def argmin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+    """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
 
 def asin(input: Tensor) -> Tensor:
     """arcsin x, elementwise."""
@@ -787,13 +795,25 @@ def empty_like(
     input: Tensor,
     *,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
 ) -> Tensor:
     """Unset elements with the shape, and by default the dtype and device, of a tensor."""
+
+def empty_strided(
+    size: Any,
+    stride: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Unset elements, laid out in memory with these steps (in elements)."""
 
 def eq(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a = b, elementwise; the operands broadcast."""
@@ -816,6 +836,18 @@ def exp2(input: Tensor) -> Tensor:
 def expm1(input: Tensor) -> Tensor:
     """eˣ - 1, exact near 0, elementwise."""
 
+def eye(
+    n: int,
+    m: int | None = None,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Ones on the diagonal of an n by m matrix."""
+
 def fix(input: Tensor) -> Tensor:
     """x without its fraction, elementwise."""
 
@@ -828,6 +860,31 @@ def floor_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def fmod(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a - trunc(a / b) b, with the sign of a, elementwise; the operands broadcast."""
 
+def full(
+    size: Any,
+    fill_value: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """A shape filled with one number, by default of the number's dtype."""
+
+def full_like(
+    input: Tensor,
+    fill_value: Any,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """One number, with the shape, and by default the dtype and device, of a tensor."""
+
 def ge(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≥ b, elementwise; the operands broadcast."""
 
@@ -839,6 +896,20 @@ def greater_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def gt(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a > b, elementwise; the operands broadcast."""
+
+def hamming_window(
+    window_length: int,
+    periodic: bool = True,
+    alpha: float = 0.54,
+    beta: float = 0.46,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """alpha - beta cos 2πt, (window_length,)."""
 
 def hann_window(
     window_length: int,
@@ -867,6 +938,19 @@ def isinf(input: Tensor) -> Tensor:
 def isnan(input: Tensor) -> Tensor:
     """x is NaN, elementwise."""
 
+def kaiser_window(
+    window_length: int,
+    periodic: bool = True,
+    beta: float = 12.0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """I₀(beta √(1 - (2t - 1)²)) / I₀(beta), (window_length,)."""
+
 def le(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a ≤ b, elementwise; the operands broadcast."""
 
@@ -878,6 +962,19 @@ def less_equal(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def lgamma(input: Tensor) -> Tensor:
     """ln |Γ(x)|, elementwise."""
+
+def linspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
 
 def log(input: Tensor) -> Tensor:
     """ln x, elementwise."""
@@ -905,6 +1002,20 @@ def logical_or(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def logical_xor(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """Exactly one is not 0, elementwise; the operands broadcast."""
+
+def logspace(
+    start: Any,
+    end: Any,
+    steps: int,
+    base: float = 10.0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """``base`` to the powers of ``linspace``."""
 
 def lt(input: Tensor, other: Tensor | Scalar) -> Tensor:
     """a < b, elementwise; the operands broadcast."""
@@ -934,11 +1045,11 @@ def ones_like(
     input: Tensor,
     *,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
 ) -> Tensor:
     """Ones with the shape, and by default the dtype and device, of a tensor."""
 
@@ -949,21 +1060,106 @@ def rand(
     *size: Any,
     generator: Generator | None = None,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     **size_kw: Any,
 ) -> Tensor:
     """Uniform numbers in [0, 1)."""
 
+def rand_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Uniform numbers with the shape, and by default the dtype and device, of a tensor."""
+
+def randint(
+    *bounds: Any,
+    low: Any = None,
+    high: Any = None,
+    size: Any = None,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    **ignored: Any,
+) -> Tensor:
+    """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
+
+def randint_like(
+    input: Tensor,
+    *bounds: int,
+    low: int = 0,
+    high: int | None = None,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Integers in [low, high) with the shape, and by default the dtype and device, of a tensor."""
+
 def randn(
     *size: Any,
     generator: Generator | None = None,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     **size_kw: Any,
 ) -> Tensor:
     """Standard normal numbers."""
+
+def randn_like(
+    input: Tensor,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+    memory_format: Any = None,
+) -> Tensor:
+    """Normal numbers with the shape, and by default the dtype and device, of a tensor."""
+
+def randperm(
+    n: int,
+    *,
+    generator: Generator | None = None,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """The numbers 0 .. n-1 in random order."""
+
+def range(
+    start: float = 0,
+    end: float = 0,
+    step: float = 1,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
+    """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
 
 def reciprocal(input: Tensor) -> Tensor:
     """1 / x, elementwise."""
@@ -998,16 +1194,41 @@ def sqrt(input: Tensor) -> Tensor:
 def square(input: Tensor) -> Tensor:
     """x², elementwise."""
 
+def std(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
+    """The standard deviation over ``dim``: the root of ``var``."""
+
 def tan(input: Tensor) -> Tensor:
     """tan x, elementwise."""
 
 def tanh(input: Tensor) -> Tensor:
     """tanh x, elementwise."""
 
-def tril_indices(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
+def tril_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """The indices (2, N) of the lower triangle of a matrix of row by col elements."""
 
-def triu_indices(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
+def triu_indices(
+    row: int,
+    col: int,
+    offset: int = 0,
+    *,
+    dtype: Maybe = None,
+    layout: Any = None,
+    device: Maybe = None,
+    pin_memory: bool = False,
+    requires_grad: bool = False,
+) -> Tensor:
     """The indices (2, N) of the upper triangle of a matrix of row by col elements."""
 
 def true_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
@@ -1016,6 +1237,11 @@ def true_divide(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def trunc(input: Tensor) -> Tensor:
     """x without its fraction, elementwise."""
 
+def var(
+    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
+) -> Tensor:
+    """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
+
 def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Zeros of a shape."""
 
@@ -1023,11 +1249,11 @@ def zeros_like(
     input: Tensor,
     *,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
     memory_format: Any = None,
-    layout: Any = None,
-    pin_memory: bool = False,
 ) -> Tensor:
     """Zeros with the shape, and by default the dtype and device, of a tensor."""
 
@@ -1187,10 +1413,10 @@ class Methods(Viewing):
     def arctanh_(self) -> Tensor:
         """In place: artanh x, elementwise."""
 
-    def argmax(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    def argmax(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
         """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
 
-    def argmin(self, dim: builtins.int | None = None, keepdim: builtins.bool = False) -> Tensor:
+    def argmin(self, dim: Dims = None, keepdim: builtins.bool = False) -> Tensor:
         """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
 
     def argsort(
@@ -2105,7 +2331,17 @@ class Methods(Viewing):
     def new(self, *data: Any, device: Any = None) -> Tensor:
         """A tensor of this one's type: of sizes, or of a sequence of values (PyTorch's older spelling)."""
 
-    def new_empty(self, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
+    def new_empty(
+        self,
+        *size: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+        **size_kw: Any,
+    ) -> Tensor:
         """Unset elements with this tensor's dtype and device."""
 
     def new_full(
@@ -2113,23 +2349,52 @@ class Methods(Viewing):
         size: Any,
         fill_value: Any,
         *,
-        dtype: Any = None,
-        device: Any = None,
-        requires_grad: builtins.bool = False,
+        dtype: Maybe = None,
         layout: Any = None,
+        device: Maybe = None,
         pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
     ) -> Tensor:
         """One number in a shape, by default with this tensor's dtype and device."""
 
-    def new_ones(self, *size: Any, **options: Any) -> Tensor:
+    def new_ones(
+        self,
+        *size: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+        **size_kw: Any,
+    ) -> Tensor:
         """Ones with this tensor's dtype and device."""
 
     def new_tensor(
-        self, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: builtins.bool = False
+        self,
+        data: Any,
+        *,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
     ) -> Tensor:
         """A tensor from data, by default with this one's dtype and device."""
 
-    def new_zeros(self, *size: Any, **options: Any) -> Tensor:
+    def new_zeros(
+        self,
+        *size: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+        **size_kw: Any,
+    ) -> Tensor:
         """Zeros with this tensor's dtype and device."""
 
     def nextafter(self, other: Tensor) -> Tensor:

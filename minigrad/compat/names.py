@@ -31,6 +31,11 @@ def _layers(files: str) -> dict[str, Sources]:
     return {f"nn.modules.{theirs}": (f"nn.{ours or theirs}", "nn") for theirs, _, ours in pairs}
 
 
+def _family(source: str, files: str) -> dict[str, Sources]:
+    """Rows for PyTorch's files whose classes stand in one of ours, in the same folder."""
+    return {f"{source.partition('.')[0]}.{file}": source for file in files.split()}
+
+
 # Paths. An alias of several modules looks a name up in one after the other; one of none has the tables' names alone.
 MODULES: dict[str, Sources] = {
     # Modules without a file, and parts whose files are elsewhere
@@ -77,7 +82,13 @@ MODULES: dict[str, Sources] = {
     **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
     "nn.modules.utils": "compat.types",
     "nn._functions": ("nn.parallel",),
-    "optim.adamw": "optim.adam",
+    **_family("distributions.choices", "bernoulli categorical geometric multinomial one_hot_categorical"),
+    **_family("distributions.gamma", "beta dirichlet"),
+    **_family("distributions.location_scale", "cauchy gumbel half_normal laplace log_normal normal"),
+    **_family("distributions.relaxed", "relaxed_bernoulli relaxed_categorical"),
+    **_family("optim.adagrad", "adadelta rmsprop"),
+    **_family("optim.adam", "adamax adamw nadam radam sparse_adam"),
+    **_family("optim.sgd", "asgd rprop"),
     "utils.hooks": ("nn.hooks", "tensor"),
 }
 

@@ -9,30 +9,10 @@ from ..functions.pointwise import logical_and
 from ..linalg import eigvalsh
 from ..tensor import Tensor
 
-__all__ = [
-    "Constraint",
-    "boolean",
-    "dependent",
-    "greater_than",
-    "greater_than_eq",
-    "half_open_interval",
-    "independent",
-    "integer_interval",
-    "interval",
-    "less_than",
-    "lower_cholesky",
-    "multinomial",
-    "nonnegative",
-    "nonnegative_integer",
-    "one_hot",
-    "positive",
-    "positive_definite",
-    "positive_integer",
-    "real",
-    "real_vector",
-    "simplex",
-    "unit_interval",
-]
+__all__ = ["Constraint", "boolean", "dependent", "greater_than", "greater_than_eq", "half_open_interval"]
+__all__ += ["independent", "integer_interval", "interval", "less_than", "lower_cholesky", "multinomial"]
+__all__ += ["nonnegative", "nonnegative_integer", "one_hot", "positive", "positive_definite", "positive_integer"]
+__all__ += ["real", "real_vector", "simplex", "unit_interval"]
 
 
 class Constraint:

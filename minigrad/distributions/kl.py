@@ -8,7 +8,7 @@ from typing import Any
 
 from ..tensor import Tensor
 from .distribution import Distribution
-from .normal import Normal
+from .location_scale import Normal
 from .uniform import Uniform
 
 Rule = Callable[[Any, Any], Tensor]

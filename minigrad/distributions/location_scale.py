@@ -1,10 +1,24 @@
-"""Families on all numbers that are moved by a ``loc`` and stretched by a ``scale``."""
+"""Families on all numbers that are moved by a ``loc`` and stretched by a ``scale``, and two that derive from Normal.
+
+Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the largest of many numbers; Cauchy
+the ratio of two normal numbers, with tails so heavy that there is no mean. LogNormal numbers have normal logarithms;
+HalfNormal are the sizes of normal numbers.
+"""
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
+from ..backend import dtype as dt
+from ..functions import random
+from ..functions.creation import full_like, zeros_like
+from ..functions.pointwise import atan, erf, erfinv, exp, expm1, log1p, tan, where
+from ..functions.random import cauchy_, rand, uniform_
+from ..tensor import Size, Tensor
 from . import constraints
 from .distribution import Distribution
-from .utils import Value, broadcast_all
+from .utils import Value, broadcast_all, formula
 
 
 class LocationScale(Distribution):
@@ -22,3 +36,218 @@ class LocationScale(Distribution):
     def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
         self.loc, self.scale = broadcast_all(loc, scale)
         super().__init__(self.loc.shape, validate_args=validate_args)
+
+
+class Normal(LocationScale):
+    """The normal distribution with the mean ``loc`` and the standard deviation ``scale``."""
+
+    mean = mode = formula(lambda d: d.loc)
+    stddev = formula(lambda d: d.scale)
+    variance = formula(lambda d: d.stddev.pow(2))
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        shape = self._extended_shape(sample_shape)
+        return random.normal(self.loc.expand(shape), self.scale.expand(shape))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """loc + scale · ε, ε from the standard normal distribution."""
+        return self.loc + random.normal_(self._empty(sample_shape, self.loc)) * self.scale
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        distance = (value - self.loc) ** 2 / (2 * self.scale**2)
+        return -distance - self.scale.log() - math.log(math.sqrt(2 * math.pi))
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return 0.5 * (1 + erf((value - self.loc) * self.scale.reciprocal() / math.sqrt(2)))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.loc + self.scale * erfinv(2 * value - 1) * math.sqrt(2)
+
+    def entropy(self) -> Tensor:
+        """log(scale · √(2 π e))."""
+        return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
+
+    def _kl(self, q: Normal) -> Tensor:
+        ratio = (self.scale / q.scale).pow(2)
+        return 0.5 * (ratio + ((self.loc - q.loc) / q.scale).pow(2) - 1 - ratio.log())
+
+
+class Laplace(LocationScale):
+    """Numbers with the density exp(-|x - loc| / scale) / (2 · scale)."""
+
+    mean = mode = formula(lambda d: d.loc)
+    stddev = formula(lambda d: 2**0.5 * d.scale)
+    variance = formula(lambda d: 2 * d.scale.pow(2))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """loc - scale · sign(u) · log(1 - |u|), u even in (-1, 1)."""
+        drawn = uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
+        return self.loc - self.scale * drawn.sign() * log1p(-drawn.abs())
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return -(2 * self.scale).log() - (value - self.loc).abs() / self.scale
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        distance = value - self.loc
+        return 0.5 - 0.5 * distance.sign() * expm1(-distance.abs() / self.scale)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        side = value - 0.5
+        return self.loc - self.scale * side.sign() * log1p(-2 * side.abs())
+
+    def entropy(self) -> Tensor:
+        """1 + log(2 · scale)."""
+        return 1 + (2 * self.scale).log()
+
+    def _kl(self, q: Laplace) -> Tensor:
+        ratio, distance = self.scale / q.scale, (self.loc - q.loc).abs()
+        return -ratio.log() + distance / q.scale + ratio * (-distance / self.scale).exp() - 1
+
+
+EULER = 0.57721566490153286060
+
+
+class Gumbel(LocationScale):
+    """loc - scale · log(-log u), u even in (0, 1)."""
+
+    mean = formula(lambda d: d.loc + d.scale * EULER)
+    mode = formula(lambda d: d.loc)
+    stddev = formula(lambda d: math.pi / math.sqrt(6) * d.scale)
+    variance = formula(lambda d: d.stddev.pow(2))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """loc - scale · log(-log u), u even between the least positive number and 1 - eps."""
+        info, shape = dt.finfo(self.loc.dtype), self._extended_shape(sample_shape)
+        drawn = rand(shape, dtype=self.loc.dtype, device=self.loc.device)
+        drawn = info.tiny + drawn * (1 - info.eps - info.tiny)
+        return self.loc - self.scale * (-drawn.log()).log()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        distance = (self.loc - value) / self.scale
+        return distance - distance.exp() - self.scale.log()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return exp(-exp((self.loc - value) / self.scale))
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.loc - self.scale * (-value.log()).log()
+
+    def entropy(self) -> Tensor:
+        """log scale + 1 + γ, γ Euler's constant."""
+        return self.scale.log() + (1 + EULER)
+
+    def _kl(self, q: Gumbel) -> Tensor:
+        ratio, distance = self.scale / q.scale, (q.loc - self.loc) / q.scale
+        power = (distance + (ratio + 1).lgamma()).exp()
+        return -ratio.log() - distance + ratio * EULER + power - (1 + EULER)
+
+
+class Cauchy(LocationScale):
+    """The Cauchy distribution: ``loc`` is the median, ``scale`` half the width at half the height."""
+
+    mean = formula(lambda d: full_like(d.loc.detach(), math.nan))
+    mode = formula(lambda d: d.loc)
+    variance = formula(lambda d: full_like(d.loc.detach(), math.inf))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """loc + scale · ε, ε from the Cauchy distribution of loc 0 and scale 1."""
+        return self.loc + cauchy_(self._empty(sample_shape, self.loc)) * self.scale
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        distance = (value - self.loc) / self.scale
+        return -math.log(math.pi) - self.scale.log() - log1p(distance**2)
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return atan((value - self.loc) / self.scale) / math.pi + 0.5
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return tan(math.pi * (value - 0.5)) * self.scale + self.loc
+
+    def entropy(self) -> Tensor:
+        """log(4π · scale)."""
+        return math.log(4 * math.pi) + self.scale.log()
+
+
+class LogNormal(Distribution):
+    """exp(x), x normal with the mean ``loc`` and the standard deviation ``scale``; ``base_dist`` is that of x."""
+
+    arg_constraints = LocationScale.arg_constraints
+    support = constraints.positive
+    has_rsample = True
+
+    def __init__(self, loc: Value, scale: Value, validate_args: bool | None = None) -> None:
+        self.base_dist = Normal(loc, scale, validate_args=validate_args)
+        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
+
+    loc = formula(lambda d: d.base_dist.loc, doc="The mean of the logarithm.")
+    scale = formula(lambda d: d.base_dist.scale, doc="The standard deviation of the logarithm.")
+    mean = formula(lambda d: (d.loc + d.scale.pow(2) / 2).exp())
+    mode = formula(lambda d: (d.loc - d.scale.square()).exp())
+    variance = formula(lambda d: d.scale.pow(2).expm1() * (2 * d.loc + d.scale.pow(2)).exp())
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return self.base_dist.sample(sample_shape).exp()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """exp(loc + scale · ε), ε from the standard normal distribution."""
+        return self.base_dist.rsample(sample_shape).exp()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        logarithm = value.log()
+        return self.base_dist.log_prob(logarithm) - logarithm
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.cdf(value.log())
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf(value).exp()
+
+    def entropy(self) -> Tensor:
+        """That of the normal distribution + loc."""
+        return self.base_dist.entropy() + self.loc
+
+    def _kl(self, q: LogNormal) -> Tensor:
+        return self.base_dist._kl(q.base_dist)
+
+
+class HalfNormal(Distribution):
+    """|x|, x normal with mean 0; ``base_dist`` is the distribution of x, and ``scale`` its standard deviation."""
+
+    arg_constraints = {"scale": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, scale: Value, validate_args: bool | None = None) -> None:
+        self.base_dist = Normal(0, scale, validate_args=False)
+        super().__init__(self.base_dist.batch_shape, validate_args=validate_args)
+        if self._validate_args:
+            self._validate_parameter("scale")
+
+    scale = formula(lambda d: d.base_dist.scale, doc="The standard deviation of x.")
+    mean = formula(lambda d: d.scale * math.sqrt(2 / math.pi))
+    mode = formula(lambda d: zeros_like(d.scale))
+    variance = formula(lambda d: d.scale.pow(2) * (1 - 2 / math.pi))
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return self.base_dist.sample(sample_shape).abs()
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """|scale · ε|, ε from the standard normal distribution."""
+        return self.base_dist.rsample(sample_shape).abs()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        inside = self.base_dist.log_prob(value) + math.log(2)
+        return where((value >= 0).expand_as(inside), inside, full_like(inside.detach(), -math.inf))
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return 2 * self.base_dist.cdf(value) - 1
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return self.base_dist.icdf((value + 1) / 2)
+
+    def entropy(self) -> Tensor:
+        """That of the normal distribution - log 2."""
+        return self.base_dist.entropy() - math.log(2)
+
+    def _kl(self, q: HalfNormal) -> Tensor:
+        return self.base_dist._kl(q.base_dist)

@@ -1,4 +1,4 @@
-"""Soft choices, whose draws have gradients: what the two kinds of them share.
+"""Soft choices, whose draws have gradients: nearly 1 or 0, nearly one of K classes.
 
 Jang et al. 2017, "Categorical Reparameterization with Gumbel-Softmax"; Maddison et al. 2017, "The Concrete
 Distribution".
@@ -6,12 +6,17 @@ Distribution".
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
+from ..backend import dtype as dt
+from ..functions.pointwise import log1p, log_softmax, sigmoid
 from ..functions.random import rand
+from ..nn.functional import softplus
 from ..tensor import Tensor
-from .probs_or_logits import OfChoices
-from .utils import clamp_probs
+from . import constraints
+from .choices import Bernoulli, Categorical, OfChoices
+from .utils import Value, broadcast_all, clamp_probs
 
 
 class Relaxed(OfChoices):
@@ -29,3 +34,63 @@ class Relaxed(OfChoices):
         """Even numbers, a rounding error away from 0 and 1."""
         shape = self._extended_shape(sample_shape)
         return clamp_probs(rand(shape, dtype=self.probs.dtype, device=self.probs.device))
+
+
+class RelaxedBernoulli(Relaxed):
+    """Numbers from 0 to 1, the nearer to an end the lower the temperature, a tensor. See Bernoulli."""
+
+    arg_constraints = Bernoulli.arg_constraints
+    support = constraints.unit_interval
+
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Value | None = None,
+        logits: Value | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.temperature, self._choices = temperature, Bernoulli(probs, logits, validate_args)
+        super().__init__(self._choices.batch_shape, validate_args=validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """The sigmoid of (log-odds of p + log-odds of u) / temperature, u even in (0, 1)."""
+        drawn, probs = self._uniform(sample_shape), clamp_probs(self.probs)
+        odds = drawn.log() - log1p(-drawn) + probs.log() - log1p(-probs)
+        info = dt.finfo(probs.dtype)
+        return sigmoid(odds / self.temperature).clamp(min=info.tiny, max=1 - info.eps)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        info = dt.finfo(value.dtype)
+        inside = value.clamp(min=info.tiny, max=1 - info.eps)
+        logits, x = broadcast_all(self.logits, inside.log() - log1p(-inside))
+        distance = logits - x * self.temperature
+        density = self.temperature.log() + distance - 2 * log1p(distance.exp())
+        return density + softplus(-x) + softplus(x)
+
+
+class RelaxedOneHotCategorical(Relaxed):
+    """Vectors of K probabilities, the nearer to one-hot the lower the temperature, a tensor. See Categorical."""
+
+    arg_constraints = Categorical.arg_constraints
+    support = constraints.simplex
+
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Tensor | None = None,
+        logits: Tensor | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
+        self.temperature, self._choices = temperature, Categorical(probs, logits, validate_args)
+        super().__init__(self._choices.batch_shape, self._choices.param_shape[-1:], validate_args=validate_args)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        """The softmax of (logits + Gumbel noise) / temperature."""
+        noise = -(-self._uniform(sample_shape).log()).log()
+        return log_softmax((self.logits + noise) / self.temperature, dim=-1).exp()
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        k = self._event_shape[0]
+        logits, x = broadcast_all(self.logits, value.log())
+        scores = log_softmax(logits - x * self.temperature, dim=-1).sum(-1)
+        return scores + math.lgamma(k) + (k - 1) * self.temperature.log() - x.sum(-1)

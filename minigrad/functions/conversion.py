@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from ..autograd.calls import apply
@@ -11,9 +12,8 @@ from ..backend import dtype as dt
 from ..ops.device import moved
 from ..ops.elementwise import cast
 from . import typed
-from .arguments import sizes
-from .creation import empty, full, tensor
-from .define import method
+from .creation import alike, empty, full, ones, tensor, zeros
+from .define import method, named
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -98,47 +98,28 @@ def cuda(input: Tensor, device: Any = None, non_blocking: bool = False) -> Tenso
 
 
 @method(free=False)
-def new_tensor(
-    input: Tensor, data: Any, *, dtype: Any = None, device: Any = None, requires_grad: bool = False
-) -> Tensor:
+@alike
+def new_tensor(input: Tensor, data: Any, *, dtype: Any, device: Any) -> Tensor:
     """A tensor from data, by default with this one's dtype and device."""
-    return tensor(data, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad)
+    return tensor(data, dtype=dtype, device=device)
 
 
 @method(free=False)
-def new_full(
-    input: Tensor,
-    size: Any,
-    fill_value: Any,
-    *,
-    dtype: Any = None,
-    device: Any = None,
-    requires_grad: bool = False,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+@alike
+def new_full(input: Tensor, size: Any, fill_value: Any, *, dtype: Any, device: Any) -> Tensor:
     """One number in a shape, by default with this tensor's dtype and device."""
-    return full(
-        size, fill_value, dtype=dtype or input.dtype, device=device or input.device, requires_grad=requires_grad
-    )
+    return full(size, fill_value, dtype=dtype, device=device)
 
 
-@method(free=False)
-def new_zeros(input: Tensor, *size: Any, **options: Any) -> Tensor:
-    """Zeros with this tensor's dtype and device."""
-    return new_full(input, sizes(size) if size else options.pop("size"), 0, **options)
+def _new(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
+    def new(input: Tensor, *size: Any, dtype: Any, device: Any, **size_kw: Any) -> Tensor:
+        return make(*size, dtype=dtype, device=device, **size_kw)
+
+    return method(free=False)(alike(named(new, name, f"{doc} with this tensor's dtype and device.")))
 
 
-@method(free=False)
-def new_ones(input: Tensor, *size: Any, **options: Any) -> Tensor:
-    """Ones with this tensor's dtype and device."""
-    return new_full(input, sizes(size) if size else options.pop("size"), 1, **options)
-
-
-@method(free=False)
-def new_empty(input: Tensor, *size: Any, dtype: Any = None, device: Any = None, **options: Any) -> Tensor:
-    """Unset elements with this tensor's dtype and device."""
-    return empty(*size, dtype=dtype or input.dtype, device=device or input.device, **options)
+new_zeros, new_ones = _new(zeros, "new_zeros", "Zeros"), _new(ones, "new_ones", "Ones")
+new_empty = _new(empty, "new_empty", "Unset elements")
 
 
 @method(free=False)

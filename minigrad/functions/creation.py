@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
+from inspect import Parameter, Signature, signature
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
@@ -36,9 +38,69 @@ def _device(device: Maybe) -> Device | None:
     return Device(device) if device is not None else devices.default()
 
 
+def creating(make: Callable[..., Any]) -> Callable[..., Tensor]:
+    """Define a function of new tensors by one that returns a NumPy array in ``dtype``.
+
+    It takes PyTorch's other keywords as well: ``device``, ``requires_grad``, and without effect ``layout`` and
+    ``pin_memory``.
+    """
+
+    def create(
+        *args: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        **options: Any,
+    ) -> Tensor:
+        return tensor_on(make(*args, dtype=dtype, **options), device, requires_grad)
+
+    return function(_shown(create, make))
+
+
+def alike(make: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """A function of new tensors that have, by default, the dtype and device of its first argument.
+
+    ``make`` gets them, and PyTorch's other keywords are those of ``creating``.
+    """
+
+    def create(
+        input: Tensor,
+        *args: Any,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: bool = False,
+        requires_grad: bool = False,
+        memory_format: Any = None,
+        **options: Any,
+    ) -> Tensor:
+        dtype, device = input.dtype if dtype is None else dtype, input.device if device is None else device
+        result = make(input, *args, dtype=dtype, device=device, **options)
+        return result.requires_grad_() if requires_grad else result
+
+    return _shown(create, make)
+
+
+def _shown(create: Callable[..., Tensor], make: Callable[..., Any]) -> Callable[..., Tensor]:
+    """``create`` as a wrapper of ``make``, with its own keywords in place of those of the same names."""
+    keywords = {p.name: p for p in signature(create).parameters.values() if p.kind is Parameter.KEYWORD_ONLY}
+    others = [p for p in signature(make).parameters.values() if p.name not in keywords]
+    public = wraps(make)(create)
+    parameters = sorted([*others, *keywords.values()], key=lambda p: p.kind)
+    vars(public)["__signature__"] = Signature(parameters, return_annotation="Tensor")
+    return public
+
+
 def float_dtype(dtype: Maybe) -> Any:
     """A dtype as NumPy's, the default one if None."""
     return (dt.get_default_dtype() if dtype is None else dt.as_dtype(dtype)).numpy
+
+
+def int_dtype(dtype: Maybe) -> Any:
+    """A dtype as NumPy's, int64 if None."""
+    return (dt.int64 if dtype is None else dt.as_dtype(dtype)).numpy
 
 
 def shape_of(size: Any) -> tuple[int, ...]:
@@ -134,59 +196,35 @@ empty = announced(_of_shape(np.empty, "empty", "A tensor of a shape whose elemen
 
 
 @announced
-@function
-def full(
-    size: Any,
-    fill_value: Any,
-    *,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+@creating
+def full(size: Any, fill_value: Any, *, dtype: Maybe) -> Any:
     """A shape filled with one number, by default of the number's dtype."""
     value = raw(fill_value)
     if dtype is None:
         dtype = dt.of(value) if hasattr(value, "dtype") and hasattr(fill_value, "array") else None
     value = value.item() if hasattr(value, "item") else value
     of_value = dt.as_dtype(type(value)) if dtype is None else dt.as_dtype(dtype)
-    return tensor_on(np.full(shape_of(size), value, of_value.numpy), device, requires_grad)
+    return np.full(shape_of(size), value, of_value.numpy)
 
 
-@function
-def empty_strided(
-    size: Any, stride: Any, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
-) -> Tensor:
+@creating
+def empty_strided(size: Any, stride: Any, *, dtype: Maybe) -> Any:
     """Unset elements, laid out in memory with these steps (in elements)."""
     shape, steps = shape_of(size), sizes((tuple(stride),))
     kind = np.dtype(float_dtype(dtype))
     count = 1 + sum((n - 1) * step for n, step in zip(shape, steps, strict=True)) if 0 not in shape else 0
-    memory = np.ndarray(shape, kind, np.empty(count, kind), strides=tuple(n * kind.itemsize for n in steps))
-    return tensor_on(memory, device, requires_grad)
+    return np.ndarray(shape, kind, np.empty(count, kind), strides=tuple(n * kind.itemsize for n in steps))
 
 
 def _like(make: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
-    def like(
-        input: Tensor,
-        *,
-        dtype: Maybe = None,
-        device: Maybe = None,
-        requires_grad: bool = False,
-        memory_format: Any = None,
-        layout: Any = None,
-        pin_memory: bool = False,
-    ) -> Tensor:
-        result = make(
-            input.array.shape,
-            dtype=input.dtype if dtype is None else dtype,
-            device=input.device if device is None else device,
-        )
+    def like(input: Tensor, *, dtype: Maybe, device: Maybe) -> Tensor:
+        result = make(input.array.shape, dtype=dtype, device=device)
         if not input.array.flags.c_contiguous:
             result.array = same_layout(result.array, input.array)
-        return result.requires_grad_() if requires_grad else result
+        return result
 
-    return function(named(like, name, f"{doc} with the shape, and by default the dtype and device, of a tensor."))
+    doc = f"{doc} with the shape, and by default the dtype and device, of a tensor."
+    return function(alike(named(like, name, doc)))
 
 
 zeros_like = _like(zeros, "zeros_like", "Zeros")
@@ -196,38 +234,15 @@ empty_like = _like(empty, "empty_like", "Unset elements")
 
 @announced
 @function
-def full_like(
-    input: Tensor,
-    fill_value: Any,
-    *,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-    memory_format: Any = None,
-) -> Tensor:
+@alike
+def full_like(input: Tensor, fill_value: Any, *, dtype: Maybe, device: Maybe) -> Tensor:
     """One number, with the shape, and by default the dtype and device, of a tensor."""
-    return full(
-        input.array.shape,
-        fill_value,
-        dtype=input.dtype if dtype is None else dtype,
-        device=input.device if device is None else device,
-        requires_grad=requires_grad,
-    )
+    return full(input.array.shape, fill_value, dtype=dtype, device=device)
 
 
 @announced
-@function
-def arange(
-    *bounds: Any,
-    start: Any = 0,
-    end: Any = None,
-    step: Any = 1,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+@creating
+def arange(*bounds: Any, start: Any = 0, end: Any = None, step: Any = 1, dtype: Maybe) -> Any:
     """Numbers from ``start`` up to, without, ``end``; int64 unless one of them is a float."""
     if len(bounds) == 1 and end is None:
         end = bounds[0]
@@ -249,80 +264,48 @@ def arange(
         first, last, by = int(first), int(last), int(by)
     count = ceil((last - first) / by)
     if kind.kind == "f":
-        array = (first + np.arange(count, dtype=np.float64) * by).astype(kind)
-    else:
-        array = np.arange(first, last, by).astype(kind)
-    return tensor_on(array, device, requires_grad)
+        return (first + np.arange(count, dtype=np.float64) * by).astype(kind)
+    return np.arange(first, last, by).astype(kind)
 
 
-@function
-def range(
-    start: float = 0,
-    end: float = 0,
-    step: float = 1,
-    *,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@creating
+def range(start: float = 0, end: float = 0, step: float = 1, *, dtype: Maybe) -> Any:
     """Numbers from ``start`` to ``end``, which is included; floats. PyTorch's forerunner of ``arange``."""
     count = int((end - start) / step) + 1
-    array = start + np.arange(count, dtype=np.float64) * step
-    return tensor_on(array.astype(float_dtype(dtype)), device, requires_grad)
+    return (start + np.arange(count, dtype=np.float64) * step).astype(float_dtype(dtype))
 
 
 @announced
-@function
-def linspace(
-    start: Any, end: Any, steps: int, *, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False
-) -> Tensor:
+@creating
+def linspace(start: Any, end: Any, steps: int, *, dtype: Maybe) -> Any:
     """``steps`` numbers at equal distances from ``start`` to ``end``, both included."""
     first, last = float(start), float(end)
     if steps < 0:
         raise RuntimeError(f"linspace: number of steps must be non-negative, not {steps}")
-    return tensor_on(np.linspace(first, last, steps).astype(float_dtype(dtype)), device, requires_grad)
+    return np.linspace(first, last, steps).astype(float_dtype(dtype))
 
 
-@function
-def logspace(
-    start: Any,
-    end: Any,
-    steps: int,
-    base: float = 10.0,
-    *,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-) -> Tensor:
+@creating
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, dtype: Maybe) -> Any:
     """``base`` to the powers of ``linspace``."""
-    powers = float(base) ** np.linspace(float(start), float(end), steps)
-    return tensor_on(powers.astype(float_dtype(dtype)), device, requires_grad)
+    return (float(base) ** np.linspace(float(start), float(end), steps)).astype(float_dtype(dtype))
 
 
 @announced
-@function
-def eye(
-    n: int,
-    m: int | None = None,
-    *,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-    layout: Any = None,
-) -> Tensor:
+@creating
+def eye(n: int, m: int | None = None, *, dtype: Maybe) -> Any:
     """Ones on the diagonal of an n by m matrix."""
     if n < 0 or (m is not None and m < 0):
         raise RuntimeError(f"eye: n and m must be greater or equal to 0, not {n} and {n if m is None else m}")
-    return tensor_on(np.eye(n, m, dtype=float_dtype(dtype)), device, requires_grad)
+    return np.eye(n, m, dtype=float_dtype(dtype))
 
 
 def _triangle(find: Callable[..., Any], name: str, side: str) -> Callable[..., Tensor]:
-    def indices(row: int, col: int, offset: int = 0, *, dtype: Maybe = None, device: Maybe = None) -> Tensor:
-        kind = np.int64 if dtype is None else dt.as_dtype(dtype).numpy
-        return tensor_on(np.stack(find(row, offset, col)).astype(kind), device)
+    def indices(row: int, col: int, offset: int = 0, *, dtype: Maybe) -> Any:
+        return np.stack(find(row, offset, col)).astype(int_dtype(dtype))
 
     doc = f"The indices (2, N) of the {side} triangle of a matrix of row by col elements."
-    return function(named(indices, name, doc))
+    return creating(named(indices, name, doc))
 
 
 tril_indices = _triangle(np.tril_indices, "tril_indices", "lower")

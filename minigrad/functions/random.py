@@ -12,11 +12,10 @@ import numpy as np
 from ..autograd.inplace import bump, check_mutable
 from ..autograd.observer import announced
 from ..autograd.tape import Variable
-from ..backend import dtype as dt
 from ..backend import of
 from ..backend.random import Generator, default_generator
 from .arguments import common_shape, raw
-from .creation import Maybe, empty, empty_like, float_dtype, shape_of, sized, tensor_on
+from .creation import Maybe, alike, creating, empty, empty_like, float_dtype, int_dtype, shape_of, sized, tensor_on
 from .define import function, method, named
 
 if TYPE_CHECKING:
@@ -37,6 +36,11 @@ def fill(input: Tensor, draw: Draw, generator: Generator | None, name: str) -> T
     array[...] = backend.asarray(drawn.astype(array.dtype, copy=False), backend.device_of(array))
     bump(input, name)
     return input
+
+
+def _from_uniform(input: Tensor, of: Callable[[Any], Any], generator: Generator | None, name: str) -> Tensor:
+    """``fill`` with a function of uniform numbers in [0, 1), float64."""
+    return fill(input, lambda source, shape, _: of(source.uniform(shape, np.float64)), generator, name)
 
 
 def _one_by_one(source: Generator, shape: tuple[int, ...]) -> Any:
@@ -86,7 +90,7 @@ def bernoulli_(input: Tensor, p: Any = 0.5, *, generator: Generator | None = Non
         return input
     if not 0 <= p <= 1:
         raise RuntimeError(f"bernoulli_ expects p to be in [0, 1], but got p={p}")
-    return fill(input, lambda source, shape, _: source.uniform(shape, np.float64) < p, generator, "bernoulli")
+    return _from_uniform(input, lambda u: u < p, generator, "bernoulli")
 
 
 @method(free=False)
@@ -94,9 +98,7 @@ def exponential_(input: Tensor, lambd: float = 1.0, *, generator: Generator | No
     """In place: numbers from the exponential distribution of rate ``lambd``."""
     if lambd <= 0:
         raise RuntimeError(f"exponential_ expects lambda > 0.0, but found lambda={lambd}")
-    return fill(
-        input, lambda source, shape, _: -np.log1p(-source.uniform(shape, np.float64)) / lambd, generator, "exponential"
-    )
+    return _from_uniform(input, lambda u: -np.log1p(-u) / lambd, generator, "exponential")
 
 
 @method(free=False)
@@ -104,23 +106,13 @@ def geometric_(input: Tensor, p: float, *, generator: Generator | None = None) -
     """In place: how many trials of probability p the first success takes."""
     if not 0 < p < 1:
         raise RuntimeError(f"geometric_ expects p to be in (0, 1), but got p={p}")
-    return fill(
-        input,
-        lambda source, shape, _: np.ceil(np.log(source.uniform(shape, np.float64)) / np.log1p(-p)),
-        generator,
-        "geometric",
-    )
+    return _from_uniform(input, lambda u: np.ceil(np.log(u) / np.log1p(-p)), generator, "geometric")
 
 
 @method(free=False)
 def cauchy_(input: Tensor, median: float = 0.0, sigma: float = 1.0, *, generator: Generator | None = None) -> Tensor:
     """In place: numbers from the Cauchy distribution."""
-    return fill(
-        input,
-        lambda source, shape, _: median + sigma * np.tan(np.pi * (source.uniform(shape, np.float64) - 0.5)),
-        generator,
-        "cauchy",
-    )
+    return _from_uniform(input, lambda u: median + sigma * np.tan(np.pi * (u - 0.5)), generator, "cauchy")
 
 
 @method(free=False)
@@ -168,22 +160,15 @@ def _whole_numbers(source: Generator, shape: tuple[int, ...], most: int) -> Any:
 def _of_shape(name: str, doc: str, stream: str, scale: float) -> Callable[..., Tensor]:
     """A function that draws from a generator's ``stream``; ``scale`` is for the parts of complex numbers."""
 
-    def create(
-        *size: Any,
-        generator: Generator | None = None,
-        dtype: Maybe = None,
-        device: Maybe = None,
-        requires_grad: bool = False,
-        **size_kw: Any,
-    ) -> Tensor:
+    def create(*size: Any, generator: Generator | None = None, dtype: Maybe, **size_kw: Any) -> Any:
         kind = np.dtype(float_dtype(dtype))
         if kind.kind not in "fc":
             raise NotImplementedError(f"{name}: {doc.lower()} are floating point, not {dtype}")
         draw = _pairs(getattr(generator or default_generator, stream), sized(size, size_kw), kind)
         draw *= scale if kind.kind == "c" else 1
-        return tensor_on(draw, device, requires_grad)
+        return draw
 
-    return function(named(create, name, f"{doc}."))
+    return creating(named(create, name, f"{doc}."))
 
 
 rand = announced(_of_shape("rand", "Uniform numbers in [0, 1)", "uniform", 1))
@@ -199,18 +184,16 @@ def _pairs(draw: Callable[..., Any], shape: tuple[int, ...], kind: Any) -> Any:
 
 
 @announced
-@function
+@creating
 def randint(
     *bounds: Any,
     low: Any = None,
     high: Any = None,
     size: Any = None,
     generator: Generator | None = None,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
+    dtype: Maybe,
     **ignored: Any,
-) -> Tensor:
+) -> Any:
     """Integers in [low, high): ``randint(low, high, size)``; ``randint(high, size)`` counts from 0."""
     numbers = list(bounds)
     if size is None:
@@ -228,58 +211,48 @@ def randint(
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
     if low < -(1 << 63) or high > 1 << 63:
         raise ValueError(f"randint: {low} .. {high} does not fit into 64 bits")
-    draw = (generator or default_generator).integers(low, high, shape_of(size))
-    return tensor_on(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
+    return (generator or default_generator).integers(low, high, shape_of(size)).astype(int_dtype(dtype))
 
 
 @announced
-@function
-def randperm(
-    n: int,
-    *,
-    generator: Generator | None = None,
-    dtype: Maybe = None,
-    device: Maybe = None,
-    requires_grad: bool = False,
-    layout: Any = None,
-    pin_memory: bool = False,
-) -> Tensor:
+@creating
+def randperm(n: int, *, generator: Generator | None = None, dtype: Maybe) -> Any:
     """The numbers 0 .. n-1 in random order."""
     if n < 0:
         raise RuntimeError(f"n must be non-negative, got {n}")
-    draw = (generator or default_generator).permutation(n)
-    return tensor_on(draw.astype(np.int64 if dtype is None else dt.as_dtype(dtype).numpy), device, requires_grad)
+    return (generator or default_generator).permutation(n).astype(int_dtype(dtype))
 
 
-def _random_like(input: Tensor, change: Callable[..., Tensor], how: dict[str, Any]) -> Tensor:
-    requires_grad, generator = how.pop("requires_grad", False), how.pop("generator", None)
-    drawn = change(empty_like(input.detach(), **how), generator=generator)
-    return drawn.requires_grad_() if requires_grad else drawn
+def _like(change: Callable[..., Tensor], name: str, doc: str) -> Callable[..., Tensor]:
+    def like(input: Tensor, *, generator: Generator | None = None, dtype: Maybe, device: Maybe) -> Tensor:
+        return change(empty_like(input.detach(), dtype=dtype, device=device), generator=generator)
+
+    doc = f"{doc} with the shape, and by default the dtype and device, of a tensor."
+    return announced(function(alike(named(like, name, doc))))
 
 
-@announced
-@function
-def rand_like(input: Tensor, **how: Any) -> Tensor:
-    """Uniform numbers with the shape, and by default the dtype and device, of a tensor."""
-    return _random_like(input, uniform_, how)
-
-
-@announced
-@function
-def randn_like(input: Tensor, **how: Any) -> Tensor:
-    """Normal numbers with the shape, and by default the dtype and device, of a tensor."""
-    return _random_like(input, normal_, how)
+rand_like = _like(uniform_, "rand_like", "Uniform numbers")
+randn_like = _like(normal_, "randn_like", "Normal numbers")
 
 
 @announced
 @function
-def randint_like(input: Tensor, *bounds: int, low: int = 0, high: int | None = None, **how: Any) -> Tensor:
+@alike
+def randint_like(
+    input: Tensor,
+    *bounds: int,
+    low: int = 0,
+    high: int | None = None,
+    generator: Generator | None = None,
+    dtype: Maybe,
+    device: Maybe,
+) -> Tensor:
     """Integers in [low, high) with the shape, and by default the dtype and device, of a tensor."""
     if len(bounds) == 2 or (bounds and high is not None):
         low, high = bounds[0], bounds[-1] if high is None else high
     elif bounds:
         high = bounds[0]
-    return _random_like(input, lambda x, generator: random_(x, low, high, generator=generator), how)
+    return random_(empty_like(input.detach(), dtype=dtype, device=device), low, high, generator=generator)
 
 
 @announced

@@ -10,9 +10,10 @@ from ..autograd.calls import apply
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..ops import reduction as r
+from ..ops.op import Op
 from . import return_types
 from .arguments import Dims, axes, axis
-from .define import function, method
+from .define import function, method, named
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -54,26 +55,27 @@ def mean(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any =
     return apply(r.mean, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@method
-def var(
-    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
-) -> Tensor:
-    """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
-    _check_float(input, "var")
-    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
-    minus = (1 if unbiased else 0) if correction is None else correction
-    return apply(r.var, (input, axes(dim, input.array.ndim), minus, keepdim))
+def _spread(op: Op, doc: str) -> Callable[..., Tensor]:
+    """``var`` and ``std``."""
+
+    def spread(
+        input: Tensor,
+        dim: Dims = None,
+        unbiased: bool = True,
+        keepdim: bool = False,
+        *,
+        correction: float | None = None,
+    ) -> Tensor:
+        _check_float(input, op.name)
+        dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
+        minus = (1 if unbiased else 0) if correction is None else correction
+        return apply(op, (input, axes(dim, input.array.ndim), minus, keepdim))
+
+    return method(named(spread, op.name, doc))
 
 
-@method
-def std(
-    input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
-) -> Tensor:
-    """The standard deviation over ``dim``: the root of ``var``."""
-    _check_float(input, "std")
-    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
-    minus = (1 if unbiased else 0) if correction is None else correction
-    return apply(r.std, (input, axes(dim, input.array.ndim), minus, keepdim))
+var = _spread(r.var, "The variance over ``dim``; its divisor is n - correction, by default n - 1.")
+std = _spread(r.std, "The standard deviation over ``dim``: the root of ``var``.")
 
 
 @method
@@ -103,18 +105,24 @@ def logsumexp(input: Tensor, dim: Dims, keepdim: bool = False) -> Tensor:
     return apply(r.logsumexp, (input, axes(dim, input.array.ndim), keepdim))
 
 
-@method
-def amax(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The largest over ``dim``; equal ones share the gradient."""
-    _check_not_empty(input, dim, "amax")
-    return apply(r.amax, (input, axes(dim, input.array.ndim), keepdim))
+def _over(op: Op, doc: str, of_nothing: bool = True) -> Callable[..., Tensor]:
+    """The function over some axes that an op is; without ``of_nothing`` an error of a tensor without elements."""
+
+    def over(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
+        if not of_nothing:
+            _check_not_empty(input, dim, op.name)
+        return apply(op, (input, axes(dim, input.array.ndim), keepdim))
+
+    return method(named(over, op.name, doc))
 
 
-@method
-def amin(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """The smallest over ``dim``; equal ones share the gradient."""
-    _check_not_empty(input, dim, "amin")
-    return apply(r.amin, (input, axes(dim, input.array.ndim), keepdim))
+any = _over(r.any, "Whether one element over ``dim`` at least is not 0, bool.")
+all = _over(r.all, "Whether no element over ``dim`` is 0, bool.")
+amax = _over(r.amax, "The largest over ``dim``; equal ones share the gradient.", of_nothing=False)
+amin = _over(r.amin, "The smallest over ``dim``; equal ones share the gradient.", of_nothing=False)
+_INDEX = "The index of the {} along ``dim`` (of the flattened tensor if None), int64."
+argmax = _over(r.argmax, _INDEX.format("largest"), of_nothing=False)
+argmin = _over(r.argmin, _INDEX.format("smallest"), of_nothing=False)
 
 
 @method
@@ -146,32 +154,6 @@ def _extreme(input: Tensor, dim: Any, keepdim: bool, name: str) -> Any:
     if not keepdim:
         values, indices = values.squeeze(dim), indices.squeeze(dim)
     return kind(values, indices)
-
-
-@method
-def argmax(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the largest along ``dim`` (of the flattened tensor if None), int64."""
-    _check_not_empty(input, dim, "argmax")
-    return apply(r.argmax, (input, axes(dim, input.array.ndim), keepdim))
-
-
-@method
-def argmin(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Tensor:
-    """The index of the smallest along ``dim`` (of the flattened tensor if None), int64."""
-    _check_not_empty(input, dim, "argmin")
-    return apply(r.argmin, (input, axes(dim, input.array.ndim), keepdim))
-
-
-@method
-def any(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether one element over ``dim`` at least is not 0, bool."""
-    return apply(r.any, (input, axes(dim, input.array.ndim), keepdim))
-
-
-@method
-def all(input: Tensor, dim: Dims = None, keepdim: bool = False) -> Tensor:
-    """Whether no element over ``dim`` is 0, bool."""
-    return apply(r.all, (input, axes(dim, input.array.ndim), keepdim))
 
 
 @method

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from .creation import Maybe, float_dtype, tensor_on
-from .define import function, named
+from .creation import Maybe, creating, float_dtype
+from .define import named
 
 if TYPE_CHECKING:
     from ..tensor import Tensor
@@ -17,49 +17,30 @@ if TYPE_CHECKING:
 Shape = Callable[[Any], Any]  # the window's height at places from 0 to 1
 
 
-def _window(length: int, periodic: bool, shape: Shape, dtype: Maybe, device: Maybe, requires_grad: bool) -> Tensor:
+def _window(length: int, periodic: bool, shape: Shape, dtype: Maybe) -> Any:
     """A window of a shape; a periodic one leaves out the last point, where the next would begin."""
     if length < 0:
         raise RuntimeError(f"a window's length cannot be negative: {length}")
     points = length + 1 if periodic else length
     heights = shape(np.arange(length) / max(points - 1, 1)) if length > 1 else np.ones(length)
-    return tensor_on(heights.astype(float_dtype(dtype)), device, requires_grad)
+    return heights.astype(float_dtype(dtype))
 
 
-@function
+@creating
 def hamming_window(
-    window_length: int,
-    periodic: bool = True,
-    alpha: float = 0.54,
-    beta: float = 0.46,
-    *,
-    dtype: Maybe = None,
-    layout: Any = None,
-    device: Maybe = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+    window_length: int, periodic: bool = True, alpha: float = 0.54, beta: float = 0.46, *, dtype: Maybe
+) -> Any:
     """alpha - beta cos 2πt, (window_length,)."""
-    shape: Shape = lambda t: alpha - beta * np.cos(2 * math.pi * t)
-    return _window(window_length, periodic, shape, dtype, device, requires_grad)
+    return _window(window_length, periodic, lambda t: alpha - beta * np.cos(2 * math.pi * t), dtype)
 
 
 def _fixed(name: str, doc: str, shape: Shape) -> Callable[..., Tensor]:
     """A window without parameters of its shape."""
 
-    def window(
-        window_length: int,
-        periodic: bool = True,
-        *,
-        dtype: Maybe = None,
-        layout: Any = None,
-        device: Maybe = None,
-        pin_memory: bool = False,
-        requires_grad: bool = False,
-    ) -> Tensor:
-        return _window(window_length, periodic, shape, dtype, device, requires_grad)
+    def window(window_length: int, periodic: bool = True, *, dtype: Maybe) -> Any:
+        return _window(window_length, periodic, shape, dtype)
 
-    return function(named(window, name, f"{doc}, (window_length,)."))
+    return creating(named(window, name, f"{doc}, (window_length,)."))
 
 
 bartlett_window = _fixed("bartlett_window", "A triangle", lambda t: 1 - np.abs(2 * t - 1))
@@ -71,18 +52,8 @@ blackman_window = _fixed(
 )
 
 
-@function
-def kaiser_window(
-    window_length: int,
-    periodic: bool = True,
-    beta: float = 12.0,
-    *,
-    dtype: Maybe = None,
-    layout: Any = None,
-    device: Maybe = None,
-    pin_memory: bool = False,
-    requires_grad: bool = False,
-) -> Tensor:
+@creating
+def kaiser_window(window_length: int, periodic: bool = True, beta: float = 12.0, *, dtype: Maybe) -> Any:
     """I₀(beta √(1 - (2t - 1)²)) / I₀(beta), (window_length,)."""
     shape: Shape = lambda t: np.i0(beta * np.sqrt(np.maximum(1 - (2 * t - 1) ** 2, 0))) / np.i0(beta)
-    return _window(window_length, periodic, shape, dtype, device, requires_grad)
+    return _window(window_length, periodic, shape, dtype)

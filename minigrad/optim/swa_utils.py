@@ -10,19 +10,12 @@ from ..autograd import no_grad
 from ..functions.creation import tensor
 from ..nn.module import Module
 from ..tensor import Tensor
-from .lr_scheduler.one_cycle import check_strategy, cosine, line
+from .lr_scheduler.cyclic import check_strategy, cosine, line
 from .lr_scheduler.scheduler import GroupScheduler, for_each_group
 from .optimizer import Optimizer
 
-__all__ = [
-    "SWALR",
-    "AveragedModel",
-    "get_ema_avg_fn",
-    "get_ema_multi_avg_fn",
-    "get_swa_avg_fn",
-    "get_swa_multi_avg_fn",
-    "update_bn",
-]
+__all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn"]
+__all__ += ["get_swa_multi_avg_fn", "update_bn"]
 
 Average = Callable[[Tensor, Tensor, Any], Tensor]
 Averages = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]

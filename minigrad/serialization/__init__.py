@@ -24,16 +24,8 @@ from .placing import Placing
 from .source import Ndarray, Source
 from .tree import NotPlain, Reader, Writer
 
-__all__ = [
-    "add_safe_globals",
-    "clear_safe_globals",
-    "get_safe_globals",
-    "load",
-    "load_file",
-    "safe_globals",
-    "save",
-    "save_file",
-]
+__all__ = ["add_safe_globals", "clear_safe_globals", "get_safe_globals", "load", "load_file", "safe_globals"]
+__all__ += ["save", "save_file"]
 
 _KEY = "minigrad"
 _VERSION = 2

@@ -77,6 +77,10 @@ def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
 # The check ---------------------------------------------------------------------------------------------------
 
 
+class Refused(pickle.UnpicklingError):
+    """A name or a call that is not allowed."""
+
+
 class Allowed:
     """Looks names up, calls functions, creates objects and sets their states, if all this is allowed.
 
@@ -115,7 +119,7 @@ class Allowed:
             return result
         if self._is_safe(function):
             return function(*args)
-        raise pickle.UnpicklingError(
+        raise Refused(
             f"cannot load {self._file}: it calls {function!r}, which no loaded file may. What to do: do not trust "
             "this file"
         )
@@ -144,7 +148,7 @@ class Allowed:
         return any(candidate is safe for safe in self._safe.values())
 
 
-def refusal(file: str, module: str, name: str) -> pickle.UnpicklingError:
+def refusal(file: str, module: str, name: str) -> Refused:
     """The error for a name that is not allowed."""
     if module.partition(".")[0] == "torch":
         what = f"{module}.{name}, an object that only PyTorch can build"
@@ -160,7 +164,7 @@ def refusal(file: str, module: str, name: str) -> pickle.UnpicklingError:
         )
         if module.startswith("minigrad."):
             repair = "load(..., weights_only=False) if you trust where it comes from; or save its state_dict()"
-    return pickle.UnpicklingError(f"cannot load {file}: it holds {what}. What to do: {repair}.")
+    return Refused(f"cannot load {file}: it holds {what}. What to do: {repair}.")
 
 
 def _attributes(obj: Any, state: Any) -> dict[str, Any]:

@@ -21,7 +21,7 @@ import numpy as np
 from ..backend.device import Device
 from ..tensor import Size
 from .allowed import Allowed, refusal
-from .machine import Machine
+from .machine import Bytes, Machine
 from .placing import Placing
 from .rebuild import Rebuilder
 from .source import Ndarray, Source, replaced
@@ -53,15 +53,13 @@ def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, ho
     Raises:
         pickle.UnpicklingError: a name that is not allowed. RuntimeError: the pickle is damaged.
     """
+    stream = Bytes(data, position)
     try:
         if how.trusted:
-            stream = io.BytesIO(data)
-            stream.seek(position)
-            return _trusting(source, stream, rebuilder, how).load(), stream.tell()
+            return _trusting(source, stream, rebuilder, how).load(), stream.position
         functions = rebuilder.functions()
         allowed = Allowed(source.name, rebuilder.values(), {f: f for f in functions.values()})
-        machine = Machine(data, position, allowed, rebuilder.storage, how.encoding)
-        return machine.run(), machine.position
+        return Machine(stream, allowed, rebuilder.storage, how.encoding).load(), stream.position
     except _DAMAGE as error:
         if how.trusted and isinstance(error, AttributeError):
             raise AttributeError(
@@ -71,7 +69,7 @@ def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, ho
         raise source.damaged(f"is a checkpoint that makes no sense ({error})") from error
 
 
-def _trusting(source: Source, stream: io.BytesIO, rebuilder: Rebuilder, how: How) -> Any:
+def _trusting(source: Source, stream: Bytes, rebuilder: Rebuilder, how: How) -> Any:
     """Python's unpickler, which calls the functions that the file names; tensors are built here."""
     values = rebuilder.values() | {("torch", "Size"): Size, ("torch", "device"): Device}
 

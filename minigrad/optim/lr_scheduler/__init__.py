@@ -5,35 +5,16 @@ present rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneC
 InverseSquareRootLR and CosineAnnealingWarmRestarts set it.
 """
 
-from .annealing import CosineAnnealingLR, CosineAnnealingWarmRestarts
+from .annealing import CosineAnnealingLR, CosineAnnealingWarmRestarts, InverseSquareRootLR, NoamLR
 from .combined import ChainedScheduler, SequentialLR
-from .cyclic import CyclicLR
-from .functions import LambdaLR, MultiplicativeLR
-from .one_cycle import OneCycleLR
+from .cyclic import CyclicLR, OneCycleLR
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler
-from .steps import ConstantLR, ExponentialLR, LinearLR, MultiStepLR, PolynomialLR, StepLR
-from .warmup import InverseSquareRootLR, NoamLR
+from .steps import ConstantLR, ExponentialLR, LambdaLR, LinearLR, MultiplicativeLR, MultiStepLR, PolynomialLR, StepLR
 
 _LRScheduler = LRScheduler  # its name in older programs
 
-__all__ = [
-    "ChainedScheduler",
-    "ConstantLR",
-    "CosineAnnealingLR",
-    "CosineAnnealingWarmRestarts",
-    "CyclicLR",
-    "ExponentialLR",
-    "InverseSquareRootLR",
-    "LRScheduler",
-    "LambdaLR",
-    "LinearLR",
-    "MultiStepLR",
-    "MultiplicativeLR",
-    "NoamLR",
-    "OneCycleLR",
-    "PolynomialLR",
-    "ReduceLROnPlateau",
-    "SequentialLR",
-    "StepLR",
-]
+__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR"]
+__all__ += ["ExponentialLR", "InverseSquareRootLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR"]
+__all__ += ["MultiplicativeLR", "NoamLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR"]
+__all__ += ["StepLR"]

@@ -1,13 +1,13 @@
-"""Schedules by a factor: in steps, along a line, exponential, along a polynomial."""
+"""Schedules by a factor: in steps, along a line, exponential, along a polynomial, or by a function of the program's."""
 
 from __future__ import annotations
 
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 from ..optimizer import Optimizer
-from .scheduler import GroupScheduler
+from .scheduler import GroupScheduler, for_each_group
 
 
 class StepLR(GroupScheduler):
@@ -126,3 +126,29 @@ class PolynomialLR(GroupScheduler):
 
     def _closed_form(self, i: int, base: float) -> float:
         return base * (1 - min(self.last_epoch, self.total_iters) / self.total_iters) ** self.power
+
+
+Function = Callable[[int], float]
+
+
+class _ByFunction(GroupScheduler):
+    _functions = ("lr_lambdas",)
+
+    def __init__(self, optimizer: Optimizer, lr_lambda: Function | Sequence[Function], last_epoch: int = -1) -> None:
+        refusal = "Expected {count} {name}, but got {length}"
+        self.lr_lambdas = for_each_group("lr_lambdas", optimizer, lr_lambda, refusal)
+        super().__init__(optimizer, last_epoch)
+
+
+class LambdaLR(_ByFunction):
+    """lr₀ · f(e), f being ``lr_lambda`` (one, or a list of one for each group)."""
+
+    def _closed_form(self, i: int, base: float) -> float:
+        return base * self.lr_lambdas[i](self.last_epoch)
+
+
+class MultiplicativeLR(_ByFunction):
+    """The present rate times f(e), f being ``lr_lambda`` (one, or a list of one for each group)."""
+
+    def _rate(self, i: int, lr: float) -> float:
+        return lr if self._is_initial else lr * self.lr_lambdas[i](self.last_epoch)
