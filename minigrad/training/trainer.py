@@ -8,8 +8,8 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ..nn.module import Module
@@ -27,7 +27,7 @@ from .schedules import resume
 from .settings import FIXED, METRIC, Settings
 from .state import State, Window
 from .tensorboard import Board
-from .update import Loss, update
+from .update import Alone, Loss, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
@@ -150,9 +150,12 @@ class Trainer:
     def _run(self) -> Outcome:
         self.state.lines = self._log.lines  # fewer, if the log was deleted
         self._stream = Stream(self.batches, self.state.epoch, self.state.batch)
-        self._others: Replicas | None = None
+        self._processes = Alone()
         try:
-            self._others = self._replicas()
+            if (count := self.settings.processes) > 1:
+                position = self.state.epoch, self.state.batch
+                options = {"count": count, "accumulate": self.settings.accumulate, "seed": self.settings.seed}
+                self._processes = Replicas(self.model, self.loss, self.batches, *position, **options)
             while True:
                 if self._stop.asked:
                     return self._end("interrupted")
@@ -164,16 +167,7 @@ class Trainer:
                 self._update()
         finally:
             self._stream.close()
-            if self._others is not None:
-                self._others.close()
-
-    def _replicas(self) -> Replicas | None:
-        """The other processes that take batches, if there are any."""
-        settings, position = self.settings, (self.state.epoch, self.state.batch)
-        if settings.processes == 1:
-            return None
-        options = {"count": settings.processes, "accumulate": settings.accumulate, "seed": settings.seed}
-        return Replicas(self.model, self.loss, self.batches, *position, **options)
+            self._processes.close()
 
     def _over(self) -> Reason | None:
         if self.state.step >= self.settings.steps:
@@ -207,7 +201,7 @@ class Trainer:
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         batches = (stream.take() for _ in range(settings.accumulate))
-        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, self._others)
+        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, self._processes)
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
@@ -258,7 +252,7 @@ class Trainer:
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
-        with randomness.undisturbed(model), nullcontext() if self._others is None else self._others.resting():
+        with randomness.undisturbed(model), self._processes.resting():
             metrics = {name: float(value) for name, value in self.evaluate(model).items()}
         if settings.metric not in metrics:
             raise ValueError(
@@ -290,7 +284,7 @@ class Trainer:
             "schedule": None if self.schedule is None else self.schedule.state_dict(),
             "averaged": None if self.averaged is None else self.averaged.state_dict(),
             "random": randomness.positions(),
-            "training": self.state.as_dict(),
+            "training": asdict(self.state),
             "settings": self.settings.as_dict(),
         }
 
@@ -311,7 +305,8 @@ class Trainer:
             resume(self.schedule, checkpoint["schedule"])
         if self.averaged is not None:
             self.averaged.load_state_dict(checkpoint["averaged"])
-        self.state = State.from_dict(checkpoint["training"])
+        position = checkpoint["training"]
+        self.state = State(**{**position, "window": Window(**position["window"])})
         if any(saved[name] != settings[name] for name in METRIC):
             self.state.best, self.state.best_step, self.state.bad = None, 0, 0
         self.folder.clean(self.state.snapshots)
