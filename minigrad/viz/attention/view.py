@@ -11,11 +11,10 @@ from ..numbers import Array
 from ..page import Page
 from ..palette import DARK, LIGHT
 from ..view import Picture
-from .choice import chosen
 from .data import Attention, Candidate, Kind
 from .drawing import Drawing
 from .page import page
-from .pictures import head_picture, matrix_picture, model_picture
+from .pictures import chosen, head_picture, matrix_picture, model_picture
 from .raster import matplotlib, rendered
 from .tokens import clean
 
