@@ -22,6 +22,7 @@ from .graph.record import graph_of, last_result_of
 from .graph.rules import BACKWARD
 from .graph.text import called, described, one_line, row, summary
 from .graph.values import value_of
+from .vector import cut
 
 LINES = 12  # of a rule's source
 READS = 6  # of a tensor that is read more often
@@ -372,8 +373,5 @@ def _text(label: Label) -> str:
 
 def _plain(line: str) -> str:
     """Without what a terminal would take as a command, and behind its indentation not too long."""
-    shown = line.expandtabs(4)
-    if not shown.isprintable():
-        shown = "".join(c if c.isprintable() else "�" for c in shown)
-    end = len(shown) - len(shown.lstrip()) + WIDEST
-    return shown if len(shown) <= end else f"{shown[: end - 1]}…"
+    shown = "".join(c if c.isprintable() else "�" for c in line.expandtabs(4))
+    return cut(shown, len(shown) - len(shown.lstrip()) + WIDEST)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..numbers import Array, equal_parts
+from ..numbers import Array, checked_number, equal_parts
 from ..palette import Palette
 from .data import Attention
 from .drawing import Cells, Drawing, Strokes, Text, shortened, width, wrapped
@@ -50,7 +50,7 @@ def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | 
     weights, blocked, name = _of_layer(attention, layer)
     count = len(weights)
     numbers = range(count) if head is None else np.atleast_1d(head).tolist()
-    heads = tuple(_within("head", h, count) for h in numbers)
+    heads = tuple(checked_number("head", h, count) for h in numbers)
     if not heads:
         raise ValueError("there is no head to draw: an empty list of heads")
     names = f"heads 0 to {count - 1}" if head is None and count > 1 else "head " + ", ".join(map(str, heads))
@@ -63,7 +63,7 @@ def _of_layer(attention: Attention, layer: int | None) -> tuple[Array, Array | N
     """Weights (H, T, S) of a layer or of their mean, what masks forbid in them, and their name."""
     layers = attention.layers
     if layer is not None or len(layers) == 1:
-        number = _within("layer", layer or 0, len(layers))
+        number = checked_number("layer", layer or 0, len(layers))
         return layers[number].weights, layers[number].blocked, f"layer {number}"
     if len({len(one.weights) for one in layers}) > 1:
         raise ValueError("there is no mean over layers that differ in their heads: choose a layer")
@@ -71,12 +71,6 @@ def _of_layer(attention: Attention, layer: int | None) -> tuple[Array, Array | N
     masks = [np.broadcast_to(one.blocked, mean.shape) for one in layers if one.blocked is not None]
     blocked = np.logical_and.reduce(masks) if len(masks) == len(layers) else None
     return mean, blocked, f"mean of {len(layers)} layers"
-
-
-def _within(name: str, number: int, count: int) -> int:
-    if not -count <= number < count:
-        raise ValueError(f"there is no {name} {number}: there are {count}, from 0 to {count - 1}")
-    return number % count
 
 
 # Parts of all pictures -----------------------------------------------------------------------------------

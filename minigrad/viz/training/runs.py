@@ -16,6 +16,7 @@ from ...autograd.tape import Variable
 from ...nn.module import Module
 from ...training.log import read_log
 from ..numbers import Floats
+from ..vector import cut
 
 AXES = ("step", "seconds", "tokens")  # what a curve can be drawn over
 _PLACES = (*AXES, "epoch")
@@ -192,5 +193,4 @@ def _number(value: Any) -> float:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= 60 else text[:59] + "…"
+    return cut(json.dumps(value, ensure_ascii=False, default=repr), 60)

@@ -11,7 +11,7 @@ import numpy as np
 
 from ..numbers import Floats
 from ..palette import LIGHT
-from ..vector import LINE, QUIET, SERIES, Drawing
+from ..vector import LINE, QUIET, SERIES, Drawing, cut
 from .curves import bounds, log_ticks, on_axis, smooth, thin, ticks
 from .runs import AXES, Run, Series
 
@@ -119,7 +119,7 @@ def _heading(drawing: Drawing, runs: Sequence[Run], title: str) -> float:
         return y
     x = _EDGE
     for i, run in enumerate(runs):
-        name = shortened(run.name)
+        name = cut(run.name, _LONGEST)
         long = 24 + 6 * len(name)
         if x > _EDGE and x + long > drawing.width:
             x, y = _EDGE, y + 15
@@ -132,7 +132,7 @@ def _heading(drawing: Drawing, runs: Sequence[Run], title: str) -> float:
 def _chart(drawing: Drawing, name: str, curves: list[_Curve], field: _Field, over: str) -> None:
     """One chart around the field of its curves."""
     left, top = field.left - _LEFT, field.top - _TOP
-    drawing.text(left, top + 12, shortened(name), size=11, font_family=SERIF, font_weight=600)
+    drawing.text(left, top + 12, cut(name, _LONGEST), size=11, font_family=SERIF, font_weight=600)
     if {curve.series.evaluated for curve in curves} == {True, False}:
         drawing.text(field.right, top + 12, "line: training · dots: evaluation", "end", 9, QUIET)
     _y_axis(drawing, field)
@@ -239,8 +239,3 @@ def _x_axis(drawing: Drawing, field: _Field, over: str) -> None:
         drawing.line([(x, field.bottom), (x, field.bottom + 3)], QUIET, 0.7)
         if x + _LETTER / 2 * len(text) < field.right - _LETTER * len(word) - 6:  # else the word stands there
             drawing.text(x, field.bottom + 13, text, "middle", 9, QUIET)
-
-
-def shortened(text: str) -> str:
-    """Not longer than a legend can show."""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
