@@ -112,11 +112,8 @@ def _id_type(tokenizers: TokenizerPair) -> np.dtype[Any]:
 def _encode(
     pairs: Pairs, tokenizers: TokenizerPair, longest: int, ids: _Stream, progress: bool
 ) -> tuple[IntArray, IntArray]:
-    """Write the ids of all pairs that are not too long. Returns their lengths (N, 2) and numbers (N,).
-
-    Raises:
-        ValueError: all are too long.
-    """
+    """Write the ids of all pairs that are not too long. Returns their lengths (N, 2) and numbers (N,). Raises
+    ValueError: all are too long."""
     dtype, total = _id_type(tokenizers), len(pairs.source)
     lengths, index = [], []
     done = 0
@@ -253,11 +250,8 @@ def _delete_stale(folder: Path) -> None:
 
 
 def _read(folder: Path, fingerprint: str, dtype: np.dtype[Any]) -> Arrays | None:
-    """The arrays from ``_write``; None if they are of another corpus, damaged or missing.
-
-    Raises:
-        OSError: the files exist, but cannot be read.
-    """
+    """The arrays from ``_write``; None if they are of another corpus, damaged or missing. Raises OSError: the files
+    exist, but cannot be read."""
     try:
         about = json.loads((folder / "encoded.json").read_text(encoding="utf-8"))
         if about["fingerprint"] != fingerprint:

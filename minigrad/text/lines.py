@@ -125,11 +125,8 @@ def _read_at(file: IO[bytes], size: int, offset: int) -> bytes:
 
 
 def _unpacked(path: Path) -> IO[bytes]:
-    """A temporary file with the content of an archive.
-
-    Raises:
-        ValueError: the archive is damaged. OSError: there is no room for it.
-    """
+    """A temporary file with the content of an archive. Raises ValueError: the archive is damaged; OSError: there is no
+    room for it."""
     file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it is the result)
     try:
         with gzip.open(path, "rb") as archive:
@@ -143,11 +140,8 @@ def _unpacked(path: Path) -> IO[bytes]:
 
 
 def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
-    """The offsets of all lines, and of the end, (lines + 1,) int64; and a checksum of the file.
-
-    Raises:
-        UnicodeDecodeError: it is not UTF-8.
-    """
+    """The offsets of all lines, and of the end, (lines + 1,) int64; and a checksum of the file. Raises
+    UnicodeDecodeError: it is not UTF-8."""
     file.seek(0)
     marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
     starts = [np.array([len(_BYTE_ORDER_MARK) if marked else 0], np.int64)]

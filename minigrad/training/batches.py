@@ -119,11 +119,7 @@ class Stream:
         self._iterator: Iterator[Any] | None = None
 
     def take(self) -> Any:
-        """The next batch.
-
-        Raises:
-            ValueError: an epoch is empty.
-        """
+        """The next batch. Raises ValueError: an epoch is empty."""
         while True:
             if self._iterator is None:
                 self._iterator = iter(self.batches.epoch(self.epoch, self.batch))

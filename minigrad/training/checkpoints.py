@@ -171,11 +171,7 @@ class RunFolder:
 
 
 def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
-    """Replace a checkpoint as a whole, or not at all.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Replace a checkpoint as a whole, or not at all. Raises OSError: it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         save({"program": PROGRAM, "version": VERSION, **content}, path)

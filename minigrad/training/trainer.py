@@ -362,11 +362,7 @@ class Trainer:
         self._saved_step, self._saved_at = self.state.step, time.monotonic()
 
     def _save_surely(self) -> None:
-        """The last save: if it fails, wait for room for ``retry_seconds``.
-
-        Raises:
-            OSError: there was none.
-        """
+        """The last save: if it fails, wait for room for ``retry_seconds``. Raises OSError: there was none."""
         deadline = time.monotonic() + self.settings.retry_seconds
         while self._saved_step != self.state.step or self.folder.waiting or self._log.waiting:
             try:

@@ -178,8 +178,8 @@ def _box(drawing: Drawing, box: Box, x: float, y: float) -> None:
     leaf = box.kind in ("parameter", "input", "constant")
     ink = INK if box.kind in ("folded", "repeat") else LINE if leaf else QUIET
     drawing.open("g", id=box.key)
-    look = {"rx": 20 if leaf else 5, "fill": box.fill, "stroke": ink}
-    drawing.add("rect", x=x - width / 2, y=y, width=width, height=HEIGHT, **look)
+    look = {"x": x - width / 2, "y": y, "width": width, "height": HEIGHT, "fill": box.fill, "stroke": ink}
+    drawing.add("rect", "", **look, rx=20 if leaf else 5)
     drawing.text(x, y + (17 if box.lines[1] else 25), box.lines[0], "middle", 13, INK)
     drawing.text(x, y + 32, box.lines[1], "middle", 11, QUIET)
     drawing.close("g")
