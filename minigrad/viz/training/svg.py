@@ -26,17 +26,13 @@ _UNITS = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 
 @dataclass(frozen=True)
 class _Curve:
-    """A series in a chart: over what it is drawn, its values, and the ones that stand in front."""
+    """A series in a chart."""
 
     run: int
     series: Series
-    x: Floats
-    raw: Floats
-    smoothed: Floats | None
-
-    @property
-    def front(self) -> Floats:
-        return self.raw if self.smoothed is None else self.smoothed
+    x: Floats  # over what it is drawn
+    raw: Floats  # its values,
+    front: Floats  # and these or their means, which stand in front
 
 
 @dataclass(frozen=True)
@@ -154,16 +150,16 @@ def _curves(name: str, runs: Sequence[Run], over: str, smoothing: float) -> list
     for i, run in enumerate(runs):
         for series in run.series:
             if series.name == name and over in series.places:
-                raw, smoothed = series.values, None
+                raw = front = series.values
                 if smoothing and not series.evaluated and series.name not in UNSMOOTHED:
-                    smoothed = smooth(series.places["step"], raw, smoothing)
-                curves.append(_Curve(i, series, series.places[over], raw, smoothed))
+                    front = smooth(series.places["step"], raw, smoothing)
+                curves.append(_Curve(i, series, series.places[over], raw, front))
     return curves
 
 
 def _line(drawing: Drawing, field: _Field, curve: _Curve) -> None:
     """Training: a line, and behind a smoothed one, faint, what it was made from."""
-    if curve.smoothed is not None:
+    if curve.front is not curve.raw:
         drawing.open("g", opacity=0.3)
         _strokes(drawing, field, curve, curve.raw, 0.8)
         drawing.close("g")
