@@ -129,6 +129,8 @@ class Trainer:
         check(self.model, self.settings.processes)
         with self.folder.held():
             self._restore()
+            if not self.model.training:  # else its modules keep their modes
+                self.model.train()
             state, settings = self.state, self.settings
             over = self._over() or self._impatient()
             if over and not self._evaluation_due(True):
@@ -156,15 +158,15 @@ class Trainer:
                 position = self.state.epoch, self.state.batch
                 options = {"count": count, "accumulate": self.settings.accumulate, "seed": self.settings.seed}
                 self._processes = Replicas(self.model, self.loss, self.batches, *position, **options)
-            while True:
-                if self._stop.asked:
-                    return self._end("interrupted")
+            reason: Reason | None = None
+            while not (reason or self._stop.asked):
                 over = self._over()
                 self._snapshot_evaluate_save(last=over is not None)
-                over = over or self._impatient()
-                if over:
-                    return self._end(over)
-                self._update()
+                reason = over or self._impatient()
+                if not reason:
+                    self._update()
+            self._save_surely()
+            return self._outcome(reason or "interrupted")
         finally:
             self._stream.close()
             self._processes.close()
@@ -178,10 +180,6 @@ class Trainer:
     def _impatient(self) -> Reason | None:
         patience = self.settings.patience
         return "patience" if patience is not None and self.state.bad >= patience else None
-
-    def _end(self, reason: Reason) -> Outcome:
-        self._save_surely()
-        return self._outcome(reason)
 
     def _outcome(self, reason: Reason) -> Outcome:
         state = self.state
@@ -298,7 +296,6 @@ class Trainer:
         saved = {"processes": 1, **checkpoint["settings"]}  # older checkpoints lack it
         there = _identity(checkpoint["extra"], saved, checkpoint["schedule"])
         check_same(self.folder.last, there, _identity(self.extra, settings, self.schedule))
-        self._train_mode()
         self.model.load_state_dict(checkpoint["model"])
         self.optimizer.load_state_dict(checkpoint["optimizer"])
         if self.schedule is not None:
@@ -318,7 +315,6 @@ class Trainer:
         """Begin a run, with a first checkpoint, which shows that one can be written and read."""
         self.state = State()
         randomness.seed(self.settings.seed)
-        self._train_mode()
         self._clock = time.monotonic()
         self.folder.put_last(self._everything())
         try:
@@ -333,11 +329,6 @@ class Trainer:
                 f"({error.__cause__})"
             ) from error
         self._saved_step, self._saved_at = 0, time.monotonic()
-
-    def _train_mode(self) -> None:
-        """Put the model into training mode; if it is in it already, its modules keep their modes."""
-        if not self.model.training:
-            self.model.train()
 
     def _save_due(self) -> bool:
         settings, step = self.settings, self.state.step

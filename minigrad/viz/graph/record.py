@@ -48,16 +48,6 @@ def record(
     return nodes.graph(title, _went_back(nodes, backward or not isinstance(what, Variable)))
 
 
-def record_call(function: Callable[..., Any], *inputs: Any, **named: Any) -> Graph:
-    """``record`` of a call."""
-    return record(function, inputs, named)
-
-
-def from_tensor(tensor: Variable, backward: bool = True, modules: Mapping[str, Module] | None = None) -> Graph:
-    """``record`` of a tensor."""
-    return record(tensor, backward=backward, modules=modules)
-
-
 # Before anything goes back: for playback and explain, too -------------------------------------------------
 
 
