@@ -46,7 +46,6 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
     """
 
     def __init__(self, arrays: Arrays, corpus: int) -> None:
-        """From ids, lengths and index, and the number of pairs in the corpus."""
         self.ids, self.lengths, self.index = arrays
         self.left_out = corpus - len(self.index)
         self._starts = np.concatenate([[0], np.cumsum(self.lengths.sum(axis=1, dtype=np.int64))])

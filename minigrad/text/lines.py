@@ -64,10 +64,7 @@ class Lines(Texts):
 
     Lines end in line feeds; carriage returns before them, and a byte-order mark, are left out. One pass checks
     the file and finds the offsets of lines, 8 bytes each. An archive is unpacked into a temporary file, which
-    goes with this object.
-
-    Args:
-        path: the file, which must not change.
+    goes with this object. The file must not change.
 
     Raises:
         ValueError: bytes that are not UTF-8, with their line; a damaged archive; or, later, a shorter file.

@@ -46,11 +46,7 @@ def moving_average(model: Module, decay: float) -> AveragedModel:
 
 
 def averaged_state(folder: str | os.PathLike[str], last: int | None = None) -> dict[str, Tensor]:
-    """The mean of the newest snapshots of a run as a model's state dict, on the CPU.
-
-    Args:
-        folder: of the run.
-        last: the number of snapshots; None for all.
+    """The mean of the ``last`` snapshots of a run (None: of all) as a model's state dict, on the CPU.
 
     Raises:
         FileNotFoundError: the run has no snapshots (``keep_snapshots`` of its settings).

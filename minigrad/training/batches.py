@@ -107,12 +107,8 @@ def _ignore_signals(worker: int) -> None:
 
 
 class Stream:
-    """Epoch after epoch without end.
-
-    Args:
-        batches: of each epoch.
-        epoch, batch: the position; as attributes, that of the next batch (or of the end of an epoch).
-    """
+    """Epoch after epoch without end, from a position on: ``epoch`` and ``batch`` are that of the next batch, or of the
+    end of an epoch."""
 
     def __init__(self, batches: Batches[Any], epoch: int = 0, batch: int = 0) -> None:
         self.batches, self.epoch, self.batch = batches, epoch, batch

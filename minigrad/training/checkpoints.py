@@ -52,11 +52,7 @@ _DAMAGE = (RuntimeError, EOFError, pickle.UnpicklingError, ValueError, TypeError
 
 
 class RunFolder:
-    """The files of one run.
-
-    Args:
-        path: the folder; ``held`` creates it if it does not exist.
-    """
+    """The files of one run, in a folder that ``held`` creates if it does not exist."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -181,11 +177,8 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
 
 
 def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:
-    """Any checkpoint of a run, on the CPU: each has "model" (a state dict), "step" and "extra".
-
-    Args:
-        path: the file.
-        mmap: read tensors from the file when they are used.
+    """Any checkpoint of a run, on the CPU: each has "model" (a state dict), "step" and "extra". With ``mmap``, tensors
+    are read from the file when they are used.
 
     Raises:
         FileNotFoundError: there is none. RuntimeError: it is damaged, or not a checkpoint of a run.

@@ -39,14 +39,8 @@ PATIENCE = 5.0  # seconds for a process to end
 
 
 class Replicas(Alone):
-    """``count`` processes, this one among them.
-
-    Args:
-        model, loss: as in ``Trainer``.
-        batches, epoch, batch: the position of the training.
-        count: P, at least 2.
-        accumulate: batches of an update.
-        seed: of the batches' random numbers.
+    """``count`` processes (P), this one among them, which train from the position (``epoch``, ``batch``) on. An update
+    has ``accumulate`` batches, whose random numbers depend on ``seed``; the rest is as in ``Trainer``.
 
     Raises:
         ValueError: a model on a GPU, or a system that cannot fork. OSError: no room for a process.

@@ -144,17 +144,13 @@ def _seeded(batches: Iterable[Any], step: int, share: Share) -> Iterator[tuple[i
     iterator = iter(batches)
     for number in count():
         if share.count > 1:
-            randomness.seed(seed_of(share.seed, step, number))
+            digest = hashlib.sha256(f"{share.seed} {step} {number}".encode()).digest()
+            randomness.seed(int.from_bytes(digest[:8], "little"))
         try:
             batch = next(iterator)
         except StopIteration:
             return
         yield number, batch
-
-
-def seed_of(seed: int, step: int, number: int) -> int:
-    """The seed of one batch."""
-    return int.from_bytes(hashlib.sha256(f"{seed} {step} {number}".encode()).digest()[:8], "little")
 
 
 def _scale(gradients: list[Tensor], factor: float) -> None:

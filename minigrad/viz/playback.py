@@ -116,15 +116,14 @@ class Playback(View):
         arrived = [value for step in self.steps for value in step.arrived.values()]
         deliveries = [d for step in self.steps for d in step.deliveries]
         data, values = packed(self.graph, [*arrived, *(value for d in deliveries for value in (d.gradient, d.total))])
-
-        def packed_delivery(d: Any) -> dict[str, Any]:
-            return {**vars(d), "gradient": values.place(d.gradient), "total": values.place(d.total)}
-
         data["steps"] = [
             {
                 **vars(step),
                 "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
-                "deliveries": [packed_delivery(d) for d in step.deliveries],
+                "deliveries": [
+                    {**vars(d), "gradient": values.place(d.gradient), "total": values.place(d.total)}
+                    for d in step.deliveries
+                ],
             }
             for step in self.steps
         ]

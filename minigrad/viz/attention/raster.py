@@ -86,13 +86,8 @@ def matplotlib() -> Any:
 
 
 def installed(library: Any, letters: str, first: Iterable[str] = ("DejaVu Sans",)) -> list[str]:
-    """The installed fonts in which to look for letters, in order.
-
-    Args:
-        library: matplotlib, with its font_manager.
-        letters: what is to be drawn. Fonts are added until each letter is in one, or there are no more.
-        first: fonts to take in any case, as far as they are installed.
-    """
+    """The installed fonts in which matplotlib should look for letters, in order: the ``first``, and others until each
+    letter is in one, or there are no more."""
     manager = library.font_manager
     files = {font.name: font.fname for font in sorted(manager.fontManager.ttflist, key=_plain)}
     fonts = [name for name in first if name in files] or ["DejaVu Sans"]

@@ -171,12 +171,8 @@ def argument_names(
 
 
 class Modules:
-    """The modules that were called, by their paths, and their parameters' names.
-
-    Args:
-        root: the module whose path is ""; None for a function, whose outermost modules are called by their
-            classes: "Net.encoder".
-    """
+    """The modules that were called, by their paths, and their parameters' names. The path of ``root`` is ""; without
+    one, the outermost modules are called by their classes: "Net.encoder"."""
 
     def __init__(self, root: Module | None = None) -> None:
         self._names = ModuleNames()
