@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -99,17 +99,13 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
 # Encoding ------------------------------------------------------------------------------------------------
 
 
-class _Stream(Protocol):
-    def write(self, data: bytes, /) -> object: ...
-
-
 def _id_type(tokenizers: TokenizerPair) -> np.dtype[Any]:
     largest = max(len(tokenizers.source), len(tokenizers.target))
     return np.dtype("<u2" if largest <= 1 << 16 else "<u4")
 
 
 def _encode(
-    pairs: Pairs, tokenizers: TokenizerPair, longest: int, ids: _Stream, progress: bool
+    pairs: Pairs, tokenizers: TokenizerPair, longest: int, ids: IO[bytes] | _NewFile, progress: bool
 ) -> tuple[IntArray, IntArray]:
     """Write the ids of all pairs that are not too long. Returns their lengths (N, 2) and numbers (N,). Raises
     ValueError: all are too long."""
@@ -197,7 +193,7 @@ def _write(
         file.write(json.dumps(about).encode())
 
 
-def _write_tail(file: _Stream, lengths: IntArray, index: IntArray) -> None:
+def _write_tail(file: _NewFile, lengths: IntArray, index: IntArray) -> None:
     file.write(lengths.tobytes())
     file.write(index.tobytes())
 

@@ -88,9 +88,7 @@ def update(
     batch unchanged to the bit.
 
     Args:
-        loss: (model, batch) -> the mean loss, a tensor of one element, and its weight.
-        clip: the largest norm of the gradient; None for any.
-        step: for messages.
+        loss, clip: as in ``Trainer`` and ``Settings``. step: for messages.
         processes: this one, and those that take some of the batches.
 
     Raises:

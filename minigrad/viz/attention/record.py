@@ -25,6 +25,7 @@ from .tokens import Sides, named
 from .trace import Match, Trace, ancestors
 
 Ids = list[int] | None  # of tokens; None for what is no list of ids
+Seen = tuple[Kind, Layer]  # an attention that ran
 
 
 class Frame(NamedTuple):
@@ -32,13 +33,6 @@ class Frame(NamedTuple):
 
     path: str
     inputs: tuple[Variable, ...]
-
-
-class Seen(NamedTuple):
-    """An attention that ran."""
-
-    kind: Kind
-    layer: Layer
 
 
 def from_call(
@@ -101,7 +95,7 @@ class _Finder(Observer):
             except ValueError as error:
                 self.error = error
             else:
-                self.seen.append(Seen(_kind(match, layer, self.frames), layer))
+                self.seen.append((_kind(match, layer, self.frames), layer))
 
 
 # Around the forward -----------------------------------------------------------------------------------------
