@@ -131,7 +131,6 @@ class Stream:
 
     def close(self) -> None:
         """Close the epoch's iterator, which may hold worker processes or open files."""
-        close = getattr(self._iterator, "close", None)
-        if close is not None:
+        if (close := getattr(self._iterator, "close", None)) is not None:
             close()
         self._iterator = None

@@ -89,8 +89,7 @@ class RunFolder:
         """
         if self.last.exists():
             return self._read_last()
-        present = [path for path in (self.best, self.log, *self._files()) if path.exists()]
-        if present:
+        if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
             raise FileExistsError(
                 f"{self.path} holds a run's {present[0].name}, but no {self.last.name} to go on from. What "
                 "to do: restore that, or train in another folder; nothing has been changed"
@@ -99,8 +98,7 @@ class RunFolder:
 
     def _read_last(self, mmap: bool = False) -> dict[str, Any]:
         checkpoint = read_checkpoint(self.last, mmap)
-        missing = [name for name in _TRAINING if name not in checkpoint]
-        if missing:
+        if missing := [name for name in _TRAINING if name not in checkpoint]:
             fault = "holds weights alone" if "training" in missing else f"lacks {', '.join(missing)}"
             raise RuntimeError(f"{self.last} {fault}: a training cannot go on from it")
         return checkpoint
@@ -194,8 +192,7 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
         raise RuntimeError(f"the checkpoint {file} is damaged: {reason}. {advice}") from error
     if not isinstance(checkpoint, dict) or checkpoint.get("program") != PROGRAM or "model" not in checkpoint:
         raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {advice}")
-    version = checkpoint.get("version", "unknown")
-    if version != VERSION:
+    if (version := checkpoint.get("version", "unknown")) != VERSION:
         raise RuntimeError(f"{file} is of version {version}, this program reads version {VERSION}")
     return checkpoint
 
@@ -207,8 +204,7 @@ def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> No
         ValueError: it lists the keys that differ, with both values.
     """
     old, new = _flat(saved), _flat(present)
-    names = sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...))
-    if names:
+    if names := sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...)):
         values = [f"{name} ({_shown(old, name)} there, {_shown(new, name)} now)" for name in names]
         raise ValueError(
             f"{path} is of another configuration: {', '.join(values)}. Train in another folder, or with the "

@@ -235,15 +235,13 @@ class Trainer:
             self._save()
 
     def _snapshot_due(self) -> bool:
-        state, settings = self.state, self.settings
+        settings, step = self.settings, self.state.step
         every = settings.snapshot_every or settings.evaluate_every
-        due = settings.keep_snapshots > 0 and state.step > 0 and state.step % every == 0
-        return due and state.step not in state.snapshots
+        return settings.keep_snapshots > 0 and step > 0 and step % every == 0 and step not in self.state.snapshots
 
     def _evaluation_due(self, last: bool) -> bool:
-        state, every = self.state, self.settings.evaluate_every
-        due = self.evaluate is not None and (last or state.step % every == 0)
-        return due and state.evaluated != state.step
+        due = last or self.state.step % self.settings.evaluate_every == 0
+        return due and self.evaluate is not None and self.state.evaluated != self.state.step
 
     def _evaluate(self) -> None:
         """Evaluate, and save the weights if they are the best."""

@@ -208,11 +208,9 @@ class _Results:
 
     def value(self, node: Node) -> Value | None:
         """Of a node's first result."""
-        array = self.alive.get((node, 0))
-        if array is not None:
+        if (array := self.alive.get((node, 0))) is not None:
             return value_of(array)
-        shape = self.shapes.get((node, 0))
-        return None if shape is None else outline(*shape, self.device)
+        return outline(*self.shapes[node, 0], self.device) if (node, 0) in self.shapes else None
 
 
 def _noted(node: Node) -> tuple[str, str]:
