@@ -85,11 +85,7 @@ class TokenBatches(Sampler[list[int]]):
         return {"epoch": self.number, "position": self.position, **self._arguments()}
 
     def load_state_dict(self, state: dict[str, int]) -> None:
-        """Go to a position.
-
-        Raises:
-            ValueError: it is a position in other batches.
-        """
+        """Go to a position. Raises ValueError: it is a position in other batches."""
         for name, value in self._arguments().items():
             if state[name] != value:
                 raise ValueError(f"this is a place in other batches: {name} was {state[name]}, it is {value}")

@@ -47,7 +47,8 @@ def read_pairs(paths: list[Path], source: str, target: str, required: Sequence[s
         raise ValueError(f"a corpus is one folder, one table or two aligned files; {len(paths)} paths were given")
     if paths[0].is_dir():
         return _folder(paths[0], source, target, required)
-    return {"train": _table(paths[0])}
+    lines = Lines(paths[0])
+    return {"train": _kept(lines, lines, (0, 1), _full_rows(lines, paths[0]), str(paths[0]))}
 
 
 def part(pairs: Pairs, places: np.ndarray[Any, np.dtype[np.intp]]) -> Pairs:
@@ -103,11 +104,6 @@ def _aligned(source: Path, target: Path) -> Pairs:
     return _kept(left, right, None, full, f"{source} and {target}")
 
 
-def _table(path: Path) -> Pairs:
-    lines = Lines(path)
-    return _kept(lines, lines, (0, 1), _full_rows(lines, path), str(path))
-
-
 def _full_rows(lines: Lines, path: Path) -> Iterator[bool]:
     """For each line of a table, whether both columns hold text."""
     for number, line in enumerate(lines, 1):
@@ -129,13 +125,8 @@ def _kept(left: Lines, right: Lines, columns: tuple[int, int] | None, full: Iter
 
 
 class Side(Texts):
-    """One language of a corpus on disk: lines, or a column of them, stripped.
-
-    Args:
-        lines: of the file.
-        kept: (n,) uint32, the lines that belong to the corpus, ascending; None: all.
-        column: of a table; None: the whole line.
-    """
+    """One language of a corpus on disk: the lines with the numbers ``kept`` (n,), uint32, ascending (None: all), or a
+    column of them, stripped."""
 
     def __init__(self, lines: Lines, kept: np.ndarray[Any, np.dtype[np.uint32]] | None, column: int | None) -> None:
         self._lines, self._kept, self._column = lines, kept, column

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from itertools import chain
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, Protocol
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,7 +46,6 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
     """
 
     def __init__(self, arrays: Arrays, corpus: int) -> None:
-        """From ids, lengths and index, and the number of pairs in the corpus."""
         self.ids, self.lengths, self.index = arrays
         self.left_out = corpus - len(self.index)
         self._starts = np.concatenate([[0], np.cumsum(self.lengths.sum(axis=1, dtype=np.int64))])
@@ -100,23 +99,16 @@ class EncodedPairs(Dataset[tuple[list[int], list[int]]]):
 # Encoding ------------------------------------------------------------------------------------------------
 
 
-class _Stream(Protocol):
-    def write(self, data: bytes, /) -> object: ...
-
-
 def _id_type(tokenizers: TokenizerPair) -> np.dtype[Any]:
     largest = max(len(tokenizers.source), len(tokenizers.target))
     return np.dtype("<u2" if largest <= 1 << 16 else "<u4")
 
 
 def _encode(
-    pairs: Pairs, tokenizers: TokenizerPair, longest: int, ids: _Stream, progress: bool
+    pairs: Pairs, tokenizers: TokenizerPair, longest: int, ids: IO[bytes] | _NewFile, progress: bool
 ) -> tuple[IntArray, IntArray]:
-    """Write the ids of all pairs that are not too long. Returns their lengths (N, 2) and numbers (N,).
-
-    Raises:
-        ValueError: all are too long.
-    """
+    """Write the ids of all pairs that are not too long. Returns their lengths (N, 2) and numbers (N,). Raises
+    ValueError: all are too long."""
     dtype, total = _id_type(tokenizers), len(pairs.source)
     lengths, index = [], []
     done = 0
@@ -201,7 +193,7 @@ def _write(
         file.write(json.dumps(about).encode())
 
 
-def _write_tail(file: _Stream, lengths: IntArray, index: IntArray) -> None:
+def _write_tail(file: _NewFile, lengths: IntArray, index: IntArray) -> None:
     file.write(lengths.tobytes())
     file.write(index.tobytes())
 
@@ -253,11 +245,8 @@ def _delete_stale(folder: Path) -> None:
 
 
 def _read(folder: Path, fingerprint: str, dtype: np.dtype[Any]) -> Arrays | None:
-    """The arrays from ``_write``; None if they are of another corpus, damaged or missing.
-
-    Raises:
-        OSError: the files exist, but cannot be read.
-    """
+    """The arrays from ``_write``; None if they are of another corpus, damaged or missing. Raises OSError: the files
+    exist, but cannot be read."""
     try:
         about = json.loads((folder / "encoded.json").read_text(encoding="utf-8"))
         if about["fingerprint"] != fingerprint:

@@ -229,11 +229,7 @@ def beam_search(
 
 
 def wu(alpha: float) -> LengthPenalty:
-    """((5 + |Y|) / 6)^α as a function of |Y| (Wu et al. 2016, equation 14).
-
-    Raises:
-        ValueError: α is not finite.
-    """
+    """((5 + |Y|) / 6)^α as a function of |Y| (Wu et al. 2016, equation 14). Raises ValueError: α is not finite."""
     _check_exponent(alpha)
     return lambda length: ((5 + length) / 6) ** alpha
 
@@ -300,14 +296,16 @@ class _Beam:
         log_p, rows, tokens = self.candidates(size, length)
         self.add_attention()
         ended = tokens == eos
-        self.finish(ended[:, :size] & (log_p[:, :size] > -math.inf), log_p, rows, length, eos, ranking)
+        self.finish(ended[:, :size] & (log_p[:, :size] > -math.inf), log_p, rows, tokens, length, ranking)
         size = min(size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: so many candidates do not
         self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
         rows, tokens = rows.gather(1, place), tokens.gather(1, place)
         best = self.log_p[:, 0].tolist()
         over = [ranking.is_over(i, length, p) for i, p in zip(self.active, best, strict=True)]
-        self.finish_at_limit(over, rows, tokens, length, ranking)
         if any(over):
+            endless = [end and not ranking.finished[i] for end, i in zip(over, self.active, strict=True)]
+            at_limit = tensor(endless, device=rows.device)[:, None].expand(rows.shape)
+            self.finish(at_limit, self.log_p, rows, tokens, length, ranking)
             self.active, stay = _remaining(self.active, over, rows)
             self.log_p, rows, tokens = self.log_p[stay], rows[stay], tokens[stay]
         rows = rows.flatten()
@@ -345,37 +343,23 @@ class _Beam:
         missing = missing.masked_fill(~cast(AttentiveDecoder, self.decoder).source_mask(), 0.0)
         return [self.coverage_penalty * x for x in missing.sum(1).tolist()]
 
-    def finish(self, done: Tensor, log_p: Tensor, rows: Tensor, length: int, eos: int, ranking: _Ranking) -> None:
-        """Rank the candidates that have ended, where ``done`` (b, W or less) is True."""
+    def finish(self, done: Tensor, log_p: Tensor, rows: Tensor, tokens: Tensor, length: int, ranking: _Ranking) -> None:
+        """Rank the candidates that are finished, where ``done`` (b, W or less) is True."""
         if not bool(done.any()):
             return
-        where = done.nonzero()
-        sentence, place = where[:, 0], where[:, 1]
+        sentence, place = done.nonzero().T
         parents = rows[sentence, place]
         coverage = self.coverage()
-        columns = (sentence, parents, self.tokens[parents], log_p[sentence, place])
-        for i, row, ids, p in zip(*(column.tolist() for column in columns), strict=True):
-            ranking.add(self.active[i], length, [*ids[self.start :], eos], p, coverage[row])
-
-    def finish_at_limit(self, over: list[bool], rows: Tensor, tokens: Tensor, length: int, ranking: _Ranking) -> None:
-        """Rank the beams of sentences that are at their limit without any end."""
-        for n, i in enumerate(self.active):
-            if over[n] and not ranking.finished[i]:
-                coverage = self.coverage()
-                for row, token, p in zip(rows[n].tolist(), tokens[n].tolist(), self.log_p[n].tolist(), strict=True):
-                    ids = [*self.tokens[row].tolist()[self.start :], token]
-                    ranking.add(i, length, ids, p, coverage[row])
+        columns = (sentence, parents, self.tokens[parents], tokens[sentence, place], log_p[sentence, place])
+        for i, row, ids, token, p in zip(*(column.tolist() for column in columns), strict=True):
+            ranking.add(self.active[i], length, [*ids[self.start :], token], p, coverage[row])
 
 
 # Parts ----------------------------------------------------------------------------------------------------
 
 
 def max_lengths(max_length: MaxLength, batch: int) -> list[int]:
-    """The limit of each sentence.
-
-    Raises:
-        ValueError: a limit below 1, or a number of limits other than ``batch``.
-    """
+    """The limit of each sentence. Raises ValueError: a limit below 1, or a number of limits other than ``batch``."""
     limits = [max_length] * batch if isinstance(max_length, int) else list(max_length)
     if len(limits) != batch:
         raise ValueError(f"{len(limits)} limits for {batch} sentences")

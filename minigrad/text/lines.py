@@ -64,10 +64,7 @@ class Lines(Texts):
 
     Lines end in line feeds; carriage returns before them, and a byte-order mark, are left out. One pass checks
     the file and finds the offsets of lines, 8 bytes each. An archive is unpacked into a temporary file, which
-    goes with this object.
-
-    Args:
-        path: the file, which must not change.
+    goes with this object. The file must not change.
 
     Raises:
         ValueError: bytes that are not UTF-8, with their line; a damaged archive; or, later, a shorter file.
@@ -125,11 +122,8 @@ def _read_at(file: IO[bytes], size: int, offset: int) -> bytes:
 
 
 def _unpacked(path: Path) -> IO[bytes]:
-    """A temporary file with the content of an archive.
-
-    Raises:
-        ValueError: the archive is damaged. OSError: there is no room for it.
-    """
+    """A temporary file with the content of an archive. Raises ValueError: the archive is damaged; OSError: there is no
+    room for it."""
     file: IO[bytes] = tempfile.TemporaryFile()  # noqa: SIM115 (it is the result)
     try:
         with gzip.open(path, "rb") as archive:
@@ -143,11 +137,8 @@ def _unpacked(path: Path) -> IO[bytes]:
 
 
 def _scan(file: IO[bytes]) -> tuple[np.ndarray[Any, np.dtype[np.int64]], str]:
-    """The offsets of all lines, and of the end, (lines + 1,) int64; and a checksum of the file.
-
-    Raises:
-        UnicodeDecodeError: it is not UTF-8.
-    """
+    """The offsets of all lines, and of the end, (lines + 1,) int64; and a checksum of the file. Raises
+    UnicodeDecodeError: it is not UTF-8."""
     file.seek(0)
     marked = file.read(len(_BYTE_ORDER_MARK)) == _BYTE_ORDER_MARK
     starts = [np.array([len(_BYTE_ORDER_MARK) if marked else 0], np.int64)]

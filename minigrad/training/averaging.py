@@ -46,11 +46,7 @@ def moving_average(model: Module, decay: float) -> AveragedModel:
 
 
 def averaged_state(folder: str | os.PathLike[str], last: int | None = None) -> dict[str, Tensor]:
-    """The mean of the newest snapshots of a run as a model's state dict, on the CPU.
-
-    Args:
-        folder: of the run.
-        last: the number of snapshots; None for all.
+    """The mean of the ``last`` snapshots of a run (None: of all) as a model's state dict, on the CPU.
 
     Raises:
         FileNotFoundError: the run has no snapshots (``keep_snapshots`` of its settings).
@@ -83,14 +79,10 @@ def mean_of(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Tensor]:
             for name, value in state.items()
             if value.is_floating_point()
         }
-        if sums and _shapes(real) != _shapes(sums):
+        if sums and {n: a.shape for n, a in real.items()} != {n: a.shape for n, a in sums.items()}:
             raise ValueError(f"{path} is of another model than {paths[0]}: they have no mean")
         sums = {name: sums.get(name, 0.0) + array for name, array in real.items()}
     return {
         name: tensor(sums[name] / len(paths), dtype=value.dtype) if name in sums else value
         for name, value in state.items()
     }
-
-
-def _shapes(arrays: dict[str, Any]) -> dict[str, tuple[int, ...]]:
-    return {name: array.shape for name, array in arrays.items()}

@@ -107,23 +107,15 @@ def _ignore_signals(worker: int) -> None:
 
 
 class Stream:
-    """Epoch after epoch without end.
-
-    Args:
-        batches: of each epoch.
-        epoch, batch: the position; as attributes, that of the next batch (or of the end of an epoch).
-    """
+    """Epoch after epoch without end, from a position on: ``epoch`` and ``batch`` are that of the next batch, or of the
+    end of an epoch."""
 
     def __init__(self, batches: Batches[Any], epoch: int = 0, batch: int = 0) -> None:
         self.batches, self.epoch, self.batch = batches, epoch, batch
         self._iterator: Iterator[Any] | None = None
 
     def take(self) -> Any:
-        """The next batch.
-
-        Raises:
-            ValueError: an epoch is empty.
-        """
+        """The next batch. Raises ValueError: an epoch is empty."""
         while True:
             if self._iterator is None:
                 self._iterator = iter(self.batches.epoch(self.epoch, self.batch))
@@ -139,7 +131,6 @@ class Stream:
 
     def close(self) -> None:
         """Close the epoch's iterator, which may hold worker processes or open files."""
-        close = getattr(self._iterator, "close", None)
-        if close is not None:
+        if (close := getattr(self._iterator, "close", None)) is not None:
             close()
         self._iterator = None

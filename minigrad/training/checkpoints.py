@@ -52,11 +52,7 @@ _DAMAGE = (RuntimeError, EOFError, pickle.UnpicklingError, ValueError, TypeError
 
 
 class RunFolder:
-    """The files of one run.
-
-    Args:
-        path: the folder; ``held`` creates it if it does not exist.
-    """
+    """The files of one run, in a folder that ``held`` creates if it does not exist."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = Path(path)
@@ -93,8 +89,7 @@ class RunFolder:
         """
         if self.last.exists():
             return self._read_last()
-        present = [path for path in (self.best, self.log, *self._files()) if path.exists()]
-        if present:
+        if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
             raise FileExistsError(
                 f"{self.path} holds a run's {present[0].name}, but no {self.last.name} to go on from. What "
                 "to do: restore that, or train in another folder; nothing has been changed"
@@ -103,8 +98,7 @@ class RunFolder:
 
     def _read_last(self, mmap: bool = False) -> dict[str, Any]:
         checkpoint = read_checkpoint(self.last, mmap)
-        missing = [name for name in _TRAINING if name not in checkpoint]
-        if missing:
+        if missing := [name for name in _TRAINING if name not in checkpoint]:
             fault = "holds weights alone" if "training" in missing else f"lacks {', '.join(missing)}"
             raise RuntimeError(f"{self.last} {fault}: a training cannot go on from it")
         return checkpoint
@@ -171,11 +165,7 @@ class RunFolder:
 
 
 def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
-    """Replace a checkpoint as a whole, or not at all.
-
-    Raises:
-        OSError: it cannot be written.
-    """
+    """Replace a checkpoint as a whole, or not at all. Raises OSError: it cannot be written."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         save({"program": PROGRAM, "version": VERSION, **content}, path)
@@ -185,11 +175,8 @@ def write_checkpoint(path: Path, content: dict[str, Any]) -> None:
 
 
 def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[str, Any]:
-    """Any checkpoint of a run, on the CPU: each has "model" (a state dict), "step" and "extra".
-
-    Args:
-        path: the file.
-        mmap: read tensors from the file when they are used.
+    """Any checkpoint of a run, on the CPU: each has "model" (a state dict), "step" and "extra". With ``mmap``, tensors
+    are read from the file when they are used.
 
     Raises:
         FileNotFoundError: there is none. RuntimeError: it is damaged, or not a checkpoint of a run.
@@ -205,8 +192,7 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
         raise RuntimeError(f"the checkpoint {file} is damaged: {reason}. {advice}") from error
     if not isinstance(checkpoint, dict) or checkpoint.get("program") != PROGRAM or "model" not in checkpoint:
         raise RuntimeError(f"{file} is not a checkpoint of {PROGRAM}. {advice}")
-    version = checkpoint.get("version", "unknown")
-    if version != VERSION:
+    if (version := checkpoint.get("version", "unknown")) != VERSION:
         raise RuntimeError(f"{file} is of version {version}, this program reads version {VERSION}")
     return checkpoint
 
@@ -218,8 +204,7 @@ def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> No
         ValueError: it lists the keys that differ, with both values.
     """
     old, new = _flat(saved), _flat(present)
-    names = sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...))
-    if names:
+    if names := sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...)):
         values = [f"{name} ({_shown(old, name)} there, {_shown(new, name)} now)" for name in names]
         raise ValueError(
             f"{path} is of another configuration: {', '.join(values)}. Train in another folder, or with the "

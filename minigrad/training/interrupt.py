@@ -16,10 +16,7 @@ class Interrupt:
 
     Signals that the program was started to ignore (as in ``nohup``) stay ignored. Outside of the main thread,
     where Python takes no signals, nothing changes. Processes that are forked meanwhile leave Ctrl-C to this
-    one; SIGTERM ends them.
-
-    Args:
-        note: called with a text at the first signal.
+    one; SIGTERM ends them. At the first signal ``note`` is called with a text.
     """
 
     def __init__(self, note: Callable[[str], None] = lambda text: None) -> None:

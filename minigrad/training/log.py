@@ -16,18 +16,8 @@ from typing import Any
 
 
 class Log:
-    """Appends lines. Those that a full disk refuses wait in memory for the next line, or for ``flush``.
-
-    Args:
-        path: the file.
-        keep: the number of lines to keep; the file is cut off after them.
-
-    Attributes:
-        lines: the number of lines, those that wait included.
-
-    Raises:
-        OSError: the file cannot be opened.
-    """
+    """Cuts a file off after the first ``keep`` lines, and appends others. Those that a full disk refuses wait in
+    memory for the next line, or for ``flush``; ``lines`` counts them, too. Raises OSError: it cannot be opened."""
 
     def __init__(self, path: str | os.PathLike[str], keep: int = 0) -> None:
         self.path = path
@@ -56,11 +46,7 @@ class Log:
         return bool(self._bytes)
 
     def flush(self) -> None:
-        """Write the lines that wait, and bring all lines to the disk.
-
-        Raises:
-            OSError: the disk refuses them; they keep waiting.
-        """
+        """Write the lines that wait, and bring all to the disk. Raises OSError: it refuses them; they keep waiting."""
         self._write(sync=True)
 
     def _write(self, sync: bool = False) -> None:

@@ -33,20 +33,14 @@ from ..functions.creation import from_numpy
 from ..nn.module import Module
 from ..tensor import Tensor
 from .batches import Batches, Stream
-from .update import Loss, Part, Share, add_gradients
+from .update import Alone, Loss, Part, Share, add_gradients
 
 PATIENCE = 5.0  # seconds for a process to end
 
 
-class Replicas:
-    """``count`` processes, this one among them.
-
-    Args:
-        model, loss: as in ``Trainer``.
-        batches, epoch, batch: the position of the training.
-        count: P, at least 2.
-        accumulate: batches of an update.
-        seed: of the batches' random numbers.
+class Replicas(Alone):
+    """``count`` processes (P), this one among them, which train from the position (``epoch``, ``batch``) on. An update
+    has ``accumulate`` batches, whose random numbers depend on ``seed``; the rest is as in ``Trainer``.
 
     Raises:
         ValueError: a model on a GPU, or a system that cannot fork. OSError: no room for a process.
@@ -66,28 +60,26 @@ class Replicas:
     ) -> None:
         check(model, count)
         self.share = Share(0, count, seed)
+        self._model, self._loss, self._stream, self._accumulate = model, loss, Stream(batches, epoch, batch), accumulate
         parameters = [p for p in model.parameters() if p.requires_grad]
         self._weights, self._gradients = Shared(parameters), [Shared(parameters) for _ in range(1, count)]
         self._all_threads = get_num_threads()
         self._pipes: list[Connection] = []
         self._processes: list[BaseProcess] = []
-        threads = max(1, self._all_threads // count)
+        set_num_threads(max(1, self._all_threads // count))
         try:
             for rank in range(1, count):
-                stream, gradients = Stream(batches, epoch, batch), self._gradients[rank - 1]
-                job = (accumulate, model, loss, stream, self._weights, gradients, threads)
-                self._start(replace(self.share, rank=rank), *job)
-            set_num_threads(threads)
+                self._start(rank)
         except BaseException:
             self.close()
             raise
 
-    def _start(self, share: Share, *job: Any) -> None:
+    def _start(self, rank: int) -> None:
         context = multiprocessing.get_context("fork")
         ours, theirs = context.Pipe()
         self._pipes.append(ours)
         # not a daemon: a daemon could have no worker processes
-        process = context.Process(target=serve, args=(share, theirs, list(self._pipes), *job))
+        process = context.Process(target=self._serve, args=(rank, theirs))
         try:
             with warnings.catch_warnings():  # Python 3.12 warns of any fork beside threads
                 warnings.simplefilter("ignore", DeprecationWarning)
@@ -97,7 +89,6 @@ class Replicas:
         self._processes.append(process)
 
     def begin(self, step: int) -> None:
-        """Start the others on their batches of an update."""
         self._weights.write()
         for rank, pipe in enumerate(self._pipes, 1):
             try:
@@ -106,11 +97,6 @@ class Replicas:
                 raise self._died(rank) from error
 
     def join(self, ours: list[Part]) -> list[Part]:
-        """Add the others' gradients to those of the parent's batches. Returns the parts of all batches.
-
-        Raises:
-            RuntimeError: one of the others failed, or died.
-        """
         parts = list(ours)
         for rank, pipe in enumerate(self._pipes, 1):
             try:
@@ -133,7 +119,6 @@ class Replicas:
 
     @contextmanager
     def resting(self) -> Iterator[None]:
-        """A context in which the others wait, and this process uses all threads."""
         threads = get_num_threads()
         set_num_threads(self._all_threads)
         try:
@@ -142,7 +127,6 @@ class Replicas:
             set_num_threads(threads)
 
     def close(self) -> None:
-        """End the others."""
         for pipe in self._pipes:
             with suppress(OSError):
                 pipe.send(None)  # a later process of the program may hold this end open, too
@@ -153,6 +137,30 @@ class Replicas:
                 process.kill()
                 process.join()
         set_num_threads(self._all_threads)
+
+    def _serve(self, rank: int, pipe: Connection) -> None:
+        """The main function of another process, until the parent sends None, or dies."""
+        for other in self._pipes:  # a copy of the parent's end would keep the pipe open after the parent's death
+            other.close()
+        for number in (signal.SIGINT, signal.SIGTERM):  # the parent handles them, and finishes its update
+            signal.signal(number, signal.SIG_IGN)
+        set_num_threads(get_num_threads())  # this process begins without threads
+        share, gradients = replace(self.share, rank=rank), self._gradients[rank - 1]
+        with suppress(EOFError, OSError):
+            while (step := pipe.recv()) is not None:
+                answer: tuple[list[Part], list[bool]] | str
+                try:
+                    self._weights.read()
+                    taken = (self._stream.take() for _ in range(self._accumulate))
+                    parts = add_gradients(self._model, self._loss, taken, step, share)
+                    present = gradients.write_gradients()
+                    answer = [part._replace(loss=float(part.loss)) for part in parts], present
+                except Exception:
+                    answer = traceback.format_exc()
+                pipe.send(answer)
+        with suppress(Exception):
+            self._stream.close()  # ends its worker processes
+        os._exit(0)  # without flushing or cleaning up what is the parent's
 
 
 def check(model: Module, count: int) -> None:
@@ -207,38 +215,3 @@ class Shared:
             else:
                 gradient = p.grad.numpy()
                 gradient += part
-
-
-def serve(
-    share: Share,
-    pipe: Connection,
-    inherited: list[Connection],
-    accumulate: int,
-    model: Module,
-    loss: Loss,
-    stream: Stream,
-    weights: Shared,
-    gradients: Shared,
-    threads: int,
-) -> None:
-    """The main function of a process, until the parent sends None, or dies."""
-    for other in inherited:  # a copy of the parent's end would keep the pipe open after the parent's death
-        other.close()
-    for number in (signal.SIGINT, signal.SIGTERM):  # the parent handles them, and finishes its update
-        signal.signal(number, signal.SIG_IGN)
-    set_num_threads(threads)
-    with suppress(EOFError, OSError):
-        while (step := pipe.recv()) is not None:
-            answer: tuple[list[Part], list[bool]] | str
-            try:
-                weights.read()
-                taken = (stream.take() for _ in range(accumulate))
-                parts = add_gradients(model, loss, taken, step, share)
-                present = gradients.write_gradients()
-                answer = [part._replace(loss=float(part.loss)) for part in parts], present
-            except Exception:
-                answer = traceback.format_exc()
-            pipe.send(answer)
-    with suppress(Exception):
-        stream.close()  # ends its worker processes
-    os._exit(0)  # without flushing or cleaning up what is the parent's

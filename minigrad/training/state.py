@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
-from typing import Any
+from dataclasses import dataclass, field
 
 
 @dataclass
@@ -43,12 +42,3 @@ class State:
     snapshots: list[int] = field(default_factory=list)  # the steps of those to keep
     lines: int = 0  # of the log
     window: Window = field(default_factory=Window)  # for the next line
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data."""
-        return asdict(self)
-
-    @staticmethod
-    def from_dict(state: dict[str, Any]) -> State:
-        """The inverse of ``as_dict``."""
-        return State(**{**state, "window": Window(**state["window"])})

@@ -9,13 +9,8 @@ from typing import Any
 
 
 class Board:
-    """Writes numbers to the folder "tensorboard" of a run, if that is ``enabled``.
-
-    Args:
-        folder: of the run.
-        step: later numbers, of a run that was killed, are discarded.
-        enabled: False does nothing.
-        warn: called with a text if a disk refuses the numbers, which are then lost.
+    """Writes numbers to the folder "tensorboard" of a run, if that is ``enabled``. Numbers after ``step``, of a run
+    that was killed, are discarded; if a disk refuses numbers, they are lost, and ``warn`` is called with a text.
 
     Raises:
         ImportError: TensorBoard is not installed.

@@ -8,8 +8,8 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import nullcontext, suppress
-from dataclasses import dataclass
+from contextlib import suppress
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from ..nn.module import Module
@@ -27,7 +27,7 @@ from .schedules import resume
 from .settings import FIXED, METRIC, Settings
 from .state import State, Window
 from .tensorboard import Board
-from .update import Loss, update
+from .update import Alone, Loss, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
@@ -129,6 +129,8 @@ class Trainer:
         check(self.model, self.settings.processes)
         with self.folder.held():
             self._restore()
+            if not self.model.training:  # else its modules keep their modes
+                self.model.train()
             state, settings = self.state, self.settings
             over = self._over() or self._impatient()
             if over and not self._evaluation_due(True):
@@ -150,30 +152,24 @@ class Trainer:
     def _run(self) -> Outcome:
         self.state.lines = self._log.lines  # fewer, if the log was deleted
         self._stream = Stream(self.batches, self.state.epoch, self.state.batch)
-        self._others: Replicas | None = None
+        self._processes = Alone()
         try:
-            self._others = self._replicas()
-            while True:
-                if self._stop.asked:
-                    return self._end("interrupted")
+            if (count := self.settings.processes) > 1:
+                position = self.state.epoch, self.state.batch
+                options = {"count": count, "accumulate": self.settings.accumulate, "seed": self.settings.seed}
+                self._processes = Replicas(self.model, self.loss, self.batches, *position, **options)
+            reason: Reason | None = None
+            while not (reason or self._stop.asked):
                 over = self._over()
                 self._snapshot_evaluate_save(last=over is not None)
-                over = over or self._impatient()
-                if over:
-                    return self._end(over)
-                self._update()
+                reason = over or self._impatient()
+                if not reason:
+                    self._update()
+            self._save_surely()
+            return self._outcome(reason or "interrupted")
         finally:
             self._stream.close()
-            if self._others is not None:
-                self._others.close()
-
-    def _replicas(self) -> Replicas | None:
-        """The other processes that take batches, if there are any."""
-        settings, position = self.settings, (self.state.epoch, self.state.batch)
-        if settings.processes == 1:
-            return None
-        options = {"count": settings.processes, "accumulate": settings.accumulate, "seed": settings.seed}
-        return Replicas(self.model, self.loss, self.batches, *position, **options)
+            self._processes.close()
 
     def _over(self) -> Reason | None:
         if self.state.step >= self.settings.steps:
@@ -184,10 +180,6 @@ class Trainer:
     def _impatient(self) -> Reason | None:
         patience = self.settings.patience
         return "patience" if patience is not None and self.state.bad >= patience else None
-
-    def _end(self, reason: Reason) -> Outcome:
-        self._save_surely()
-        return self._outcome(reason)
 
     def _outcome(self, reason: Reason) -> Outcome:
         state = self.state
@@ -207,7 +199,7 @@ class Trainer:
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         batches = (stream.take() for _ in range(settings.accumulate))
-        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, self._others)
+        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, self._processes)
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
@@ -243,22 +235,20 @@ class Trainer:
             self._save()
 
     def _snapshot_due(self) -> bool:
-        state, settings = self.state, self.settings
+        settings, step = self.settings, self.state.step
         every = settings.snapshot_every or settings.evaluate_every
-        due = settings.keep_snapshots > 0 and state.step > 0 and state.step % every == 0
-        return due and state.step not in state.snapshots
+        return settings.keep_snapshots > 0 and step > 0 and step % every == 0 and step not in self.state.snapshots
 
     def _evaluation_due(self, last: bool) -> bool:
-        state, every = self.state, self.settings.evaluate_every
-        due = self.evaluate is not None and (last or state.step % every == 0)
-        return due and state.evaluated != state.step
+        due = last or self.state.step % self.settings.evaluate_every == 0
+        return due and self.evaluate is not None and self.state.evaluated != self.state.step
 
     def _evaluate(self) -> None:
         """Evaluate, and save the weights if they are the best."""
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
-        with randomness.undisturbed(model), nullcontext() if self._others is None else self._others.resting():
+        with randomness.undisturbed(model), self._processes.resting():
             metrics = {name: float(value) for name, value in self.evaluate(model).items()}
         if settings.metric not in metrics:
             raise ValueError(
@@ -290,7 +280,7 @@ class Trainer:
             "schedule": None if self.schedule is None else self.schedule.state_dict(),
             "averaged": None if self.averaged is None else self.averaged.state_dict(),
             "random": randomness.positions(),
-            "training": self.state.as_dict(),
+            "training": asdict(self.state),
             "settings": self.settings.as_dict(),
         }
 
@@ -304,14 +294,14 @@ class Trainer:
         saved = {"processes": 1, **checkpoint["settings"]}  # older checkpoints lack it
         there = _identity(checkpoint["extra"], saved, checkpoint["schedule"])
         check_same(self.folder.last, there, _identity(self.extra, settings, self.schedule))
-        self._train_mode()
         self.model.load_state_dict(checkpoint["model"])
         self.optimizer.load_state_dict(checkpoint["optimizer"])
         if self.schedule is not None:
             resume(self.schedule, checkpoint["schedule"])
         if self.averaged is not None:
             self.averaged.load_state_dict(checkpoint["averaged"])
-        self.state = State.from_dict(checkpoint["training"])
+        position = checkpoint["training"]
+        self.state = State(**{**position, "window": Window(**position["window"])})
         if any(saved[name] != settings[name] for name in METRIC):
             self.state.best, self.state.best_step, self.state.bad = None, 0, 0
         self.folder.clean(self.state.snapshots)
@@ -323,7 +313,6 @@ class Trainer:
         """Begin a run, with a first checkpoint, which shows that one can be written and read."""
         self.state = State()
         randomness.seed(self.settings.seed)
-        self._train_mode()
         self._clock = time.monotonic()
         self.folder.put_last(self._everything())
         try:
@@ -338,11 +327,6 @@ class Trainer:
                 f"({error.__cause__})"
             ) from error
         self._saved_step, self._saved_at = 0, time.monotonic()
-
-    def _train_mode(self) -> None:
-        """Put the model into training mode; if it is in it already, its modules keep their modes."""
-        if not self.model.training:
-            self.model.train()
 
     def _save_due(self) -> bool:
         settings, step = self.settings, self.state.step
@@ -367,11 +351,7 @@ class Trainer:
         self._saved_step, self._saved_at = self.state.step, time.monotonic()
 
     def _save_surely(self) -> None:
-        """The last save: if it fails, wait for room for ``retry_seconds``.
-
-        Raises:
-            OSError: there was none.
-        """
+        """The last save: if it fails, wait for room for ``retry_seconds``. Raises OSError: there was none."""
         deadline = time.monotonic() + self.settings.retry_seconds
         while self._saved_step != self.state.step or self.folder.waiting or self._log.waiting:
             try:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import count
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 from ..nn.module import Module
 from ..nn.utils.clip_grad import clip_grads_with_norm_, get_total_norm
@@ -48,22 +48,28 @@ class Share:
     seed: int = 0
 
 
-ALL = Share()
+class Alone:
+    """The processes of a training: this one alone. ``Replicas`` adds others."""
 
-
-class Others(Protocol):
-    """Processes that compute the gradients of other batches (replicas.py)."""
-
-    share: Share
+    share = Share()
 
     def begin(self, step: int) -> None:
-        """Start them on a step."""
+        """Start the others on their batches of an update."""
 
     def join(self, ours: list[Part]) -> list[Part]:
-        """Add their gradients to those of this process. Returns the parts of all batches."""
+        """Add the others' gradients to those of the parent's batches. Returns the parts of all batches.
+
+        Raises:
+            RuntimeError: one of the others failed, or died.
+        """
+        return ours
 
     def resting(self) -> AbstractContextManager[None]:
-        """A context in which they wait, and this process uses all cores."""
+        """A context in which the others wait, and this process uses all threads."""
+        return nullcontext()
+
+    def close(self) -> None:
+        """End the others."""
 
 
 def update(
@@ -73,7 +79,7 @@ def update(
     batches: Iterable[Any],
     clip: float | None,
     step: int,
-    others: Others | None = None,
+    processes: Alone = Alone(),  # noqa: B008 (it has no state)
 ) -> Updated:
     """Change the weights by the gradient of the mean loss of all batches.
 
@@ -82,23 +88,18 @@ def update(
     batch unchanged to the bit.
 
     Args:
-        loss: (model, batch) -> the mean loss, a tensor of one element, and its weight.
-        clip: the largest norm of the gradient; None for any.
-        step: for messages.
-        others: processes that take some of the batches.
+        loss, clip: as in ``Trainer`` and ``Settings``. step: for messages.
+        processes: this one, and those that take some of the batches.
 
     Raises:
         RuntimeError: the loss or the norm is not finite; the weights are unchanged.
         ValueError: a weight is not positive.
     """
     optimizer.zero_grad()
-    if others is None:
-        parts = ours = add_gradients(model, loss, batches, step)
-    else:
-        others.begin(step)
-        ours = add_gradients(model, loss, batches, step, others.share)
-        parts = others.join(ours)
-    with nullcontext() if others is None else others.resting():
+    processes.begin(step)
+    ours = add_gradients(model, loss, batches, step, processes.share)
+    parts = processes.join(ours)
+    with processes.resting():
         return _change(optimizer, parts, ours[0].weight, clip, step)
 
 
@@ -118,7 +119,7 @@ def _change(optimizer: Optimizer, parts: list[Part], first: float, clip: float |
     return result
 
 
-def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = ALL) -> list[Part]:
+def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share) -> list[Part]:
     """Add up the gradients of one process's batches, with weights relative to the first of them.
 
     Raises:
@@ -141,17 +142,13 @@ def _seeded(batches: Iterable[Any], step: int, share: Share) -> Iterator[tuple[i
     iterator = iter(batches)
     for number in count():
         if share.count > 1:
-            randomness.seed(seed_of(share.seed, step, number))
+            digest = hashlib.sha256(f"{share.seed} {step} {number}".encode()).digest()
+            randomness.seed(int.from_bytes(digest[:8], "little"))
         try:
             batch = next(iterator)
         except StopIteration:
             return
         yield number, batch
-
-
-def seed_of(seed: int, step: int, number: int) -> int:
-    """The seed of one batch."""
-    return int.from_bytes(hashlib.sha256(f"{seed} {step} {number}".encode()).digest()[:8], "little")
 
 
 def _scale(gradients: list[Tensor], factor: float) -> None:

@@ -18,8 +18,7 @@ Graphviz, which ``pip install 'minigrad[viz]'`` brings along.
 The folder: ``graph`` records a graph, folds it and draws it; ``playback`` and ``explain`` show its backward
 pass. ``attention``, ``training``, ``positional_encoding`` and ``embedding`` stand alone; ``linked`` has
 attention and graph side by side. All are made of ``page`` (one HTML file, with scripts and styles from
-assets/), ``view`` (what can be saved), ``vector`` (SVG), ``numbers`` (arrays), ``palette`` (colours) and
-``fonts`` (for matplotlib).
+assets/), ``view`` (what can be saved), ``vector`` (SVG), ``numbers`` (arrays) and ``palette`` (colours).
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.

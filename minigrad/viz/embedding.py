@@ -197,10 +197,9 @@ def embedding(
 
 def _fitted(points: Array) -> Array:
     """Points (V, 2) in the picture, with one scale for both axes."""
-    low, high = points.min(0), points.max(0)
-    room = np.array([WIDE, HIGH]) - 2 * EDGE
-    scale = (room / np.maximum(high - low, 1e-12)).min()
-    placed: Array = (points - (low + high) / 2) * min(scale, 1e12) * [1, -1] + np.array([WIDE, HIGH]) / 2
+    low, high, size = points.min(0), points.max(0), np.array([WIDE, HIGH])
+    scale = ((size - 2 * EDGE) / np.maximum(high - low, 1e-12)).min()
+    placed: Array = (points - (low + high) / 2) * min(scale, 1e12) * [1, -1] + size / 2
     return placed
 
 

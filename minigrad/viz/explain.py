@@ -22,6 +22,7 @@ from .graph.record import graph_of, last_result_of
 from .graph.rules import BACKWARD
 from .graph.text import called, described, one_line, row, summary
 from .graph.values import value_of
+from .vector import cut
 
 LINES = 12  # of a rule's source
 READS = 6  # of a tensor that is read more often
@@ -61,8 +62,12 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
     graph = getattr(of, "graph", of)
     if isinstance(graph, Graph):
         return Explanation(_Chain(graph, depth, most).text(_number(graph, tensor)))
-    if not isinstance(tensor, Variable) or not isinstance(of, Variable | None):
-        raise TypeError(_refused(tensor, of))
+    if isinstance(tensor, str):
+        raise TypeError(f"explain: {tensor!r} is a name, which needs a graph: explain(name, of=viz.graph(model, x))")
+    if not isinstance(tensor, Variable):
+        raise TypeError(f"explain takes a tensor, or a name in a graph, not {type(tensor).__name__}")
+    if not isinstance(of, Variable | None):
+        raise TypeError(f"explain: a gradient is that of a tensor or of a graph (of=…), not {type(of).__name__}")
     if not tensor._wanted():
         raise RuntimeError(
             "explain: the tensor requires no gradient, so that no rule is run for it: set requires_grad on "
@@ -73,15 +78,6 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         return Explanation(_alone(tensor))
     graph, number = graph_of(root, tensor, run)
     return Explanation(_Chain(graph, depth, most).text(number, tensor))
-
-
-def _refused(tensor: Any, of: Any) -> str:
-    """Why these arguments cannot be explained."""
-    if isinstance(tensor, str):
-        return f"explain: {tensor!r} is a name, which needs a graph: explain(name, of=viz.graph(model, x))"
-    if not isinstance(tensor, Variable):
-        return f"explain takes a tensor, or a name in a graph, not {type(tensor).__name__}"
-    return f"explain: a gradient is that of a tensor or of a graph (of=…), not {type(of).__name__}"
 
 
 def _number(graph: Graph, name: Variable | str) -> int:
@@ -98,12 +94,10 @@ def _number(graph: Graph, name: Variable | str) -> int:
 
 def _alone(tensor: Variable) -> str:
     """Of a leaf that no variable of the caller was computed from."""
-    if tensor._grad is None:
-        state = "No backward has run yet: .grad is None."
-    else:
-        state = f".grad has {summary(value_of(tensor._grad.array))}."
+    grad = tensor._grad
+    state = "No backward has run yet: .grad is None" if grad is None else f".grad has {summary(value_of(grad.array))}"
     return (
-        f"{state}\nNone of the variables here was computed from this tensor: tell what the gradient is of, "
+        f"{state}.\nNone of the variables here was computed from this tensor: tell what the gradient is of, "
         f"explain(tensor, of=loss)."
     )
 
@@ -354,8 +348,8 @@ class _Chain:
 
 def _rule_of(op: OpInfo, name: str) -> tuple[str, Source] | None:
     """The key and the source of an input's rule: of a variadic one under "xs", of a Function under BACKWARD."""
-    keys = (key for key in (name, name.rpartition(" ")[0], BACKWARD) if key in op.rules)
-    return next(((key, op.rules[key]) for key in keys), None)
+    keys = (name, name.rpartition(" ")[0], BACKWARD)
+    return next(((key, op.rules[key]) for key in keys if key in op.rules), None)
 
 
 def _arguments(source: Source | None) -> list[str]:
@@ -372,8 +366,5 @@ def _text(label: Label) -> str:
 
 def _plain(line: str) -> str:
     """Without what a terminal would take as a command, and behind its indentation not too long."""
-    shown = line.expandtabs(4)
-    if not shown.isprintable():
-        shown = "".join(c if c.isprintable() else "�" for c in shown)
-    end = len(shown) - len(shown.lstrip()) + WIDEST
-    return shown if len(shown) <= end else f"{shown[: end - 1]}…"
+    shown = "".join(c if c.isprintable() else "�" for c in line.expandtabs(4))
+    return cut(shown, len(shown) - len(shown.lstrip()) + WIDEST)

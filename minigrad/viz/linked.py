@@ -68,7 +68,6 @@ def linked(
         raise TypeError(
             f"linked takes a module, by whose parts attention and graph find each other, not {type(model).__name__}"
         )
-    title = title or type(model).__name__
-    seen = attention(model, *inputs, tokens=tokens, sentence=sentence, title=title, **named)
+    seen = attention(model, *inputs, tokens=tokens, sentence=sentence, title=title or type(model).__name__, **named)
     with in_evaluation(model):
         return Linked(seen, (graph(model, *inputs, **named),))

@@ -44,6 +44,14 @@ def cell_means(matrix: Array, tall: Sequence[int], wide: Sequence[int]) -> Float
     return means
 
 
+def checked_number(name: str, number: int, count: int, holder: str = "there are") -> int:
+    """The place of a layer, a head, a sentence, counted from the end if it is negative. Raises ValueError: there is
+    none of that number."""
+    if not -count <= number < count:
+        raise ValueError(f"there is no {name} {number}: {holder} {count}" + f", from 0 to {count - 1}" * (count > 0))
+    return number % count
+
+
 def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
     """A list of texts, of whatever it holds. Raises ValueError: it is one text, not a list."""
     if isinstance(texts, str):

@@ -61,7 +61,8 @@ class Page:
         """The text of the file."""
         style = "\n".join(asset(name) for name in ("base.css", *self.styles))
         dark = asset("dark.css")  # base.js turns it on and off
-        scripts = dict.fromkeys(f"'sha256-{_digest(page.script())}'" for page in (self, *self.frames))
+        hashes = (hashlib.sha256(page.script().encode()).digest() for page in (self, *self.frames))
+        scripts = dict.fromkeys(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in hashes)
         policy = (
             f"default-src 'none'; img-src data: blob:; style-src 'unsafe-inline'; "
             f"script-src {' '.join(scripts)}; base-uri 'none'; form-action 'none'"
@@ -114,10 +115,6 @@ def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
 def asset(name: str) -> str:
     """The text of a file in assets/."""
     return (files(__package__) / "assets" / name).read_text(encoding="utf-8")
-
-
-def _digest(script: str) -> str:
-    return base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
 
 
 def _text(title: str) -> str:

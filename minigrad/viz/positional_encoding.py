@@ -59,22 +59,21 @@ class PositionalEncoding(Picture):
         length, width = self.values.shape
         cell = min(16.0, max(4.0, 480 / max(length, width)))
         wide, high = max(cell * width, 320.0), min(max(cell * length, 96.0), TALLEST)
-        named = max((len(label(row)) for row in self._rows()), default=0) if self._named() else 0
-        left = max(84.0, 24.0 + 7 * named)
+        left = max(84.0, 24.0 + 7 * max(map(len, self._names), default=0))
         drawing = Drawing(left + wide + 190, high + 270, "Sinusoidal positional encoding")
-        drawing.image(left, 30, wide, high, diverging(_means(self.values, int(high))))
+        # Where there are more rows than pixels, means of neighbours: some of the rows would look like other waves.
+        means = cell_means(self.values, equal_parts(length, int(high)), range(width + 1))
+        drawing.image(left, 30, wide, high, diverging(means))
         drawing.add("rect", x=left, y=30, width=wide, height=high, fill="none", stroke=LINE)
         self._axes(drawing, left, wide, high)
         _scale(drawing, left + wide + 20, 30, min(high, 160.0))
         self._curves(drawing, left, high + 90, wide, 120)
         return drawing.svg()
 
-    def _named(self) -> bool:
-        return bool(self.tokens) and len(self.tokens) <= NAMED
-
-    def _rows(self) -> list[str]:
-        """Names of the positions."""
-        return [f"{i} {token}" for i, token in enumerate(self.tokens)]
+    @property
+    def _names(self) -> list[str]:
+        """Names of the positions, if the picture has room for them."""
+        return [label(f"{i} {token}") for i, token in enumerate(self.tokens)] if len(self.tokens) <= NAMED else []
 
     def _axes(self, drawing: Drawing, left: float, wide: float, high: float) -> None:
         length, width = self.values.shape
@@ -82,10 +81,10 @@ class PositionalEncoding(Picture):
             x = left + wide * (column + 0.5) / width
             drawing.text(x, 22, str(column), "middle", 11, QUIET)
         drawing.text(left + wide, 44 + high, "dimension →", "end", 11, QUIET)
-        for row in range(length) if self._named() else ticks(length):
+        names = self._names
+        for row in range(length) if names else ticks(length):
             y = 30 + high * (row + 0.5) / length + 4
-            name = label(self._rows()[row]) if self._named() else str(row)
-            drawing.text(left - 8, y, name, "end", 11, INK if self._named() else QUIET)
+            drawing.text(left - 8, y, names[row] if names else str(row), "end", 11, INK if names else QUIET)
         drawing.text(left - 8, 44 + high, "position ↓", "end", 11, QUIET)
 
     def _curves(self, drawing: Drawing, left: float, top: float, wide: float, high: float) -> None:
@@ -149,16 +148,6 @@ def ticks(count: int) -> list[int]:
     """Round numbers from 0 to below ``count``, at most eleven."""
     step = next(s for e in range(12) for s in (10**e, 2 * 10**e, 5 * 10**e) if count <= 10 * s)
     return list(range(0, count, step))
-
-
-def _means(values: Array, most: int) -> Array:
-    """(T, D) -> (≤ most, D): where there are more rows than pixels, means of neighbours. (Only some of the
-    rows would look like waves that do not exist.)"""
-    return (
-        values
-        if len(values) <= most
-        else cell_means(values, equal_parts(len(values), most), range(values.shape[1] + 1))
-    )
 
 
 def _scale(drawing: Drawing, x: float, y: float, high: float) -> None:

@@ -90,8 +90,12 @@ def escaped(text: Any) -> str:
 
 def label(token: str) -> str:
     """A token's text as it is shown beside a row: not too long, and visible even where it is blank."""
-    shown = token.replace("\n", "↵").replace("\t", "⇥") if token.strip() else "␣"
-    return shown if len(shown) <= LONGEST else shown[: LONGEST - 1] + "…"
+    return cut(token.replace("\n", "↵").replace("\t", "⇥") if token.strip() else "␣", LONGEST)
+
+
+def cut(text: str, most: int) -> str:
+    """A text of at most so many characters, with "…" where the rest is missing."""
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def png(pixels: np.ndarray[Any, Any]) -> bytes:

@@ -10,7 +10,7 @@ import minigrad
 from minigrad.autograd import grad
 from minigrad.ops.op import REGISTRY
 from minigrad.viz.graph.data import Graph, Value
-from minigrad.viz.graph.record import record_call
+from minigrad.viz.graph.record import record
 from minigrad.viz.graph.values import value_of
 from tests.ops.cases import Case
 
@@ -53,7 +53,7 @@ def recorded(case: Case, device: str) -> Graph:
     def call(*xs: Any) -> Any:
         return one(case.ours(minigrad, *xs))
 
-    graph = record_call(call, *given)
+    graph = record(call, given)
     if result.output_nr == 0:  # of several results, a node shows the first
         same(graph.nodes[graph.output].value, result)
     for i, gradient in zip(wanted, expected, strict=True):

@@ -14,7 +14,7 @@ from minigrad import nn, viz
 from minigrad.autograd import Function
 from minigrad.ops.op import REGISTRY
 from minigrad.viz.explain import READS, Explanation, explain
-from minigrad.viz.graph.record import record_call
+from minigrad.viz.graph.record import record
 from tests.support.functions import Cube, Nothing
 
 
@@ -125,7 +125,7 @@ def test_of_a_recorded_graph_it_knows_lines_and_numbers() -> None:
             h = self.norm(x)
             return h.pow(3).sum()
 
-    graph = record_call(Net(), minigrad.tensor([[1.0, 2.0], [3.0, 5.0]]))
+    graph = record(Net(), (minigrad.tensor([[1.0, 2.0], [3.0, 5.0]]),))
     told = lines(explain("norm.weight", of=graph))
     step = next(line for line in told if line.startswith("1  "))
     assert step.startswith("1  h = layer_norm, its input weight is norm.weight    tests/viz/test_explain.py:")
@@ -332,7 +332,7 @@ def test_it_prints_itself_and_is_shown_as_text_in_a_notebook() -> None:
 
 def test_names_of_the_program_are_one_line_without_control_characters() -> None:
     name = "evil\x1b[31m\n\u202e" + "x" * 200
-    graph = record_call(lambda batch: batch[name] * 2, {name: minigrad.ones(1).requires_grad_()})
+    graph = record(lambda batch: batch[name] * 2, ({name: minigrad.ones(1).requires_grad_()},))
     first = lines(explain(f"batch.{name}", of=graph))[0]
     assert first.startswith("The gradient of batch.evil�[31m��xxx")
     assert "…, input (1,) float32 in the result of mul" in first
@@ -356,12 +356,12 @@ def test_what_cannot_be_explained_says_why() -> None:
         explain(minigrad.ones(2).requires_grad_(), of=loss)
     with pytest.raises(TypeError, match="needs a graph"):
         explain("w")
-    graph = record_call(lambda x: F.relu(x).sum(), w)
+    graph = record(lambda x: F.relu(x).sum(), (w,))
     with pytest.raises(RuntimeError, match="there is no 'nothing' in the graph"):
         explain("nothing", of=graph)
     with pytest.raises(TypeError, match="a graph keeps names alone"):
         explain(w, of=graph)
-    graph = record_call(nn.Linear(1, 1), minigrad.ones(1, 1))
+    graph = record(nn.Linear(1, 1), (minigrad.ones(1, 1),))
     with pytest.raises(RuntimeError, match="no 'wieght' in the graph of Linear; there is 'weight'"):
         explain("wieght", of=graph)
     for wrong in (3, None, np.ones(2), nn.Linear(1, 1)):

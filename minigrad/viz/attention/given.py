@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ..numbers import Array
+from ..numbers import Array, checked_number
 from ..numbers import host as on_host
 from .data import KINDS, Attention, Kind, Layer, inferred_mask, is_causal
 from .tokens import Sides, named
@@ -67,17 +67,10 @@ def _layers(weights: Any, name: str, sentence: int) -> list[Array]:
 
 def _of_sentence(array: Array, name: str, sentence: int) -> Array:
     if array.ndim == 4:
-        array = array[checked_sentence(sentence, len(array))]
+        array = array[checked_number("sentence", sentence, len(array), "the batch has")]
     if array.ndim != 3:
         raise ValueError(f"{name}: each layer's weights are (H, T, S) or (B, H, T, S), not {array.shape}")
     return array
-
-
-def checked_sentence(sentence: int, batch: int) -> int:
-    """The number of a sentence in a batch. Raises ValueError if there is none of that number."""
-    if not -batch <= sentence < batch:
-        raise ValueError(f"there is no sentence {sentence}: the batch has {batch}, from 0 to {batch - 1}")
-    return sentence
 
 
 def host(array: Any) -> Array:

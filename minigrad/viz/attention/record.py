@@ -19,13 +19,13 @@ from ...autograd.tape import Node, Variable
 from ...nn.module import Module
 from ...ops.op import Op
 from ...tensor import Tensor
-from ..numbers import Array
+from ..numbers import Array, checked_number
 from .data import KINDS, Attention, Kind, Layer, is_causal
-from .given import checked_sentence
 from .tokens import Sides, named
 from .trace import Match, Trace, ancestors
 
 Ids = list[int] | None  # of tokens; None for what is no list of ids
+Seen = tuple[Kind, Layer]  # an attention that ran
 
 
 class Frame(NamedTuple):
@@ -33,13 +33,6 @@ class Frame(NamedTuple):
 
     path: str
     inputs: tuple[Variable, ...]
-
-
-class Seen(NamedTuple):
-    """An attention that ran."""
-
-    kind: Kind
-    layer: Layer
 
 
 def from_call(
@@ -102,7 +95,7 @@ class _Finder(Observer):
             except ValueError as error:
                 self.error = error
             else:
-                self.seen.append(Seen(_kind(match, layer, self.frames), layer))
+                self.seen.append((_kind(match, layer, self.frames), layer))
 
 
 # Around the forward -----------------------------------------------------------------------------------------
@@ -191,7 +184,7 @@ def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], bool]:
 
 def _of_sentence(layer: Layer, sentence: int) -> Layer:
     """One sentence of a layer's arrays (B, H, ...); masks that all heads share are kept once."""
-    at = checked_sentence(sentence, len(layer.weights))
+    at = checked_number("sentence", sentence, len(layer.weights), "the batch has")
 
     def one(x: Array | None, shared: bool = False) -> Array | None:
         return None if x is None else np.array(x[at][:1] if shared and (x[at] == x[at][:1]).all() else x[at])

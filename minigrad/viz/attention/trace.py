@@ -83,12 +83,12 @@ class Trace:
         if added is not None:
             forbidden, bias = _parts(on_host(added))
             blocked, bias = blocked | forbidden, None if bias is None else np.broadcast_to(bias, shape)
-        parts = (weights, np.broadcast_to(blocked, shape), host(q), host(k), bias)
+        parts = [weights, np.broadcast_to(blocked, shape), host(q), host(k), bias]
         call = self._call(query)
         folded = call is not None and call.op == "reshape" and call.args[0].array.ndim == 3
         if len(q) == 1 and folded:  # (1, N, T, Dh) was (N, T, Dh) when attention was called
-            return Match(self._layer(float(scale), *(None if p is None else p[0] for p in parts)), query, key)
-        return Match(_layer(float(scale), *parts), query, key)
+            parts = [None if p is None else p[0] for p in parts]
+        return Match(self._layer(float(scale), *parts), query, key)
 
     # Softmax and a product ----------------------------------------------------------------------------------
 
@@ -180,9 +180,11 @@ class Trace:
             call = self._call(call.args[0])
         return call
 
-    def _layer(self, scale: float, *parts: Array | None) -> Layer:
+    def _layer(self, scale: float, weights: Any, blocked: Any, q: Any = None, k: Any = None, bias: Any = None) -> Layer:
         """The layer of arrays (T, S), (N, T, S) or more axes: N is the sentences' heads, one after another."""
-        return _layer(scale, *(None if p is None else self._apart(p) for p in parts))
+        parts = (weights, blocked if blocked.any() else None, q, k, bias)
+        weights, blocked, q, k, bias = (None if p is None else self._apart(p) for p in parts)
+        return Layer(weights, "", blocked, q, k, scale, bias)
 
     def _apart(self, x: Array) -> Array:
         *lead, t, s = x.shape
@@ -190,10 +192,6 @@ class Trace:
             lead = [self.batch, lead[0] // self.batch]
         lead = [1, *lead] if len(lead) == 1 else lead or [1, 1]
         return x.reshape(math.prod(lead[:-1]), lead[-1], t, s)
-
-
-def _layer(scale: float, weights: Any, blocked: Any, q: Any = None, k: Any = None, bias: Any = None) -> Layer:
-    return Layer(weights, "", blocked if blocked.any() else None, q, k, scale, bias)
 
 
 def _steps(call: Call) -> Iterator[tuple[Any, float]]:

@@ -7,15 +7,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ..numbers import Array
+from ..numbers import Array, checked_number
 from ..page import Page
 from ..palette import DARK, LIGHT
 from ..view import Picture
-from .choice import chosen
 from .data import Attention, Candidate, Kind
 from .drawing import Drawing
 from .page import page
-from .pictures import head_picture, matrix_picture, model_picture
+from .pictures import chosen, head_picture, matrix_picture, model_picture
 from .raster import matplotlib, rendered
 from .tokens import clean
 
@@ -52,9 +51,8 @@ class AttentionView(Picture):
 
     def candidate(self, number: int) -> AttentionView:
         """The view of one text of the beam, by its place. Raises ValueError if there is none of that number."""
-        if not -len(self.beam) <= number < len(self.beam):
-            raise ValueError(f"there is no candidate {number}: the beam has {len(self.beam)}")
-        return AttentionView(self.beam[number].attentions, self.title)
+        place = checked_number("candidate", number, len(self.beam), "the beam has")
+        return AttentionView(self.beam[place].attentions, self.title)
 
     def __repr__(self) -> str:
         sizes = (

@@ -14,7 +14,7 @@ from .belonging import modules_of
 from .data import Edge, Graph, Kind, OpInfo, Value
 from .gradients import Shown, tape_of
 from .memory import Memory
-from .names import Modules, argument_text, function_text, input_name, readable
+from .names import Modules, argument_text, function_text, input_name, is_array, readable
 from .observe import Observation
 from .rules import op_info
 from .values import outline, value_of
@@ -78,7 +78,7 @@ class Builder:
             for name, edge in zip((input_name(node, i) for i in node.plan.inputs), node.edges, strict=True)
         ]
         kept = [] if seen else [(i, input_name(node, i), value) for i, value in _kept(node)]
-        constants = seen.others if seen else [(n, v) for i, n, v in kept if i not in node.plan.inputs and _is_array(v)]
+        constants = seen.others if seen else [(n, v) for i, n, v in kept if i not in node.plan.inputs and is_array(v)]
         others = [(name, self._constant(value, module, name), getattr(value, "_slot", 0)) for name, value in constants]
         number = self.number[node] = len(self._nodes)
         added = data.Node(number, "op", self._op_key(node), self._names.result(node) or node.op.name, module)
@@ -88,7 +88,7 @@ class Builder:
             added.forward_seconds = seen.seconds
         else:
             added.place, added.code = _noted(node)
-            plain = ((name, value) for _, name, value in kept if value is not None and not _is_array(value))
+            plain = ((name, value) for _, name, value in kept if value is not None and not is_array(value))
             added.attributes = {name: argument_text(value) for name, value in plain}
             added.value = self._results.value(node)
         added.attributes |= _hooks(*(node.hooks or {}).values())
@@ -208,11 +208,9 @@ class _Results:
 
     def value(self, node: Node) -> Value | None:
         """Of a node's first result."""
-        array = self.alive.get((node, 0))
-        if array is not None:
+        if (array := self.alive.get((node, 0))) is not None:
             return value_of(array)
-        shape = self.shapes.get((node, 0))
-        return None if shape is None else outline(*shape, self.device)
+        return outline(*self.shapes[node, 0], self.device) if (node, 0) in self.shapes else None
 
 
 def _noted(node: Node) -> tuple[str, str]:
@@ -233,8 +231,3 @@ def _kept(node: Node) -> list[tuple[int, Any]]:
     if not isinstance(node.saved, list) or node.op.backward is not None:
         return []
     return list(zip(node.plan.keep, node.saved, strict=True))
-
-
-def _is_array(value: Any) -> bool:
-    """Whether it is a tensor or an array."""
-    return hasattr(value, "dtype") and (isinstance(value, Variable) or hasattr(value, "strides"))

@@ -91,13 +91,9 @@ class Wire:
 
 
 def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | None = None) -> Tree:
-    """The nested boxes of a graph, and which of them are open.
-
-    Args:
-        repeats: whether consecutive modules of the same structure are one box.
-        budget: how many boxes are visible at first, if folding can achieve it.
-        depth: open all modules nested less than this deep instead; 0 is one box. Repeats stay closed.
-    """
+    """The nested boxes of a graph (with ``repeats``, consecutive modules of the same structure are one), and which are
+    open: so many that ``budget`` boxes are visible, if folding can achieve it, or all modules nested less deep than
+    ``depth`` (0 is one box), but for repeats."""
     tree = _by_time(graph)
     readers: list[list[int]] = [[] for _ in graph.nodes]  # of each node, one for each edge
     for edge in graph.edges:

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from html import escape
 from itertools import pairwise
 from statistics import fmean, median
 from unicodedata import east_asian_width
 
+from ..vector import Drawing
 from .data import Graph
 from .dot import BACKWARD, FORWARD, INK, LINE, PAPER, QUIET, Box, Colour, Direction, drawn, key_of, shortened
 from .fold import Child, Tree, wires
@@ -40,26 +40,21 @@ def svg(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colour 
     links = [(key_of(wire.source), key_of(wire.target)) for wire in visible]
     back = [any(graph.edges[number].gradient is not None for number in wire.edges) for wire in visible]
     ranks, ways = layers({box.key: _width(box) for box in boxes}, links)
-    place = {id(spot): (spot.x, PAD + rank * (HEIGHT + RANK)) for rank, row in enumerate(ranks) for spot in row}
     left = min((spot.x - spot.width / 2 for row in ranks for spot in row), default=0.0) - PAD
     right = max((spot.x + spot.width / 2 for row in ranks for spot in row), default=0.0) + PAD
-    height = 2 * PAD + len(ranks) * (HEIGHT + RANK) - RANK
-    parts = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{right - left:.0f}" height="{height:.0f}" '
-        f'viewBox="{left:.1f} 0 {right - left:.1f} {height:.1f}" font-family="Helvetica, Arial, sans-serif" '
-        f'font-size="13" text-anchor="middle">',
-        f"<title>{escape(shortened(graph.title))}</title>",
-        f'<rect x="{left:.1f}" width="100%" height="100%" fill="{PAPER}"/>',
-    ]
+    rows = enumerate(ranks)
+    place = {id(spot): (spot.x - left, PAD + rank * (HEIGHT + RANK)) for rank, row in rows for spot in row}
+    drawing = Drawing(right - left, 2 * PAD + len(ranks) * (HEIGHT + RANK) - RANK, shortened(graph.title))
     for way, goes_back in zip(ways.ways, back, strict=True):
         points = [place[id(spot)] for spot in way]
         both = direction == "both" and goes_back
         if direction != "backward":
-            parts.append(_line(points, FORWARD, -2.5 * both))
+            _line(drawing, points, FORWARD, -2.5 * both)
         if direction != "forward" and goes_back:
-            parts.append(_line(points, BACKWARD, 2.5 * both, back=True))
-    parts += [_drawn(box, *place[id(ways.spots[box.key])]) for box in boxes]
-    return "\n".join([*parts, "</svg>"]) + "\n"
+            _line(drawing, points, BACKWARD, 2.5 * both, back=True)
+    for box in boxes:
+        _box(drawing, box, *place[id(ways.spots[box.key])])
+    return drawing.svg(PAPER, "Helvetica, Arial, sans-serif")
 
 
 @dataclass
@@ -160,7 +155,7 @@ def _width(box: Box) -> float:
     return max(7.6 * first, 6.4 * second, 24.0) + 20
 
 
-def _line(points: list[tuple[float, float]], colour: str, beside: float, back: bool = False) -> str:
+def _line(drawing: Drawing, points: list[tuple[float, float]], colour: str, beside: float, back: bool = False) -> None:
     """Through all points, from the first box's lower edge to the last one's upper edge, with a tip."""
     (x, y), *rest = points
     x, y = x + beside, y + HEIGHT
@@ -174,19 +169,17 @@ def _line(points: list[tuple[float, float]], colour: str, beside: float, back: b
             y = top + HEIGHT
             path += f"V{y:.1f}"
     (tip_x, tip_y), sign = (start, 7) if back else ((x, y), -7)
-    tip = f'<path d="M{tip_x:.1f} {tip_y:.1f}l-3.4 {sign}h6.8z" fill="{colour}"/>'
-    return f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="1.2"/>{tip}'
+    drawing.add("path", d=path, fill="none", stroke=colour, stroke_width=1.2)
+    drawing.add("path", d=f"M{tip_x:.1f} {tip_y:.1f}l-3.4 {sign}h6.8z", fill=colour)
 
 
-def _drawn(box: Box, x: float, y: float) -> str:
+def _box(drawing: Drawing, box: Box, x: float, y: float) -> None:
     width = _width(box)
     leaf = box.kind in ("parameter", "input", "constant")
     ink = INK if box.kind in ("folded", "repeat") else LINE if leaf else QUIET
-    first, second = (escape(line) for line in box.lines)
-    at = y + (17 if second else 25)
-    return (
-        f'<g id="{box.key}"><rect x="{x - width / 2:.1f}" y="{y:.1f}" width="{width:.1f}" '
-        f'height="{HEIGHT:g}" rx="{20 if leaf else 5}" fill="{box.fill}" stroke="{ink}"/>'
-        f'<text x="{x:.1f}" y="{at:.1f}" fill="{INK}">{first}</text>'
-        f'<text x="{x:.1f}" y="{y + 32:.1f}" font-size="11" fill="{QUIET}">{second}</text></g>'
-    )
+    drawing.open("g", id=box.key)
+    look = {"x": x - width / 2, "y": y, "width": width, "height": HEIGHT, "fill": box.fill, "stroke": ink}
+    drawing.add("rect", "", **look, rx=20 if leaf else 5)
+    drawing.text(x, y + (17 if box.lines[1] else 25), box.lines[0], "middle", 13, INK)
+    drawing.text(x, y + 32, box.lines[1], "middle", 11, QUIET)
+    drawing.close("g")

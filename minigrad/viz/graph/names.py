@@ -17,6 +17,7 @@ import numpy as np
 from ...autograd.tape import Node, Variable
 from ...nn.module import Module
 from ...profiler.names import ModuleNames
+from ..vector import cut
 from .data import ModuleInfo
 
 PACKAGE = __name__.split(".")[0]
@@ -170,12 +171,8 @@ def argument_names(
 
 
 class Modules:
-    """The modules that were called, by their paths, and their parameters' names.
-
-    Args:
-        root: the module whose path is ""; None for a function, whose outermost modules are called by their
-            classes: "Net.encoder".
-    """
+    """The modules that were called, by their paths, and their parameters' names. The path of ``root`` is ""; without
+    one, the outermost modules are called by their classes: "Net.encoder"."""
 
     def __init__(self, root: Module | None = None) -> None:
         self._names = ModuleNames()
@@ -247,10 +244,14 @@ def input_name(node: Node, i: int) -> str:
     return op.param(i) if i < op.arity else f"{op.variadic} {i - op.arity}"
 
 
+def is_array(value: Any) -> bool:
+    """Whether it is a tensor or an array."""
+    return hasattr(value, "dtype") and (isinstance(value, Variable) or hasattr(value, "strides"))
+
+
 def argument_text(value: Any) -> str:
     """An argument that is no tensor, as text; slices as in an index, arrays by dtype and shape."""
-    text = _text(value)
-    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return cut(_text(value), _LONGEST)
 
 
 def _text(value: Any) -> str:

@@ -20,7 +20,7 @@ from ...ops.op import Op
 from ...profiler import watch
 from ...profiler.recorder import gpu_clock
 from .data import Value
-from .names import Modules, Variables, argument_text, input_name, place_of, user_frame, variables
+from .names import Modules, Variables, argument_text, input_name, is_array, place_of, user_frame, variables
 from .values import value_of
 
 
@@ -96,7 +96,7 @@ class Observation(Observer):
         attributes, others = {}, []
         for i, argument in enumerate(args):
             array = argument.array if isinstance(argument, Variable) else argument
-            if not hasattr(array, "dtype") or not hasattr(array, "strides"):
+            if not is_array(argument):
                 if argument is not None:
                     attributes[input_name(node, i)] = argument_text(argument)
                 continue

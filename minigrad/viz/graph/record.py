@@ -25,7 +25,7 @@ def record(
     backward: bool = True,
     modules: Mapping[str, Module] | None = None,
 ) -> Graph:
-    """The graph of a tensor, or of a call of a module or function that is made now.
+    """The graph of a tensor, or of a call of a module or function that is made now; see ``viz.graph``.
 
     The backward pass of a call starts from the first tensor of the result that wants a gradient ("loss", where
     there is something of that name); of one that is no scalar, from its sum. It touches no ``.grad``. Where a
@@ -34,28 +34,9 @@ def record(
 
     Of a tensor the values are those still alive; tensors and parameters have the names of the caller's variables
     and modules.
-
-    Args:
-        what: a result of recorded ops, or a function with its arguments ``inputs`` and ``named``.
-        backward: whether to go back from a tensor, which keeps the graph.
-        modules: of a tensor: by what they are called; "" for one whose parameters have no prefix.
-
-    Raises:
-        TypeError: neither a tensor alone nor a function. RuntimeError: no recorded op made the tensor, no tensor
-            of the call's result wants a gradient, or a profile is running.
     """
     nodes, title = built("graph", what, inputs, named or {}, modules)
     return nodes.graph(title, _went_back(nodes, backward or not isinstance(what, Variable)))
-
-
-def record_call(function: Callable[..., Any], *inputs: Any, **named: Any) -> Graph:
-    """``record`` of a call."""
-    return record(function, inputs, named)
-
-
-def from_tensor(tensor: Variable, backward: bool = True, modules: Mapping[str, Module] | None = None) -> Graph:
-    """``record`` of a tensor."""
-    return record(tensor, backward=backward, modules=modules)
 
 
 # Before anything goes back: for playback and explain, too -------------------------------------------------

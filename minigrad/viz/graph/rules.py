@@ -31,23 +31,15 @@ Definition = ast.Lambda | ast.FunctionDef | ast.AsyncFunctionDef
 def op_info(op: Op, array: Array | None = None) -> OpInfo:
     """What is known of an op, or of a user's Function; with the kernel of the backend of an array, or NumPy's."""
     function = getattr(op, "function", None)
+    rules = {name: rule for name, (rule, _) in op.rules.items()} if function is None else {BACKWARD: function.backward}
+    sources = {name: source for name, rule in rules.items() if (source := source_of(rule)) is not None}
     if function is not None:
-        backward = source_of(function.backward)
-        return OpInfo(
-            op.name, _first_line(function), source_of(function.forward), {BACKWARD: backward} if backward else {}
-        )
-    sources = {name: source_of(rule) for name, (rule, _) in op.rules.items()}
-    formula = getattr(op, "formula", lambda name: "")
+        return OpInfo(op.name, _first_line(function), source_of(function.forward), sources)
+    formulas = {name: text for name in rules if (text := op.formula(name))}
     kernel = of(np.empty(0) if array is None else array).kernel(op.name)
-    return OpInfo(
-        op.name,
-        _first_line(op),
-        source_of(op.__wrapped__),
-        {name: source for name, source in sources.items() if source is not None},
-        dict(_helpers(op)),
-        {name: text for name in op.rules if (text := formula(name))},
-        source_of(getattr(kernel, "backward", None) or getattr(kernel, "forward", None)),
-    )
+    accelerator = source_of(getattr(kernel, "backward", None) or getattr(kernel, "forward", None))
+    forward = source_of(op.__wrapped__)
+    return OpInfo(op.name, _first_line(op), forward, sources, dict(_helpers(op)), formulas, accelerator)
 
 
 def _helpers(op: Op) -> Iterator[tuple[str, Source]]:

@@ -7,6 +7,7 @@ import math
 import numpy as np
 
 from ..numbers import statistics
+from ..vector import cut
 from .data import Node, Value
 
 FEW = 16  # elements that are shown as numbers
@@ -21,8 +22,7 @@ def row(indent: str, heading: str, text: str) -> str:
 
 def one_line(text: str) -> str:
     """In one line, without what a terminal would take as a command, and not too long."""
-    plain = "".join(c if c.isprintable() else "�" for c in text)
-    return plain if len(plain) <= LONGEST else f"{plain[: LONGEST - 1]}…"
+    return cut("".join(c if c.isprintable() else "�" for c in text), LONGEST)
 
 
 def called(node: Node) -> str:

@@ -48,16 +48,16 @@ def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
 
 def _table(array: Array) -> list[list[float]]:
     """Its elements as Python numbers, row by row of the last axis."""
-    host = of(array).to_numpy(array).reshape(_rows_and_columns(array.shape))
+    host = _matrix(of(array).to_numpy(array))
     if host.dtype.kind == "c":
         host = np.stack((host.real, host.imag), -1).reshape(len(host), 2 * host.shape[1])
     rows: list[list[float]] = (host.astype(np.uint8) if host.dtype.kind == "b" else host).tolist()
     return rows
 
 
-def _rows_and_columns(shape: tuple[int, ...]) -> tuple[int, int]:
-    """Of the matrix whose columns are the last axis."""
-    return math.prod(shape[:-1]), shape[-1] if shape else 1
+def _matrix(array: Array) -> Array:
+    """As a matrix whose columns are the last axis."""
+    return array.reshape(math.prod(array.shape[:-1]), array.shape[-1] if array.shape else 1)
 
 
 @np.errstate(all="ignore")  # of infinities of both signs the mean is NaN
@@ -66,9 +66,7 @@ def _heat(array: Array) -> list[list[float]]:
 
     Three digits, which is more than a colour can show, keep files small.
     """
-    cells = array.reshape(_rows_and_columns(array.shape))
-    for axis in (0, 1):
-        cells = _merged(cells, axis)
+    cells = _merged(_merged(_matrix(array), 0), 1)
     return [[float(f"{cell:.3g}") for cell in row] for row in of(cells).to_numpy(cells).tolist()]
 
 

@@ -6,7 +6,7 @@ import json
 import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from ...autograd.tape import Variable
 from ...nn.module import Module
 from ...training.log import read_log
 from ..numbers import Floats
+from ..vector import cut
 
 AXES = ("step", "seconds", "tokens")  # what a curve can be drawn over
 _PLACES = (*AXES, "epoch")
@@ -33,11 +34,11 @@ class Series:
     values: Floats  # (n,), in order of steps; NaN and infinities as they were
     best: tuple[int, ...] = ()  # the points that were the best evaluation so far
 
-    def at(self, points: Any, places: Mapping[str, Floats] | None = None) -> Series:
-        """Some of its points, which are where ``places`` says if that is known."""
+    def at(self, points: Any) -> Series:
+        """Some of its points."""
         rank = {int(old): new for new, old in enumerate(points)} if self.best else {}
         best = tuple(rank[point] for point in self.best if point in rank)
-        places = {name: x[points] for name, x in self.places.items()} if places is None else places
+        places = {name: x[points] for name, x in self.places.items()}
         return replace(self, places=places, values=self.values[points], best=best)
 
 
@@ -95,24 +96,9 @@ def _different(names: list[str]) -> list[str]:
     return list(different)
 
 
-@dataclass
-class _Column:
-    """One quantity: the rows of the log that have it, and its values there."""
-
-    rows: list[int] = field(default_factory=list)
-    values: list[float] = field(default_factory=list)
-    best: list[int] = field(default_factory=list)
-
-    def add(self, row: int, value: float, best: bool = False) -> None:
-        """One more point."""
-        self.best += [len(self.rows)] * best
-        self.rows.append(row)
-        self.values.append(value)
-
-
 def _series(entries: Iterable[Any], source: str) -> tuple[Series, ...]:
     """The quantities of a log, those that people look at first."""
-    columns: dict[tuple[str, bool], _Column] = {}
+    columns: dict[tuple[str, bool], list[tuple[int, float, bool]]] = {}  # row, value, whether it was the best
     places: dict[str, list[float]] = {name: [] for name in _PLACES}
     before: Mapping[str, Any] = {}
     for row, entry in enumerate(entries):
@@ -121,20 +107,21 @@ def _series(entries: Iterable[Any], source: str) -> tuple[Series, ...]:
         for name in _PLACES:
             places[name].append(_number(entry.get(name)))
         for name, evaluated, value in _quantities(entry, before):
-            column = columns.setdefault((_WORDS.get(name, name), evaluated), _Column())
-            column.add(row, value, evaluated and entry.get("best") is True)
+            points = columns.setdefault((_WORDS.get(name, name), evaluated), [])
+            points.append((row, value, evaluated and entry.get("best") is True))
         before = entry
     arrays = {name: np.array(values, np.float64) for name, values in places.items()}
     _check_steps(arrays, source)
     shared: dict[bytes, dict[str, Floats]] = {}  # of the same rows: one table of places
     series = []
-    for (name, evaluated), column in columns.items():
-        rows = np.array(column.rows, np.int64)
+    for (name, evaluated), points in columns.items():
+        rows, values, best = (np.array(column) for column in zip(*points, strict=True))
         order = np.argsort(arrays["step"][rows], kind="stable")
         rows = rows[order]
         table = {n: a[rows] for n, a in arrays.items() if np.isfinite(a[rows]).all()}
-        unsorted = Series(name, evaluated, {}, np.array(column.values, np.float64), tuple(column.best))
-        series.append(unsorted.at(order, shared.setdefault(rows.tobytes(), table)))
+        places_of_best = tuple(np.argsort(order)[best].tolist())
+        table = shared.setdefault(rows.tobytes(), table)
+        series.append(Series(name, evaluated, table, values[order], places_of_best))
     return tuple(sorted(series, key=_rank))
 
 
@@ -192,5 +179,4 @@ def _number(value: Any) -> float:
 
 
 def _short(value: Any) -> str:
-    text = json.dumps(value, ensure_ascii=False, default=repr)
-    return text if len(text) <= 60 else text[:59] + "…"
+    return cut(json.dumps(value, ensure_ascii=False, default=repr), 60)

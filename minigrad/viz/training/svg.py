@@ -11,7 +11,7 @@ import numpy as np
 
 from ..numbers import Floats
 from ..palette import LIGHT
-from ..vector import LINE, QUIET, SERIES, Drawing
+from ..vector import LINE, QUIET, SERIES, Drawing, cut
 from .curves import bounds, log_ticks, on_axis, smooth, thin, ticks
 from .runs import AXES, Run, Series
 
@@ -26,17 +26,13 @@ _UNITS = ((3600.0, "hours"), (60.0, "minutes"), (1.0, "seconds"))
 
 @dataclass(frozen=True)
 class _Curve:
-    """A series in a chart: over what it is drawn, its values, and the ones that stand in front."""
+    """A series in a chart."""
 
     run: int
     series: Series
-    x: Floats
-    raw: Floats
-    smoothed: Floats | None
-
-    @property
-    def front(self) -> Floats:
-        return self.raw if self.smoothed is None else self.smoothed
+    x: Floats  # over what it is drawn
+    raw: Floats  # its values,
+    front: Floats  # and these or their means, which stand in front
 
 
 @dataclass(frozen=True)
@@ -119,7 +115,7 @@ def _heading(drawing: Drawing, runs: Sequence[Run], title: str) -> float:
         return y
     x = _EDGE
     for i, run in enumerate(runs):
-        name = shortened(run.name)
+        name = cut(run.name, _LONGEST)
         long = 24 + 6 * len(name)
         if x > _EDGE and x + long > drawing.width:
             x, y = _EDGE, y + 15
@@ -132,7 +128,7 @@ def _heading(drawing: Drawing, runs: Sequence[Run], title: str) -> float:
 def _chart(drawing: Drawing, name: str, curves: list[_Curve], field: _Field, over: str) -> None:
     """One chart around the field of its curves."""
     left, top = field.left - _LEFT, field.top - _TOP
-    drawing.text(left, top + 12, shortened(name), size=11, font_family=SERIF, font_weight=600)
+    drawing.text(left, top + 12, cut(name, _LONGEST), size=11, font_family=SERIF, font_weight=600)
     if {curve.series.evaluated for curve in curves} == {True, False}:
         drawing.text(field.right, top + 12, "line: training · dots: evaluation", "end", 9, QUIET)
     _y_axis(drawing, field)
@@ -154,16 +150,16 @@ def _curves(name: str, runs: Sequence[Run], over: str, smoothing: float) -> list
     for i, run in enumerate(runs):
         for series in run.series:
             if series.name == name and over in series.places:
-                raw, smoothed = series.values, None
+                raw = front = series.values
                 if smoothing and not series.evaluated and series.name not in UNSMOOTHED:
-                    smoothed = smooth(series.places["step"], raw, smoothing)
-                curves.append(_Curve(i, series, series.places[over], raw, smoothed))
+                    front = smooth(series.places["step"], raw, smoothing)
+                curves.append(_Curve(i, series, series.places[over], raw, front))
     return curves
 
 
 def _line(drawing: Drawing, field: _Field, curve: _Curve) -> None:
     """Training: a line, and behind a smoothed one, faint, what it was made from."""
-    if curve.smoothed is not None:
+    if curve.front is not curve.raw:
         drawing.open("g", opacity=0.3)
         _strokes(drawing, field, curve, curve.raw, 0.8)
         drawing.close("g")
@@ -239,8 +235,3 @@ def _x_axis(drawing: Drawing, field: _Field, over: str) -> None:
         drawing.line([(x, field.bottom), (x, field.bottom + 3)], QUIET, 0.7)
         if x + _LETTER / 2 * len(text) < field.right - _LETTER * len(word) - 6:  # else the word stands there
             drawing.text(x, field.bottom + 13, text, "middle", 9, QUIET)
-
-
-def shortened(text: str) -> str:
-    """Not longer than a legend can show."""
-    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"

@@ -101,9 +101,10 @@ def _parameter(name: str, arrays: list[Array], most: int) -> Parameter:
     rows = [statistics(array) for array in arrays]
     for row, pair in zip(rows[1:], pairwise(arrays), strict=True):
         row["change"] = _change(*pair)
-    known = {"norm": "norm", "change": "change", "mean": "mean", "std": "std", "min": "min", "max": "max"}
-    known |= {"not finite": "nan"} if any(row["nan"] for row in rows) else {}
-    columns = {name: [row.get(key, math.nan) for row in rows] for name, key in known.items()}
+    names = ("norm", "change", "mean", "std", "min", "max")
+    columns = {name: [row.get(name, math.nan) for row in rows] for name in names}
+    if any(row["nan"] for row in rows):
+        columns["not finite"] = [row["nan"] for row in rows]
     parameter = Parameter(name, arrays[0].shape, columns, np.stack([heat_map(array, most) for array in arrays]))
     low, high = min(columns["min"]), max(columns["max"])
     if math.isfinite(low) and math.isfinite(high):

@@ -15,9 +15,8 @@ import numpy as np
 import pytest
 
 from minigrad.viz.attention import AttentionView, Candidate, attention, page
-from minigrad.viz.attention.choice import chosen
 from minigrad.viz.attention.drawing import Drawing, Text, shortened, width, wrapped
-from minigrad.viz.attention.pictures import opacity_of, pooled
+from minigrad.viz.attention.pictures import chosen, opacity_of, pooled
 from minigrad.viz.palette import DARK, LIGHT, Palette, luminance, rgb
 
 SVG = "{http://www.w3.org/2000/svg}"

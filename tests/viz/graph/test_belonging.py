@@ -8,7 +8,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.viz.graph.record import from_tensor, record_call
+from minigrad.viz.graph.record import record
 
 
 def layers(kind: Any, count: int) -> Any:
@@ -27,8 +27,8 @@ def test_modules_are_those_of_the_call(model: nn.Module, shapes: list[tuple[int,
     """But for two kinds: a module without parameters is not known, and `out_proj` is never called itself."""
     model.eval()
     inputs = [minigrad.randn(*shape) for shape in shapes]
-    told = from_tensor(model(*inputs), modules={"model": model})
-    watched = record_call(model, *inputs)
+    told = record(model(*inputs), modules={"model": model})
+    watched = record(model, inputs)
     ops = ([node for node in graph.nodes if node.kind == "op"] for graph in (told, watched))
     same = 0
     for found, expected in zip(*ops, strict=True):
@@ -43,7 +43,7 @@ def test_what_lies_outside_belongs_to_no_module() -> None:
     first, second = nn.Linear(2, 2), nn.Linear(2, 2)
     x = minigrad.randn(3, 2, requires_grad=True)
     root = second(first(x.exp()).relu()).square().sum()
-    found = from_tensor(root, modules={"first": first, "second": second})
+    found = record(root, modules={"first": first, "second": second})
     assert [(node.op, node.module) for node in found.nodes if node.kind == "op"] == [
         ("exp", ""),
         ("linear", "first"),
@@ -57,5 +57,5 @@ def test_what_lies_outside_belongs_to_no_module() -> None:
 def test_a_parameter_of_several_modules_tells_nothing() -> None:
     model = nn.Sequential(nn.Linear(2, 2, bias=False), nn.Linear(2, 2, bias=False), nn.Linear(2, 2))
     model[1].weight = model[0].weight
-    found = from_tensor(model(minigrad.randn(3, 2)).sum(), modules={"model": model})
+    found = record(model(minigrad.randn(3, 2)).sum(), modules={"model": model})
     assert [node.module for node in found.nodes if node.op == "linear"] == ["", "", "model.2"]

@@ -12,7 +12,7 @@ import pytest
 
 import minigrad
 from minigrad.viz.graph.data import Graph, OpInfo
-from minigrad.viz.graph.record import record_call
+from minigrad.viz.graph.record import record
 from tests.ops.cases import CASES, Case, find
 from tests.support.recorded import DIFFERENTIABLE, OTHERWISE, recorded
 
@@ -86,7 +86,7 @@ def test_on_other_devices(op: str, device: str) -> None:
     if device == "cpu":
         pytest.skip("above, with all cases")
     if op == "moved":
-        graph = record_call(lambda x: x.to("cpu") * 2, minigrad.ones(2, device=device).requires_grad_())
+        graph = record(lambda x: x.to("cpu") * 2, (minigrad.ones(2, device=device).requires_grad_(),))
         (move,) = (node for node in graph.nodes if node.op == op)
         assert move.value is not None
         assert move.gradient is not None

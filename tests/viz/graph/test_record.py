@@ -22,7 +22,7 @@ from minigrad.ops.op import watch
 from minigrad.profiler import profile
 from minigrad.utils.checkpoint import checkpoint
 from minigrad.viz.graph import data, observe
-from minigrad.viz.graph.record import from_tensor, record_call
+from minigrad.viz.graph.record import record
 from minigrad.viz.graph.view import graph
 
 HOSTILE = "</script><script>alert(1)</script>'\"&\u2028🦊"
@@ -79,7 +79,7 @@ def tokens(device: str = "cpu") -> Any:
 
 
 def test_nodes_come_after_what_they_read_and_edges_are_named(device: str) -> None:
-    graph = record_call(Net(device), tokens(device))
+    graph = record(Net(device), (tokens(device),))
     assert graph.title == "Net"
     assert [node.id for node in graph.nodes] == list(range(len(graph.nodes)))
     assert all(edge.source < edge.target for edge in graph.edges)
@@ -95,7 +95,7 @@ def test_nodes_come_after_what_they_read_and_edges_are_named(device: str) -> Non
 
 
 def test_parameters_are_called_by_their_paths_and_shared_ones_by_all_names() -> None:
-    graph = record_call(Net(), tokens())
+    graph = record(Net(), (tokens(),))
     tied = one(graph, name="embedding.weight")
     assert (tied.kind, tied.module) == ("parameter", "embedding")
     assert tied.attributes["names"] == "embedding.weight, out.weight"
@@ -103,7 +103,7 @@ def test_parameters_are_called_by_their_paths_and_shared_ones_by_all_names() -> 
 
 
 def test_results_are_called_as_the_program_binds_them() -> None:
-    graph = record_call(Net(), tokens())
+    graph = record(Net(), (tokens(),))
     assert one(graph, name="logits").op == "linear"
     assert [n.op for n in graph.nodes if n.name == "scores"] == ["add", "add"]
     assert [n.op for n in graph.nodes if n.name == "h"] == ["embedding"]  # the blocks' have a name already
@@ -120,7 +120,7 @@ def test_names_are_those_bound_and_not_those_on_the_line() -> None:
         again = z
         return (again + first + second).sum()
 
-    graph = record_call(call, minigrad.ones(2).requires_grad_())
+    graph = record(call, (minigrad.ones(2).requires_grad_(),))
     assert [n.op for n in graph.nodes if n.name == "q"] == ["mul", "exp", "exp"]
     assert [n.op for n in graph.nodes if n.name == "k"] == ["add"]
     assert one(graph, op="split").name == "first, second"
@@ -130,7 +130,7 @@ def test_names_are_those_bound_and_not_those_on_the_line() -> None:
 
 
 def test_modules_are_told_with_their_ancestors_and_equal_ones_are_alike() -> None:
-    graph = record_call(Net(), tokens())
+    graph = record(Net(), (tokens(),))
     modules = graph.modules
     assert {"", "blocks", "blocks.0", "blocks.0.linear", "blocks.1", "embedding", "out"} == set(modules) - {
         "blocks.1.linear"
@@ -155,7 +155,7 @@ def test_modules_that_differ_in_shape_or_settings_are_not_alike() -> None:
         def forward(self, x: Any) -> Any:
             return self.e(self.d(self.c(self.b(self.a(x))))).sum()
 
-    modules = record_call(Uneven(), minigrad.ones(1, 2)).modules
+    modules = record(Uneven(), (minigrad.ones(1, 2),)).modules
     assert modules["a"].alike == modules["c"].alike
     assert len({modules[name].alike for name in "abde"}) == 4
 
@@ -172,7 +172,7 @@ def test_a_functions_modules_are_called_by_their_classes_and_lists_by_their_call
     def loss(x: Any) -> Any:
         return head(net(x)).sum()
 
-    graph = record_call(loss, minigrad.ones(2, 3))
+    graph = record(loss, (minigrad.ones(2, 3),))
     assert {n.module for n in graph.nodes if n.op == "linear"} == {"Holder.Linear", "Linear"}
     assert graph.modules[""].kind == ""
     assert {n.name for n in graph.nodes if n.kind == "parameter"} == {
@@ -184,13 +184,13 @@ def test_a_functions_modules_are_called_by_their_classes_and_lists_by_their_call
 
 
 def test_a_method_of_a_module_is_the_modules() -> None:
-    graph = record_call(Net().forward, tokens())
+    graph = record(Net().forward, (tokens(),))
     assert graph.modules[""].kind == "Net"
     assert one(graph, op="embedding").module == "embedding"
 
 
 def test_each_op_knows_the_line_that_made_it() -> None:
-    graph = record_call(Net(), tokens())
+    graph = record(Net(), (tokens(),))
     relu = next(n for n in graph.nodes if n.op == "relu")
     assert relu.code == "scores = self.linear(x).relu() + x"
     file, line = relu.place.rsplit(":", 1)
@@ -206,7 +206,7 @@ def test_arguments_that_are_no_tensors_are_told_by_name() -> None:
         y = x[:, 1:, None].softmax(-1).sum(dim=1, keepdim=True).to(minigrad.float64) * 2
         return y.sum()
 
-    graph = record_call(call, minigrad.ones(2, 3).requires_grad_())
+    graph = record(call, (minigrad.ones(2, 3).requires_grad_(),))
     assert one(graph, op="getitem").attributes == {"index": "[:, 1:, None]"}
     assert [n.attributes for n in graph.nodes if n.op == "sum"] == [
         {"dim": "1", "keepdim": "True"},
@@ -223,7 +223,7 @@ def test_values_are_those_of_the_time_of_the_op() -> None:
         y.mul_(10)
         return (z * y).sum()
 
-    graph = record_call(call, minigrad.tensor([1.0, 2.0]).requires_grad_())
+    graph = record(call, (minigrad.tensor([1.0, 2.0]).requires_grad_(),))
     first, second = (n for n in graph.nodes if n.op == "mul" and n.name == "y")
     assert listed(first.value) == [[2, 4]]
     assert listed(second.value) == [[20, 40]]
@@ -233,7 +233,7 @@ def test_values_are_those_of_the_time_of_the_op() -> None:
 
 def test_gradients_are_the_engines(device: str) -> None:
     net = Net(device)
-    graph = record_call(net, tokens(device))
+    graph = record(net, (tokens(device),))
     assert graph.backward == "done"
     assert all(p.grad is None for p in net.parameters())
     net(tokens(device)).backward()
@@ -248,7 +248,7 @@ def test_gradients_are_the_engines(device: str) -> None:
 
 
 def test_times_are_measured_and_leaves_have_none() -> None:
-    graph = record_call(Net(), tokens())
+    graph = record(Net(), (tokens(),))
     for node in graph.nodes:
         timed = (node.forward_seconds, node.backward_seconds)
         assert timed == (None, None) if node.kind != "op" else all(t is not None and t > 0 for t in timed)
@@ -263,7 +263,7 @@ def test_the_time_of_an_op_within_another_is_told_once(monkeypatch: pytest.Monke
         h[:1].exp_()
         return h
 
-    graph = record_call(call, minigrad.ones(2).requires_grad_())
+    graph = record(call, (minigrad.ones(2).requires_grad_(),))
     times = [one(graph, op=op).forward_seconds for op in ("exp", "assign_view")]
     assert times == [1, 1]  # a tick at the beginning and one at the end
 
@@ -274,7 +274,7 @@ def test_memory_is_counted_once_and_parameters_are_free() -> None:
         return (h * h * w).sum()
 
     weight = nn.Parameter(minigrad.ones(4))
-    graph = record_call(call, minigrad.ones(4).requires_grad_(), weight)
+    graph = record(call, (minigrad.ones(4).requires_grad_(), weight))
     exp = one(graph, op="exp")
     assert exp.saved == [data.Saved("out", 16, exp.id)]
     square, product = (n for n in graph.nodes if n.op == "mul" and n.name == "mul" and not n.attributes)
@@ -287,7 +287,7 @@ def test_a_view_keeps_all_of_its_memory_alive() -> None:
     def call(x: Any) -> Any:
         return (x * 2)[:1].exp().pow(2.5).sum() + (x * 3)[0].pow(2.5)
 
-    graph = record_call(call, minigrad.ones(100).requires_grad_())
+    graph = record(call, (minigrad.ones(100).requires_grad_(),))
     power = [n for n in graph.nodes if n.op == "pow"][1]
     assert [s.bytes for s in power.saved if s.name == "a"] == [400]
 
@@ -307,7 +307,7 @@ def test_kernels_and_functions_tell_what_they_keep() -> None:
     def call(x: Any) -> Any:
         return Scale.apply(F.layer_norm(x, (4,)), 3.0).sum()
 
-    graph = record_call(call, minigrad.randn(2, 4).requires_grad_())
+    graph = record(call, (minigrad.randn(2, 4).requires_grad_(),))
     norm, scale = one(graph, op="layer_norm"), one(graph, op="Scale")
     assert {s.name: s.bytes for s in norm.saved} == {"x": 32, "kernel": 16}
     assert {s.name: s.bytes for s in scale.saved} == {"saved_tensors 0": 32, "ctx.factor": 40}
@@ -330,7 +330,7 @@ def test_functions_of_the_same_name_are_two_ops() -> None:
         return Same
 
     first, second = make(2.0), make(3.0)
-    graph = record_call(lambda x: second.apply(first.apply(x)).sum(), minigrad.ones(2).requires_grad_())
+    graph = record(lambda x: second.apply(first.apply(x)).sum(), (minigrad.ones(2).requires_grad_(),))
     assert set(graph.ops) == {"Same", "Same 2", "sum"}
     assert graph.title == "<lambda>"
 
@@ -340,14 +340,14 @@ def test_several_results_have_slots() -> None:
         a, _, c = x.unbind(0)
         return (a * c).sum()
 
-    graph = record_call(call, minigrad.ones(3, 2).requires_grad_())
+    graph = record(call, (minigrad.ones(3, 2).requires_grad_(),))
     edges = into(graph, one(graph, op="mul"))
     assert (edges["a"].slot, edges["b"].slot) == (0, 2)
     assert edges["a"].source == edges["b"].source
 
 
 def test_variadic_inputs_are_numbered() -> None:
-    graph = record_call(lambda x: minigrad.cat([x, x * 2], 0).sum(), minigrad.ones(2).requires_grad_())
+    graph = record(lambda x: minigrad.cat([x, x * 2], 0).sum(), (minigrad.ones(2).requires_grad_(),))
     assert set(into(graph, one(graph, op="concatenate"))) == {"xs 0", "xs 1"}
 
 
@@ -371,7 +371,7 @@ def test_backward_begins_at_the_loss_or_the_first_tensor(wrap: Any, expected: st
         b = a.sum()
         return wrap(a, b)
 
-    graph = record_call(call, minigrad.ones(2).requires_grad_())
+    graph = record(call, (minigrad.ones(2).requires_grad_(),))
     assert graph.nodes[graph.output].name == expected
     assert ("backward" in graph.nodes[graph.output].attributes) == (expected == "a")
 
@@ -383,7 +383,7 @@ def test_named_arguments_containers_and_masks() -> None:
 
     x, other = minigrad.ones(2).requires_grad_(), minigrad.zeros(2)
     batch = {"x": x, "mask": minigrad.tensor([1, 0])}
-    graph = record_call(call, batch, other, scale=minigrad.tensor(2.0))
+    graph = record(call, (batch, other), {"scale": minigrad.tensor(2.0)})
     assert {n.name: n.kind for n in graph.nodes if n.kind != "op"} == {
         "batch.x": "input",
         "rest 0": "constant",
@@ -401,7 +401,7 @@ def test_views_are_called_after_what_they_are_views_of() -> None:
         def forward(self, x: Any, target: Any) -> Any:
             return F.cross_entropy(x + self.positions[:3], target.reshape(-1))
 
-    graph = record_call(Shifted(), minigrad.ones(3, 2).requires_grad_(), minigrad.zeros(1, 3).long())
+    graph = record(Shifted(), (minigrad.ones(3, 2).requires_grad_(), minigrad.zeros(1, 3).long()))
     assert {n.name for n in graph.nodes if n.kind == "constant"} >= {"positions (a view)", "target (a view)"}
 
 
@@ -413,14 +413,14 @@ class Batch:
 
 def test_a_dataclass_of_tensors() -> None:
     batch = Batch(minigrad.ones(2).requires_grad_(), 3)
-    graph = record_call(lambda batch: batch.source * batch.length, batch)
+    graph = record(lambda batch: batch.source * batch.length, (batch,))
     assert one(graph, kind="input").name == "batch.source"
 
 
 def test_what_was_computed_before_the_call_is_in_the_graph_and_kept() -> None:
     x = minigrad.tensor([1.0, 2.0]).requires_grad_()
     before = x.exp()
-    graph = record_call(lambda h: (h * h).sum(), before)
+    graph = record(lambda h: (h * h).sum(), (before,))
     exp = one(graph, op="exp")
     assert exp.name == "h"
     assert (exp.place, exp.forward_seconds) == ("", None)
@@ -435,7 +435,7 @@ def test_gradients_within_the_call_are_part_of_the_graph() -> None:
         return (slope * slope).sum()
 
     x = minigrad.tensor([1.0, 2.0]).requires_grad_()
-    graph = record_call(penalty, x)
+    graph = record(penalty, (x,))
     assert {n.name for n in graph.nodes if n.code.startswith("(slope,) =")} > {"slope"}
     assert listed(one(graph, name="x").gradient) == [[36, 288]]  # of Σ (3x²)²
 
@@ -446,7 +446,7 @@ def test_a_step_that_goes_back_itself_leaves_the_gradients_of_its_leaves() -> No
         loss.backward()
         return loss
 
-    graph = record_call(step, minigrad.tensor([1.0, 2.0]).requires_grad_())
+    graph = record(step, (minigrad.tensor([1.0, 2.0]).requires_grad_(),))
     assert listed(one(graph, name="x").gradient) == [[2, 4]]
     assert one(graph, op="mul").released
     assert listed(one(graph, op="mul").value) == [[1, 4]]  # it was seen
@@ -460,7 +460,7 @@ def test_nothing_of_a_call_stays_alive() -> None:
         results.append(weakref.ref(h))
         return (h * h).sum()
 
-    graph = record_call(call, minigrad.ones(2).requires_grad_())
+    graph = record(call, (minigrad.ones(2).requires_grad_(),))
     gc.collect()
     assert results[0]() is None
     assert graph.nodes
@@ -473,7 +473,7 @@ def test_what_no_gradient_goes_back_to_is_one_constant_whatever_its_history() ->
         return F.cross_entropy(x, target, shares) + F.cross_entropy(x * 2, target, shares)
 
     x, w = minigrad.randn(2, 3).requires_grad_(), minigrad.ones(3).requires_grad_()
-    graph = record_call(call, x, w)
+    graph = record(call, (x, w))
     shares = one(graph, name="shares")
     assert shares.kind == "constant"
     assert len([e for e in graph.edges if e.source == shares.id and e.input == "weight"]) == 2
@@ -483,7 +483,7 @@ def test_checkpoints_keep_nothing_and_say_so() -> None:
     def call(x: Any) -> Any:
         return checkpoint(lambda h: h.exp().tanh(), x, use_reentrant=False).sum()
 
-    graph = record_call(call, minigrad.ones(3).requires_grad_())
+    graph = record(call, (minigrad.ones(3).requires_grad_(),))
     exp = one(graph, op="exp")
     assert exp.saved == []
     assert exp.attributes["checkpoint"] == "computed again in backward"
@@ -500,8 +500,8 @@ def test_text_of_the_program_stays_text() -> None:
         def backward(ctx: Any, grad: Any) -> Any:
             return grad, None
 
-    graph = record_call(
-        lambda batch: Told.apply(batch[HOSTILE], HOSTILE * 500), {HOSTILE: minigrad.ones(2).requires_grad_()}
+    graph = record(
+        lambda batch: Told.apply(batch[HOSTILE], HOSTILE * 500), ({HOSTILE: minigrad.ones(2).requires_grad_()},)
     )
     assert one(graph, kind="input").name == f"batch.{HOSTILE}"
     told = one(graph, op="Told").attributes["text"]
@@ -515,7 +515,7 @@ def test_observers_that_a_call_leaves_behind_stay() -> None:
         return (x * 2).sum()
 
     try:
-        record_call(call, minigrad.ones(2).requires_grad_())
+        record(call, (minigrad.ones(2).requires_grad_(),))
         assert minigrad.autograd.anomaly.is_anomaly_enabled()
         assert len(watch.observers) == 1
     finally:
@@ -525,16 +525,16 @@ def test_observers_that_a_call_leaves_behind_stay() -> None:
 
 def test_calls_without_gradients_and_profiles_are_refused() -> None:
     with pytest.raises(RuntimeError, match=r"set requires_grad"):
-        record_call(lambda x: x * 2, minigrad.ones(2))
+        record(lambda x: x * 2, (minigrad.ones(2),))
     with minigrad.no_grad(), pytest.raises(RuntimeError, match="no_grad"):
-        record_call(Net(), tokens())
+        record(Net(), (tokens(),))
     with profile(), pytest.raises(RuntimeError, match="a profile is running"):
-        record_call(Net(), tokens())
+        record(Net(), (tokens(),))
 
 
 def test_a_wrong_call_fails_as_it_would_otherwise() -> None:
     with pytest.raises(TypeError, match="forward"):
-        record_call(Net(), tokens(), 1, 2, 3, unknown=4)
+        record(Net(), (tokens(), 1, 2, 3), {"unknown": 4})
 
 
 # Tensors --------------------------------------------------------------------------------------------------
@@ -544,7 +544,7 @@ def test_a_tensors_graph_has_the_callers_names() -> None:
     net, x = nn.Linear(3, 2), minigrad.ones(4, 3)
     y = net(x)
     loss = y.tanh().sum()
-    graph = from_tensor(loss)
+    graph = record(loss)
     assert graph.title == "loss"
     assert graph.nodes[graph.output].name == "loss"
     assert {n.name: n.kind for n in graph.nodes if n.kind != "op"} == {
@@ -553,14 +553,14 @@ def test_a_tensors_graph_has_the_callers_names() -> None:
         "x": "constant",
     }
     assert one(graph, op="linear").name == "y"
-    named = from_tensor(loss, modules={"": net})
+    named = record(loss, modules={"": net})
     assert {n.name for n in named.nodes if n.kind == "parameter"} == {"weight", "bias"}
 
 
 def test_before_a_backward_there_are_no_gradients_and_none_is_run() -> None:
     x = minigrad.tensor([1.0, 2.0]).requires_grad_()
     loss = (x * x).sum()
-    graph = from_tensor(loss, backward=False)
+    graph = record(loss, backward=False)
     assert graph.backward == "none"
     assert all(n.gradient is None and n.backward_seconds is None for n in graph.nodes)
     assert all(e.gradient is None for e in graph.edges)
@@ -569,7 +569,7 @@ def test_before_a_backward_there_are_no_gradients_and_none_is_run() -> None:
 def test_a_watched_backward_leaves_grad_and_graph_alone() -> None:
     x = minigrad.tensor([1.0, 2.0]).requires_grad_()
     loss = (x * x).sum()
-    graph = from_tensor(loss)
+    graph = record(loss)
     assert graph.backward == "done"
     assert listed(one(graph, name="x").gradient) == [[2, 4]]
     assert [listed(e.gradient) for e in graph.edges if graph.nodes[e.source].name == "x"] == [[[1, 2]]] * 2
@@ -582,7 +582,7 @@ def test_a_freed_graph_has_the_gradients_of_its_leaves() -> None:
     x = minigrad.tensor([1.0, 2.0]).requires_grad_()
     loss = (x * x).sum()
     loss.backward()
-    graph = from_tensor(loss)
+    graph = record(loss)
     assert graph.backward == "done"
     assert listed(one(graph, name="x").gradient) == [[2, 4]]
     assert one(graph, op="mul").released
@@ -597,10 +597,10 @@ def test_values_are_those_still_alive_and_not_those_changed_since() -> None:
     x = minigrad.tensor([1.0, 2.0]).requires_grad_()
     e = x.exp()
     loss = (e * 3).sum()
-    assert listed(one(from_tensor(loss, backward=False), name="e").value) == e.reshape(1, 2).tolist()
+    assert listed(one(record(loss, backward=False), name="e").value) == e.reshape(1, 2).tolist()
     with minigrad.no_grad():
         e.mul_(2)
-    changed = one(from_tensor(loss, backward=False), op="exp").value
+    changed = one(record(loss, backward=False), op="exp").value
     assert changed is not None
     assert changed.table is None
 
@@ -609,7 +609,7 @@ def test_anomaly_modes_lines_are_told() -> None:
     x = minigrad.ones(2).requires_grad_()
     with minigrad.autograd.detect_anomaly(check_nan=False):
         y = x.exp() * 2
-    graph = from_tensor(y)
+    graph = record(y)
     assert one(graph, op="exp").code == "y = x.exp() * 2"
     assert one(graph, op="exp").place.startswith("tests/viz/graph/test_record.py:")
 
@@ -617,7 +617,7 @@ def test_anomaly_modes_lines_are_told() -> None:
 def test_what_the_caller_drops_after_a_drawing_is_gone() -> None:
     loss = (minigrad.ones(2).requires_grad_() * 2).sum()
     gone = weakref.ref(loss)
-    from_tensor(loss)
+    record(loss)
     del loss
     gc.collect()
     assert gone() is None
@@ -625,9 +625,9 @@ def test_what_the_caller_drops_after_a_drawing_is_gone() -> None:
 
 def test_a_tensor_without_history_is_refused() -> None:
     with pytest.raises(RuntimeError, match="no recorded op made this tensor"):
-        from_tensor(minigrad.ones(2))
+        record(minigrad.ones(2))
     with pytest.raises(RuntimeError, match="no recorded op made this tensor"):
-        from_tensor(minigrad.ones(2).requires_grad_())
+        record(minigrad.ones(2).requires_grad_())
 
 
 def test_importing_the_library_imports_no_picture() -> None:
@@ -641,7 +641,7 @@ def test_importing_the_library_imports_no_picture() -> None:
 def test_no_warnings() -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        record_call(Net(), tokens())
+        record(Net(), (tokens(),))
 
 
 def test_what_has_no_graph_is_refused() -> None:

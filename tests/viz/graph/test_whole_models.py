@@ -13,7 +13,7 @@ import minigrad.nn.functional as F
 from minigrad import nn
 from minigrad.utils.checkpoint import checkpoint
 from minigrad.viz.graph.data import Graph, Node
-from minigrad.viz.graph.record import from_tensor, record_call
+from minigrad.viz.graph.record import record
 from models.transformer import Transformer
 from tests.support.transformers import VOCABULARY, sentences, small
 
@@ -126,9 +126,9 @@ WAYS: list[Way] = [
 def drawn(step: Step, called: bool, given: tuple[Any, Any]) -> tuple[Graph, Any]:
     """The graph of a step, from the call or from its loss, and a loss to go back from."""
     if called:
-        return record_call(step, *given), step(*given)
+        return record(step, given), step(*given)
     loss = step(*given)
-    return from_tensor(loss, modules={"": step}), loss
+    return record(loss, modules={"": step}), loss
 
 
 def node_of(graph: Graph, name: str) -> Node | None:
@@ -177,12 +177,12 @@ def test_edges_sum_to_grad_for_every_parameter(way: Way, called: bool) -> None:
 
 
 def test_the_shared_matrix_has_an_edge_for_each_use() -> None:
-    graph = record_call(Step(usual), *sentences())
+    graph = record(Step(usual), (*sentences(),))
     table = node_of(graph, "model.embedding.weight")
     assert table is not None
     readers = [graph.nodes[e.target].op for e in graph.edges if e.source == table.id]
     assert sorted(readers) == ["embedding", "embedding", "linear_cross_entropy"]
-    shared = record_call(Step(one_layer_for_all), *sentences())
+    shared = record(Step(one_layer_for_all), (*sentences(),))
     inner = node_of(shared, "model.encoder.0.feed_forward.inner.weight")
     assert inner is not None
     assert len([e for e in shared.edges if e.source == inner.id]) == 3
@@ -237,7 +237,7 @@ def test_a_hook_on_a_parameter_is_named_where_it_makes_the_difference() -> None:
 
 
 def test_a_hook_on_a_result_is_named_and_retain_grad_is_not() -> None:
-    graph = record_call(Step(hooks_between), *sentences())
+    graph = record(Step(hooks_between), (*sentences(),))
     hooked = [n for n in graph.nodes if "hooks" in n.attributes]
     assert len(hooked) == 1
     assert hooked[0].name == "memory"

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from minigrad.viz.fonts import installed, tell_missing
+from minigrad.viz.attention.raster import installed, tell_missing
 
 LETTERS = {
     "DejaVu Sans": "abcשל",

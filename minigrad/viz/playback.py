@@ -1,0 +1,161 @@
+"""``viz.playback``: a backward pass as it goes, forwards and back: what arrives at each node, what goes out, and what
+adds up."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..autograd.tape import Node, Variable
+from ..backend.dtype import Array
+from .graph.build import Builder
+from .graph.data import Graph, Value
+from .graph.gradients import Shown, Target, target_of, watch_backward
+from .graph.names import input_name
+from .graph.observe import clock
+from .graph.page import packed
+from .graph.record import built
+from .graph.values import value_of
+from .page import Page
+from .view import View
+
+
+@dataclass(frozen=True)
+class Delivery:
+    """A gradient on its way from a node to one of its inputs."""
+
+    input: str  # what the node's op calls it: "a", of a variadic op "xs 2"
+    target: int  # the number of the node or leaf in the graph that it goes to
+    slot: int  # which of the target's results it is of
+    gradient: Value  # the rule's result, before it is summed
+    total: Value  # the sum at the target with it,
+    count: int  # which is then that of so many gradients
+    of: int  # out of so many
+
+
+@dataclass(frozen=True)
+class Step:
+    """One node of the walk."""
+
+    node: int  # its number in the graph
+    arrived: dict[int, Value]  # the gradient of each of its results that got one, by slot
+    deliveries: tuple[Delivery, ...]  # the results of its rules, in the engine's order
+    seconds: float  # that its rules took
+
+
+class Recorder(Shown):
+    """Watches a walk, and keeps what is shown of each of its steps.
+
+    Sums are added up here as the engine does it: in its order, in place, in its dtype.
+    """
+
+    def __init__(self, tape: list[Node], clock: Callable[[], int]) -> None:
+        super().__init__(tape, clock)
+        self._totals: dict[tuple[Node, int], tuple[Value, int]] = {}  # by edge: the sum, and of how many
+        self._sums: dict[Target, Array] = {}  # those that are being added up
+        self._counts: Counter[Target] = Counter()  # of gradients that have come
+
+    def note(self, node: Node, position: int, gradient: Any) -> None:
+        super().note(node, position, gradient)
+        target = target_of(*node.edges[position][:2])
+        self._counts[target] += 1
+        total = self.edges[node, position]
+        if target in self._sums:
+            with np.errstate(all="ignore"):
+                self._sums[target] += gradient
+            total = value_of(self._sums[target])
+        elif len(self._readers[target]) > 1:
+            self._sums[target] = gradient.copy()
+        self._totals[node, position] = total, self._counts[target]
+
+    def arrived(self, target: Node | Variable, slot: int, gradient: Any) -> None:
+        super().arrived(target, slot, gradient)
+        if not self._depth:
+            self._sums.pop(target_of(target, slot), None)
+
+    def steps(self, built: Builder) -> tuple[Step, ...]:
+        """All of them in their order, with the numbers that nodes have in the graph."""
+        return tuple(self._step(node, built) for node in self.seconds)
+
+    def _step(self, node: Node, built: Builder) -> Step:
+        slots = range(len(node.results or (None,)))
+        arrived = {slot: self.results[node, slot] for slot in slots if (node, slot) in self.results}
+        deliveries = []
+        for position, i in enumerate(node.plan.inputs):
+            if (node, position) in self._totals:
+                key, slot = target = target_of(*node.edges[position][:2])
+                gradient, (total, count) = self.edges[node, position], self._totals[node, position]
+                name, number = input_name(node, i), built.number[key]
+                deliveries.append(Delivery(name, number, slot, gradient, total, count, self._counts[target]))
+        return Step(built.number[node], arrived, tuple(deliveries), self.seconds[node])
+
+
+class Playback(View):
+    """A backward pass that can be played.
+
+    Attributes:
+        graph: all nodes and edges, as ``viz.graph`` draws them. steps: in the engine's order, the youngest
+            node first. At step 0 of the page none has run: there is no gradient yet, which is not zero.
+    """
+
+    def __init__(self, graph: Graph, steps: tuple[Step, ...]) -> None:
+        self.graph, self.steps = graph, steps
+
+    def __len__(self) -> int:
+        return len(self.steps)
+
+    def __repr__(self) -> str:
+        return f"<playback of {self.graph.title}: {len(self)} steps; .save('x.html')>"
+
+    def page(self) -> Page:
+        """The page that plays it."""
+        arrived = [value for step in self.steps for value in step.arrived.values()]
+        deliveries = [d for step in self.steps for d in step.deliveries]
+        data, values = packed(self.graph, [*arrived, *(value for d in deliveries for value in (d.gradient, d.total))])
+        data["steps"] = [
+            {
+                **vars(step),
+                "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
+                "deliveries": [
+                    {**vars(d), "gradient": values.place(d.gradient), "total": values.place(d.total)}
+                    for d in step.deliveries
+                ],
+            }
+            for step in self.steps
+        ]
+        scripts = ("graph_panel.js", "playback_drawing.js", "playback.js")
+        return Page.of("playback", f"Backward of {self.graph.title}", data, scripts)
+
+
+def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
+    """Backward, step by step: at each node its rule with file and line, the gradient that arrives, what goes
+    out on each edge, and the running sum at each target.
+
+        viz.playback(loss).save("backward.html")
+        viz.playback(model, tokens)
+
+    The backward pass is run here, by the engine and in its order, and touches no ``.grad``.
+
+    Args:
+        loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, that is
+            called with ``inputs`` and ``named``, and then all values in between are known. Of a tensor that
+            is no scalar, backward begins with its sum.
+
+    Raises:
+        RuntimeError: nothing wants a gradient, or a backward has freed the graph.
+        TypeError: a tensor and inputs, or something that cannot be called.
+    """
+    nodes, title = built("playback", loss_or_module, inputs, named)
+    if nodes.is_released():
+        raise RuntimeError(
+            "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
+            "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
+            "not go back itself)"
+        )
+    recorder = Recorder(nodes.tape, clock())
+    watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
+    return Playback(nodes.graph(title, recorder), recorder.steps(nodes))
