@@ -367,6 +367,8 @@ def test_what_cannot_be_explained_says_why() -> None:
     for wrong in (3, None, np.ones(2), nn.Linear(1, 1)):
         with pytest.raises(TypeError, match=f"a tensor, or a name in a graph, not {type(wrong).__name__}"):
             explain(wrong)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the tensor that a gradient is of goes in of="):
+        explain(w, loss)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"that of a tensor or of a graph \(of=…\), not int"):
         explain(w, of=3)
     with pytest.raises(RuntimeError, match="no recorded op made this tensor"):

@@ -17,7 +17,7 @@ _COLUMN = 10  # characters of a heading
 
 def row(indent: str, heading: str, text: str) -> str:
     """A line of text under a heading."""
-    return f"{indent}{heading:<{_COLUMN}}{text}".rstrip()
+    return f"{indent}{heading:<{_COLUMN - 1}} {text}".rstrip()
 
 
 def one_line(text: str) -> str:
