@@ -59,7 +59,7 @@ def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = 
         RuntimeError: the tensor requires no gradient, or is no part of that graph.
         TypeError: a name without a graph, a graph without a name, no tensor, or a depth that is no number.
     """
-    if not isinstance(depth, int) or not isinstance(most, int):
+    if isinstance(depth, Variable):
         raise TypeError("explain: depth and most are numbers of rules; the tensor that a gradient is of goes in of=…")
     graph = getattr(of, "graph", of)
     if isinstance(graph, Graph):
