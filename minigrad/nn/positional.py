@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, ClassVar
 
 from ..functions.creation import arange, empty
 from ..functions.shaping import stack
@@ -19,6 +19,8 @@ __all__ = ["LearnedPositionalEncoding", "SinusoidalPositionalEncoding"]
 
 class _Positional(Module):
     """Adds vectors of positions, and applies dropout."""
+
+    _table: ClassVar[str]  # the attribute that holds the vectors, (max_len, D)
 
     def __init__(
         self,
@@ -37,7 +39,12 @@ class _Positional(Module):
     def _add_table(self, device: Any, dtype: Any) -> None:
         raise NotImplementedError
 
-    def _added(self, x: Tensor, table: Tensor, offset: int) -> Tensor:
+    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
+        """(B, T, D) -> the same; ``offset`` is the first token's position (when keys and values are cached).
+
+        Raises:
+            RuntimeError: the width is not D, or there are more positions than ``max_len``.
+        """
         shape = tuple(x.shape)
         if len(shape) not in (2, 3) or shape[-1] != self.d_model:
             layout = "(B, T, D)" if self.batch_first else "(T, B, D)"
@@ -47,7 +54,7 @@ class _Positional(Module):
         length = shape[1 if len(shape) == 3 and self.batch_first else 0]
         if offset < 0 or offset + length > self.max_len:
             raise RuntimeError(out_of_range(self, offset, offset + length))
-        rows = table[offset : offset + length]
+        rows = getattr(self, self._table)[offset : offset + length]
         if len(shape) == 3 and not self.batch_first:
             rows = rows.unsqueeze(1)  # (T, D) -> (T, 1, D)
         return self.dropout(x + rows)
@@ -67,19 +74,12 @@ class SinusoidalPositionalEncoding(_Positional):
         batch_first: inputs are (B, T, D) instead of (T, B, D).
     """
 
+    _table = "pe"
     pe: Tensor
 
     def _add_table(self, device: Any, dtype: Any) -> None:
         table = sinusoids(self.max_len, self.d_model, dtype).to(device=device)
         self.register_buffer("pe", table, persistent=False)
-
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """(B, T, D) -> the same; ``offset`` is the first token's position (when keys and values are cached).
-
-        Raises:
-            RuntimeError: the width is not D, or there are more positions than ``max_len``.
-        """
-        return self._added(x, self.pe, offset)
 
 
 class LearnedPositionalEncoding(_Positional):
@@ -88,13 +88,11 @@ class LearnedPositionalEncoding(_Positional):
     Args: as in SinusoidalPositionalEncoding.
     """
 
+    _table = "weight"
+
     def _add_table(self, device: Any, dtype: Any) -> None:
         self.weight = Parameter(empty(self.max_len, self.d_model, device=device, dtype=dtype))
         init.normal_(self.weight, std=0.02)
-
-    def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """(B, T, D) -> the same; ``offset`` is the first token's position. Raises as the sinusoidal one."""
-        return self._added(x, self.weight, offset)
 
 
 def out_of_range(module: Any, start: int, end: int) -> str:
