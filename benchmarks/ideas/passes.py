@@ -105,7 +105,7 @@ def side_by_side(given: Given) -> list[Row]:
     return [given.compare("three of (256, 16, 4, 32)", Way(view), Way(copy))]
 
 
-@idea(PAID, "sums of rows and columns as products", "kernels/rows.py, backend/products.py")
+@idea(PAID, "sums of rows and columns as products", "kernels/_rows.py, backend/products.py")
 def sums(given: Given) -> list[Row]:
     """NumPy's sum goes by short pieces; BLAS multiplies by ones at the speed of memory."""
     x = given.random(given.part(4096), 128)

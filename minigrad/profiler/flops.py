@@ -38,7 +38,6 @@ _KNOWN: dict[str, Callable[..., int]] = {
     "linear": _product,
     "convolve": _convolution,
     "linear_cross_entropy": _head,
-    "linear_r_drop": _head,
     "scaled_dot_product_attention": _attention,
     "add": lambda out, *_: prod(out),
     "mul": lambda out, *_: prod(out),
