@@ -37,15 +37,6 @@ def stack(frame: FrameType | None = None) -> Iterator[FrameType]:
         frame = frame.f_back
 
 
-def user_frame() -> FrameType:
-    """The innermost call on the stack that is not the library's, or else the outermost."""
-    frame = outermost = sys._getframe(1)
-    for frame in stack(outermost):
-        if frame.f_globals.get("__name__", "").split(".")[0] != PACKAGE:
-            break
-    return frame
-
-
 def place_of(frame: FrameType) -> tuple[str, str]:
     """The line that a frame is at: "file:line", and its text ("" where it cannot be read)."""
     file, line = frame.f_code.co_filename, frame.f_lineno

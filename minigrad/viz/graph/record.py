@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ...autograd.places import user_frame
 from ...autograd.tape import Variable
 from ...backend import of
 from ...nn.module import Module
@@ -14,7 +15,7 @@ from ...ops.op import REGISTRY
 from .build import Builder
 from .data import Graph
 from .gradients import Shown, tape_of, watch_backward
-from .names import Modules, argument_names, fields_of, user_frame, variables_of
+from .names import Modules, argument_names, fields_of, variables_of
 from .observe import Observation, clock
 
 

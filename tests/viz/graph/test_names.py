@@ -14,6 +14,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
+from minigrad.autograd.places import user_frame
 from minigrad.ops import elementwise
 from minigrad.viz.graph.names import (
     Modules,
@@ -23,7 +24,6 @@ from minigrad.viz.graph.names import (
     place_of,
     readable,
     tensors_within,
-    user_frame,
     variables,
     variables_of,
 )
