@@ -79,7 +79,7 @@ def _assert_same(one: dict[str, Any], other: dict[str, Any], what: str) -> None:
 def test_a_method_is_apply(name: str, device: str) -> None:
     of: Op = getattr(elementwise, name)
     for operand, make in MAKERS.items():
-        method = _recorded(lambda x: getattr(mg, name, mg.relu)(x), (make,), device)
+        method = _recorded(lambda x: getattr(mg, name)(x), (make,), device)
         _assert_same(method, _recorded(lambda x: apply(of, (x,)), (make,), device), operand)
 
 
@@ -103,7 +103,7 @@ def test_the_tape_alone_computes_and_records(device: str) -> None:
         _recorded(lambda a, b: a * b, (_leaf, _leaf), device),
         "mul",
     )
-    assert [edge[0] for edge in out.grad_fn.edges] == [x, y] and out.grad_fn.order > -1
+    assert [edge[0] for edge in out.grad_fn.edges] == [x, y]
     view = apply(shape.unsqueeze, (x, 0))
     assert view._base is x and tape.apply(shape.unsqueeze, (x, 0))._base is None
 
