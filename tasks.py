@@ -116,7 +116,7 @@ TASKS = {
     ),
     "lint": Task("check the style with ruff", lint, "dev"),
     "types": Task("check the types with mypy", types, "dev"),
-    "index": Task("write docs/ops.md, docs/pytorch.md, minigrad/names.pyi and README.md's table anew", index, "dev"),
+    "index": Task("write docs/ops.md, docs/pytorch.md, the stubs of names and README.md's table anew", index, "dev"),
     "check": Task("lint, types and test: what a change must pass", check, "dev"),
     "clean": Task("remove caches and builds", clean),
 }

@@ -1,7 +1,7 @@
-"""Writes minigrad/names.pyi: the free functions and the methods of Tensor for type checkers and editors.
+"""Writes minigrad/names.pyi and methods.pyi: the free functions and Tensor's methods for type checkers and editors.
 
-    python docs/generate_names.py            write it
-    python docs/generate_names.py --check    fail if it is not up to date
+    python docs/generate_names.py            write them
+    python docs/generate_names.py --check    fail if one is not up to date
 
 The names, signatures and docstrings come from the running library, where minigrad/names.py gathers them.
 """
@@ -19,43 +19,61 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
-STUB = ROOT / "minigrad" / "names.pyi"
 WIDTH = 120
-INTRODUCTION = '''\
-"""The free functions and the methods of Tensor, written by `python tasks.py index` from what names.py gathers."""
+FUNCTIONS = '''\
+"""The free functions, written by `python tasks.py index` from what names.py gathers."""
 
-import builtins
-from collections.abc import Callable, Sequence
 from typing import Any
 
 '''
-IMPORTS = [  # what annotations name
-    ("autograd.views", "Viewing"),
+METHODS = '''\
+"""The methods of Tensor, written by `python tasks.py index` from what names.py gathers."""
+
+import builtins
+from collections.abc import Callable, Sequence
+from typing import Any, Generic, TypeVar
+
+from .autograd.views import Viewing
+from .backend.random import Generator
+from .backend.storage import Storage
+from .functions import return_types
+from .functions.arguments import Dims, Maybe, Scalar
+
+Tensor = TypeVar("Tensor")
+
+class Methods(Viewing, Generic[Tensor]):
+    """The methods of a Tensor that functions and operators define."""
+'''
+IMPORTS = [  # what annotations of free functions name
     ("backend.random", "Generator"),
-    ("functions", "return_types"),
-    ("functions.arguments", "Dims, Scalar"),
-    ("functions.creation", "Maybe"),
-    ("functions.memory", "Storage"),
+    ("functions.arguments", "Dims, Maybe, Scalar"),
     ("tensor", "Tensor"),
 ]
 SHADOWED = r"\b(bool|float|int)\b"  # methods of Tensor have these names
 
 
-def write_stub() -> str:
-    """The whole file."""
+def write_stubs() -> dict[Path, str]:
+    """The whole of both files."""
     names: Any = importlib.import_module("minigrad.names")
-    functions = {name: getattr(names, name) for name in sorted(names.__all__)}
+    folder = ROOT / "minigrad"
+    listed = [definition(name, method, "    ") for name, method in methods(names.Methods)]
+    return {
+        folder / "names.pyi": free_functions({name: getattr(names, name) for name in sorted(names.__all__)}),
+        folder / "methods.pyi": "\n".join([METHODS, *listed]) + "\n",
+    }
+
+
+def free_functions(functions: dict[str, Any]) -> str:
+    """The file of the free functions."""
     written = {name: f for name, f in functions.items() if is_written(name, f)}
     imports = [f"from .{module} import {name}\n" for module, name in IMPORTS]
     imports += [
         f"from .{f.__module__.removeprefix('minigrad.')} import {name} as {name}\n" for name, f in written.items()
     ]
-    parts = ["".join([INTRODUCTION, *sorted(imports, key=import_order)])]
+    parts = ["".join([FUNCTIONS, *sorted(imports, key=import_order)])]
     parts.append("\n".join(["__all__ = [", *(f'    "{name}",' for name in functions), "]\n"]))
     parts += [definition(name, f) for name, f in functions.items() if name not in written]
-    parts.append('class Methods(Viewing):\n    """The methods of a Tensor that functions and operators define."""\n')
-    parts += [definition(name, method, "    ") for name, method in methods(names.Methods)]
-    return "\n".join(parts) + "\n"
+    return "\n".join(parts)
 
 
 def is_written(name: str, value: Any) -> bool:
@@ -135,19 +153,21 @@ def default_of(value: Any) -> str:
 
 
 def main() -> int:
-    """Write the file, or check it."""
-    parser = argparse.ArgumentParser(description="Write minigrad/names.pyi, the names for type checkers.")
-    parser.add_argument("--check", action="store_true", help="write nothing; fail if the file is out of date")
+    """Write the files, or check them."""
+    parser = argparse.ArgumentParser(description="Write the names for type checkers.")
+    parser.add_argument("--check", action="store_true", help="write nothing; fail if a file is out of date")
     check = parser.parse_args().check
     sys.path.insert(0, str(ROOT))  # this checkout, whatever else is installed
-    text = write_stub()
+    stubs = write_stubs()
     if check:
-        current = STUB.exists() and STUB.read_text(encoding="utf-8") == text
-        advice = "up to date" if current else "out of date: python docs/generate_names.py"
-        print(f"minigrad/names.pyi is {advice}")
-        return 0 if current else 1
-    STUB.write_text(text, encoding="utf-8", newline="\n")
-    print("wrote minigrad/names.pyi")
+        stale = [path.name for path, text in stubs.items() if not path.exists() or path.read_text("utf-8") != text]
+        print(
+            f"out of date: {', '.join(stale)}: python docs/generate_names.py" if stale else "the stubs are up to date"
+        )
+        return 1 if stale else 0
+    for path, text in stubs.items():
+        path.write_text(text, encoding="utf-8", newline="\n")
+    print("wrote minigrad/names.pyi and minigrad/methods.pyi")
     return 0
 
 

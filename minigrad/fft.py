@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,9 +15,7 @@ from .functions.creation import tensor
 from .functions.shaping import cat, flip, roll
 from .ops import fourier
 from .ops.op import Op
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
+from .tensor import Tensor
 
 __all__ = [
     "fft",

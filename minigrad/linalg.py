@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from .functions.reduction import amax, amin, sum
 from .functions.reduction import norm as _norm
 from .functions.spelling import spelled
 from .ops import linear as ops
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
+from .tensor import Tensor
 
 LinAlgError = ops.LinAlgError
 matmul, matrix_power, tensordot = products.matmul, products.matrix_power, products.tensordot

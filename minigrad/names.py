@@ -1,7 +1,7 @@
 """The one list of names: what ``functions`` and ``linalg`` define becomes ``minigrad.exp``, ``Tensor.exp`` and
 ``Tensor.exp_``, as the decorators of ``functions/define.py`` say.
 
-Type checkers read ``names.pyi``, which ``python tasks.py index`` writes.
+Type checkers read ``names.pyi`` and ``methods.pyi``, which ``python tasks.py index`` writes.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from . import linalg as decompositions  # noqa: F401 (all these are gathered below)
+from . import printing  # noqa: F401
 from .functions import (  # noqa: F401
     comparison,
     complex,
@@ -20,6 +21,7 @@ from .functions import (  # noqa: F401
     inplace,
     linalg,
     memory,
+    operators,
     pointwise,
     random,
     reduction,
@@ -30,11 +32,7 @@ from .functions import (  # noqa: F401
     windows,
 )
 from .functions.define import public
-from .functions.operators import Operators
-
-
-class Methods(Operators):
-    """The methods of a Tensor that are functions of ``minigrad``, or change it in place."""
+from .methods import Methods
 
 
 def _bare(function: Any) -> Any:

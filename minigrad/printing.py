@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from .backend import dtype as dt
 from .backend import of
-
-if TYPE_CHECKING:
-    from .tensor import Tensor
+from .functions.define import attached
+from .tensor import Tensor
 
 
 @dataclass
@@ -47,7 +46,8 @@ def set_printoptions(
     options.sci_mode = sci_mode
 
 
-def tensor_repr(tensor: Tensor) -> str:
+@attached
+def __repr__(tensor: Tensor) -> str:
     """ "tensor([1., 2.], requires_grad=True)": values in columns, the middle of large axes left out."""
     values = of(tensor.array).to_numpy(tensor.array)
     prefix = "tensor("

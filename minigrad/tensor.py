@@ -1,7 +1,7 @@
 """Tensor: an array, its gradient, and what Python asks of an object.
 
-Its operators stand in ``functions/operators.py``; ``names.py`` makes methods of the functions in ``functions``, and
-``ops`` has their forward and gradient rules. How an op is recorded stands in ``autograd``.
+It lies below its functions: those in ``functions``, ``__init__`` and the operators too, become its methods in
+``names.py``. ``ops`` has their forward and gradient rules. How an op is recorded stands in ``autograd``.
 """
 
 from __future__ import annotations
@@ -14,33 +14,20 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from . import autograd, names
+from . import autograd
 from .autograd import graph, tape
+from .autograd.calls import apply
 from .autograd.tape import Variable, wrap
 from .backend import Device, for_device, of
 from .backend import dtype as dt
 from .backend.dtype import DType
 from .backend.random import states_are
-from .functions import complex as complex_numbers
-from .functions import pointwise, special
-from .functions.arguments import axis, operand
-from .functions.creation import tensor, zeros
 from .handle import RemovableHandle as RemovableHandle
-from .printing import tensor_repr
+from .methods import Methods
 
 Int: TypeAlias = int  # for annotations in Tensor, whose methods have the names of these types
 Float: TypeAlias = float
 Bool: TypeAlias = bool
-
-# NumPy's functions that are operators of a tensor; nearly all have PyTorch's names.
-_UFUNCS = {"power": "pow", "equal": "eq"} | {
-    name: name
-    for name in (
-        *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "matmul"),
-        *("not_equal", "less", "less_equal", "greater", "greater_equal"),
-        *("bitwise_and", "bitwise_or", "bitwise_xor"),
-    )
-}
 
 
 class Size(tuple[int, ...]):
@@ -69,7 +56,7 @@ class Size(tuple[int, ...]):
     __rmul__ = __mul__
 
 
-class Tensor(names.Methods):
+class Tensor(Methods["Tensor"]):
     """A multi-dimensional array on a device that can remember the ops that made it.
 
     ``minigrad.tensor(data)`` makes one; ``Tensor(data)`` is float32, ``Tensor(2, 3)`` of that shape.
@@ -80,16 +67,10 @@ class Tensor(names.Methods):
     """
 
     __array_priority__ = 1000  # NumPy leaves ``ndarray * tensor`` to the tensor
+    apply = staticmethod(apply)
 
     def __new__(cls, *data: Any, **kwargs: Any) -> Tensor:
         return object.__new__(cls)
-
-    def __init__(self, *data: Any, device: Any = None) -> None:
-        if len(data) == 1 and not isinstance(data[0], (int, Size)):
-            source = tensor(data[0], dtype=dt.get_default_dtype(), device=device)
-        else:
-            source = zeros(*(data or (0,)), device=device)
-        self.array, self._version = source.array, source._version
 
     # Shape, dtype, device -----------------------------------------------------------------------------------
 
@@ -116,29 +97,19 @@ class Tensor(names.Methods):
     is_sparse = is_quantized = is_meta = is_mps = is_nested = is_xla = is_mkldnn = is_xpu = False
     layout = dt.strided
 
-    def size(self, dim: int | None = None) -> Any:
-        """The shape, or the length of one axis."""
-        return self.shape if dim is None else self.array.shape[axis(dim, self.array.ndim)]
-
     def dim(self) -> int:
         """The number of axes."""
         return int(self.array.ndim)
 
-    nelement, ndimension = names.Methods.numel, dim
+    ndimension = dim
+
+    def nelement(self) -> Int:
+        """The number of elements."""
+        return int(self.array.size)
 
     def resolve_neg(self) -> Tensor:
         """The tensor itself: negation happens at once."""
         return self
-
-    @property
-    def real(self) -> Tensor:
-        """The real part, in the same memory; a real tensor itself."""
-        return complex_numbers.real(self)
-
-    @property
-    def imag(self) -> Tensor:
-        """The imaginary part, in the same memory."""
-        return complex_numbers.imag(self)
 
     # Gradients ----------------------------------------------------------------------------------------------
 
@@ -303,14 +274,6 @@ class Tensor(names.Methods):
         array = self.numpy()
         return array.astype(dtype) if dtype is not None and array.dtype != dtype else array.copy() if copy else array
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
-        """NumPy's functions: operators call those of the tensor, all others compute with NumPy arrays."""
-        if method != "__call__" or kwargs:
-            return NotImplemented
-        if ufunc.__name__ in _UFUNCS and len(inputs) == 2:
-            return getattr(names, _UFUNCS[ufunc.__name__])(*(operand(i, self) for i in inputs))
-        return wrap(ufunc(*(i.numpy() if isinstance(i, Tensor) else i for i in inputs)))
-
     def item(self) -> Any:
         """The one element as a Python number.
 
@@ -370,9 +333,6 @@ class Tensor(names.Methods):
     def __format__(self, spec: str) -> str:
         return format(self.item(), spec) if self.array.ndim == 0 else object.__format__(self, spec)
 
-    def __repr__(self) -> str:
-        return tensor_repr(self)
-
     def __dir__(self) -> list[str]:
         return sorted(set(object.__dir__(self)))
 
@@ -394,14 +354,6 @@ class Tensor(names.Methods):
         array = of(self.array).to_numpy(self.array)
         state = (self.__class__, array, str(self.device), self.requires_grad)
         return _rebuilt, (*state, attributes) if (attributes := _attributes(self)) else state
-
-    def where(self, condition: Tensor, other: Any) -> Tensor:
-        """This tensor where the condition holds, ``other`` elsewhere."""
-        return pointwise.where(condition, self, other)
-
-    def polygamma(self, n: Int) -> Tensor:
-        """The n-th derivative of ``digamma``."""
-        return special.polygamma(n, self)
 
 
 def _attributes(tensor: Tensor) -> dict[str, Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from operator import index
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -11,11 +11,9 @@ from ..autograd.tape import Variable, wrap
 from ..backend import Device, is_array, of, xp
 from ..backend import dtype as dt
 
-if TYPE_CHECKING:
-    pass
-
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
+Maybe = Any  # a dtype or a device, however it is written, or None
 
 
 def axis(dim: int, ndim: int) -> int:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd.tape import Variable
 from ..backend import dtype as dt
 from ..backend import of
+from ..tensor import Tensor
 from .arguments import raw
 from .define import attribute, function, method
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 
 @method

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from ..autograd.calls import apply
 from ..ops import complex as c
 from ..ops.elementwise import cos as _cos
 from ..ops.elementwise import eq as _eq
 from ..ops.elementwise import sin as _sin
-from .define import function, method
+from ..tensor import Tensor
+from .define import attribute, function, method
 from .pointwise import where
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 
 @function
@@ -62,12 +59,14 @@ def view_as_real(input: Tensor) -> Tensor:
     return apply(c.view_as_real, (_complex(input, "view_as_real"),))
 
 
+@attribute
 @function
 def real(input: Tensor) -> Tensor:
     """The real part, in the same memory; a real tensor is itself."""
     return apply(c.real, (input,)) if input.is_complex() else input
 
 
+@attribute
 @function
 def imag(input: Tensor) -> Tensor:
     """The imaginary part, in the same memory. Raises RuntimeError for a real tensor."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
@@ -11,12 +11,10 @@ from ..backend import Device, of
 from ..backend import dtype as dt
 from ..ops.device import moved
 from ..ops.elementwise import cast
+from ..tensor import Tensor
 from . import typed
 from .creation import alike, empty, full, ones, tensor, zeros
 from .define import method, named
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 
 @method(free=False)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import wraps
 from inspect import Parameter, Signature, signature
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -15,13 +15,9 @@ from ..autograd.tape import Variable, wrap
 from ..backend import Device, for_device
 from ..backend import device as devices
 from ..backend import dtype as dt
-from .arguments import raw, same_layout, sizes, to_array
-from .define import function, named
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
-
-Maybe = Any  # a dtype or a device, however it is written, or None
+from ..tensor import Size, Tensor
+from .arguments import Maybe, raw, same_layout, sizes, to_array
+from .define import attached, function, named
 
 
 def tensor_on(array: Any, device: Maybe, requires_grad: bool = False) -> Tensor:
@@ -134,6 +130,15 @@ def tensor(
     array = to_array(data, dtype, None if stays else _device(device))
     tensor: Tensor = wrap(array.copy() if array is raw(data) else array)
     return tensor.requires_grad_() if requires_grad else tensor
+
+
+@attached
+def __init__(self: Tensor, *data: Any, device: Maybe = None) -> None:
+    if len(data) == 1 and not isinstance(data[0], (int, Size)):
+        source = tensor(data[0], dtype=dt.get_default_dtype(), device=device)
+    else:
+        source = zeros(*(data or (0,)), device=device)
+    self.array, self._version = source.array, source._version
 
 
 @function

@@ -4,18 +4,19 @@
     @method                    minigrad.sum and Tensor.sum
     @method(in_place=True)     minigrad.clamp, Tensor.clamp and Tensor.clamp_
     @method(free=False)        Tensor.view
-    @attribute                 Tensor.T, a property
+    @attached                  Tensor.size and Tensor.__add__, which take no other spellings of their arguments
+    @attribute                 Tensor.T, a property; with @function below it, minigrad.real and Tensor.real
 
 ``unary`` and ``binary`` define the function of an op that needs no more than its name. An alias is an assignment
 (``multiply = mul``). ``minigrad/names.py`` gathers the names; ``python tasks.py index`` writes them down for type
-checkers (``names.pyi``).
+checkers (``names.pyi``, ``methods.pyi``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar, overload
+from typing import Any, NamedTuple, Protocol, TypeVar, overload
 
 import numpy as np
 
@@ -25,13 +26,11 @@ from ..autograd.tape import Variable, wrap
 from ..backend import dtype as dt
 from ..ops import elementwise as e
 from ..ops.op import Op
+from ..tensor import Tensor
 from .arguments import Scalar, operand
 from .change import Change, changing
 from .change import in_place as changes
 from .spelling import spelled
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -79,9 +78,16 @@ def method(definition: Any = None, /, *, free: bool = True, in_place: bool | Cha
     return lambda definition: _placed(definition, places)
 
 
+def attached(definition: Function) -> Function:
+    """Define a method of Tensor that takes its arguments as they are, such as an operator."""
+    definition.places = Places(free=False, method=True)  # type: ignore[attr-defined]
+    return definition
+
+
 def attribute(definition: Function) -> Function:
-    """Define a property of Tensor."""
-    definition.places = Places(free=False, attribute=True)  # type: ignore[attr-defined]
+    """Define a property of Tensor, which may be a free function as well."""
+    places = getattr(definition, "places", Places(free=False))
+    definition.places = places._replace(attribute=True)  # type: ignore[attr-defined]
     return definition
 
 
@@ -95,7 +101,7 @@ def public(module: ModuleType) -> Iterator[tuple[str, Any, Places]]:
     """The public functions and types of a module: name, value and places of each."""
     for name, value in vars(module).items():
         places = getattr(value, "places", None)
-        if places.__class__ is Places and not name.startswith("_"):
+        if places.__class__ is Places and (not name.startswith("_") or name.endswith("__")):
             yield name, value, places
 
 

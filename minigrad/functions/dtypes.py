@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..backend import dtype as dt
+from ..tensor import Tensor
 from .define import method, named
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 
 def _to(dtype: Any, name: str) -> Callable[..., Tensor]:

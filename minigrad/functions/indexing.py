@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,12 +12,10 @@ from ..autograd.inplace import bump, check_mutable, mutate
 from ..autograd.tape import Variable, wrap
 from ..backend import is_array, of, xp
 from ..ops import indexing as i
+from ..tensor import Tensor
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, common_shape, index_tensor, operand, raw, same_device
 from .define import function, method
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 
 def index_of(input: Tensor, key: Any) -> tuple[Any, ...]:

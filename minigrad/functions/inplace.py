@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd.inplace import mutate
 from ..autograd.tape import wrap as variable
 from ..backend import xp
 from ..ops import elementwise as e
+from ..tensor import Tensor
 from .arguments import operand, sizes
 from .creation import tensor
 from .define import method
 from .spelling import factors_first
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 
 @method(free=False)

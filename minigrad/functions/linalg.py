@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ..autograd.calls import apply
 from ..ops import linear as ops
+from ..tensor import Tensor
 from .creation import arange, eye
 from .define import function, method
 from .shaping import stack
 from .spelling import factors_first
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 
 @method

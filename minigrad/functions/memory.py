@@ -2,43 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from ..backend import of
-from .define import attribute, method
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
-
-
-class Storage:
-    """The memory behind a tensor and its views: its place and size."""
-
-    def __init__(self, array: Any) -> None:
-        self._owner, self.device = _owner(array), of(array).device_of(array)
-
-    def data_ptr(self) -> int:
-        """The address of its first byte."""
-        return _address(self._owner)
-
-    def nbytes(self) -> int:
-        """The number of its bytes."""
-        return int(self._owner.nbytes)
-
-    size = __len__ = nbytes
-
-
-def _address(array: Any) -> int:
-    """The address of an array's first element."""
-    data = getattr(array, "ctypes", None) or array.data
-    return int(data.data if hasattr(data, "data") else data.ptr)
-
-
-def _owner(array: Any) -> Any:
-    """The array whose memory a view shows."""
-    while getattr(array, "base", None) is not None and hasattr(array.base, "strides"):
-        array = array.base
-    return array
+from ..backend.storage import Storage, address, owner
+from ..tensor import Tensor
+from .arguments import axis
+from .define import attached, attribute, method
 
 
 @method(free=False)
@@ -53,13 +22,13 @@ storage = untyped_storage
 @method(free=False)
 def data_ptr(input: Tensor) -> int:
     """The address of the first element."""
-    return _address(input.array)
+    return address(input.array)
 
 
 @method(free=False)
 def storage_offset(input: Tensor) -> int:
     """The number of elements of its memory before the first one."""
-    return (_address(input.array) - _address(_owner(input.array))) // input.itemsize
+    return (address(input.array) - address(owner(input.array))) // input.itemsize
 
 
 @method(free=False)
@@ -67,6 +36,12 @@ def stride(input: Tensor, dim: int | None = None) -> Any:
     """Steps between neighbours along each axis, in elements."""
     steps = tuple(n // input.array.itemsize for n in input.array.strides)
     return steps if dim is None else steps[dim]
+
+
+@attached
+def size(input: Tensor, dim: int | None = None) -> Any:
+    """The shape, or the length of one axis."""
+    return input.shape if dim is None else input.array.shape[axis(dim, input.array.ndim)]
 
 
 @attribute

@@ -1,130 +1,165 @@
-"""Python's operators: each calls its op, with PyTorch's operands."""
+"""Python's operators: each calls its op, with PyTorch's operands. NumPy's functions call them.
+
+Beside them, methods whose arguments stand in another order than their function's.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd.calls import apply
 from ..autograd.inplace import mutate
-from ..autograd.tape import Variable
-from ..autograd.views import Viewing
+from ..autograd.tape import Variable, wrap
 from ..ops import elementwise as e
 from ..ops import linear
 from ..ops.op import Op
-from . import indexing, linalg, pointwise
+from ..tensor import Tensor
+from . import indexing, linalg, pointwise, special
 from .arguments import operand
+from .define import attached, method
 
-if TYPE_CHECKING:
-    from ..tensor import Tensor
-
-Operator = Callable[["Tensor", Any], "Tensor"]
+Operator = Callable[[Tensor, Any], Tensor]
+# NumPy's functions that are operators of a tensor; most have PyTorch's names.
+_UFUNCS = {"matmul": linalg.matmul, "power": pointwise.pow, "equal": pointwise.eq} | {
+    name: getattr(pointwise, name)
+    for name in (
+        *("add", "subtract", "multiply", "divide", "floor_divide", "remainder", "bitwise_and", "bitwise_or"),
+        *("bitwise_xor", "not_equal", "less", "less_equal", "greater", "greater_equal"),
+    )
+}
 
 
 def _operator(op: Op) -> Operator:
     """``a + b``"""
 
-    def method(self: Tensor, other: Any) -> Tensor:
+    def operator(self: Tensor, other: Any) -> Tensor:
         if not isinstance(other, Variable) and other.__class__ is not float:
             other = operand(other, self)
             if other is NotImplemented:
                 return NotImplemented
         return apply(op, (self, other))
 
-    return _documented(method, op)
+    return _documented(operator, op)
 
 
 def _swapped(op: Op) -> Operator:
     """``b + a`` for a ``b`` that is not a tensor."""
 
-    def method(self: Tensor, other: Any) -> Tensor:
+    def operator(self: Tensor, other: Any) -> Tensor:
         other = operand(other, self)
         return NotImplemented if other is NotImplemented else apply(op, (other, self))
 
-    return _documented(method, op)
+    return _documented(operator, op)
 
 
 def _in_place(op: Op) -> Operator:
     """``a += b``"""
 
-    def method(self: Tensor, other: Any) -> Tensor:
+    def operator(self: Tensor, other: Any) -> Tensor:
         other = operand(other, self)
         return NotImplemented if other is NotImplemented else mutate(self, op, (self, other))
 
-    return _documented(method, op)
+    return _documented(operator, op)
 
 
-def _documented(method: Operator, op: Op) -> Operator:
-    method.__doc__ = op.__doc__
-    return method
+def _documented(operator: Operator, op: Op) -> Operator:
+    operator.__doc__ = op.__doc__
+    return attached(operator)
 
 
 def _without_bools(usual: Operator) -> Operator:
     """``a - b``, which takes no bools."""
 
-    def method(self: Tensor, other: Any) -> Tensor:
+    def operator(self: Tensor, other: Any) -> Tensor:
         if self.array.dtype.kind == "b" or other.__class__ is bool:
             return pointwise.sub(self, other)  # its error names the alternative
         return usual(self, other)
 
-    method.__doc__ = usual.__doc__
-    return method
+    operator.__doc__ = usual.__doc__
+    return attached(operator)
 
 
-class Operators(Viewing):
-    """The operators of a Tensor."""
+__add__, __radd__, __iadd__ = _operator(e.add), _swapped(e.add), _in_place(e.add)
+__sub__, __rsub__ = _without_bools(_operator(e.sub)), _without_bools(_swapped(e.sub))
+__isub__ = _in_place(e.sub)
+__mul__, __rmul__, __imul__ = _operator(e.mul), _swapped(e.mul), _in_place(e.mul)
+__truediv__, __rtruediv__, __itruediv__ = _operator(e.div), _swapped(e.div), _in_place(e.div)
+__floordiv__, __rfloordiv__ = _operator(e.floor_divide), _swapped(e.floor_divide)
+__ifloordiv__ = _in_place(e.floor_divide)
+__mod__, __rmod__, __imod__ = _operator(e.remainder), _swapped(e.remainder), _in_place(e.remainder)
+__pow__, __rpow__, __ipow__ = _operator(e.pow), _swapped(e.pow), _in_place(e.pow)
+__and__, __rand__, __iand__ = _operator(e.bitwise_and), _swapped(e.bitwise_and), _in_place(e.bitwise_and)
+__or__, __ror__, __ior__ = _operator(e.bitwise_or), _swapped(e.bitwise_or), _in_place(e.bitwise_or)
+__xor__, __rxor__, __ixor__ = _operator(e.bitwise_xor), _swapped(e.bitwise_xor), _in_place(e.bitwise_xor)
+__lshift__, __rlshift__ = _operator(e.bitwise_left_shift), _swapped(e.bitwise_left_shift)
+__ilshift__ = _in_place(e.bitwise_left_shift)
+__rshift__, __rrshift__ = _operator(e.bitwise_right_shift), _swapped(e.bitwise_right_shift)
+__irshift__ = _in_place(e.bitwise_right_shift)
+__eq__, __ne__, __lt__ = _operator(e.eq), _operator(e.ne), _operator(e.lt)
+__le__, __gt__, __ge__ = _operator(e.le), _operator(e.gt), _operator(e.ge)
 
-    apply = staticmethod(apply)
 
-    __add__, __radd__, __iadd__ = _operator(e.add), _swapped(e.add), _in_place(e.add)
-    __sub__, __rsub__ = _without_bools(_operator(e.sub)), _without_bools(_swapped(e.sub))
-    __isub__ = _in_place(e.sub)
-    __mul__, __rmul__, __imul__ = _operator(e.mul), _swapped(e.mul), _in_place(e.mul)
-    __truediv__, __rtruediv__, __itruediv__ = _operator(e.div), _swapped(e.div), _in_place(e.div)
-    __floordiv__, __rfloordiv__ = _operator(e.floor_divide), _swapped(e.floor_divide)
-    __ifloordiv__ = _in_place(e.floor_divide)
-    __mod__, __rmod__, __imod__ = _operator(e.remainder), _swapped(e.remainder), _in_place(e.remainder)
-    __pow__, __rpow__, __ipow__ = _operator(e.pow), _swapped(e.pow), _in_place(e.pow)
-    __and__, __rand__, __iand__ = _operator(e.bitwise_and), _swapped(e.bitwise_and), _in_place(e.bitwise_and)
-    __or__, __ror__, __ior__ = _operator(e.bitwise_or), _swapped(e.bitwise_or), _in_place(e.bitwise_or)
-    __xor__, __rxor__, __ixor__ = _operator(e.bitwise_xor), _swapped(e.bitwise_xor), _in_place(e.bitwise_xor)
-    __lshift__, __rlshift__ = _operator(e.bitwise_left_shift), _swapped(e.bitwise_left_shift)
-    __ilshift__ = _in_place(e.bitwise_left_shift)
-    __rshift__, __rrshift__ = _operator(e.bitwise_right_shift), _swapped(e.bitwise_right_shift)
-    __irshift__ = _in_place(e.bitwise_right_shift)
-    __eq__ = _operator(e.eq)  # type: ignore[assignment]
-    __ne__ = _operator(e.ne)  # type: ignore[assignment]
-    __lt__, __le__, __gt__, __ge__ = _operator(e.lt), _operator(e.le), _operator(e.gt), _operator(e.ge)
-    __hash__ = Variable.__hash__
+@attached
+def __neg__(self: Tensor) -> Tensor:
+    return pointwise.neg(self) if self.array.dtype.kind == "b" else apply(e.neg, (self,))
 
-    def __neg__(self: Any) -> Tensor:
-        return pointwise.neg(self) if self.array.dtype.kind == "b" else apply(e.neg, (self,))
 
-    def __pos__(self: Any) -> Tensor:
-        return self
+@attached
+def __pos__(self: Tensor) -> Tensor:
+    return self
 
-    def __abs__(self: Any) -> Tensor:
-        return apply(e.abs, (self,))
 
-    def __invert__(self: Any) -> Tensor:
-        return apply(e.bitwise_not, (self,))
+@attached
+def __abs__(self: Tensor) -> Tensor:
+    return apply(e.abs, (self,))
 
-    def __matmul__(self: Any, other: Any) -> Tensor:
-        other = operand(other, self)
-        if not hasattr(other, "array"):
-            return NotImplemented
-        linalg.check_floats_agree(self, other, "matmul")
-        return apply(linear.matmul, (self, other))
 
-    def __rmatmul__(self: Any, other: Any) -> Tensor:
-        other = operand(other, self)
-        return linalg.matmul(other, self) if hasattr(other, "array") else NotImplemented
+@attached
+def __invert__(self: Tensor) -> Tensor:
+    return apply(e.bitwise_not, (self,))
 
-    def __reversed__(self: Any) -> Tensor:
-        return self.flip(0) if self.array.ndim else self
 
-    def __getitem__(self: Any, key: Any) -> Tensor:
-        return indexing.getitem(self, key)
+@attached
+def __matmul__(self: Tensor, other: Any) -> Tensor:
+    other = operand(other, self)
+    if not hasattr(other, "array"):
+        return NotImplemented
+    linalg.check_floats_agree(self, other, "matmul")
+    return apply(linear.matmul, (self, other))
 
-    def __setitem__(self: Any, key: Any, value: Any) -> None:
-        indexing.setitem(self, key, value)
+
+@attached
+def __rmatmul__(self: Tensor, other: Any) -> Tensor:
+    other = operand(other, self)
+    return linalg.matmul(other, self) if hasattr(other, "array") else NotImplemented
+
+
+@attached
+def __reversed__(self: Tensor) -> Tensor:
+    return self.flip(0) if self.array.ndim else self
+
+
+__getitem__, __setitem__ = attached(indexing.getitem), attached(indexing.setitem)
+
+
+@attached
+def __array_ufunc__(self: Tensor, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+    """NumPy's functions: those that are operators call the tensor's, all others compute with NumPy arrays."""
+    if method != "__call__" or kwargs:
+        return NotImplemented
+    if ufunc.__name__ in _UFUNCS and len(inputs) == 2:
+        return _UFUNCS[ufunc.__name__](*(operand(i, self) for i in inputs))
+    return wrap(ufunc(*(i.numpy() if isinstance(i, Tensor) else i for i in inputs)))
+
+
+@method(free=False)
+def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
+    """This tensor where the condition holds, ``other`` elsewhere."""
+    return pointwise.where(condition, self, other)
+
+
+@method(free=False)
+def polygamma(self: Tensor, n: int) -> Tensor:
+    """The n-th derivative of ``digamma``."""
+    return special.polygamma(n, self)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,14 +14,12 @@ from ..backend.dtype import result_type
 from ..ops import activation
 from ..ops import elementwise as e
 from ..ops import softmax as rows
+from ..tensor import Tensor
 from . import return_types
 from .arguments import Scalar, as_tensor_like, axis, operand, raw
 from .change import changing
 from .define import binary, function, method, pair, unary
 from .spelling import factors_first
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 # One op each ------------------------------------------------------------------------------------------------
 

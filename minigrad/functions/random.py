@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,12 +14,10 @@ from ..autograd.observer import announced
 from ..autograd.tape import Variable
 from ..backend import of
 from ..backend.random import Generator, default_generator
-from .arguments import common_shape, raw
-from .creation import Maybe, alike, creating, empty, empty_like, float_dtype, int_dtype, shape_of, sized, tensor_on
+from ..tensor import Tensor
+from .arguments import Maybe, common_shape, raw
+from .creation import alike, creating, empty, empty_like, float_dtype, int_dtype, shape_of, sized, tensor_on
 from .define import function, method, named
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 Draw = Callable[[Generator, tuple[int, ...], bool], Any]  # a generator, a shape, whether it is contiguous
 

@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..autograd.calls import apply
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..ops import reduction as r
 from ..ops.op import Op
+from ..tensor import Tensor
 from . import return_types
 from .arguments import Dims, axes, axis
 from .define import function, method, named
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 
 def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -16,12 +16,10 @@ from ..backend.dtype import DType, result_type
 from ..ops import joining as joining_ops
 from ..ops import shape as s
 from ..ops.reduction import sum_to
+from ..tensor import Tensor
 from .arguments import axes, axis, common_shape, raw, sizes
 from .change import reshaping
 from .define import attribute, function, method
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 
 @method

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 from ..autograd.calls import apply
 from ..ops import special as s
+from ..tensor import Tensor
 from .define import function, method, unary
 from .pointwise import erfc, erfinv, isnan, log, where
 from .spelling import spelled
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 lgamma, digamma, i0 = unary(s.lgamma), unary(s.digamma), unary(s.i0)
 

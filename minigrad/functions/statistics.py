@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from ..autograd.tape import Variable, wrap
 from ..backend import of, xp
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
+from ..tensor import Tensor
 from . import return_types
 from .arguments import Dims, as_tensor_like, axis, raw
 from .creation import tensor, tensor_on
@@ -19,9 +20,6 @@ from .define import function, method
 from .indexing import gather, sort
 from .pointwise import isnan, where
 from .reduction import amax, amin, mean, norm, std, sum, var
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 
 def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> Any:

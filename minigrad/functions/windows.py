@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from .creation import Maybe, creating, float_dtype
+from ..tensor import Tensor
+from .arguments import Maybe
+from .creation import creating, float_dtype
 from .define import named
-
-if TYPE_CHECKING:
-    from ..tensor import Tensor
 
 Shape = Callable[[Any], Any]  # the window's height at places from 0 to 1
 
