@@ -22,6 +22,7 @@ from .tape import Variable
 from .views import note_view
 
 _FLOAT32 = np.dtype(np.float32)
+_run = np.errstate(all="ignore")(tape.apply)  # as in PyTorch, 1 / 0 is inf without a warning
 _REFUSED = (ValueError, TypeError, IndexError, OverflowError)  # how an array library refuses its operands
 
 
@@ -54,8 +55,7 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
         if converted is not None:
             return apply(*converted)
     try:
-        with np.errstate(all="ignore"):  # as in PyTorch, 1 / 0 is inf without a warning
-            result = tape.apply(op, args)
+        result = _run(op, args)
     except _REFUSED as error:
         if isinstance(error, OverflowError) and (within := _in_range(op, args, dtype)) != args:
             return apply(op, within)

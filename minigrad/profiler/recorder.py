@@ -7,7 +7,6 @@ nanosecond.
 
 from __future__ import annotations
 
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -16,12 +15,12 @@ from typing import Any, NamedTuple
 from weakref import WeakKeyDictionary
 
 from .. import cuda
+from ..autograd.places import user_frames
 from ..autograd.tape import Node
 
 OP, NODE, WALK, MODULE, USER, STEP = "op", "node", "walk", "module", "user", "step"
 CATEGORIES = dict.fromkeys((OP, NODE, WALK), "cpu_op") | dict.fromkeys((USER, STEP), "user_annotation")
 CATEGORIES[MODULE] = "python_function"
-_PACKAGE = __name__.split(".")[0]
 
 
 class TimeRange(NamedTuple):
@@ -255,11 +254,5 @@ def gpu_clock() -> int:
 
 def program_lines() -> list[str]:
     """Where the program is, innermost first, without the lines of this library."""
-    lines = []
-    frame: Any = sys._getframe(1)
-    while frame is not None:
-        if frame.f_globals.get("__name__", "").split(".")[0] != _PACKAGE:
-            code = frame.f_code
-            lines.append(f"{code.co_filename}({frame.f_lineno}): {code.co_name}")
-        frame = frame.f_back
-    return lines
+    codes = ((frame.f_code, frame.f_lineno) for frame in user_frames())
+    return [f"{code.co_filename}({line}): {code.co_name}" for code, line in codes]
