@@ -78,7 +78,7 @@
     if (!found.length) return "";
     return viz.el("div", { class: "kept" }, found.map((saved) => {
       const { value } = nodes[saved.node], name = viz.el("code", {}, saved.name);
-      const whose = saved.node === node.id ? "its own result" : called(saved.node);
+      const whose = saved.node === node.id ? "the result" : called(saved.node);
       return viz.el("details", {}, viz.el("summary", {}, name, `: ${whose} `, aside(shape(value))),
         panel.value(value, "its numbers are not known"));
     }));
