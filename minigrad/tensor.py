@@ -107,10 +107,6 @@ class Tensor(Methods["Tensor"]):
         """The number of elements."""
         return int(self.array.size)
 
-    def resolve_neg(self) -> Tensor:
-        """The tensor itself: negation happens at once."""
-        return self
-
     # Gradients ----------------------------------------------------------------------------------------------
 
     @property

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import wraps
 from operator import index
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -11,6 +13,7 @@ from ..autograd.tape import Variable, wrap
 from ..backend import Device, is_array, of, xp
 from ..backend import dtype as dt
 
+Function = TypeVar("Function", bound=Callable[..., Any])
 Dims = int | tuple[int, ...] | list[int] | None
 Scalar = bool | int | float
 Maybe = Any  # a dtype or a device, however it is written, or None
@@ -168,9 +171,9 @@ def _wrapped(data: Any, kind: Any) -> Any:
 
 
 def _plain(data: Any) -> Any:
-    """Lists with NumPy values in place of tensors."""
+    """Lists with NumPy values in place of tensors; those of one element are numbers, whatever their shape."""
     if isinstance(data, Variable):
-        return of(data.array).to_numpy(data.array) if data.array.ndim else data.array.item()
+        return data.array.item() if data.array.size == 1 else of(data.array).to_numpy(data.array)
     return [_plain(item) for item in data] if isinstance(data, (list, tuple)) else data
 
 
@@ -179,6 +182,31 @@ def _holds_numpy(data: Any) -> bool:
     while isinstance(data, (list, tuple)) and data:
         data = data[0]
     return isinstance(data, (np.ndarray, np.generic))
+
+
+def scalars_as_vectors(function: Function) -> Function:
+    """Let a function along an axis take a tensor without axes, whose one axis then is 0, as PyTorch does."""
+
+    @wraps(function)
+    def with_an_axis(input: Any, *args: Any, **kwargs: Any) -> Any:
+        if input.array.ndim:
+            return function(input, *args, **kwargs)
+        operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Variable)]
+        result = function(_vector(input), *map(_vector, args), **{name: _vector(v) for name, v in kwargs.items()})
+        return result if any(v.array.ndim for v in operands) else _scalar(result)
+
+    return with_an_axis  # type: ignore[return-value]
+
+
+def _vector(value: Any) -> Any:
+    return value.reshape(1) if isinstance(value, Variable) and not value.array.ndim else value  # type: ignore[attr-defined]
+
+
+def _scalar(result: Any) -> Any:
+    """Results of one element without axes."""
+    if isinstance(result, tuple):
+        return type(result)(*map(_scalar, result))
+    return result.reshape(()) if result.array.size == 1 else result
 
 
 def index_tensor(index: Any, like: Any, name: str) -> Any:

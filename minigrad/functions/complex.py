@@ -79,7 +79,19 @@ def conj(input: Tensor) -> Tensor:
     return apply(c.conj, (input,)) if input.is_complex() else input
 
 
-conj_physical = resolve_conj = conj
+conj_physical = conj
+
+
+@method
+def resolve_conj(input: Tensor) -> Tensor:
+    """The tensor itself: conjugation happens at once."""
+    return input
+
+
+@method
+def resolve_neg(input: Tensor) -> Tensor:
+    """The tensor itself: negation happens at once."""
+    return input
 
 
 @method

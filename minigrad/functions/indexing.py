@@ -10,11 +10,22 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.inplace import bump, check_mutable, mutate
 from ..autograd.tape import Variable, wrap
+from ..backend import dtype as dt
 from ..backend import is_array, of, xp
 from ..ops import indexing as i
 from ..tensor import Tensor
 from . import return_types
-from .arguments import Scalar, as_tensor_like, axis, common_shape, index_tensor, operand, raw, same_device
+from .arguments import (
+    Scalar,
+    as_tensor_like,
+    axis,
+    common_shape,
+    index_tensor,
+    operand,
+    raw,
+    same_device,
+    scalars_as_vectors,
+)
 from .define import function, method
 
 
@@ -176,9 +187,12 @@ def _along(input: Tensor, dim: int, index: Any, name: str) -> tuple[int, Any]:
 
 
 @method
+@scalars_as_vectors
 def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False) -> Tensor:
     """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
     place, index = _along(input, dim, index, "gather")
+    if not index.array.size:
+        return input.new_empty(index.array.shape)
     if index.array.ndim != input.array.ndim:
         raise RuntimeError(
             f"gather: index tensor must have the same number of dimensions as input tensor "
@@ -188,17 +202,29 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
 
 
 @method
-def take_along_dim(input: Tensor, indices: Tensor, dim: int) -> Tensor:
-    """``gather`` whose index broadcasts to the input on the other axes."""
+@scalars_as_vectors
+def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Tensor:
+    """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the flattened
+    input.
+
+    Raises:
+        RuntimeError: other numbers of axes, or shapes that do not broadcast.
+    """
+    if dim is None:
+        return gather(input.reshape(-1), 0, indices.reshape(-1))
     place = axis(dim, input.array.ndim)
-    shape = list(
-        common_shape(*(tuple(1 if d == place else n for d, n in enumerate(t.array.shape)) for t in (input, indices)))
-    )
-    shape[place] = indices.array.shape[place]
-    return gather(input, place, indices.expand(shape))
+    if input.array.ndim != indices.array.ndim:
+        raise RuntimeError(
+            f"take_along_dim(): input and indices should have the same number of dimensions, but got "
+            f"{input.array.ndim} and {indices.array.ndim}"
+        )
+    shape = common_shape(*((*t.array.shape[:place], 1, *t.array.shape[place + 1 :]) for t in (input, indices)))
+    input, indices = (t.expand((*shape[:place], t.array.shape[place], *shape[place + 1 :])) for t in (input, indices))
+    return gather(input, place, indices)
 
 
 @method(in_place=True)
+@scalars_as_vectors
 def scatter(
     input: Tensor,
     dim: int,
@@ -222,31 +248,58 @@ def scatter(
 def scatter_arguments(input: Tensor, dim: int, index: Tensor, src: Any) -> tuple[Any, ...]:
     """The arguments of the op ``scatter``, checked."""
     place, index = _along(input, dim, index, "scatter")
+    if isinstance(src, Variable) and src.array.dtype != input.array.dtype:
+        raise RuntimeError(
+            f"scatter(): Expected self.dtype ({input.dtype}) to be equal to src.dtype ({dt.of(src.array)})"
+        )
     return input, place, index, operand(src, input)
 
 
 @method(in_place=True)
+@scalars_as_vectors
 def scatter_add(input: Tensor, dim: int, index: Tensor, src: Tensor) -> Tensor:
     """A copy with out[index[i, j], j] += src[i, j] for dim 0, and so on; repeats add up."""
     return apply(i.scatter_add, scatter_arguments(input, dim, index, src))
 
 
 @method
+@scalars_as_vectors
 def index_select(input: Tensor, dim: int, index: Tensor) -> Tensor:
     """The slices of an axis that a vector of indices names."""
     place, index = _along(input, dim, index, "index_select")
     return apply(i.index_select, (input, place, index.reshape(-1)))
 
 
+def _check_slices(input: Tensor, dim: int, index: Tensor, source: Tensor, name: str) -> None:
+    """Raise PyTorch's errors unless ``source`` has a slice along ``dim`` for each index, in the input's dtype."""
+    if index.array.ndim > 1:
+        raise IndexError(f"{name}(): Index is supposed to be a vector, but got one of shape {list(index.shape)}")
+    if source.array.dtype != input.array.dtype:
+        raise RuntimeError(f"{name}(): self ({input.dtype}) and source ({source.dtype}) must have the same dtype")
+    if source.array.ndim and source.array.shape[dim] != index.array.size:
+        raise RuntimeError(
+            f"{name}(): Number of indices ({index.array.size}) should be equal to source.size(dim): "
+            f"({source.array.shape[dim]}), for dim: {dim}"
+        )
+    others = [[n for d, n in enumerate(t.array.shape) if d != dim] for t in (input, source)]
+    if others[0] != others[1]:
+        raise RuntimeError(
+            f"{name}(): source of shape {list(source.shape)} does not fit into {list(input.shape)} along dim {dim}"
+        )
+
+
 @method(in_place=True)
+@scalars_as_vectors
 def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: Scalar = 1) -> Tensor:
     """A copy to whose slices index[i] along ``dim`` the slices i of ``source`` are added."""
     place, index = _along(input, dim, index, "index_add")
+    _check_slices(input, place, index, source, "index_add")
     added: Tensor = apply(i.index_add, (input.array.shape, place, index, source if alpha == 1 else source * alpha))
     return input + added
 
 
 @method(in_place=True)
+@scalars_as_vectors
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are ``value``."""
     place, index = _along(input, dim, index, "index_fill")
@@ -255,9 +308,11 @@ def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
 
 
 @method(in_place=True)
+@scalars_as_vectors
 def index_copy(input: Tensor, dim: int, index: Tensor, source: Tensor) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are the slices i of ``source``."""
     place, index = _along(input, dim, index, "index_copy")
+    _check_slices(input, place, index, source, "index_copy")
     where = (*(slice(None),) * place, index.array.copy())
     return apply(i.put, (input, source, where))
 
@@ -305,16 +360,16 @@ def nonzero(input: Tensor, *, as_tuple: bool = False) -> Any:
 
 
 @method
+@scalars_as_vectors
 def topk(input: Tensor, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> return_types.ValuesIndices:
     """The k largest (or smallest) along ``dim``, in order: (values, indices)."""
     return return_types.topk(*apply(i.topk, (input, int(k), axis(dim, input.array.ndim), largest)))
 
 
 @method
+@scalars_as_vectors
 def sort(input: Tensor, dim: int = -1, descending: bool = False, stable: bool = True) -> return_types.ValuesIndices:
     """The elements in order along ``dim``: (values, indices); equal ones keep their order."""
-    if not input.array.ndim:
-        return return_types.sort(input.clone(), input.argmax())
     return return_types.sort(*apply(i.sort, (input, axis(dim, input.array.ndim), descending)))
 
 
@@ -390,6 +445,7 @@ def masked_scatter(input: Tensor, mask: Tensor, source: Tensor) -> Tensor:
 
 
 @method(in_place=True)
+@scalars_as_vectors
 def scatter_reduce(
     input: Tensor, dim: int, index: Tensor, src: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:
@@ -447,6 +503,7 @@ def nonzero_static(input: Tensor, *, size: int, fill_value: int = -1) -> Tensor:
 
 
 @method(in_place=True)
+@scalars_as_vectors
 def index_reduce(
     input: Tensor, dim: int, index: Tensor, source: Tensor, reduce: str, *, include_self: bool = True
 ) -> Tensor:

@@ -13,7 +13,7 @@ from ..ops import reduction as r
 from ..ops.op import Op
 from ..tensor import Tensor
 from . import return_types
-from .arguments import Dims, axes, axis
+from .arguments import Dims, axes, axis, scalars_as_vectors
 from .define import function, method, named
 
 
@@ -84,6 +84,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 
 
 @method(in_place=True)
+@scalars_as_vectors
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along ``dim``."""
     input = input if dtype is None else input.to(dtype)
@@ -91,6 +92,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 
 
 @method(in_place=True)
+@scalars_as_vectors
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along ``dim``."""
     input = input if dtype is None else input.to(dtype)

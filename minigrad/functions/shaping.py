@@ -17,7 +17,7 @@ from ..ops import joining as joining_ops
 from ..ops import shape as s
 from ..ops.reduction import sum_to
 from ..tensor import Tensor
-from .arguments import axes, axis, common_shape, raw, sizes
+from .arguments import axis, common_shape, raw, sizes
 from .change import reshaping
 from .define import attribute, function, method
 
@@ -107,10 +107,19 @@ def t(input: Tensor) -> Tensor:
 
 @method
 def movedim(input: Tensor, source: Any, destination: Any) -> Tensor:
-    """Axes moved to other places, the rest in order."""
+    """Axes moved to other places, the rest in order.
+
+    Raises:
+        RuntimeError: an axis is named twice, or their numbers differ.
+    """
     n = input.array.ndim
     sources = [axis(d, n) for d in sizes((source,))]
     places = [axis(d, n) for d in sizes((destination,))]
+    if len(sources) != len(places):
+        raise RuntimeError(f"movedim: source {sources} and destination {places} must name the same number of axes")
+    for name, named in (("source", sources), ("destination", places)):
+        if len(set(named)) < len(named):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({named})")
     order = [d for d in range(n) if d not in sources]
     for place, moved in sorted(zip(places, sources, strict=True)):
         order.insert(place, moved)
@@ -126,7 +135,10 @@ def unsqueeze(input: Tensor, dim: int) -> Tensor:
 @method(in_place=reshaping)
 def squeeze(input: Tensor, dim: Any = None) -> Tensor:
     """Without axes of length 1: all of them, or those in ``dim``."""
-    return apply(s.squeeze, (input, axes(dim, input.array.ndim)))
+    if dim is not None:
+        dim = (dim,) if isinstance(dim, int) else dim
+        dim = tuple(d for d in (axis(d, input.array.ndim) for d in dim) if input.array.ndim)
+    return apply(s.squeeze, (input, dim))
 
 
 @method
@@ -240,10 +252,20 @@ def flip(input: Tensor, *places: Any, dims: Any = None) -> Tensor:
 
 @method
 def roll(input: Tensor, shifts: Any, dims: Any = None) -> Tensor:
-    """Elements moved along ``dims``; those that fall off come in at the other end."""
-    shifts = tuple(shifts) if isinstance(shifts, (tuple, list)) else shifts
-    dims = tuple(dims) if isinstance(dims, (tuple, list)) else dims
-    return apply(s.roll, (input, shifts, dims))
+    """Elements moved along ``dims``; those that fall off come in at the other end.
+
+    Raises:
+        RuntimeError: shifts and axes are not equally many.
+    """
+    shifts = tuple(shifts) if isinstance(shifts, (tuple, list)) else (shifts,)
+    if dims is None and len(shifts) == 1:
+        return apply(s.roll, (input, shifts[0], None))
+    dims = sizes((dims,)) if dims is not None else ()
+    if len(shifts) != len(dims) or not shifts:
+        raise RuntimeError(f"roll: shifts and dimensions must align. shifts: {len(shifts)}, dims: {len(dims)}")
+    if not input.array.ndim:
+        return input.clone()
+    return apply(s.roll, (input, shifts, tuple(axis(d, input.array.ndim) for d in dims)))
 
 
 def _together(tensors: Sequence[Tensor], name: str) -> tuple[Tensor, ...]:
@@ -345,6 +367,10 @@ def narrow(input: Tensor, dim: int, start: int, length: int) -> Tensor:
     """``length`` elements of an axis from ``start``."""
     place = axis(dim, input.array.ndim)
     n = input.array.shape[place]
+    if length < 0:
+        raise RuntimeError(f"narrow(): length must be non-negative, not {length}")
+    if not -n <= (start := int(start)) <= n:
+        raise IndexError(f"narrow(): start out of range (expected to be in range of [{-n}, {n}], but got {start})")
     start = start + n if start < 0 else start
     if start + length > n:
         raise RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({n}).")
@@ -385,10 +411,28 @@ def _check_matrix(input: Tensor, name: str) -> None:
 
 @function
 def meshgrid(*tensors: Any, indexing: str = "ij") -> tuple[Tensor, ...]:
-    """Coordinate grids of vectors."""
-    listed = tensors[0] if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else tensors
-    grids = xp(listed[0].array).meshgrid(*(t.array for t in listed), indexing=indexing)
-    return tuple(wrap(g) for g in grids)
+    """Coordinate grids of vectors: grid i varies along axis i; with "xy" the first two axes are exchanged.
+
+    Raises:
+        RuntimeError: no tensors, one of more than one axis, several dtypes, or another indexing.
+    """
+    listed = list(tensors[0]) if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)) else list(tensors)
+    if not listed:
+        raise RuntimeError("meshgrid expects a non-empty TensorList")
+    if indexing not in ("ij", "xy"):
+        raise RuntimeError(f"meshgrid: indexing must be one of 'xy' or 'ij', but received: {indexing}")
+    if any(t.array.ndim > 1 for t in listed):
+        raise RuntimeError(f"meshgrid: expected scalars or vectors, got shapes {[tuple(t.shape) for t in listed]}")
+    if len({t.array.dtype for t in listed}) > 1:
+        raise RuntimeError("meshgrid expects all tensors to have the same dtype")
+    places = [*range(len(listed))]
+    if indexing == "xy" and len(listed) > 1:
+        places[:2] = [1, 0]
+    shape = [0] * len(listed)
+    for place, t in zip(places, listed, strict=True):
+        shape[place] = t.array.size
+    along = [[-1 if d == place else 1 for d in range(len(listed))] for place in places]
+    return tuple(expand(reshape(t, lengths), shape) for t, lengths in zip(listed, along, strict=True))
 
 
 @method(free=False)
@@ -414,6 +458,10 @@ def diff(
     input: Tensor, n: int = 1, dim: int = -1, prepend: Tensor | None = None, append: Tensor | None = None
 ) -> Tensor:
     """Differences of neighbours along ``dim``, ``n`` times over."""
+    if n < 0:
+        raise RuntimeError(f"diff: order must be non-negative but got {n}")
+    if not input.array.ndim:
+        raise RuntimeError("diff expects input to be at least one-dimensional")
     parts = [part for part in (prepend, input, append) if part is not None]
     out, place = cat(parts, dim) if len(parts) > 1 else input, axis(dim, input.array.ndim)
     for _ in range(n):
@@ -473,7 +521,13 @@ def flipud(input: Tensor) -> Tensor:
 @method
 def rot90(input: Tensor, k: int = 1, dims: Sequence[int] = (0, 1)) -> Tensor:
     """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
-    first, second = dims
+    if len(dims) != 2:
+        raise RuntimeError(f"rot90: expected total rotation dims == 2, but got dims = {len(dims)}")
+    if input.array.ndim < 2:
+        raise RuntimeError(f"rot90: expected total dims >= 2, but got total dims = {input.array.ndim}")
+    first, second = (axis(d, input.array.ndim) for d in dims)
+    if first == second:
+        raise RuntimeError(f"rot90: expected rotation dims to be different, but got {tuple(dims)}")
     turned = {
         0: lambda: input.clone(),
         1: lambda: transpose(flip(input, second), first, second),
@@ -592,12 +646,18 @@ def narrow_copy(input: Tensor, dim: int, start: int, length: int) -> Tensor:
 @method(free=False)
 def unfold(input: Tensor, dimension: int, size: int, step: int) -> Tensor:
     """Windows of ``size`` elements along an axis, every ``step``, as a new last axis (a copy, not a view)."""
-    place = axis(dimension, input.array.ndim)
+    place, scalar = axis(dimension, input.array.ndim), not input.array.ndim
+    input = reshape(input, 1) if scalar else input
+    if size < 0:
+        raise RuntimeError(f"unfold: size is {size} but must be >= 0")
+    if step <= 0:
+        raise RuntimeError(f"unfold: step is {step} but must be > 0")
     if size > input.array.shape[place]:
         raise RuntimeError(
             f"maximum size for tensor at dimension {dimension} is {input.array.shape[place]} but size is {size}"
         )
-    return apply(joining_ops.unfold, (input, place, size, step))
+    windows: Tensor = apply(joining_ops.unfold, (input, place, size, step))
+    return windows[0] if scalar else windows
 
 
 @method

@@ -14,7 +14,7 @@ from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..tensor import Tensor
 from . import return_types
-from .arguments import Dims, as_tensor_like, axis, raw
+from .arguments import Dims, as_tensor_like, axis, raw, scalars_as_vectors
 from .creation import tensor, tensor_on
 from .define import function, method
 from .indexing import gather, sort
@@ -29,34 +29,27 @@ def _picked(input: Tensor, indices: Any, dim: int, keepdim: bool, kind: Any) -> 
     return kind(values, places) if keepdim else kind(values.squeeze(dim), places.squeeze(dim))
 
 
-def _with_axis(input: Tensor, dim: int) -> tuple[Tensor, int]:
-    """A tensor with at least one axis, and the number of the axis."""
-    return input.reshape(1) if not input.array.ndim else input, axis(dim, input.array.ndim)
-
-
-def _flat(input: Tensor, keepdim: bool, result: Any) -> Any:
-    """Results without the axis that ``_with_axis`` gave to a tensor without axes."""
-    return result if input.array.ndim or not keepdim else type(result)(*(part.reshape(()) for part in result))
-
-
 @method
+@scalars_as_vectors
 def kthvalue(input: Tensor, k: int, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices:
     """The k-th smallest along ``dim``: (values, indices)."""
-    x, place = _with_axis(input, dim)
-    if not 1 <= k <= x.array.shape[place]:
+    place = axis(dim, input.array.ndim)
+    if not 1 <= k <= input.array.shape[place]:
         raise RuntimeError(f"kthvalue(): selected number k out of range for dimension {dim}: {k}")
-    m = xp(x.array)
-    order = m.take(i._stable_order(x.array, place, False), m.asarray([k - 1]), axis=place)
-    return _flat(input, keepdim, _picked(x, order, place, keepdim, return_types.kthvalue))
+    m = xp(input.array)
+    order = m.take(i._stable_order(input.array, place, False), m.asarray([k - 1]), axis=place)
+    return _picked(input, order, place, keepdim, return_types.kthvalue)
 
 
 @method
+@scalars_as_vectors
 def median(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """The median, of an even number the lower of two; with ``dim`` (values, indices). NaN wins."""
     return _median(input, dim, keepdim, return_types.median, False)
 
 
 @method
+@scalars_as_vectors
 def nanmedian(input: Tensor, dim: int | None = None, keepdim: bool = False) -> Any:
     """``median`` of the elements other than NaN."""
     return _median(input, dim, keepdim, return_types.nanmedian, True)
@@ -66,29 +59,31 @@ def _median(input: Tensor, dim: int | None, keepdim: bool, kind: Any, skip: bool
     if dim is None:
         flat = input.reshape(-1)
         return _median(flat, 0, False, kind, skip)[0] if flat.array.size else flat.sum() * math.nan
-    x, place = _with_axis(input, dim)
-    m, order = xp(x.array), i._stable_order(x.array, place, False)
-    missing = (x.array != x.array).sum(axis=place, keepdims=True)
-    last = x.array.shape[place] - 1
+    place = axis(dim, input.array.ndim)
+    m, order = xp(input.array), i._stable_order(input.array, place, False)
+    missing = (input.array != input.array).sum(axis=place, keepdims=True)
+    last = input.array.shape[place] - 1
     at = (last - missing) // 2 if skip else m.where(missing > 0, last, last // 2)
     indices = m.take_along_axis(order, m.maximum(at, 0), place)
-    return _flat(input, keepdim, _picked(x, indices, place, keepdim, kind))
+    return _picked(input, indices, place, keepdim, kind)
 
 
 @method
+@scalars_as_vectors
 def mode(input: Tensor, dim: int = -1, keepdim: bool = False) -> return_types.ValuesIndices:
     """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
-    x, place = _with_axis(input, dim)
-    m, order = xp(x.array), i._stable_order(x.array, place, False)
-    rows = m.moveaxis(m.take_along_axis(x.array, order, place), place, -1)
+    place = axis(dim, input.array.ndim)
+    m, order = xp(input.array), i._stable_order(input.array, place, False)
+    rows = m.moveaxis(m.take_along_axis(input.array, order, place), place, -1)
     equal = (rows[..., :, None] == rows[..., None, :]).sum(-1)
     best = equal.argmax(axis=-1)[..., None]  # the first of the smallest commonest,
     last = best + m.take_along_axis(equal, best, -1) - 1  # and its last occurrence
     indices = m.take_along_axis(order, m.moveaxis(last, -1, place), place)
-    return _flat(input, keepdim, _picked(x, indices, place, keepdim, return_types.mode))
+    return _picked(input, indices, place, keepdim, return_types.mode)
 
 
 @method
+@scalars_as_vectors
 def quantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -97,6 +92,7 @@ def quantile(
 
 
 @method
+@scalars_as_vectors
 def nanquantile(
     input: Tensor, q: Any, dim: int | None = None, keepdim: bool = False, *, interpolation: str = "linear"
 ) -> Tensor:
@@ -134,35 +130,36 @@ def _quantile(input: Tensor, q: Any, dim: int | None, keepdim: bool, how: str, s
 
 
 @method
+@scalars_as_vectors
 def cummax(input: Tensor, dim: int) -> return_types.ValuesIndices:
     """Running maxima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, True, return_types.cummax)
 
 
 @method
+@scalars_as_vectors
 def cummin(input: Tensor, dim: int) -> return_types.ValuesIndices:
     """Running minima along ``dim``: (values, indices, of the last of equal ones)."""
     return _running(input, dim, False, return_types.cummin)
 
 
 def _running(input: Tensor, dim: int, largest: bool, kind: Any) -> return_types.ValuesIndices:
-    x, place = _with_axis(input, dim)
-    host = x.numpy(force=True)
+    place = axis(dim, input.array.ndim)
+    host = input.numpy(force=True)
     best = (np.maximum if largest else np.minimum).accumulate(host, axis=place)
     shape = [1] * host.ndim
     shape[place] = -1
     reached = (host == best) | (host != host)
     places = np.maximum.accumulate(np.where(reached, np.arange(host.shape[place]).reshape(shape), 0), axis=place)
-    indices = tensor_on(places, x.device)
-    return _flat(input, True, kind(apply(i.gather, (x, place, indices)), indices))
+    indices = tensor_on(places, input.device)
+    return kind(apply(i.gather, (input, place, indices)), indices)
 
 
 @method
+@scalars_as_vectors
 def logcumsumexp(input: Tensor, dim: int) -> Tensor:
     """ln of the running sums of eˣ along ``dim``."""
-    return (
-        apply(cumulative_ops.logcumsumexp, (input, axis(dim, input.array.ndim))) if input.array.ndim else input.clone()
-    )
+    return apply(cumulative_ops.logcumsumexp, (input, axis(dim, input.array.ndim)))
 
 
 @method
@@ -176,6 +173,7 @@ def std_mean(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Tensor, Tensor]:
     """(standard deviation, mean) over ``dim``."""
+    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
     return std(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
@@ -184,6 +182,7 @@ def var_mean(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> tuple[Tensor, Tensor]:
     """(variance, mean) over ``dim``."""
+    dim, unbiased = (None, dim) if isinstance(dim, bool) else (dim, unbiased)
     return var(input, dim, unbiased, keepdim, correction=correction), mean(input, dim, keepdim)
 
 
@@ -207,13 +206,33 @@ def dist(input: Tensor, other: Tensor, p: float = 2) -> Tensor:
 
 @method
 def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-    """The covariances of the rows (variables) over the columns (observations)."""
-    if fweights is not None or aweights is not None:
-        raise NotImplementedError("cov: weights are not supported: repeat or scale the observations instead")
+    """The covariances of the rows (variables) over the columns (observations).
+
+    Args:
+        fweights: (N,) integers, how often each observation was made.
+        aweights: (N,) floats, how much each observation counts.
+
+    Raises:
+        RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+    """
+    if input.array.ndim > 2:
+        raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.array.ndim}")
     rows = input if input.array.ndim == 2 else input.reshape(1, -1)
-    centred = rows - mean(rows, 1, True)
-    result = centred @ centred.t() / (rows.array.shape[1] - correction)
-    return result if input.array.ndim == 2 else result.reshape(())
+    count = rows.array.shape[1]
+    weights = None
+    for name, kinds, given in (("fweights", "iu", fweights), ("aweights", "f", aweights)):
+        if given is None:
+            continue
+        if given.array.shape != (count,) or given.array.dtype.kind not in kinds or (count and given.min() < 0):
+            raise RuntimeError(f"cov(): expected {name} to be {count} numbers, none negative, of the right kind")
+        weights = given if weights is None else weights * given
+    if weights is None:
+        centred = rows - mean(rows, 1, True)
+        return (centred @ centred.mH / max(count - correction, 0)).squeeze()
+    total = weights.sum()
+    centred = rows - sum(rows * weights, 1, True) / total
+    lost = correction * (sum(weights * aweights) / total if aweights is not None else 1)
+    return (centred @ (centred * weights).mH / (total - lost).clamp(min=0)).squeeze()
 
 
 @method

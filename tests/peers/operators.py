@@ -1,0 +1,177 @@
+"""PyTorch's database of operators on minigrad: what agrees, what differs, what is missing.
+
+    python -m tests.peers.operators float64 [NAME ...]
+
+PyTorch's own tests draw from it (``torch.testing._internal``): for each operator samples of inputs, and inputs that it
+must refuse. A *name* here is a function, an alias, a method or an in-place method of the database.
+"""
+
+from __future__ import annotations
+
+import sys
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import torch
+from torch.testing._internal.common_methods_invocations import op_db
+
+import minigrad
+
+from .translation import NoCounterpart, Translation, check_equal, counterpart, tensors, translated_function
+
+SAMPLES = 12
+# Their results are drawn from streams that minigrad does not share, or are memory that is unset: shapes are compared.
+RANDOM = {
+    "cauchy",
+    "exponential",
+    "geometric",
+    "log_normal",
+    "uniform",
+    "multinomial",
+    "poisson",
+    "nn.functional.rrelu",
+}
+RANDOM |= {f"nn.functional.{name}" for name in ("dropout", "dropout2d", "dropout3d", "alpha_dropout")}
+RANDOM |= {"nn.functional.feature_alpha_dropout", "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty"}
+RANDOM |= {"new_empty_strided", "rand_like", "randn_like", "randint_like", "resize_", "resize_as_"}
+
+
+@dataclass
+class Report:
+    """What became of a name.
+
+    Attributes:
+        name: "exp", "Tensor.exp", "Tensor.exp_", with the variant in brackets.
+        samples: how many were compared.
+        differences: a line for each sample that differs; None where minigrad does not have the name.
+    """
+
+    name: str
+    samples: int = 0
+    differences: list[str] | None = field(default_factory=list)
+
+    @property
+    def agrees(self) -> bool:
+        """Whether all samples agree."""
+        return self.differences == []
+
+
+@dataclass
+class Name:
+    """A name of the database: PyTorch's function, and where minigrad's is."""
+
+    text: str
+    info: Any
+    theirs: Callable[..., Any]
+    find: Callable[[], Any]
+    in_place: bool = False
+
+
+def names(info: Any) -> Iterator[Name]:
+    """The names of an entry of the database."""
+    variant = f" ({info.variant_test_name})" if info.variant_test_name else ""
+    for name in (info.name, *(alias.name for alias in info.aliases)):
+        yield Name(name + variant, info, info.op, lambda name=name: counterpart(name, info.op))
+    short = info.name.rpartition(".")[2]
+    for method, name in ((info.method_variant, short), (info.inplace_variant, f"{short}_")):
+        if isinstance(method, types.FunctionType) and "testing" in method.__module__:
+            continue  # a function once more
+        if method is not None and not (method is info.inplace_variant and short.endswith("_")):
+            find = lambda name=name: getattr(minigrad.Tensor, name)
+            yield Name(f"Tensor.{name}{variant}", info, method, find, method is info.inplace_variant)
+
+
+def compare(name: Name, dtype: torch.dtype) -> Report:
+    """A name on its first samples."""
+    report = Report(name.text)
+    try:
+        ours = name.find()
+        if ours is None:
+            raise AttributeError(name.text)
+    except (AttributeError, NotImplementedError):
+        report.differences = None
+        return report
+    differentiable = name.info.supports_autograd and dtype in (torch.float64, torch.complex128)
+    torch.manual_seed(0)
+    samples = name.info.sample_inputs("cpu", dtype, requires_grad=differentiable and not name.in_place)
+    for number, sample in enumerate(islice(samples, SAMPLES)):
+        if name.in_place and (sample.broadcasts_input or not isinstance(sample.input, torch.Tensor)):
+            continue
+        try:
+            _compare_sample(name, ours, sample)
+            report.samples += 1
+        except NoCounterpart:
+            continue
+        except Exception as error:
+            report.differences.append(f"sample {number}: {type(error).__name__}: {error}")  # type: ignore[union-attr]
+    return report
+
+
+def _compare_sample(name: Name, ours: Callable[..., Any], sample: Any) -> None:
+    """One sample: results, and gradients where PyTorch has them."""
+    translate = Translation()
+    args, kwargs = translate((sample.input, *sample.args)), translate(dict(sample.kwargs))
+    first = sample.input.clone() if name.in_place else sample.input
+    expected = name.theirs(first, *sample.args, **sample.kwargs)
+    result = ours(*args, **kwargs)
+    results, outputs = list(tensors(expected)), list(tensors(result))
+    assert len(results) == len(outputs), f"{len(outputs)} results, PyTorch's {len(results)}"
+    if name.in_place:
+        assert result is args[0], "another tensor than the one to change"
+    random = name.info.name in RANDOM
+    for number, (theirs, own) in enumerate(zip(results, outputs, strict=True)):
+        what = f"result {number}" if len(results) > 1 else "result"
+        check_equal(torch.zeros_like(theirs) if random else theirs, own * 0 if random else own, what)
+    if translate.leaves and not random:
+        process = sample.output_process_fn_grad
+        ours_process = translated_function(process) if isinstance(process, types.FunctionType) else process
+        _compare_gradients(process(expected), ours_process(result), translate)
+
+
+def _compare_gradients(expected: Any, result: Any, translate: Translation) -> None:
+    """The gradients of all results, weighted."""
+    theirs = [r for r in tensors(expected) if isinstance(r, torch.Tensor) and r.requires_grad]
+    pairs = zip(tensors(expected), tensors(result), strict=True)
+    own = [o for r, o in pairs if isinstance(r, torch.Tensor) and r.requires_grad]
+    if not theirs:
+        return
+    weights = [torch.linspace(0.5, 1.5, r.numel(), dtype=torch.float64).reshape(r.shape).to(r.dtype) for r in theirs]
+    inputs = [leaf for leaf, _ in translate.leaves]
+    assert all(o.requires_grad for o in own), "the result has no gradient"
+    expected_gradients = torch.autograd.grad(theirs, inputs, weights, allow_unused=True)
+    ours = minigrad.autograd.grad(
+        own, [leaf for _, leaf in translate.leaves], [Translation()(w) for w in weights], allow_unused=True
+    )
+    for number, ((leaf, our_leaf), a, b) in enumerate(zip(translate.leaves, expected_gradients, ours, strict=True)):
+        a, b = torch.zeros_like(leaf) if a is None else a, minigrad.zeros_like(our_leaf) if b is None else b
+        check_equal(a, b, f"gradient {number}")
+
+
+def reports(dtype: torch.dtype, chosen: tuple[str, ...] = ()) -> Iterator[Report]:
+    """All names that PyTorch has for a dtype, compared."""
+    for info in op_db:
+        if info.supports_dtype(dtype, "cpu") and (not chosen or info.name in chosen):
+            for name in names(info):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    yield compare(name, dtype)
+
+
+def main() -> None:
+    """Print what differs and what is missing."""
+    dtype, *chosen = sys.argv[1:] or ["float64"]
+    done = list(reports(getattr(torch, dtype), tuple(chosen)))
+    missing = [r.name for r in done if r.differences is None]
+    different = [r for r in done if r.differences]
+    for report in different:
+        print(f"{report.name}: {len(report.differences or [])} differ; {(report.differences or [''])[0][:300]}")
+    print(f"missing: {', '.join(missing)}")
+    print(f"{dtype}: {len(done)} names, {len(missing)} missing, {len(different)} differ")
+
+
+if __name__ == "__main__":
+    main()

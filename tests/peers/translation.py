@@ -1,0 +1,135 @@
+"""Samples of PyTorch's databases for minigrad: the same values, dtypes and functions."""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import torch
+
+import minigrad
+
+DTYPES = {
+    getattr(torch, name): getattr(minigrad, name)
+    for name in (
+        *("float64", "float32", "float16", "complex64", "complex128"),
+        *("int64", "int32", "int16", "int8", "uint8", "bool"),
+    )
+}
+LAYOUTS = {torch.strided: minigrad.strided} | dict.fromkeys(
+    (torch.contiguous_format, torch.preserve_format, torch.channels_last, torch.channels_last_3d)
+)
+TOLERANCES = {torch.float32: 1e-4, torch.complex64: 1e-4, torch.float16: 1e-2}  # others: 1e-7
+
+
+class NoCounterpart(Exception):
+    """A sample has a layout or dtype that minigrad has not."""
+
+
+class Translation:
+    """Arguments for minigrad of arguments for PyTorch.
+
+    Attributes:
+        leaves: for each tensor that requires a gradient, PyTorch's and ours.
+    """
+
+    def __init__(self) -> None:
+        self.leaves: list[tuple[torch.Tensor, Any]] = []
+
+    def __call__(self, value: Any) -> Any:
+        if isinstance(value, torch.Tensor):
+            return self.tensor(value)
+        if isinstance(value, torch.dtype):
+            return DTYPES[value] if value in DTYPES else _no_counterpart(value)
+        if isinstance(value, torch.device):
+            return minigrad.device(str(value))
+        if isinstance(value, torch.Generator):
+            return _no_counterpart(value)
+        if isinstance(value, torch.Size):
+            return minigrad.Size(value)
+        if isinstance(value, (tuple, list)):
+            parts = [self(part) for part in value]
+            return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
+        if isinstance(value, dict):
+            return {name: self(part) for name, part in value.items()}
+        if isinstance(value, (torch.layout, torch.memory_format)):
+            return LAYOUTS[value] if value in LAYOUTS else _no_counterpart(value)
+        return translated_function(value) if isinstance(value, types.FunctionType) else value
+
+    def tensor(self, value: torch.Tensor) -> Any:
+        """A tensor with the same values and strides."""
+        if value.layout is not torch.strided or value.dtype not in DTYPES:
+            return _no_counterpart(value.dtype)
+        result = minigrad.from_numpy(numbers(value).copy(order="K"))
+        if value.requires_grad:
+            result.requires_grad_(True)
+            self.leaves.append((value, result))
+        return result
+
+
+def numbers(value: torch.Tensor) -> Any:
+    """A tensor's values as a NumPy array."""
+    return value.detach().resolve_conj().resolve_neg().numpy(force=True)
+
+
+def _no_counterpart(value: Any) -> Any:
+    raise NoCounterpart(str(value))
+
+
+def _seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The databases' ``wrapper_set_seed``."""
+    with minigrad.random.fork_rng():
+        minigrad.manual_seed(42)
+        return op(*args, **kwargs)
+
+
+def translated_function(function: Any) -> Any:
+    """A function of the databases' own, such as ``lambda x: x.T``, with minigrad for torch."""
+    names = {**function.__globals__, "torch": minigrad, "wrapper_set_seed": _seeded, "np": np}
+    return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
+
+
+def counterpart(name: str, function: Any) -> Any:
+    """The function of minigrad that PyTorch's is called, by its name or, of one of the databases' own, by its text.
+
+    Raises:
+        AttributeError, NotImplementedError: minigrad has no such function.
+    """
+    if isinstance(function, types.FunctionType) and "testing" in function.__module__:
+        return translated_function(function)
+    found: Any = minigrad
+    for part in name.removeprefix("torch.").split("."):
+        found = getattr(found, part)
+    return found
+
+
+def tensors(value: Any) -> Iterator[Any]:
+    """The results in a result, one after the other."""
+    if isinstance(value, (tuple, list)) and not isinstance(value, (torch.Size, minigrad.Size)):
+        for part in value:
+            yield from tensors(part)
+    elif isinstance(value, dict):
+        for part in value.values():
+            yield from tensors(part)
+    else:
+        yield value
+
+
+def check_equal(theirs: Any, ours: Any, what: str) -> None:
+    """Raise AssertionError unless two results agree in shape, dtype and values."""
+    if not isinstance(theirs, torch.Tensor):
+        same = str(theirs) == str(ours) or (isinstance(theirs, float) and np.isclose(theirs, ours, equal_nan=True))
+        assert same, f"{what} is {ours!r}, PyTorch's {theirs!r}"
+        return
+    assert isinstance(ours, minigrad.Tensor), f"{what} is a {type(ours).__name__}, PyTorch's a Tensor"
+    assert tuple(theirs.shape) == tuple(ours.shape), f"{what}: shape {list(ours.shape)}, PyTorch's {list(theirs.shape)}"
+    assert str(theirs.dtype) == str(ours.dtype), f"{what}: dtype {ours.dtype}, PyTorch's {theirs.dtype}"
+    if theirs.layout is not torch.strided:
+        return
+    expected, actual = numbers(theirs), ours.detach().numpy()
+    near = TOLERANCES.get(theirs.dtype, 1e-7)
+    if not np.allclose(actual, expected, near, near, equal_nan=True):
+        off = ~np.isclose(actual, expected, near, near, equal_nan=True)
+        raise AssertionError(f"{what}: {actual[off][:3]}, PyTorch's {expected[off][:3]}")
