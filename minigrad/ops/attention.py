@@ -13,7 +13,22 @@ from .shape import transpose
 from .softmax import softmax
 
 
-@op
+@op(
+    "dq = scale · dS k, dS = P (g vᵀ − Σ g y); dk = scale · dSᵀ q; dv = Pᵀ g; dmask = Σ dS",
+    query=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: (
+        matmul(_score_slope(g, out, query, key, value, mask, keep, is_causal, scale, dropout_p), key) * scale
+    ),
+    key=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: matmul(
+        transpose(_score_slope(g, out, query, key, value, mask, keep, is_causal, scale, dropout_p), -1, -2),
+        query * scale,
+    ),
+    value=lambda g, query, key, mask, keep, is_causal, scale, dropout_p: matmul(
+        transpose(_drop(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), -1, -2), g
+    ),
+    mask=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: _score_slope(
+        g, out, query, key, value, mask, keep, is_causal, scale, dropout_p
+    ),
+)
 def scaled_dot_product_attention(
     query: Array,
     key: Array,
@@ -67,21 +82,3 @@ def _score_slope(
     """dS = P (dP − Σ P dP), where dP = g vᵀ and Σ P dP over the keys is Σ g y over the width of the values."""
     slope = _drop(matmul(g, transpose(value, -1, -2)), keep, dropout_p)
     return attention_weights(query, key, mask, is_causal, scale) * (slope - sum_over(g * out, -1, True))
-
-
-scaled_dot_product_attention.gradient(
-    "dq = scale · dS k, dS = P (g vᵀ − Σ g y); dk = scale · dSᵀ q; dv = Pᵀ g; dmask = Σ dS",
-    query=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: (
-        matmul(_score_slope(g, out, query, key, value, mask, keep, is_causal, scale, dropout_p), key) * scale
-    ),
-    key=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: matmul(
-        transpose(_score_slope(g, out, query, key, value, mask, keep, is_causal, scale, dropout_p), -1, -2),
-        query * scale,
-    ),
-    value=lambda g, query, key, mask, keep, is_causal, scale, dropout_p: matmul(
-        transpose(_drop(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), -1, -2), g
-    ),
-    mask=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: _score_slope(
-        g, out, query, key, value, mask, keep, is_causal, scale, dropout_p
-    ),
-)

@@ -13,7 +13,12 @@ from .shape import reshape, transpose, unsqueeze
 from .softmax import log_softmax, softmax
 
 
-@op
+@op(
+    "dx = g (softmax(x) Σ q w − q w)",
+    logits=lambda g, logits, target, weight, ignore_index, label_smoothing: _logit_slope(
+        unsqueeze(g, 1), logits, target, weight, ignore_index, label_smoothing
+    ),
+)
 def cross_entropy(
     logits: Array, target: Array, weight: Array = None, ignore_index: int = -100, label_smoothing: float = 0.0
 ) -> Array:
@@ -56,15 +61,18 @@ def _logit_slope(
     return g * (softmax(logits, -1) * total - q)
 
 
-cross_entropy.gradient(
-    "dx = g (softmax(x) Σ q w − q w)",
-    logits=lambda g, logits, target, weight, ignore_index, label_smoothing: _logit_slope(
-        unsqueeze(g, 1), logits, target, weight, ignore_index, label_smoothing
+@op(
+    "dx = dz W, dz = g (softmax(z) − q) / N; dW = dzᵀ x; db = Σ dz",
+    x=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: matmul(
+        _head_slope(g, x, weight, bias, target, ignore_index, label_smoothing, reduction), weight
+    ),
+    weight=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: matmul(
+        transpose(_head_slope(g, x, weight, bias, target, ignore_index, label_smoothing, reduction), 0, 1), x
+    ),
+    bias=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: _head_slope(
+        g, x, weight, bias, target, ignore_index, label_smoothing, reduction
     ),
 )
-
-
-@op
 def linear_cross_entropy(
     x: Array,
     weight: Array,
@@ -103,30 +111,13 @@ def _head_slope(
     return _logit_slope(g / rows, linear(x, weight, bias), target, None, ignore_index, label_smoothing)
 
 
-linear_cross_entropy.gradient(
-    "dx = dz W, dz = g (softmax(z) − q) / N; dW = dzᵀ x; db = Σ dz",
-    x=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: matmul(
-        _head_slope(g, x, weight, bias, target, ignore_index, label_smoothing, reduction), weight
-    ),
-    weight=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: matmul(
-        transpose(_head_slope(g, x, weight, bias, target, ignore_index, label_smoothing, reduction), 0, 1), x
-    ),
-    bias=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: _head_slope(
-        g, x, weight, bias, target, ignore_index, label_smoothing, reduction
-    ),
+@op(
+    "dx = g (x − t) / (x (1 − x)); dt = g (ln(1 − x) − ln x)",
+    x=lambda g, x, target: g * (x - target) / maximum(x * (1 - x), 1e-12),
+    target=lambda g, x: g * (maximum(log(1 - x), -100.0) - maximum(log(x), -100.0)),
 )
-
-
-@op
 def binary_cross_entropy(x: Array, target: Array) -> Array:
     """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100 (so are the gradient's, PyTorch's rule)"""
     m = xp(x)
     yes, no = m.maximum(m.log(x), -100), m.maximum(m.log1p(-x), -100)
     return (target - 1) * no - target * yes
-
-
-binary_cross_entropy.gradient(
-    "dx = g (x − t) / (x (1 − x)); dt = g (ln(1 − x) − ln x)",
-    x=lambda g, x, target: g * (x - target) / maximum(x * (1 - x), 1e-12),
-    target=lambda g, x: g * (maximum(log(1 - x), -100.0) - maximum(log(x), -100.0)),
-)

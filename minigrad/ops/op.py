@@ -1,10 +1,8 @@
-"""What an op is: a forward on arrays, and beside it one gradient rule for each input.
+"""What an op is: a forward on arrays, and beside it one gradient rule for each input, with its formula.
 
-    @op
+    @op("dx = g (1 - y²)", x=lambda g, out: g * (1 - out * out))
     def tanh(x):
         return xp(x).tanh(x)
-
-    tanh.gradient("dx = g (1 - y²)", x=lambda g, out: g * (1 - out * out))
 
 The names of a rule's parameters say what the tape keeps for it: ``g`` is the gradient of the result, ``out`` the
 result, ``shape`` the shape of the input that the rule is for (of a variadic input ``which`` is its number, and
@@ -238,18 +236,25 @@ def op(forward: Callable[..., Any], /) -> Any:
 
 
 @overload
-def op(*, promote: str = "", view: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """``@op(promote="same")``: what makes an Op."""
+def op(
+    formulas: str = "", /, *, promote: str = "", view: bool = False, **rules: Rule
+) -> Callable[[Callable[..., Any]], Any]:
+    """``@op("dx = g y", x=lambda g, out: g * out)``: what makes an Op."""
 
 
-def op(forward: Callable[..., Any] | None = None, *, promote: str = "", view: bool = False) -> Any:
-    """Turn a function of arrays into an op, and register it by its name. See ``Op`` for the arguments."""
+def op(first: Any = "", /, *, promote: str = "", view: bool = False, **rules: Rule) -> Any:
+    """Turn a function of arrays into an op, and register it by its name.
+
+    Args:
+        formulas, rules: see ``Op.gradient``.
+        promote, view: see ``Op``.
+    """
 
     def register(function: Callable[..., Any]) -> Op:
-        result = Op(function, promote=promote, view=view)
+        result = Op(function, promote=promote, view=view).gradient("" if callable(first) else first, **rules)
         if result.name in REGISTRY:
             raise ValueError(f"there is an op {result.name!r} already, in {REGISTRY[result.name].__module__}")
         REGISTRY[result.name] = result
         return result
 
-    return register if forward is None else register(forward)
+    return register(first) if callable(first) else register

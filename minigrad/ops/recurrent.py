@@ -42,7 +42,14 @@ def _outer(slopes: Array, inputs: Array) -> Array:
     return matmul(transpose(slopes, 0, 1), inputs)
 
 
-@op
+@op(
+    "dx = da, daₜ = (gₜ + daₜ₊₁ W)(1 − hₜ²); dW = Σ daₜᵀ hₜ₋₁; dh₀ = da₁ W",
+    x=lambda g, x, weight, h, sizes, reverse, rectify: _rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[0],
+    weight=lambda g, x, weight, h, sizes, reverse, rectify: _outer(
+        *_rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[:2]
+    ),
+    h=lambda g, x, weight, h, sizes, reverse, rectify: _rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[2],
+)
 def rnn(
     x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool = False, rectify: bool = False
 ) -> tuple[Array, Array]:
@@ -80,17 +87,15 @@ def _rnn_through_time(
     return concatenate(0, *slopes), concatenate(0, *before), dh
 
 
-rnn.gradient(
-    "dx = da, daₜ = (gₜ + daₜ₊₁ W)(1 − hₜ²); dW = Σ daₜᵀ hₜ₋₁; dh₀ = da₁ W",
-    x=lambda g, x, weight, h, sizes, reverse, rectify: _rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[0],
-    weight=lambda g, x, weight, h, sizes, reverse, rectify: _outer(
-        *_rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[:2]
+@op(
+    "dx = da of r, z and n; dW = Σ d(Wh + b)ₜᵀ hₜ₋₁; db = Σ d(Wh + b)ₜ; dh₀ = dh₁ z + d(Wh + b)₁ W",
+    x=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[0],
+    weight=lambda g, x, weight, bias, h, sizes, reverse: _outer(
+        *_gru_through_time(g, x, weight, bias, h, sizes, reverse)[1:3]
     ),
-    h=lambda g, x, weight, h, sizes, reverse, rectify: _rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[2],
+    bias=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[1],
+    h=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[3],
 )
-
-
-@op
 def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool = False) -> tuple[Array, Array]:
     """r, z = σ(x + W h + b), n = tanh(x + r (W h + b)), h ← n + z (h - n) (Cho et al. 2014)
 
@@ -137,18 +142,24 @@ def _gru_through_time(
     return concatenate(0, *slopes), concatenate(0, *shares), concatenate(0, *before), dh
 
 
-gru.gradient(
-    "dx = da of r, z and n; dW = Σ d(Wh + b)ₜᵀ hₜ₋₁; db = Σ d(Wh + b)ₜ; dh₀ = dh₁ z + d(Wh + b)₁ W",
-    x=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[0],
-    weight=lambda g, x, weight, bias, h, sizes, reverse: _outer(
-        *_gru_through_time(g, x, weight, bias, h, sizes, reverse)[1:3]
+@op(
+    "dx = da of i, f, g and o; dW = Σ daₜᵀ hₜ₋₁; dP = Σ dhₜᵀ (oₜ tanh cₜ); dh₀ = da₁ W; dc₀ = dc₁ f₁",
+    x=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
+        g, x, weight, project, h, c, sizes, reverse
+    )[0],
+    weight=lambda g, x, weight, project, h, c, sizes, reverse: _outer(
+        *_lstm_through_time(g, x, weight, project, h, c, sizes, reverse)[:2]
     ),
-    bias=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[1],
-    h=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[3],
+    project=lambda g, x, weight, project, h, c, sizes, reverse: _outer(
+        *_lstm_through_time(g, x, weight, project, h, c, sizes, reverse)[2:4]
+    ),
+    h=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
+        g, x, weight, project, h, c, sizes, reverse
+    )[4],
+    c=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
+        g, x, weight, project, h, c, sizes, reverse
+    )[5],
 )
-
-
-@op
 def lstm(
     x: Array, weight: Array, project: Array, h: Array, c: Array, sizes: Sizes, reverse: bool = False
 ) -> tuple[Array, Array, Array]:
@@ -206,23 +217,3 @@ def _lstm_through_time(
         dh, dc = _with_first(dh, matmul(slopes[t], weight)), _with_first(dc, dcell * f)
     da, hidden, backs, tops = (concatenate(0, *steps) for steps in (slopes, before, backs, tops))
     return da, hidden, backs, tops, dh, dc
-
-
-lstm.gradient(
-    "dx = da of i, f, g and o; dW = Σ daₜᵀ hₜ₋₁; dP = Σ dhₜᵀ (oₜ tanh cₜ); dh₀ = da₁ W; dc₀ = dc₁ f₁",
-    x=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
-        g, x, weight, project, h, c, sizes, reverse
-    )[0],
-    weight=lambda g, x, weight, project, h, c, sizes, reverse: _outer(
-        *_lstm_through_time(g, x, weight, project, h, c, sizes, reverse)[:2]
-    ),
-    project=lambda g, x, weight, project, h, c, sizes, reverse: _outer(
-        *_lstm_through_time(g, x, weight, project, h, c, sizes, reverse)[2:4]
-    ),
-    h=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
-        g, x, weight, project, h, c, sizes, reverse
-    )[4],
-    c=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
-        g, x, weight, project, h, c, sizes, reverse
-    )[5],
-)
