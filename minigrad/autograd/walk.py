@@ -324,7 +324,7 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
     for i, (rule, pick) in enumerate(plan.rules):
         edge = node.edges[i]
         if useful is None or edge[0] in useful:
-            values = (g, out, edge[2], plan.inputs[i] - op.arity, node.shapes, *saved)
+            values = (g, out, edge[2], plan.inputs[i] - op.arity, node.shapes, saved, *saved)
             gradients.append(rule(*pick(values)))
         else:
             gradients.append(None)

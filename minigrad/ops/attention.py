@@ -15,19 +15,14 @@ from .softmax import softmax
 
 @op(
     "dq = scale · dS k, dS = P (g vᵀ − Σ g y); dk = scale · dSᵀ q; dv = Pᵀ g; dmask = Σ dS",
-    query=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: (
-        matmul(_score_slope(g, out, query, key, value, mask, keep, is_causal, scale, dropout_p), key) * scale
-    ),
-    key=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: matmul(
-        transpose(_score_slope(g, out, query, key, value, mask, keep, is_causal, scale, dropout_p), -1, -2),
-        query * scale,
+    query=lambda g, out, key, scale, arguments: matmul(_score_slope(g, out, *arguments), key) * scale,
+    key=lambda g, out, query, scale, arguments: matmul(
+        transpose(_score_slope(g, out, *arguments), -1, -2), query * scale
     ),
     value=lambda g, query, key, mask, keep, is_causal, scale, dropout_p: matmul(
         transpose(_drop(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), -1, -2), g
     ),
-    mask=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: _score_slope(
-        g, out, query, key, value, mask, keep, is_causal, scale, dropout_p
-    ),
+    mask=lambda g, out, arguments: _score_slope(g, out, *arguments),
 )
 def scaled_dot_product_attention(
     query: Array,

@@ -44,11 +44,9 @@ def _outer(slopes: Array, inputs: Array) -> Array:
 
 @op(
     "dx = da, daₜ = (gₜ + daₜ₊₁ W)(1 − hₜ²); dW = Σ daₜᵀ hₜ₋₁; dh₀ = da₁ W",
-    x=lambda g, x, weight, h, sizes, reverse, rectify: _rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[0],
-    weight=lambda g, x, weight, h, sizes, reverse, rectify: _outer(
-        *_rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[:2]
-    ),
-    h=lambda g, x, weight, h, sizes, reverse, rectify: _rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[2],
+    x=lambda g, arguments: _rnn_through_time(g, *arguments)[0],
+    weight=lambda g, arguments: _outer(*_rnn_through_time(g, *arguments)[:2]),
+    h=lambda g, arguments: _rnn_through_time(g, *arguments)[2],
 )
 def rnn(
     x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool = False, rectify: bool = False
@@ -89,12 +87,10 @@ def _rnn_through_time(
 
 @op(
     "dx = da of r, z and n; dW = Σ d(Wh + b)ₜᵀ hₜ₋₁; db = Σ d(Wh + b)ₜ; dh₀ = dh₁ z + d(Wh + b)₁ W",
-    x=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[0],
-    weight=lambda g, x, weight, bias, h, sizes, reverse: _outer(
-        *_gru_through_time(g, x, weight, bias, h, sizes, reverse)[1:3]
-    ),
-    bias=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[1],
-    h=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[3],
+    x=lambda g, arguments: _gru_through_time(g, *arguments)[0],
+    weight=lambda g, arguments: _outer(*_gru_through_time(g, *arguments)[1:3]),
+    bias=lambda g, arguments: _gru_through_time(g, *arguments)[1],
+    h=lambda g, arguments: _gru_through_time(g, *arguments)[3],
 )
 def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool = False) -> tuple[Array, Array]:
     """r, z = σ(x + W h + b), n = tanh(x + r (W h + b)), h ← n + z (h - n) (Cho et al. 2014)
@@ -144,21 +140,11 @@ def _gru_through_time(
 
 @op(
     "dx = da of i, f, g and o; dW = Σ daₜᵀ hₜ₋₁; dP = Σ dhₜᵀ (oₜ tanh cₜ); dh₀ = da₁ W; dc₀ = dc₁ f₁",
-    x=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
-        g, x, weight, project, h, c, sizes, reverse
-    )[0],
-    weight=lambda g, x, weight, project, h, c, sizes, reverse: _outer(
-        *_lstm_through_time(g, x, weight, project, h, c, sizes, reverse)[:2]
-    ),
-    project=lambda g, x, weight, project, h, c, sizes, reverse: _outer(
-        *_lstm_through_time(g, x, weight, project, h, c, sizes, reverse)[2:4]
-    ),
-    h=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
-        g, x, weight, project, h, c, sizes, reverse
-    )[4],
-    c=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
-        g, x, weight, project, h, c, sizes, reverse
-    )[5],
+    x=lambda g, arguments: _lstm_through_time(g, *arguments)[0],
+    weight=lambda g, arguments: _outer(*_lstm_through_time(g, *arguments)[:2]),
+    project=lambda g, arguments: _outer(*_lstm_through_time(g, *arguments)[2:4]),
+    h=lambda g, arguments: _lstm_through_time(g, *arguments)[4],
+    c=lambda g, arguments: _lstm_through_time(g, *arguments)[5],
 )
 def lstm(
     x: Array, weight: Array, project: Array, h: Array, c: Array, sizes: Sizes, reverse: bool = False
