@@ -82,10 +82,7 @@ def _view_of(x: Array, view: Op, args: tuple[Any, ...], slot: int) -> Array:
     return seen[slot] if isinstance(seen, tuple) else seen
 
 
-@op(
-    "dx = zeros with g added at index along dim",
-    x=lambda g, shape, dim, index: scatter_add(_zeros_for(g, shape), dim, index, g),
-)
+@op("dx = zeros with g added at index along dim", x=lambda g, shape, dim, index: _spread_out(g, shape, dim, index))
 def gather(x: Array, dim: int, index: Array) -> Array:
     """out[i, j] = x[index[i, j], j] for dim 0, and so on for other axes"""
     return x[_along(x.ndim, dim, index)]
@@ -99,9 +96,10 @@ def _along(ndim: int, dim: int, index: Array) -> tuple[Array, ...]:
     return tuple(grid)
 
 
-def _zeros_for(g: Any, shape: Shape) -> Array:
+def _spread_out(g: Array, shape: Shape, dim: int, index: Array) -> Array:
+    """Zeros of a shape with g added where ``gather`` took its elements from."""
     array = bare(g)
-    return xp(array).zeros(shape, array.dtype)
+    return scatter_add(xp(array).zeros(shape, array.dtype), dim, index, g)
 
 
 @op(
@@ -112,13 +110,17 @@ def _zeros_for(g: Any, shape: Shape) -> Array:
 def scatter(x: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of x with out[index[i, j], j] = src[i, j] for dim 0; src is an array or a number"""
     out = _copy(x)
-    out[_along(x.ndim, dim, index)] = src[tuple(slice(0, n) for n in index.shape)] if hasattr(src, "shape") else src
+    out[_along(x.ndim, dim, index)] = src[_corner(index.shape)] if hasattr(src, "shape") else src
     return out
+
+
+def _corner(shape: Shape) -> tuple[slice, ...]:
+    return tuple(slice(0, n) for n in shape)
 
 
 def _in_corner(x: Array, shape: Shape) -> Array:
     """x, then zeros up to a shape (for the part of ``src`` that no index named)."""
-    return x if x.shape == shape else put_back(x, shape, tuple(slice(0, n) for n in x.shape))
+    return x if x.shape == shape else put_back(x, shape, _corner(x.shape))
 
 
 @op(
@@ -129,8 +131,7 @@ def _in_corner(x: Array, shape: Shape) -> Array:
 def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
     """A copy of x with out[index[i, j], j] += src[i, j] for dim 0; repeats add up"""
     out = _copy(x)
-    part = src[tuple(slice(0, n) for n in index.shape)]
-    xp(out).add.at(out, _along(x.ndim, dim, index), part)
+    xp(out).add.at(out, _along(x.ndim, dim, index), src[_corner(index.shape)])
     return out
 
 
@@ -176,13 +177,12 @@ def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | Non
 @op
 def nonzero(x: Array) -> tuple[Array, ...]:
     """The indices of the elements that are not 0, an array for each axis"""
-    chosen = xp(x).nonzero(x)
-    return tuple(chosen)
+    return tuple(xp(x).nonzero(x))
 
 
 @op(
     "dx = g put back in the order of x",
-    x=lambda g, shape, x, dim, descending: _unsorted(g[0], shape, _order_of(x, dim, descending), dim),
+    x=lambda g, shape, x, dim, descending: _spread_out(g[0], shape, dim, _stable_order(bare(x), dim, descending)),
 )
 def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
     """(values, indices) in order along an axis; equal elements keep their order"""
@@ -192,20 +192,12 @@ def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Arra
 
 @op(
     "dx = g at the places it was taken from, else 0",
-    x=lambda g, shape, x, k, dim, largest: _unsorted(g[0], shape, _top_order_of(x, k, dim, largest), dim),
+    x=lambda g, shape, x, k, dim, largest: _spread_out(g[0], shape, dim, _top_order(bare(x), k, dim, largest)),
 )
 def topk(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, Array]:
     """(values, indices) of the k largest (or smallest) along an axis, in order"""
     order = _top_order(x, k, dim, largest)
     return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
-
-
-def _order_of(x: Any, dim: int, descending: bool) -> Array:
-    return _stable_order(bare(x), dim, descending)
-
-
-def _top_order_of(x: Any, k: int, dim: int, largest: bool) -> Array:
-    return _top_order(bare(x), k, dim, largest)
 
 
 def _stable_order(x: Array, dim: int, descending: bool) -> Array:
@@ -257,11 +249,6 @@ def _smallest(key: Array, k: int) -> Array:
     places = m.concatenate((places, rest), -1)
     chosen = m.argpartition(m.take_along_axis(key, places, -1), k - 1, axis=-1)[..., :k]
     return m.take_along_axis(places, chosen, -1)
-
-
-def _unsorted(g: Array, shape: Shape, order: Array, dim: int) -> Array:
-    """g's elements back at the places that ``order`` took them from."""
-    return scatter_add(_zeros_for(g, shape), dim, order, g)
 
 
 def check_indices(indices: Array, rows: int, name: str, error: type[Exception] = IndexError) -> None:

@@ -23,7 +23,6 @@ def repeat(x: Array, repeats: Shape) -> Array:
 
 def _sum_tiles(g: Array, shape: Shape, repeats: Shape) -> Array:
     """The sum of the copies of each element."""
-
     padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
     split = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
     return reshape(sum_over(reshape(g, split), tuple(range(0, len(split), 2)), False), shape)
@@ -40,7 +39,6 @@ def concatenate(dim: int, *xs: Array) -> Array:
 
 def _part(g: Array, dim: int, lengths: list[int], index: int) -> Array:
     """The piece of g that input ``index`` became."""
-
     start = sum(lengths[:index])
     lead = (slice(None),) * (dim % len(g.shape))
     return getitem(g, (*lead, slice(start, start + lengths[index])))
@@ -128,7 +126,6 @@ def repeat_interleave(x: Array, repeats: Any, dim: int) -> Array:
 
 def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
     """The sum of each element's copies."""
-
     module = xp(repeats) if hasattr(repeats, "dtype") else xp(bare(g))
     source = module.repeat(module.arange(shape[dim]), repeats)
     return index_add(shape, dim, source, g)
@@ -153,7 +150,6 @@ def _strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
 
 def _strided_back(g: Array, shape: Shape, size: Shape, stride: Shape, offset: int) -> Array:
     """Each element's gradient to the place in memory that it shows."""
-
     places = _strided_places(xp(bare(g)), size, stride, offset)
     return reshape(put_back(g, (int(np.prod(shape, dtype=np.int64)),), (places,)), shape)
 
@@ -174,7 +170,6 @@ def unfold(x: Array, dim: int, size: int, step: int) -> Array:
 
 def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
     """The windows' gradients added up where they overlap."""
-
     m, count, last = xp(bare(g)), g.shape[dim], len(g.shape) - 1
     order = (*range(dim + 1), last, *range(dim + 1, last))
     merged = reshape(permute(g, order), (*shape[:dim], count * size, *shape[dim + 1 :]))
