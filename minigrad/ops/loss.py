@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ..backend import xp
 from ..backend.dtype import Array
 from .elementwise import log, maximum, where
@@ -50,9 +53,9 @@ def _logit_slope(
 
 @op(
     "dx = dz W, dz = g (softmax(z) − q) / N; dW = dzᵀ x; db = Σ dz",
-    x=lambda g, weight, arguments: matmul(_head_slope(g, *arguments), weight),
-    weight=lambda g, x, arguments: matmul(transpose(_head_slope(g, *arguments), 0, 1), x),
-    bias=lambda g, arguments: _head_slope(g, *arguments),
+    x=lambda g, weight, arguments: matmul(_head_slope(g, arguments), weight),
+    weight=lambda g, x, arguments: matmul(transpose(_head_slope(g, arguments), 0, 1), x),
+    bias=lambda g, arguments: _head_slope(g, arguments),
 )
 def linear_cross_entropy(
     x: Array,
@@ -77,17 +80,9 @@ def count_targets(target: Array, ignore_index: int) -> int:
     return int((bare(target) != ignore_index).sum())
 
 
-def _head_slope(
-    g: Array,
-    x: Array,
-    weight: Array,
-    bias: Array,
-    target: Array,
-    ignore_index: int,
-    label_smoothing: float,
-    reduction: str,
-) -> Array:
+def _head_slope(g: Array, arguments: Sequence[Any]) -> Array:
     """dz, the gradient of the logits z = x Wᵀ + b, (N, V)."""
+    x, weight, bias, target, ignore_index, label_smoothing, reduction = arguments
     rows = 1 if reduction == "sum" else max(1, count_targets(target, ignore_index))
     return _logit_slope(g / rows, linear(x, weight, bias), target, None, ignore_index, label_smoothing)
 
