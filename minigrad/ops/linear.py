@@ -22,7 +22,7 @@ def matmul(a: Array, b: Array) -> Array:
     inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
     if inner != rows:
         raise RuntimeError(
-            f"matmul: mat1 and mat2 shapes cannot be multiplied ({_told(a)} and {_told(b)}): "
+            f"matmul: mat1 and mat2 shapes cannot be multiplied ({_lengths(a)} and {_lengths(b)}): "
             f"the last axis of the first ({inner}) must equal the "
             f"{'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
         )
@@ -31,7 +31,7 @@ def matmul(a: Array, b: Array) -> Array:
     return products.matmul(a, b)
 
 
-def _told(x: Array) -> str:
+def _lengths(x: Array) -> str:
     return "x".join(map(str, x.shape))
 
 
