@@ -1,6 +1,6 @@
 """An op's formulas, its definition and its gradient rules, as they stand in the source.
 
-A rule is a lambda in a call such as ``tanh.gradient(x=lambda g, out: ...)``. The compiled code has the lines
+A rule is a lambda in a decorator such as ``@op("dx = ...", x=lambda g, out: ...)``. The compiled code has the lines
 and columns of its expressions, which say which lambda of its file it is.
 """
 
