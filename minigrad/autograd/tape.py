@@ -135,9 +135,9 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     try:
         if op.kernel:
             needs = op.plan(mask, len(args)).needs if mask else ()
-            result = lead_back(op, args, mask, *op.compute(arrays, needs))
+            result = record(op, args, mask, *op.compute(arrays, needs))
         else:
-            result = lead_back(op, args, mask, op.forward(*arrays))
+            result = record(op, args, mask, op.forward(*arrays))
     except BaseException:
         for observer in observers:
             observer.failed(op)
@@ -147,11 +147,11 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     return result
 
 
-def record(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
+def record_observed(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
     """``apply`` of an op whose result ``out`` has been computed already."""
     for observer in watch.observers:
         observer.applying(op, args)
-    result = lead_back(op, args, mask, out)
+    result = record(op, args, mask, out)
     for observer in watch.observers:
         observer.applied(op, args, result, node_of(result))
     return result
@@ -167,7 +167,7 @@ def wanted(op: Op, args: tuple[Any, ...]) -> int:
     return mask & op.differentiable
 
 
-def lead_back(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = None, residual: Any = None) -> Any:
+def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = None, residual: Any = None) -> Any:
     """A Variable for the result ``out`` (several for a tuple), with the node that leads back to ``args``.
 
     Args:
