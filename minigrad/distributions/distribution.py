@@ -1,9 +1,10 @@
-"""Distribution: what all of them share."""
+"""Distribution: what all of them share; and the Kullback-Leibler divergence of two."""
 
 from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,12 +12,15 @@ import numpy as np
 from ..autograd import no_grad
 from ..functions.creation import empty
 from ..functions.pointwise import exp
+from ..functions.random import rand
 from ..tensor import Size, Tensor
 from .constraints import Constraint
 from .utils import Shape
 from .utils import size as size_of
 
+Rule = Callable[[Any, Any], Tensor]
 NO_AXES = Size()
+_RULES: dict[tuple[type, type], Rule] = {}
 
 
 class Distribution:
@@ -84,6 +88,10 @@ class Distribution:
     def _empty(self, sample_shape: Any, like: Tensor) -> Tensor:
         """A tensor to fill with draws, of the dtype and on the device of a parameter."""
         return empty(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
+
+    def _even(self, sample_shape: Any, like: Tensor) -> Tensor:
+        """Even numbers in [0, 1), of the dtype and on the device of a parameter."""
+        return rand(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         """The same distribution with its parameters repeated to a larger ``batch_shape``."""
@@ -221,3 +229,41 @@ class Distribution:
 
 def _kind(value: Tensor) -> str:
     return f"{type(value).__name__} of shape {tuple(value.shape)}"
+
+
+# Divergence ----------------------------------------------------------------------------------------------------
+
+
+def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
+    """Make a function the rule for a pair of classes: ``@register_kl(Normal, Mine)``.
+
+    Raises:
+        TypeError: something else than distributions.
+    """
+    for kind in (type_p, type_q):
+        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+            raise TypeError(f"Expected a Distribution subclass but got {kind}")
+
+    def register(rule: Rule) -> Rule:
+        _RULES[type_p, type_q] = rule
+        return rule
+
+    return register
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """∑ p log(p / q), for each of the batch: by a registered rule, or within a class by its ``_kl``.
+
+    Raises:
+        NotImplementedError: no rule for this pair.
+    """
+    for kind_p in type(p).__mro__:
+        for kind_q in type(q).__mro__:
+            rule = _RULES.get((kind_p, kind_q))
+            if rule is None and kind_p is kind_q:
+                rule = vars(kind_p).get("_kl")
+            if rule is not None:
+                return rule(p, q)
+    raise NotImplementedError(
+        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
+    )
