@@ -13,7 +13,6 @@ class Adagrad(Optimizer):
 
     Args:
         lr_decay: as above. initial_accumulator_value: what s starts with.
-        params, lr, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "sum": ZEROS}
@@ -57,7 +56,6 @@ class Adadelta(Optimizer):
 
     Args:
         lr: a factor of the step, 1 in the paper. rho: how slowly the means forget, in [0, 1].
-        params, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "square_avg": ZEROS, "acc_delta": ZEROS}
@@ -96,7 +94,6 @@ class RMSprop(Optimizer):
         alpha: how slowly v forgets.
         momentum: steps along b ← momentum · b + g / (√v + ε) (Sutskever et al. 2013).
         centered: v less the square of the mean gradient (Graves 2013).
-        params, lr, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "square_avg": ZEROS, "momentum_buffer": "momentum", "grad_avg": "centered"}

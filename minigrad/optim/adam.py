@@ -58,7 +58,6 @@ class Adam(Optimizer):
 
     Args:
         amsgrad: divide by the largest mean of squares so far.
-        params, lr, betas, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "exp_avg": ZEROS, "exp_avg_sq": ZEROS, "max_exp_avg_sq": "amsgrad"}
@@ -154,7 +153,6 @@ class NAdam(Optimizer):
 
     Args:
         momentum_decay: how soon the momentum grows.
-        params, lr, betas, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "mu_product": 1, "exp_avg": ZEROS, "exp_avg_sq": ZEROS}

@@ -16,7 +16,6 @@ class SGD(Optimizer):
 
     Args:
         momentum, dampening, nesterov: as above; nesterov needs a momentum, and no dampening.
-        params, lr, weight_decay, maximize and the rest: see Optimizer.
     """
 
     def __init__(
@@ -58,7 +57,6 @@ class ASGD(Optimizer):
 
     Args:
         lr: the first η. lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: where the mean begins.
-        params, weight_decay, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "eta": 0, "mu": 1, "ax": ZEROS}
@@ -99,7 +97,6 @@ class Rprop(Optimizer):
     Args:
         lr: the first size. step_sizes: the bounds of sizes.
         etas: the factors by which a size shrinks and grows, 0 < shrink < 1 < grow.
-        params, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "prev": ZEROS, "step_size": ZEROS}

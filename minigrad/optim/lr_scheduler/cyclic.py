@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..optimizer import Group, Optimizer
-from .scheduler import GroupScheduler, check_momentum, check_optimizer, for_each_group, put, put_momentum
+from .scheduler import GroupScheduler, check_optimizer, for_each_group, momentum_bounds, put, put_momentum
 
 Scale = Callable[[float], float]
 
@@ -61,18 +61,11 @@ class CyclicLR(GroupScheduler):
         self.scale_mode = scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._set_momentum(optimizer, base_momentum, max_momentum, last_epoch)
+            self.use_beta1 = "betas" in optimizer.defaults
+            bounds = momentum_bounds(optimizer, base_momentum, max_momentum, last_epoch)
+            self.base_momentums, self.max_momentums = bounds
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
-
-    def _set_momentum(self, optimizer: Optimizer, base: Any, most: Any, last_epoch: int) -> None:
-        self.use_beta1 = check_momentum(optimizer)
-        self.base_momentums = for_each_group("base_momentum", optimizer, base)
-        self.max_momentums = for_each_group("max_momentum", optimizer, most)
-        if last_epoch == -1:
-            for low, high, group in zip(self.base_momentums, self.max_momentums, optimizer.param_groups, strict=True):
-                put_momentum(group, high)
-                group["max_momentum"], group["base_momentum"] = high, low
 
     def scale_fn(self, x: float) -> float:
         """The height of cycle ``x``, or at e = ``x``."""
@@ -151,18 +144,14 @@ class OneCycleLR(GroupScheduler):
         self._anneal_func_type = anneal_strategy
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         self.cycle_momentum = cycle_momentum
-        if cycle_momentum:
-            self.use_beta1 = check_momentum(optimizer)
-        bounds = {"max_lr": max_lr, "max_momentum": max_momentum, "base_momentum": base_momentum}
-        values = [for_each_group(name, optimizer, value) for name, value in bounds.items()]
-        for high, most, least, group in zip(*values, optimizer.param_groups, strict=True):
+        for high, group in zip(for_each_group("max_lr", optimizer, max_lr), optimizer.param_groups, strict=True):
             if last_epoch == -1:
                 first = high / div_factor
                 group.update(initial_lr=first, max_lr=high, min_lr=first / final_div_factor)
                 put(group, "lr", first)
-                if cycle_momentum:
-                    put_momentum(group, most)
-                    group.update(max_momentum=most, base_momentum=least)
+        if cycle_momentum:
+            self.use_beta1 = "betas" in optimizer.defaults
+            momentum_bounds(optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
     def _rate(self, i: int, lr: float) -> float:

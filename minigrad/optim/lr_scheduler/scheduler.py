@@ -1,4 +1,4 @@
-"""What all schedules share: LRScheduler, and GroupScheduler for those that have a formula for each group."""
+"""What all schedules share: LRScheduler, and two bases for those that have a formula for each group."""
 
 from __future__ import annotations
 
@@ -141,6 +141,32 @@ class GroupScheduler(LRScheduler):
         return [self._closed_form(i, float(base)) for i, base in enumerate(self.base_lrs)]
 
 
+class FactorScheduler(GroupScheduler):
+    """floor + (lr₀ - floor) · f(e). Each step multiplies the present rate, less the floor, by f(e) / f(e - 1), so that
+    several schedules can act on one optimiser. A subclass writes ``_factor``."""
+
+    _resumes = False  # whether one that begins at ``last_epoch`` multiplies the present rate at once, as in PyTorch
+
+    def _factor(self, e: int) -> float:
+        raise NotImplementedError
+
+    def _floor(self, i: int) -> float:
+        return 0.0
+
+    def _rate(self, i: int, lr: float) -> float:
+        e, floor = self.last_epoch, self._floor(i)
+        if self._is_initial and e > 0 and not self._resumes:
+            return lr
+        before = self._factor(e - 1) if e > 0 else 1.0
+        if before == 0:  # the present rate tells nothing of lr₀
+            return self._closed_form(i, float(self.base_lrs[i]))
+        return floor + (lr - floor) * (self._factor(e) / before)
+
+    def _closed_form(self, i: int, base: float) -> float:
+        floor = self._floor(i)
+        return floor + (base - floor) * self._factor(self.last_epoch)
+
+
 def snapshot(value: Any) -> Any:
     """A copy that a change of the group leaves alone: a rate may be a tensor."""
     return value.detach().clone() if isinstance(value, Tensor) else value
@@ -177,11 +203,15 @@ def check_optimizer(optimizer: Any) -> None:
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
-def check_momentum(optimizer: Optimizer) -> bool:
-    """Whether "betas" take the place of "momentum"; an optimiser that has neither is refused."""
+def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
+    """The bounds of each group's momentum; one that begins gets the higher. An optimiser without is refused."""
     if not {"momentum", "betas"} & set(optimizer.defaults):
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-    return "betas" in optimizer.defaults
+    bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)
+    for low, high, group in zip(*bounds, optimizer.param_groups, strict=True) if last_epoch == -1 else ():
+        put_momentum(group, high)
+        group.update(base_momentum=low, max_momentum=high)
+    return bounds
 
 
 def _attributes(function: Any) -> dict[str, Any] | None:
