@@ -90,6 +90,7 @@ MODULES: dict[str, Sources] = {
     **_family("optim.adagrad", "adadelta rmsprop"),
     **_family("optim.adam", "adamax adamw nadam radam sparse_adam"),
     **_family("optim.sgd", "asgd rprop"),
+    "utils.data.distributed": "utils.data.sampler",
     "utils.hooks": ("nn.hooks", "tensor"),
 }
 

@@ -13,16 +13,15 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from itertools import repeat
+from itertools import islice, repeat
 from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
 from ...autograd.observer import span
 from ...backend.random import Generator, default_generator
 from ._utils.collate import default_collate, default_convert
-from ._utils.fetch import Fetcher, IterableFetcher, MapFetcher
 from ._utils.worker import Ended, Failure, Job, Worker, WorkerInfo, get_worker_info
-from .dataset import Dataset, IterableDataset
+from .dataset import Dataset, IterableDataset, examples_of
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, batch_count
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -68,11 +67,6 @@ class DataLoader(Generic[T_co]):
     """
 
     dataset: Dataset[T_co]
-    batch_size: int | None
-    num_workers: int
-    drop_last: bool
-    timeout: float
-    sampler: Sampler[Any] | Iterable[Any]
     _iterator: _BaseDataLoaderIter | None = None
     _initialized = False
 
@@ -125,17 +119,14 @@ class DataLoader(Generic[T_co]):
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
+        self._auto_collation = batch_sampler is not None
+        self._index_sampler: Any = batch_sampler if self._auto_collation else sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self._reported: int | None = None  # the length that an IterableDataset reported
         self._initialized = True
 
-    @property
-    def multiprocessing_context(self) -> Any:
+    def _checked_context(self, context: Any) -> Any:
         """The multiprocessing context that starts workers; None for the default."""
-        return self._context
-
-    @multiprocessing_context.setter
-    def multiprocessing_context(self, context: Any) -> None:
         if context is not None and not self.num_workers:
             raise ValueError(
                 "multiprocessing_context can only be used with multi-process loading "
@@ -154,20 +145,12 @@ class DataLoader(Generic[T_co]):
                 "multiprocessing_context option should be a valid context object or a string "
                 f"specifying the start method, but got {context}"
             )
-        self._context = context
+        return context
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
-        super().__setattr__(name, value)
-
-    @property
-    def _auto_collation(self) -> bool:
-        return self.batch_sampler is not None
-
-    @property
-    def _index_sampler(self) -> Any:
-        return self.batch_sampler if self._auto_collation else self.sampler
+        super().__setattr__(name, self._checked_context(value) if name == "multiprocessing_context" else value)
 
     def __iter__(self) -> _BaseDataLoaderIter:
         kind = _MultiProcessingDataLoaderIter if self.num_workers else _SingleProcessDataLoaderIter
@@ -211,13 +194,37 @@ def _check_iterable(**options: Any) -> None:
             )
 
 
+def _fetcher(
+    iterable: bool, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool, dataset: Any
+) -> Callable[[Any], Any]:
+    """A function from an index to the example, or if ``batched`` from a list of them to the batch.
+
+    An iterable yields its next examples instead, as many as there are indices, and raises StopIteration at its end.
+    """
+    if not iterable:
+        return lambda index: collate_fn(examples_of(dataset, index) if batched else dataset[index])
+    examples = iter(dataset)
+
+    def fetch(index: Any) -> Any:
+        if not batched:
+            return collate_fn(next(examples))
+        batch = list(islice(examples, len(index)))
+        if not batch or (drop_last and len(batch) < len(index)):
+            raise StopIteration
+        return collate_fn(batch)
+
+    return fetch
+
+
 class _BaseDataLoaderIter:
     """One pass over the batches. The workers' seed is drawn when it begins, that of the order with its first
     index."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self._loader = loader
-        self._index_sampler = loader._index_sampler
+        self._loader, self._index_sampler = loader, loader._index_sampler
+        self._iterable = loader._dataset_kind == _DatasetKind.Iterable
+        how = self._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last
+        self._fetcher = partial(_fetcher, *how)
         self._reset()
         self._base_seed = (loader.generator or default_generator).random64()
 
@@ -227,13 +234,6 @@ class _BaseDataLoaderIter:
 
     def _next_data(self) -> Any:
         raise NotImplementedError
-
-    def _make_fetcher(self) -> Callable[[Any], Fetcher]:
-        loader = self._loader
-        kind = MapFetcher if loader._dataset_kind == _DatasetKind.Map else IterableFetcher
-        return partial(
-            kind, auto_collation=loader._auto_collation, collate_fn=loader.collate_fn, drop_last=loader.drop_last
-        )
 
     def __iter__(self) -> _BaseDataLoaderIter:
         return self
@@ -269,10 +269,10 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
-        self._fetcher = self._make_fetcher()(loader.dataset)
+        self._fetch = self._fetcher(loader.dataset)
 
     def _next_data(self) -> Any:
-        return self._fetcher.fetch(next(self._sampler_iter))
+        return self._fetch(next(self._sampler_iter))
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -287,7 +287,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
-            job = Job(info, self._base_seed, self._make_fetcher(), loader.worker_init_fn)
+            job = Job(info, self._base_seed, self._fetcher, self._iterable, loader.worker_init_fn)
             self._workers.append(Worker(context, job, self._workers))
         self._prefetch()
 

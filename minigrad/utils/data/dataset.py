@@ -13,6 +13,9 @@ from typing import Any, Generic, TypeVar
 from ...backend.random import Generator, default_generator
 from ...tensor import Tensor
 
+__all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset"]
+__all__ += ["random_split"]
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -92,9 +95,9 @@ class StackDataset(Dataset[Any]):
 
     def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
         if isinstance(self.datasets, dict):
-            columns = [_examples(dataset, indices) for dataset in self.datasets.values()]
+            columns = [examples_of(dataset, indices) for dataset in self.datasets.values()]
             return [dict(zip(self.datasets, row, strict=True)) for row in zip(*columns, strict=True)]
-        return list(zip(*(_examples(dataset, indices) for dataset in self.datasets), strict=True))
+        return list(zip(*(examples_of(dataset, indices) for dataset in self.datasets), strict=True))
 
     def __len__(self) -> int:
         return self._length
@@ -174,20 +177,16 @@ class Subset(Dataset[T_co]):
         return self.dataset[self.indices[idx]]
 
     def __getitems__(self, indices: Sequence[int]) -> list[T_co]:
-        return _examples(self.dataset, [self.indices[i] for i in indices])
+        return examples_of(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self) -> int:
         return len(self.indices)
 
 
-def _examples(dataset: Any, indices: Sequence[Any]) -> list[Any]:
+def examples_of(dataset: Any, indices: Sequence[Any]) -> Any:
     """Several examples: at once if the dataset can, else one by one."""
-    if not callable(getattr(dataset, "__getitems__", None)):
-        return [dataset[i] for i in indices]
-    examples = dataset.__getitems__(indices)
-    if len(examples) != len(indices):
-        raise ValueError(f"__getitems__ gave {len(examples)} examples for {len(indices)} numbers")
-    return list(examples)
+    at_once = getattr(dataset, "__getitems__", None)
+    return at_once(indices) if at_once else [dataset[i] for i in indices]
 
 
 def random_split(

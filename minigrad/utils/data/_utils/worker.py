@@ -24,7 +24,6 @@ import numpy as np
 
 from ....backend.parallel import set_num_threads
 from ....backend.random import manual_seed
-from .fetch import IterableFetcher
 
 
 @dataclass(frozen=True)
@@ -46,11 +45,12 @@ class WorkerInfo:
 
 @dataclass(frozen=True)
 class Job:
-    """A worker's arguments."""
+    """A worker's arguments; ``fetcher`` makes a function that fetches from a dataset, which may be ``iterable``."""
 
     info: WorkerInfo
     base_seed: int
-    make_fetcher: Callable[[Any], Any]
+    fetcher: Callable[[Any], Callable[[Any], Any]]
+    iterable: bool
     init: Callable[[int], Any] | None
 
 
@@ -132,31 +132,23 @@ def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None])
     """Answer (epoch, index) with (epoch, batch); each epoch has a new fetcher."""
     where = f"in DataLoader worker process {job.info.id}"
     failure = _prepare(job, where)
-    fetcher: Any = None
-    fetching = None  # the epoch of the fetcher
+    fetch: Any = None
+    fetching = None  # the epoch of ``fetch``
     while (task := tasks.get()) is not None:
         epoch, index = task
-        answer: Any = failure
+        answer: Any = failure or Ended()
         try:
             if failure is None and epoch != fetching:
-                fetching, fetcher = epoch, None
-                fetcher = job.make_fetcher(job.info.dataset)
-            if failure is None:
-                answer = Ended() if fetcher is None else _fetch(fetcher, index)
+                fetching, fetch = epoch, None
+                fetch = job.fetcher(job.info.dataset)
+            if fetch is not None:
+                answer = fetch(index)
         except Exception as error:
-            answer = Failure(error, where)
-        if isinstance(answer, Ended):
-            fetcher = None
+            if isinstance(error, StopIteration) and job.iterable:
+                fetch = None
+            else:
+                answer = Failure(error, where)
         answers.put(_pickled(epoch, answer, where))
-
-
-def _fetch(fetcher: Any, index: Any) -> Any:
-    try:
-        return fetcher.fetch(index)
-    except StopIteration:
-        if isinstance(fetcher, IterableFetcher):
-            return Ended()
-        raise  # the dataset's own
 
 
 def _prepare(job: Job, where: str) -> Failure | None:
