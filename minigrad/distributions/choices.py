@@ -268,10 +268,7 @@ class Multinomial(OfCategorical):
     """Counts of the classes in ``total_count`` draws, in the dtype of the probabilities.
 
     Args:
-        total_count: how many draws. probs, logits: see Categorical.
-
-    Raises:
-        NotImplementedError: a ``total_count`` that is a tensor. ValueError: see Categorical.
+        total_count: how many draws, an int. probs, logits: see Categorical.
     """
 
     def __init__(

@@ -171,11 +171,7 @@ class Distribution:
     # Probabilities --------------------------------------------------------------------------------------
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability, or of its density, at a value.
-
-        Raises:
-            ValueError: the value is no possible draw, or its shape does not fit.
-        """
+        """The logarithm of the probability, or of its density. Raises ValueError if no draw has the value or shape."""
         if self._validate_args:
             self._validate_sample(value)
         return self._log_prob(value)
@@ -235,11 +231,7 @@ def _kind(value: Tensor) -> str:
 
 
 def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
-    """Make a function the rule for a pair of classes: ``@register_kl(Normal, Mine)``.
-
-    Raises:
-        TypeError: something else than distributions.
-    """
+    """Make a function the rule for a pair of classes of distributions: ``@register_kl(Normal, Mine)``."""
     for kind in (type_p, type_q):
         if not (isinstance(kind, type) and issubclass(kind, Distribution)):
             raise TypeError(f"Expected a Distribution subclass but got {kind}")
@@ -254,8 +246,7 @@ def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
 def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
     """∑ p log(p / q), for each of the batch: by a registered rule, or within a class by its ``_kl``.
 
-    Raises:
-        NotImplementedError: no rule for this pair.
+    Raises NotImplementedError if there is none.
     """
     for kind_p in type(p).__mro__:
         for kind_q in type(q).__mro__:

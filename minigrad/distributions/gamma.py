@@ -104,10 +104,9 @@ class FromGamma(Distribution):
 
 
 class Gamma(FromGamma):
-    """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α). About draws see FromGamma.
+    """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), α being ``concentration``.
 
-    Args:
-        concentration, rate: α and the rate, tensors or numbers.
+    The arguments are tensors or numbers. About draws see FromGamma.
     """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
@@ -142,10 +141,7 @@ class Dirichlet(FromGamma):
     """Vectors of K probabilities, with the density ∏ xᵅ⁻¹ / B(α). About draws see FromGamma.
 
     Args:
-        concentration: α, (..., K).
-
-    Raises:
-        ValueError: a concentration that is not positive, or without axes.
+        concentration: α, (..., K), positive.
     """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}

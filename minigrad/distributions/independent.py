@@ -12,14 +12,8 @@ from .utils import size as size_of
 
 
 class Independent(Distribution):
-    """A distribution whose last batch axes belong to the event: probabilities are multiplied over them.
-
-    Args:
-        base_distribution: any.
-        reinterpreted_batch_ndims: how many axes.
-
-    Raises:
-        ValueError: more axes than the batch has.
+    """A distribution of which the last ``reinterpreted_batch_ndims`` batch axes belong to the event: probabilities are
+    multiplied over them. Raises ValueError for more axes than the batch has.
     """
 
     def __init__(

@@ -160,11 +160,7 @@ class Cauchy(LocationScale):
 
 
 class Uniform(Distribution):
-    """Numbers from ``low`` up to ``high``, tensors or numbers; ``high`` is not drawn.
-
-    Raises:
-        ValueError: low is not below high.
-    """
+    """Numbers from ``low`` up to ``high``, tensors or numbers; ``high``, which is larger, is not drawn."""
 
     has_rsample = True
 

@@ -87,7 +87,7 @@ class Optimizer:
     options, state)``, which changes arrays in place. Its ``__init__`` passes on ``checked(locals())``. Or it
     writes ``step(closure)`` whole.
 
-    Options that mean the same in every optimiser:
+    Options that mean the same in every optimiser, and that its docstring leaves out:
         lr: the learning rate, a number or a tensor of one element.
         betas: how slowly the running means, of the gradient and of its square, forget; in [0, 1).
         eps: a small number that keeps a division from 0.
@@ -195,11 +195,7 @@ class Optimizer:
     def step(self, closure: Closure | None = None) -> Any:
         """Change every parameter that has a gradient.
 
-        Args:
-            closure: computes the loss and its gradients anew; it is called first.
-
-        Returns:
-            What the closure returned, or None.
+        A ``closure``, which computes the loss and its gradients anew, is called first, and its result returned.
         """
         loss = None
         if closure is not None:
@@ -282,11 +278,9 @@ class Optimizer:
         return self._passed("state_post", {"state": state, "param_groups": groups})
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and
-        devices.
+        """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices.
 
-        Raises:
-            ValueError: another number of groups, or of parameters in one; nothing has changed then.
+        Raises ValueError, and changes nothing, for another number of groups, or of parameters in one.
         """
         loaded = self._passed("load_pre", dict(state_dict))
         groups = copy.deepcopy(list(loaded["param_groups"]))
@@ -404,11 +398,7 @@ def arguments(local: dict[str, Any], first: str = "") -> dict[str, Any]:
 
 
 def checked(local: dict[str, Any], first: str = "") -> dict[str, Any]:
-    """``arguments``, of which those that optimisers share are in their range.
-
-    Raises:
-        ValueError: one is outside, or ``lr`` is a tensor of several elements.
-    """
+    """``arguments``. Raises ValueError if one that optimisers share is outside its range."""
     options = arguments(local, first)
     lr = options["lr"]
     if isinstance(lr, Tensor) and lr.numel() != 1:

@@ -23,11 +23,7 @@ Averages = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """decay · mean + (1 - decay) · new.
-
-    Raises:
-        ValueError: decay outside [0, 1].
-    """
+    """decay · mean + (1 - decay) · new. Raises ValueError for a decay outside [0, 1]."""
     if not 0 <= decay <= 1:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
     return no_grad()(lambda mean, new, count: decay * mean + (1 - decay) * new)
@@ -145,7 +141,6 @@ class SWALR(FactorScheduler):
     """From the present rate to ``swa_lr`` in ``anneal_epochs`` calls, and constant from there on.
 
     Args:
-        optimizer, last_epoch: see LRScheduler.
         swa_lr: a number, or one for each group.
         anneal_epochs: how many calls it takes, not negative. anneal_strategy: "cos" or "linear".
     """

@@ -16,7 +16,6 @@ class CyclicLR(GroupScheduler):
     """From base_lr up to max_lr in ``step_size_up`` calls, and down again in ``step_size_down``.
 
     Args:
-        optimizer, last_epoch: see LRScheduler.
         base_lr, max_lr: a number, or one for each group.
         step_size_up, step_size_down: calls; down as many as up if None.
         mode: "triangular"; "triangular2", each cycle half as high; "exp_range", the height times gammaᵉ.
@@ -106,7 +105,6 @@ class OneCycleLR(GroupScheduler):
     """From max_lr / div_factor up to max_lr, and down to the first rate / final_div_factor.
 
     Args:
-        optimizer, last_epoch: see LRScheduler.
         max_lr: a number, or one for each group.
         total_steps: calls in all; or ``epochs`` times ``steps_per_epoch``.
         pct_start: which part of them goes up.

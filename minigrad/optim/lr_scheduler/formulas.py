@@ -44,11 +44,7 @@ class MultiStepLR(FactorScheduler):
 
 
 class ConstantLR(FactorScheduler):
-    """lr₀ · factor before e = total_iters, lr₀ from there on.
-
-    Raises:
-        ValueError: factor outside [0, 1].
-    """
+    """lr₀ · factor before e = total_iters, lr₀ from there on. Raises ValueError for a factor outside [0, 1]."""
 
     _resumes = True
 

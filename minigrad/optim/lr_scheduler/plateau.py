@@ -14,7 +14,6 @@ class ReduceLROnPlateau(LRScheduler):
     """The present rate times ``factor`` whenever a metric has not improved for more than ``patience`` calls.
 
     Args:
-        optimizer, verbose: see LRScheduler.
         mode: which way is better, "min" or "max".
         threshold, threshold_mode: better means by more than this part of the best ("rel"), or by this much ("abs").
         cooldown: how many calls after a change do not count. min_lr: a floor, for all groups or for each.

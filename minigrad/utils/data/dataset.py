@@ -47,14 +47,7 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Example i is the tuple of row i of every tensor.
-
-    Args:
-        tensors: of any shapes and dtypes, with first axes of equal length.
-
-    Raises:
-        AssertionError: the first axes differ.
-    """
+    """Example i is the tuple of row i of every tensor. Raises AssertionError unless all have equally many rows."""
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(len(tensor) != len(tensors[0]) for tensor in tensors):
@@ -71,8 +64,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 class StackDataset(Dataset[Any]):
     """Example i is the tuple of example i of every dataset, or a dict if the datasets are passed by name.
 
-    Raises:
-        ValueError: no dataset, datasets of different lengths, or some by position and some by name.
+    Raises ValueError for no dataset, different lengths, or some datasets by position and some by name.
     """
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -104,11 +96,7 @@ class StackDataset(Dataset[Any]):
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Datasets one after another, as one.
-
-    Raises:
-        AssertionError: no dataset, or an IterableDataset, which has no numbers.
-    """
+    """Datasets one after another, as one. Raises AssertionError for none, or an IterableDataset."""
 
     datasets: list[Dataset[T_co]]
     cumulative_sizes: list[int]
@@ -140,11 +128,7 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[T_co]):
-    """IterableDatasets one after another, as one.
-
-    Raises:
-        AssertionError: a dataset of another kind, when its turn comes.
-    """
+    """IterableDatasets one after another, as one. Raises AssertionError when it comes to another kind."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         super().__init__()
@@ -194,14 +178,8 @@ def random_split(
 ) -> list[Subset[T]]:
     """Split a dataset at random. The same seed gives the parts that PyTorch gives.
 
-    Args:
-        dataset: one with ``__len__``.
-        lengths: the number of examples in each part; or fractions that sum to 1, where the first parts get
-            one each of the examples that are left over.
-        generator: of the order.
-
-    Raises:
-        ValueError: the lengths do not sum to the dataset's, or a fraction is not between 0 and 1.
+    ``lengths`` are the numbers of examples in the parts, that is, of all; or fractions that sum to 1, where the first
+    parts get one each of the examples that are left over. Raises ValueError for others.
     """
     size = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

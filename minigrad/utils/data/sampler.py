@@ -113,14 +113,9 @@ class WeightedRandomSampler(Sampler[int]):
     """Numbers drawn in proportion to weights.
 
     Args:
-        weights: one for each example; they need not sum to 1.
-        num_samples: the length of a pass.
-        replacement: whether a number may come twice.
+        weights: one for each example; they need not sum to 1. num_samples: the length of a pass.
+        replacement: whether a number may come twice; else the weights must be as many as the samples.
         generator: of the numbers, the default generator if None.
-
-    Raises:
-        ValueError: the weights are not one sequence, ``num_samples`` no positive int, or ``replacement`` no
-            bool. RuntimeError, when drawn from: more samples than weights, without replacement.
     """
 
     def __init__(
@@ -144,16 +139,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The numbers of another sampler in lists.
-
-    Args:
-        sampler: any iterable of numbers.
-        batch_size: the length of a list.
-        drop_last: leave out the last list if it is shorter.
-
-    Raises:
-        ValueError: ``batch_size`` is not a positive int, or ``drop_last`` no bool.
-    """
+    """The numbers of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a last one that is shorter."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)

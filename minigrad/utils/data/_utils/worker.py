@@ -183,13 +183,7 @@ def _pickled(epoch: int, answer: Any, where: str) -> bytes:
 
 
 class Worker:
-    """A worker process, seen from its parent.
-
-    Args:
-        context: of multiprocessing, which starts the process.
-        job: the arguments of the worker.
-        others: the workers that were started before it.
-    """
+    """A worker process, seen from its parent, which has started the ``others`` before."""
 
     def __init__(self, context: Any, job: Job, others: list[Worker]) -> None:
         self.connection, theirs = context.Pipe()
