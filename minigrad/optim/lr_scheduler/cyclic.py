@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..optimizer import Group, Optimizer
+from ..optimizer import Optimizer
 from .scheduler import GroupScheduler, check_optimizer, for_each_group, momentum_bounds, put, put_momentum
 
 Scale = Callable[[float], float]
@@ -85,16 +85,6 @@ class CyclicLR(GroupScheduler):
         return base + (self.max_lrs[i] - base) * part
 
 
-def cosine(start: float, end: float, part: float) -> float:
-    """Along half a cosine from ``start`` to ``end``."""
-    return end + (start - end) / 2.0 * (1 + math.cos(math.pi * part))
-
-
-def line(start: float, end: float, part: float) -> float:
-    """Along a line from ``start`` to ``end``."""
-    return (end - start) * part + start
-
-
 def check_strategy(strategy: str) -> None:
     """Refuse another strategy than "cos" and "linear"."""
     if strategy not in ("cos", "linear"):
@@ -161,13 +151,16 @@ class OneCycleLR(GroupScheduler):
         while e > phases[0]["end_step"] and len(phases) > 1:
             begin = phases.pop(0)["end_step"]
         part = (e - begin) / (phases[0]["end_step"] - begin)
-        if self.cycle_momentum:
-            put_momentum(group, self._between(group, phases[0], "momentum", part))
-        return self._between(group, phases[0], "lr", part)
+        if self._anneal_func_type == "cos":
+            part = (1 - math.cos(math.pi * part)) / 2
 
-    def _between(self, group: Group, phase: dict[str, Any], name: str, part: float) -> float:
-        along = cosine if self._anneal_func_type == "cos" else line
-        return along(group[phase[f"start_{name}"]], group[phase[f"end_{name}"]], part)
+        def between(name: str) -> float:
+            start, end = (group[phases[0][f"{which}_{name}"]] for which in ("start", "end"))
+            return (end - start) * part + start
+
+        if self.cycle_momentum:
+            put_momentum(group, between("momentum"))
+        return between("lr")
 
 
 def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:

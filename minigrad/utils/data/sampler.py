@@ -52,14 +52,10 @@ class RandomSampler(Sampler[int]):
     """The numbers of a dataset in random order.
 
     Args:
-        data_source: the dataset.
         replacement: draw each number from all of them, so that some come twice.
-        num_samples: the length of a pass; None is that of the dataset. Without replacement, a longer pass
-            goes through several orders.
+        num_samples: the length of a pass, that of the dataset if None. Without replacement, a longer pass goes
+            through several orders.
         generator: of the numbers; None is a new one for each pass, seeded from the default generator.
-
-    Raises:
-        TypeError: ``replacement`` is no bool. ValueError: ``num_samples`` is not a positive int.
     """
 
     def __init__(
@@ -162,16 +158,10 @@ class DistributedSampler(Sampler[int]):
     Without a call of ``set_epoch`` before each epoch, every epoch has the same order.
 
     Args:
-        dataset: one with ``__len__``.
         num_replicas: the number of processes. None is 1: minigrad has no process groups to ask.
-        rank: of this process; None is 0.
-        shuffle: a random order, by ``seed`` and epoch; else 0, 1, 2, ...
-        seed: the same in all processes.
-        drop_last: leave out the last numbers to give all processes equally many; else the first numbers
-            come again at the end.
-
-    Raises:
-        ValueError: there is no such rank.
+        rank: of this process, else ValueError; None is 0.
+        shuffle: a random order, by epoch and ``seed``, which is the same in all processes; else 0, 1, 2, ...
+        drop_last: leave out numbers to give all processes equally many; else the first come again at the end.
     """
 
     def __init__(

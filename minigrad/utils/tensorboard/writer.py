@@ -79,9 +79,6 @@ class SummaryWriter:
         comment: the end of the default folder's name.
         purge_step: TensorBoard discards events of an earlier, interrupted run from this step on.
         max_queue, flush_secs, filename_suffix: as in ``FileWriter``.
-
-    Raises:
-        ImportError: the package ``tensorboard`` is not installed.
     """
 
     def __init__(
@@ -219,14 +216,10 @@ class SummaryWriter:
         """One row of TensorBoard's table of hyperparameters, in a folder of its own under that of the run.
 
         Args:
-            hparam_dict: numbers, bools and texts by name; None leaves a name out.
-            metric_dict: numbers by name.
+            hparam_dict: numbers, bools and texts (else TypeError) by name; None leaves a name out.
+            metric_dict: numbers by name, at ``global_step``.
             hparam_domain_discrete: the possible values of hyperparameters by name.
             run_name: the folder; by default the time.
-            global_step: of the metrics.
-
-        Raises:
-            TypeError: a value is no number, bool or text.
         """
         rows = hparams(hparam_dict, metric_dict, hparam_domain_discrete or {})
         folder = os.path.join(self.log_dir, run_name or str(time.time()))

@@ -28,19 +28,12 @@ from ....backend.random import manual_seed
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """The result of ``get_worker_info()`` in a worker.
+    """The result of ``get_worker_info()`` in a worker."""
 
-    Attributes:
-        id: its number, from 0.
-        num_workers: the number of workers.
-        seed: of its random numbers: one seed for all workers, plus the id.
-        dataset: its copy of the dataset, which it may change to yield a part.
-    """
-
-    id: int
+    id: int  # from 0
     num_workers: int
-    seed: int
-    dataset: Any
+    seed: int  # of its random numbers: one seed for all workers, plus the id
+    dataset: Any  # its copy, which it may change to yield a part
 
 
 @dataclass(frozen=True)
