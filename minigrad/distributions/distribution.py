@@ -152,7 +152,7 @@ class Distribution:
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draws as functions of the parameters, so that gradients reach these."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no gradients of draws: sample(), and log_prob")
 
     def sample_n(self, n: int) -> Tensor:
         """``sample((n,))``, by its old name."""
@@ -172,8 +172,7 @@ class Distribution:
 
     def log_prob(self, value: Tensor) -> Tensor:
         """The logarithm of the probability, or of its density. Raises ValueError if no draw has the value or shape."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return self._log_prob(value)
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -181,8 +180,7 @@ class Distribution:
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of a draw up to a value. Errors are those of ``log_prob``."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return self._cdf(value)
 
     def _cdf(self, value: Tensor) -> Tensor:
@@ -194,6 +192,8 @@ class Distribution:
 
     def _validate_sample(self, value: Tensor) -> None:
         """Refuse a value that is no possible draw, or whose shape does not fit the parameters'."""
+        if not self._validate_args:
+            return
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         dims = len(self._event_shape)
@@ -255,6 +255,4 @@ def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
                 rule = vars(kind_p).get("_kl")
             if rule is not None:
                 return rule(p, q)
-    raise NotImplementedError(
-        f"No KL(p || q) is implemented for p type {type(p).__name__} and q type {type(q).__name__}"
-    )
+    raise NotImplementedError(f"No KL(p || q) for p type {type(p).__name__} and q type {type(q).__name__}")

@@ -98,10 +98,6 @@ class FromGamma(Distribution):
         drawn = np.maximum(drawn.astype(shapes.dtype), np.finfo(shapes.dtype).tiny)
         return tensor(drawn, dtype=concentration.dtype, device=concentration.device)
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """There is none: raises NotImplementedError."""
-        raise NotImplementedError(f"{type(self).__name__} has no gradients of draws: sample(), and log_prob")
-
 
 class Gamma(FromGamma):
     """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), α being ``concentration``.

@@ -95,9 +95,7 @@ class MultivariateNormal(Distribution):
 
     def _kl(self, q: MultivariateNormal) -> Tensor:
         if self.event_shape != q.event_shape:
-            raise ValueError(
-                "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
-            )
+            raise ValueError("there is no KL divergence between Multivariate Normals of different event shapes")
         inverse = q._whitening()
         trace = (inverse @ self.scale_tril).pow(2).sum((-2, -1))
         distance = (inverse @ (q.loc - self.loc).unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)

@@ -7,14 +7,14 @@ Distribution".
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ..backend import dtype as dt
 from ..functions.pointwise import log1p, log_softmax, sigmoid
 from ..nn.functional import softplus
 from ..tensor import Tensor
 from . import constraints
-from .choices import Bernoulli, Categorical, OfChoices
+from .choices import Bernoulli, Categorical, OfChoices, ProbsOrLogits
 from .utils import Value, broadcast_all, clamp_probs
 
 
@@ -22,10 +22,17 @@ class Relaxed(OfChoices):
     """Choices with a temperature above 0: the lower it is, the nearer is a draw to a hard choice."""
 
     has_rsample = True
+    _hard: ClassVar[type[ProbsOrLogits]]  # the class of hard choices
 
-    def __init__(self, temperature: Tensor, choices: Any, validate_args: bool | None) -> None:
+    def __init__(
+        self,
+        temperature: Tensor,
+        probs: Value | None = None,
+        logits: Value | None = None,
+        validate_args: bool | None = None,
+    ) -> None:
         self.temperature = temperature
-        super().__init__(choices, validate_args)
+        super().__init__(self._hard(probs, logits, validate_args), validate_args)
 
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         larger = super().expand(batch_shape)
@@ -38,15 +45,7 @@ class RelaxedBernoulli(Relaxed):
 
     arg_constraints = Bernoulli.arg_constraints
     support = constraints.unit_interval
-
-    def __init__(
-        self,
-        temperature: Tensor,
-        probs: Value | None = None,
-        logits: Value | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        super().__init__(temperature, Bernoulli(probs, logits, validate_args), validate_args)
+    _hard = Bernoulli
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         drawn, probs = (clamp_probs(p) for p in (self._even(sample_shape, self.probs), self.probs))
@@ -68,15 +67,7 @@ class RelaxedOneHotCategorical(Relaxed):
 
     arg_constraints = Categorical.arg_constraints
     support = constraints.simplex
-
-    def __init__(
-        self,
-        temperature: Tensor,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        super().__init__(temperature, Categorical(probs, logits, validate_args), validate_args)
+    _hard = Categorical
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         noise = -(-clamp_probs(self._even(sample_shape, self.probs)).log()).log()

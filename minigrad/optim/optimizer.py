@@ -67,9 +67,7 @@ def _with_hooks(step: Step) -> Step:
             changed = hook(self, args, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(
-                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
-                    )
+                    raise RuntimeError(f"a step hook must return None or (new_args, new_kwargs), but got {changed}.")
                 args, kwargs = changed
         with span(f"{type(self).__name__}.step", "step", self):
             result = step(*args, **kwargs)
@@ -124,10 +122,7 @@ class Optimizer:
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                f"{params.type()}"
-            )
+            raise TypeError(f"params should be an iterable of Tensors or dicts, but got {params.type()}")
         _check_flags(type(self).__name__, defaults)
         self._hooks: defaultdict[str, dict[int, Callable[..., Any]]] = defaultdict(dict)
         self.defaults = defaults
@@ -174,10 +169,7 @@ class Optimizer:
             warnings.warn("optimizer contains a parameter group with duplicate parameters", stacklevel=3)
         if self.param_groups and ("param_names" in param_group) != ("param_names" in self.param_groups[0]):
             less = "without" if "param_names" in self.param_groups[0] else "with"
-            raise ValueError(
-                "all optimizer param groups should be with/without names. cannot add param "
-                f"group {less} names to the optimizer"
-            )
+            raise ValueError(f"cannot add param group {less} names: all groups should be with/without names")
         others = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in others for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -432,24 +424,16 @@ def _check_flags(name: str, defaults: dict[str, Any]) -> None:
 
 def _check_sizes(present: list[int], loaded: list[int]) -> None:
     if len(loaded) != len(present):
-        raise ValueError(
-            f"loaded state dict has a different number of parameter groups ({len(loaded)}, not {len(present)})"
-        )
+        raise ValueError(f"a different number of parameter groups was saved: {len(loaded)}, not {len(present)}")
     if loaded != present:
-        raise ValueError(
-            f"loaded state dict contains a parameter group that doesn't match the size of optimizer's "
-            f"group: {loaded} parameters, not {present}"
-        )
+        raise ValueError(f"loaded state dict doesn't match the size of optimizer's group: {loaded}, not {present}")
 
 
 def _take_names(group: Group) -> list[Tensor]:
     """Make a list of a group's "params", and of (name, parameter) pairs also a list "param_names"."""
     params = group["params"]
     if isinstance(params, set):
-        raise TypeError(
-            "optimizer parameters need to be organized in ordered collections, but the order of tensors "
-            "in sets will change between runs. Please use a list instead."
-        )
+        raise TypeError("params are a set, whose order changes between runs. Please use a list instead.")
     params = [params] if isinstance(params, Tensor) else list(params)
     named = [p for p in params if isinstance(p, tuple)]
     if named and len(named) < len(params):

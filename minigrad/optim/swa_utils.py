@@ -94,12 +94,10 @@ class AveragedModel(Module):
         """Take the parameters of ``model`` into the mean; the first ones are copied."""
         means, new = (_tensors(m, self.use_buffers) for m in (self.module, model))
         new = [n.to(device=mean.device) for n, mean in zip(new, means, strict=True)]
+        update = self.multi_avg_fn or _for_each(self.avg_fn or get_swa_avg_fn())
         if self.n_averaged.item() == 0:
-            for mean, n in zip(means, new, strict=True):
-                mean.copy_(n)
-        else:
-            update = self.multi_avg_fn or _for_each(self.avg_fn or get_swa_avg_fn())
-            update(means, new, self.n_averaged)
+            update = _for_each(lambda mean, first, count: first)
+        update(means, new, self.n_averaged)
         if not self.use_buffers:
             for b, n in zip(self.module.buffers(), model.buffers(), strict=True):
                 b.copy_(n.to(device=b.device))

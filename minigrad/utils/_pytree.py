@@ -143,10 +143,8 @@ class TreeSpec:
         """Nest leaves in this way. Raises ValueError if there are too many or too few."""
         values = list(leaves)
         if len(values) != self.num_leaves:
-            raise ValueError(
-                f"treespec.unflatten(leaves): `leaves` has length {len(values)} but the spec "
-                f"refers to a pytree that holds {self.num_leaves} items ({self})."
-            )
+            count = self.num_leaves
+            raise ValueError(f"`leaves` has length {len(values)} but the spec of a tree holds {count} items: {self}")
         return self._build(iter(values))
 
     def _build(self, leaves: Iterator[Any]) -> PyTree:

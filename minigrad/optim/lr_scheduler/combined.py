@@ -35,10 +35,7 @@ class _Combined(LRScheduler):
                     f"index {i} in the given schedulers sequence."
                 )
             if scheduler.optimizer is not optimizer:
-                raise ValueError(
-                    f"{kind} expects all schedulers to belong to the same optimizer, but "
-                    f"{type(scheduler).__name__} at index {i} has another one"
-                )
+                raise ValueError(f"{kind} expects schedulers of one optimizer, but that at index {i} has another one")
         self._schedulers, self.optimizer = list(schedulers), optimizer
 
     def state_dict(self) -> dict[str, Any]:

@@ -87,9 +87,7 @@ class ReduceLROnPlateau(LRScheduler):
     def _reduce_lr(self, epoch: int) -> None:
         missing = len(self.optimizer.param_groups) - len(self.min_lrs)
         if missing and self.default_min_lr is None:
-            raise RuntimeError(
-                f"ReduceLROnPlateau: {missing} groups were added, without floors: give one min_lr for all"
-            )
+            raise RuntimeError(f"ReduceLROnPlateau: {missing} groups have no floor: give one min_lr for all")
         self.min_lrs += [self.default_min_lr] * missing
         for group, floor in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
             lower = max(float(group["lr"]) * self.factor, floor)

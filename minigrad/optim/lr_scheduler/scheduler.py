@@ -9,6 +9,9 @@ from typing import Any, ClassVar
 from ...tensor import Tensor
 from ..optimizer import Group, Optimizer
 
+_EARLY = "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the schedule's first value is skipped"
+_EPOCH = "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()`, or load a state_dict"
+_LAST = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
 _OTHER_LENGTH = (
     "{name} must have the same length as optimizer.param_groups. {name} has {length} values, param_groups has {count}."
 )
@@ -39,10 +42,7 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", snapshot(group["lr"]))
             elif "initial_lr" not in group:
-                raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
-                    f"last_epoch >= 0: load the optimizer's state first"
-                )
+                raise KeyError(f"'initial_lr' is not specified in param_groups[{i}]: load the optimizer's state first")
         self.optimizer, self.last_epoch = optimizer, last_epoch
         self.base_lrs: list[Any] = [snapshot(group["initial_lr"]) for group in optimizer.param_groups]
         self._step_count, self._is_initial, self._get_lr_called_within_step = 0, False, False
@@ -65,20 +65,10 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next e (or to ``epoch``, by the closed form), and set the rates."""
         if self._step_count == 1 and not self.optimizer.__dict__.get("_opt_called", True):
-            warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`: call them in the opposite "
-                "order, or the schedule's first value is skipped",
-                UserWarning,
-                stacklevel=2,
-            )
+            warnings.warn(_EARLY, UserWarning, stacklevel=2)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(
-                "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()`, or set "
-                "the schedule up from a state_dict",
-                UserWarning,
-                stacklevel=2,
-            )
+            warnings.warn(_EPOCH, UserWarning, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -130,11 +120,7 @@ class GroupScheduler(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rate of each group at e = ``last_epoch``, for ``step``; ``get_last_lr`` has the present ones."""
         if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warnings.warn(_LAST, UserWarning, stacklevel=2)
         return [self._rate(i, float(group["lr"])) for i, group in enumerate(self.optimizer.param_groups)]
 
     def _get_closed_form_lr(self) -> list[Any]:

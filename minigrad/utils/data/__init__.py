@@ -3,7 +3,7 @@
 from . import _utils, dataloader, dataset, sampler
 from ._utils.collate import default_collate, default_convert
 from ._utils.worker import get_worker_info
-from .dataloader import DataLoader, _DatasetKind
+from .dataloader import DataLoader
 from .dataset import *
 from .sampler import *
 

@@ -31,13 +31,6 @@ _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "per
 _PATIENCE = 5.0  # seconds that a worker has to finish before it is killed
 
 
-class _DatasetKind:
-    """Whether examples have numbers."""
-
-    Map = 0
-    Iterable = 1
-
-
 class DataLoader(Generic[T_co]):
     """Batches of a dataset; each ``for`` begins a new pass. The same seed gives the batches that PyTorch gives.
 
@@ -98,9 +91,8 @@ class DataLoader(Generic[T_co]):
         self.timeout, self.worker_init_fn = timeout, worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.persistent_workers, self.in_order = persistent_workers, in_order
-        iterable = isinstance(dataset, IterableDataset)
-        self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
-        if iterable:
+        self._iterable = isinstance(dataset, IterableDataset)
+        if self._iterable:
             _check_iterable(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
             sampler = repeat(None)  # the dataset itself ends the pass
         if sampler is not None and shuffle:
@@ -128,23 +120,14 @@ class DataLoader(Generic[T_co]):
     def _checked_context(self, context: Any) -> Any:
         """The multiprocessing context that starts workers; None for the default."""
         if context is not None and not self.num_workers:
-            raise ValueError(
-                "multiprocessing_context can only be used with multi-process loading "
-                f"(num_workers > 0), but got num_workers={self.num_workers}"
-            )
+            raise ValueError(f"multiprocessing_context can only be used with num_workers > 0, not {self.num_workers}")
         if isinstance(context, str):
             methods = multiprocessing.get_all_start_methods()
             if context not in methods:
-                raise ValueError(
-                    "multiprocessing_context option should specify a valid start method in "
-                    f"{methods}, but got multiprocessing_context={context!r}"
-                )
+                raise ValueError(f"multiprocessing_context {context!r} is no valid start method in {methods}")
             context = multiprocessing.get_context(context)
         elif context is not None and not isinstance(context, multiprocessing.context.BaseContext):
-            raise TypeError(
-                "multiprocessing_context option should be a valid context object or a string "
-                f"specifying the start method, but got {context}"
-            )
+            raise TypeError(f"multiprocessing_context should be a valid context object or its name, not {context}")
         return context
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -164,7 +147,7 @@ class DataLoader(Generic[T_co]):
 
     def __len__(self) -> int:
         """The number of batches. Raises TypeError if the dataset has no length."""
-        if self._dataset_kind == _DatasetKind.Map:
+        if not self._iterable:
             return len(self._index_sampler)
         size = self._reported = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
@@ -189,9 +172,7 @@ def _check_iterable(**options: Any) -> None:
     """Refuse options for the order of an IterableDataset, which has its own."""
     for name, value in options.items():
         if value is not None and not (name == "shuffle" and value is False):
-            raise ValueError(
-                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
-            )
+            raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, not {name}={value}")
 
 
 def _fetcher(
@@ -222,8 +203,7 @@ class _BaseDataLoaderIter:
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         self._loader, self._index_sampler = loader, loader._index_sampler
-        self._iterable = loader._dataset_kind == _DatasetKind.Iterable
-        how = self._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last
+        how = loader._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last
         self._fetcher = partial(_fetcher, *how)
         self._reset()
         self._base_seed = (loader.generator or default_generator).random64()
@@ -287,7 +267,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
-            job = Job(info, self._base_seed, self._fetcher, self._iterable, loader.worker_init_fn)
+            job = Job(info, self._base_seed, self._fetcher, loader._iterable, loader.worker_init_fn)
             self._workers.append(Worker(context, job, self._workers))
         self._prefetch()
 

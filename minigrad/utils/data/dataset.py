@@ -75,34 +75,29 @@ class StackDataset(Dataset[Any]):
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets = kwargs or args
-        lengths = {len(dataset) for dataset in kwargs.values() or args}
-        if len(lengths) > 1:
+        self._columns = list(kwargs.values() or args)
+        if len({len(column) for column in self._columns}) > 1:
             raise ValueError("Size mismatch between datasets")
-        self._length = lengths.pop()
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(self.datasets, dict):
-            return {name: dataset[index] for name, dataset in self.datasets.items()}
-        return tuple(dataset[index] for dataset in self.datasets)
+        return self._example(tuple(column[index] for column in self._columns))
 
     def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
-        if isinstance(self.datasets, dict):
-            columns = [examples_of(dataset, indices) for dataset in self.datasets.values()]
-            return [dict(zip(self.datasets, row, strict=True)) for row in zip(*columns, strict=True)]
-        return list(zip(*(examples_of(dataset, indices) for dataset in self.datasets), strict=True))
+        rows = zip(*(examples_of(column, indices) for column in self._columns), strict=True)
+        return [self._example(row) for row in rows]
+
+    def _example(self, row: tuple[Any, ...]) -> Any:
+        return dict(zip(self.datasets, row, strict=True)) if isinstance(self.datasets, dict) else row
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._columns[0])
 
 
 class ConcatDataset(Dataset[T_co]):
     """Datasets one after another, as one. Raises AssertionError for none, or an IterableDataset."""
 
-    datasets: list[Dataset[T_co]]
-    cumulative_sizes: list[int]
-
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
-        self.datasets = list(datasets)
+        self.datasets: list[Dataset[T_co]] = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):

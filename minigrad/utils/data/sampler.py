@@ -121,9 +121,7 @@ class WeightedRandomSampler(Sampler[int]):
         _check_bool("replacement", replacement)
         self.weights = as_tensor(weights, dtype=dt.float64)
         if self.weights.ndim != 1:
-            raise ValueError(
-                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
-            )
+            raise ValueError(f"weights should be a 1d sequence but have shape {tuple(self.weights.shape)}")
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:

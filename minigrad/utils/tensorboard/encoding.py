@@ -29,9 +29,7 @@ def protocol() -> SimpleNamespace:
         from tensorboard.plugins.text import metadata as texts
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
     except ImportError as error:
-        raise ImportError(
-            f"SummaryWriter needs the package tensorboard: pip install minigrad[tensorboard] ({error})"
-        ) from error
+        raise ImportError(f"SummaryWriter needs tensorboard: pip install minigrad[tensorboard] ({error})") from error
     modules = {"hparams": hparams, "scalars": scalars, "texts": texts}
     return SimpleNamespace(Event=Event, EventFileWriter=EventFileWriter, HParamsPluginData=HParamsPluginData, **modules)
 
