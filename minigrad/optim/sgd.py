@@ -12,10 +12,8 @@ from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked, s
 class SGD(Optimizer):
     """Stochastic gradient descent: θ ← θ - lr · b, where b ← momentum · b + (1 - dampening) · g; the first b is g.
 
-    Without momentum b is g. With ``nesterov`` the step is g + momentum · b (Sutskever et al. 2013).
-
-    Args:
-        momentum, dampening, nesterov: as above; nesterov needs a momentum, and no dampening.
+    Without momentum b is g. With ``nesterov``, which needs a momentum and no dampening, the step is g + momentum · b
+    (Sutskever et al. 2013).
     """
 
     def __init__(

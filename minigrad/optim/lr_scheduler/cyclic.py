@@ -23,9 +23,6 @@ class CyclicLR(GroupScheduler):
             "cycle") or of e ("iterations").
         cycle_momentum: let the momentum (or the first beta) go the other way, between
             ``base_momentum`` and ``max_momentum``.
-
-    Raises:
-        ValueError: an unknown mode; lists of another length than the groups; no momentum to cycle.
     """
 
     _functions = ("_scale_fn_custom",)
@@ -97,14 +94,11 @@ class OneCycleLR(GroupScheduler):
     Args:
         max_lr: a number, or one for each group.
         total_steps: calls in all; or ``epochs`` times ``steps_per_epoch``.
-        pct_start: which part of them goes up.
-        anneal_strategy: "cos" or "linear".
+        pct_start: which part of them goes up, from 0 to 1. anneal_strategy: "cos" or "linear".
         cycle_momentum, base_momentum, max_momentum: see CyclicLR.
         three_phase: back to the first rate in as many calls as up, and only then further down.
 
-    Raises:
-        ValueError: no number of calls, or one that is not positive; pct_start outside [0, 1]; an unknown
-            strategy; no momentum to cycle; a call too many.
+    A call too many raises ValueError, as do arguments outside their range.
     """
 
     def __init__(

@@ -125,10 +125,7 @@ class CosineAnnealingLR(FactorScheduler):
 class CosineAnnealingWarmRestarts(GroupScheduler):
     """Half a cosine from lr₀ down to eta_min in T_0 epochs, then again from lr₀, each T_mult times as long.
 
-    ``step(epoch)`` takes fractions, as ``epoch + i / batches``.
-
-    Raises:
-        ValueError: T_0 or T_mult not a positive integer, eta_min no number; later, a negative epoch.
+    ``step(epoch)`` takes fractions, as ``epoch + i / batches``. T_0 and T_mult are positive ints.
     """
 
     def __init__(

@@ -11,17 +11,13 @@ from .scheduler import LRScheduler, check_optimizer, for_each_group, put
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The present rate times ``factor`` whenever a metric has not improved for more than ``patience`` calls.
+    """The present rate times ``factor``, below 1, when a metric has not improved for more than ``patience`` calls.
 
     Args:
         mode: which way is better, "min" or "max".
         threshold, threshold_mode: better means by more than this part of the best ("rel"), or by this much ("abs").
         cooldown: how many calls after a change do not count. min_lr: a floor, for all groups or for each.
         eps: the smallest change.
-
-    Raises:
-        ValueError: factor not below 1, an unknown mode, or another number of floors than groups.
-        TypeError: not an Optimizer.
     """
 
     def __init__(
