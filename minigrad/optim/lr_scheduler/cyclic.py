@@ -145,12 +145,12 @@ class OneCycleLR(GroupScheduler):
         while e > phases[0]["end_step"] and len(phases) > 1:
             begin = phases.pop(0)["end_step"]
         part = (e - begin) / (phases[0]["end_step"] - begin)
-        if self._anneal_func_type == "cos":
-            part = (1 - math.cos(math.pi * part)) / 2
 
         def between(name: str) -> float:
             start, end = (group[phases[0][f"{which}_{name}"]] for which in ("start", "end"))
-            return (end - start) * part + start
+            if self._anneal_func_type == "linear":
+                return (end - start) * part + start
+            return end + (start - end) / 2.0 * (1 + math.cos(math.pi * part))
 
         if self.cycle_momentum:
             put_momentum(group, between("momentum"))
