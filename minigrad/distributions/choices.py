@@ -73,6 +73,13 @@ class OfChoices(Distribution):
     logits = formula(lambda d: d._choices.logits, doc="Their log-odds, or logarithms.")
 
 
+def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
+    """p log(p / q); infinite where q alone is 0, and 0 where p is."""
+    terms = p * log_ratio
+    terms = except_where((q == 0).expand_as(terms), math.inf, terms)
+    return except_where((p == 0).expand_as(terms), 0.0, terms)
+
+
 def _likelier(probs: Tensor) -> Tensor:
     likelier = (probs >= 0.5).to(probs)
     return where(probs == 0.5, full_like(likelier, math.nan), likelier)
@@ -106,12 +113,8 @@ class Bernoulli(ProbsOrLogits):
         return arange(2, dtype=self._param.dtype, device=self._param.device)
 
     def _kl(self, q: Bernoulli) -> Tensor:
-        ones = self.probs * (softplus(-q.logits) - softplus(-self.logits))
-        ones = except_where((q.probs == 0).expand_as(ones), math.inf, ones)
-        ones = except_where((self.probs == 0).expand_as(ones), 0.0, ones)
-        nulls = (1 - self.probs) * (softplus(q.logits) - softplus(self.logits))
-        nulls = except_where((q.probs == 1).expand_as(nulls), math.inf, nulls)
-        return ones + except_where((self.probs == 1).expand_as(nulls), 0.0, nulls)
+        ones = _divergence(self.probs, q.probs, softplus(-q.logits) - softplus(-self.logits))
+        return ones + _divergence(1 - self.probs, 1 - q.probs, softplus(q.logits) - softplus(self.logits))
 
 
 class Geometric(ProbsOrLogits):
@@ -202,9 +205,7 @@ class Categorical(ProbsOrLogits):
         return arange(self._param.shape[-1], device=self._param.device)
 
     def _kl(self, q: Categorical) -> Tensor:
-        terms = self.probs * (self.logits - q.logits)
-        terms = except_where((q.probs == 0).expand_as(terms), math.inf, terms)
-        return except_where((self.probs == 0).expand_as(terms), 0.0, terms).sum(-1)
+        return _divergence(self.probs, q.probs, self.logits - q.logits).sum(-1)
 
 
 class OfCategorical(OfChoices):

@@ -276,13 +276,17 @@ class Optimizer:
         """
         loaded = self._passed("load_pre", dict(state_dict))
         groups = copy.deepcopy(list(loaded["param_groups"]))
-        _check_sizes([len(group["params"]) for group in self.param_groups], [len(group["params"]) for group in groups])
+        present, saved = ([len(group["params"]) for group in each] for each in (self.param_groups, groups))
+        if len(present) != len(saved):
+            raise ValueError(f"a different number of parameter groups was saved: {len(saved)}, not {len(present)}")
+        if present != saved:
+            raise ValueError(f"the state dict doesn't match the size of optimizer's group: {saved}, not {present}")
         by_number: dict[Any, Tensor] = {}
-        for present, group in zip(self.param_groups, groups, strict=True):
-            by_number.update(zip(group["params"], present["params"], strict=True))
-            group["params"] = present["params"]
-            if "param_names" in present:
-                group.setdefault("param_names", present["param_names"])
+        for mine, group in zip(self.param_groups, groups, strict=True):
+            by_number.update(zip(group["params"], mine["params"], strict=True))
+            group["params"] = mine["params"]
+            if "param_names" in mine:
+                group.setdefault("param_names", mine["param_names"])
         state: defaultdict[Any, Any] = defaultdict(dict)
         for number, values in loaded["state"].items():
             if number in by_number:
@@ -420,13 +424,6 @@ def _check_flags(name: str, defaults: dict[str, Any]) -> None:
             f"{name}: differentiable=True is not provided, steps are not recorded: write the step out in "
             f"tensor operations, with autograd.grad(..., create_graph=True)"
         )
-
-
-def _check_sizes(present: list[int], loaded: list[int]) -> None:
-    if len(loaded) != len(present):
-        raise ValueError(f"a different number of parameter groups was saved: {len(loaded)}, not {len(present)}")
-    if loaded != present:
-        raise ValueError(f"loaded state dict doesn't match the size of optimizer's group: {loaded}, not {present}")
 
 
 def _take_names(group: Group) -> list[Tensor]:
