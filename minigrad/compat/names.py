@@ -83,12 +83,14 @@ MODULES: dict[str, Sources] = {
     "nn.modules.utils": "compat.types",
     "nn._functions": ("nn.parallel",),
     **_family("distributions.choices", "bernoulli categorical geometric multinomial one_hot_categorical"),
-    **_family("distributions.gamma", "beta dirichlet"),
-    **_family("distributions.location_scale", "cauchy gumbel half_normal laplace log_normal normal"),
+    **_family("distributions.distribution", "kl"),
+    **_family("distributions.gamma", "beta dirichlet exponential poisson"),
+    **_family("distributions.location_scale", "cauchy gumbel half_normal laplace log_normal normal uniform"),
     **_family("distributions.relaxed", "relaxed_bernoulli relaxed_categorical"),
     **_family("optim.adagrad", "adadelta rmsprop"),
     **_family("optim.adam", "adamax adamw nadam radam sparse_adam"),
     **_family("optim.sgd", "asgd rprop"),
+    "utils.data.distributed": "utils.data.sampler",
     "utils.hooks": ("nn.hooks", "tensor"),
 }
 
