@@ -20,7 +20,7 @@ from ..tensor import Tensor
 from . import safetensors_file
 from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .checkpoint import How, load_archive, load_legacy, save_archive
-from .placing import Placing
+from .placing import placing
 from .source import Ndarray, Source
 from .tree import NotPlain, Reader, Writer
 
@@ -115,7 +115,7 @@ def load(
             "pickle_module cannot be used with weights_only=True: what another unpickler reads can run code"
         )
     trusted = pickle_module is not None if weights_only is None else not weights_only
-    source, place = Source(f, bool(mmap)), Placing(map_location)
+    source, place = Source(f, bool(mmap)), placing(map_location)
     how = How(place, trusted, pickle_module or pickle, pickle_load_args.get("encoding", "utf-8"))
     if not safetensors_file.begins(source):
         start = source.start(4)
@@ -176,4 +176,4 @@ def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str
 
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
     """Read the tensors of a safetensors file by name, as ``safetensors.torch.load_file`` does. See ``load``."""
-    return Reader(safetensors_file.read(Source(filename))[1], Placing(Device(device))).everything()
+    return Reader(safetensors_file.read(Source(filename))[1], placing(Device(device))).everything()

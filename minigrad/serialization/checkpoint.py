@@ -20,8 +20,7 @@ import numpy as np
 
 from ..backend.device import Device
 from ..tensor import Size
-from .allowed import Allowed, refusal
-from .machine import Bytes, Machine
+from .machine import Bytes, Machine, refusal
 from .placing import Placing
 from .rebuild import Rebuilder
 from .source import Ndarray, Source, replaced
@@ -57,9 +56,7 @@ def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, ho
     try:
         if how.trusted:
             return _trusting(source, stream, rebuilder, how).load(), stream.position
-        functions = rebuilder.functions()
-        allowed = Allowed(source.name, rebuilder.values(), {f: f for f in functions.values()})
-        return Machine(stream, allowed, rebuilder.storage, how.encoding).load(), stream.position
+        return Machine(stream, source.name, rebuilder, how.encoding).load(), stream.position
     except _DAMAGE as error:
         if how.trusted and isinstance(error, AttributeError):
             raise AttributeError(

@@ -58,14 +58,6 @@ _STORAGES = {
 }
 
 
-class Memory(Storage):
-    """A storage in one number format, and the key of its bytes."""
-
-    def __init__(self, array: Any, location: str, key: str) -> None:
-        super().__init__(array, location)
-        self.key = key
-
-
 class Rebuilder:
     """Builds storages and tensors from the persistent ids and the functions that a checkpoint names.
 
@@ -81,7 +73,7 @@ class Rebuilder:
         self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray], swapped: bool = False
     ) -> None:
         self._source, self._place, self._bytes_of, self._swapped = source, place, bytes_of, swapped
-        self._memories: dict[tuple[str, Format], Memory] = {}
+        self._memories: dict[tuple[str, Format], Storage] = {}
         self._raw: dict[str, Ndarray] = {}
         self._pending: list[Callable[[], object]] = []  # tasks for ``finish``
         self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # by id: tensors in main memory, and their device
@@ -114,7 +106,7 @@ class Rebuilder:
 
     # Storages -----------------------------------------------------------------------------------------------
 
-    def storage(self, persistent_id: Any) -> Memory:
+    def storage(self, persistent_id: Any) -> Storage:
         """The storage of a persistent id: ("storage", format, key, location, number of elements).
 
         Raises:
@@ -133,9 +125,9 @@ class Rebuilder:
             self._raw[key] = self._bytes_of(key, count * form.itemsize)
         return self._memory(key, form, location)
 
-    def _memory(self, key: str, form: Format, location: str) -> Memory:
+    def _memory(self, key: str, form: Format, location: str) -> Storage:
         if (key, form) not in self._memories:
-            memory = Memory(self._numbers(self._raw[key], form), location, key)
+            memory = Storage(self._numbers(self._raw[key], form), location, key=key)
             memory.device = self._place(memory)
             self._memories[key, form] = memory
         return self._memories[key, form]
@@ -231,8 +223,8 @@ class Rebuilder:
         return tensor
 
 
-def _checked(storage: Any) -> Memory:
-    if not isinstance(storage, Memory):
+def _checked(storage: Any) -> Storage:
+    if not isinstance(storage, Storage):
         raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
     return storage
 

@@ -219,13 +219,13 @@ def beam_search(
     if math.isnan(coverage_penalty) or coverage_penalty < 0:
         raise ValueError(f"coverage_penalty must be 0 or more, not {coverage_penalty}")
     divisor = length_penalty if callable(length_penalty) else wu(length_penalty)
-    ranking = _Ranking(max_lengths(max_length, len(decoder.start)), beam_size, divisor, early_stopping)
-    beam = _Beam(decoder, coverage_penalty)
+    limits = max_lengths(max_length, len(decoder.start))
+    beam = _Beam(decoder, beam_size, limits, divisor, coverage_penalty, early_stopping, eos)
     for length in count(1):
         if not beam.active:
             break
-        beam.step(beam_size, length, eos, ranking)
-    return [hypotheses[:beam_size] for hypotheses in ranking.finished]
+        beam.step(length)
+    return [hypotheses[:beam_size] for hypotheses in beam.finished]
 
 
 def wu(alpha: float) -> LengthPenalty:
@@ -236,11 +236,7 @@ def wu(alpha: float) -> LengthPenalty:
 
 def power(alpha: float) -> LengthPenalty:
     """|Y|^α as a function of |Y|: fairseq's ``--lenpen``. At equal α it favours long sentences more than
-    ``wu``: from 10 tokens to 20 it grows by 2^α, Wu's by (25/15)^α.
-
-    Raises:
-        ValueError: α is not finite.
-    """
+    ``wu``: from 10 tokens to 20 it grows by 2^α, Wu's by (25/15)^α. Raises as ``wu``."""
     _check_exponent(alpha)
     return lambda length: float(length) ** alpha
 
@@ -250,18 +246,73 @@ def _check_exponent(alpha: float) -> None:
         raise ValueError(f"length_penalty must be a finite number, not {alpha}")
 
 
-class _Ranking:
-    """The finished hypotheses of each sentence, the best first."""
+class _Beam:
+    """The beams of all active sentences; the arguments are those of ``beam_search``.
 
-    def __init__(self, limits: list[int], size: int, divisor: LengthPenalty, early_stopping: bool) -> None:
-        self.limits, self.size, self.divisor, self.early_stopping = limits, size, divisor, early_stopping
+    Attributes:
+        active: the numbers of the sentences that are not done, b of them.
+        tokens: (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first.
+        log_p: of each row (b, W).
+        covered: the attention of each row to each source token so far (N, S); None without coverage penalty.
+        finished: the finished hypotheses of each sentence, the best first.
+    """
+
+    def __init__(
+        self,
+        decoder: Decoder,
+        size: int,
+        limits: list[int],
+        divisor: LengthPenalty,
+        coverage_penalty: float,
+        early_stopping: bool,
+        eos: int,
+    ) -> None:
+        self.decoder, self.size, self.limits, self.divisor = decoder, size, limits, divisor
+        self.coverage_penalty, self.early_stopping, self.eos = coverage_penalty, early_stopping, eos
+        self.tokens, self.start = decoder.start, decoder.start.shape[1]
+        self.active = list(range(len(limits)))
+        self.log_p = zeros(len(limits), 1, device=self.tokens.device)
+        self.covered: Tensor | None = None
         self.finished: list[list[Hypothesis]] = [[] for _ in limits]
 
-    def add(self, sentence: int, length: int, tokens: list[int], log_p: float, coverage: float) -> None:
-        """Rank a hypothesis of some length; ``coverage`` is the second term of the formula."""
-        hypotheses = self.finished[sentence]
-        hypotheses.append(Hypothesis(tokens, log_p / self.divisor(length) + coverage, log_p))
-        hypotheses.sort(key=lambda h: -h.score)
+    def step(self, length: int) -> None:
+        """Append a token to the beams, and rank those that end."""
+        log_p, rows, tokens = self.candidates(length)
+        if self.coverage_penalty:
+            attention = cast(AttentiveDecoder, self.decoder).attention()
+            self.covered = attention if self.covered is None else self.covered + attention
+        ended = tokens == self.eos
+        self.finish(ended[:, : self.size] & (log_p[:, : self.size] > -math.inf), log_p, rows, tokens, length)
+        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: so many do not
+        self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
+        rows, tokens = rows.gather(1, place), tokens.gather(1, place)
+        best = self.log_p[:, 0].tolist()
+        over = [self.is_over(i, length, p) for i, p in zip(self.active, best, strict=True)]
+        if any(over):
+            endless = [end and not self.finished[i] for end, i in zip(over, self.active, strict=True)]
+            at_limit = tensor(endless, device=rows.device)[:, None].expand(rows.shape)
+            self.finish(at_limit, self.log_p, rows, tokens, length)
+            self.active, stay = _remaining(self.active, over, rows)
+            self.log_p, rows, tokens = self.log_p[stay], rows[stay], tokens[stay]
+        rows = rows.flatten()
+        self.tokens = cat((self.tokens[rows], tokens.view(-1, 1)), 1)
+        self.covered = None if self.covered is None else self.covered[rows]
+        if self.active:
+            self.decoder.reorder(rows, size)
+
+    def candidates(self, length: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The 2W best continuations of each sentence (b, 2W), the best first: log P, row, token.
+
+        Even if W of them end, W remain; and each is among the 2W best of its row.
+        """
+        logits = self.decoder.next_logits(self.tokens)
+        norm = _finite(logits.logsumexp(-1, keepdim=True), length)
+        best, ids = logits.topk(min(2 * self.size, logits.shape[1]))
+        each = best.shape[1]
+        log_p = (best - norm + self.log_p.view(-1, 1)).view(len(self.active), -1)
+        log_p, place = log_p.topk(min(2 * self.size, log_p.shape[1]))
+        first = arange(len(self.active), device=place.device)[:, None] * self.log_p.shape[1]
+        return log_p, first + place // each, ids.view(len(self.active), -1).gather(1, place)
 
     def is_over(self, sentence: int, length: int, best: float) -> bool:
         """Whether a sentence is done; ``best`` is the largest log P of its beams."""
@@ -273,67 +324,6 @@ class _Ranking:
         bound = best / max(map(self.divisor, range(length + 1, limit + 1)))
         return self.early_stopping or hypotheses[self.size - 1].score >= bound
 
-
-class _Beam:
-    """The beams of all active sentences.
-
-    Attributes:
-        active: the numbers of the sentences that are not done, b of them.
-        tokens: (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first.
-        log_p: of each row (b, W).
-        covered: the attention of each row to each source token so far (N, S); None without coverage penalty.
-    """
-
-    def __init__(self, decoder: Decoder, coverage_penalty: float) -> None:
-        self.decoder, self.coverage_penalty = decoder, coverage_penalty
-        self.tokens, self.start = decoder.start, decoder.start.shape[1]
-        self.active = list(range(len(self.tokens)))
-        self.log_p = zeros(len(self.tokens), 1, device=self.tokens.device)
-        self.covered: Tensor | None = None
-
-    def step(self, size: int, length: int, eos: int, ranking: _Ranking) -> None:
-        """Append a token to the beams, and add those that end to ``ranking``."""
-        log_p, rows, tokens = self.candidates(size, length)
-        self.add_attention()
-        ended = tokens == eos
-        self.finish(ended[:, :size] & (log_p[:, :size] > -math.inf), log_p, rows, tokens, length, ranking)
-        size = min(size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: so many candidates do not
-        self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
-        rows, tokens = rows.gather(1, place), tokens.gather(1, place)
-        best = self.log_p[:, 0].tolist()
-        over = [ranking.is_over(i, length, p) for i, p in zip(self.active, best, strict=True)]
-        if any(over):
-            endless = [end and not ranking.finished[i] for end, i in zip(over, self.active, strict=True)]
-            at_limit = tensor(endless, device=rows.device)[:, None].expand(rows.shape)
-            self.finish(at_limit, self.log_p, rows, tokens, length, ranking)
-            self.active, stay = _remaining(self.active, over, rows)
-            self.log_p, rows, tokens = self.log_p[stay], rows[stay], tokens[stay]
-        rows = rows.flatten()
-        self.tokens = cat((self.tokens[rows], tokens.view(-1, 1)), 1)
-        self.covered = None if self.covered is None else self.covered[rows]
-        if self.active:
-            self.decoder.reorder(rows, size)
-
-    def candidates(self, size: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
-        """The 2W best continuations of each sentence (b, 2W), the best first: log P, row, token.
-
-        Even if W of them end, W remain; and each is among the 2W best of its row.
-        """
-        logits = self.decoder.next_logits(self.tokens)
-        norm = _finite(logits.logsumexp(-1, keepdim=True), length)
-        best, ids = logits.topk(min(2 * size, logits.shape[1]))
-        each = best.shape[1]
-        log_p = (best - norm + self.log_p.view(-1, 1)).view(len(self.active), -1)
-        log_p, place = log_p.topk(min(2 * size, log_p.shape[1]))
-        first = arange(len(self.active), device=place.device)[:, None] * self.log_p.shape[1]
-        return log_p, first + place // each, ids.view(len(self.active), -1).gather(1, place)
-
-    def add_attention(self) -> None:
-        """Add the attention of the last tokens to ``covered``."""
-        if self.coverage_penalty:
-            attention = cast(AttentiveDecoder, self.decoder).attention()
-            self.covered = attention if self.covered is None else self.covered + attention
-
     def coverage(self) -> list[float]:
         """The coverage penalty of each row."""
         if self.covered is None:
@@ -343,7 +333,7 @@ class _Beam:
         missing = missing.masked_fill(~cast(AttentiveDecoder, self.decoder).source_mask(), 0.0)
         return [self.coverage_penalty * x for x in missing.sum(1).tolist()]
 
-    def finish(self, done: Tensor, log_p: Tensor, rows: Tensor, tokens: Tensor, length: int, ranking: _Ranking) -> None:
+    def finish(self, done: Tensor, log_p: Tensor, rows: Tensor, tokens: Tensor, length: int) -> None:
         """Rank the candidates that are finished, where ``done`` (b, W or less) is True."""
         if not bool(done.any()):
             return
@@ -352,7 +342,10 @@ class _Beam:
         coverage = self.coverage()
         columns = (sentence, parents, self.tokens[parents], tokens[sentence, place], log_p[sentence, place])
         for i, row, ids, token, p in zip(*(column.tolist() for column in columns), strict=True):
-            ranking.add(self.active[i], length, [*ids[self.start :], token], p, coverage[row])
+            hypotheses = self.finished[self.active[i]]
+            score = p / self.divisor(length) + coverage[row]
+            hypotheses.append(Hypothesis([*ids[self.start :], token], score, p))
+            hypotheses.sort(key=lambda h: -h.score)
 
 
 # Parts ----------------------------------------------------------------------------------------------------
