@@ -118,11 +118,7 @@ def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
 
 
 def _member(cls: Any, name: Any) -> Any:
-    """A member of a safe enumeration, which Python 3.11.2, for one, saves as getattr(cls, name).
-
-    Raises:
-        TypeError: anything else that getattr could reach.
-    """
+    """A member of a safe enumeration, which Python 3.11.2, for one, saves as getattr(cls, name)."""
     if not isinstance(cls, EnumMeta) or not isinstance(name, str) or name not in cls.__members__:
         raise TypeError(f"its pickle takes {name!r} of {cls!r}")
     return cls.__members__[name]

@@ -13,8 +13,8 @@ import sys
 import zipfile
 import zlib
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -29,29 +29,17 @@ _MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
 
 
-@dataclass(frozen=True)
-class How:
-    """How to read a checkpoint.
-
-    Attributes:
-        place: storage -> device.
-        trusted: let the file run code.
-        pickle_module: the ``Unpickler`` of a trusted file.
-        encoding: of text that Python 2 wrote.
-    """
+class How(NamedTuple):
+    """How to read a checkpoint."""
 
     place: Placing
-    trusted: bool
-    pickle_module: Any = pickle
-    encoding: str = "utf-8"
+    trusted: bool  # let the file run code
+    pickle_module: Any  # has the ``Unpickler`` of a trusted file
+    encoding: str  # of text that Python 2 wrote
 
 
 def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, how: How) -> tuple[Any, int]:
-    """The object of the pickle at ``position``, and the position after it.
-
-    Raises:
-        pickle.UnpicklingError: a name that is not allowed. RuntimeError: the pickle is damaged.
-    """
+    """The object of the pickle at ``position``, and the position after it."""
     stream = Bytes(data, position)
     try:
         if how.trusted:
@@ -160,28 +148,17 @@ def load_archive(source: Source, how: How) -> Any:
 
 
 def save_archive(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
-    """Write an object as a zip archive with one pickle, to a path or a binary file object.
-
-    Raises:
-        pickle.PicklingError, TypeError, AttributeError: it holds what cannot be pickled (a lambda).
-    """
-    if hasattr(f, "write"):
-        buffer = io.BytesIO()
-        _write_archive(obj, buffer, pickle_module, protocol)
-        f.write(buffer.getvalue())
-        return
-    with replaced(f) as temporary:
-        _write_archive(obj, temporary, pickle_module, protocol)
-
-
-def _write_archive(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
+    """Write an object as a zip archive with one pickle, to a path or a binary file object. Raises as ``save``."""
     module = pickle if pickle_module is None else pickle_module
-    with zipfile.ZipFile(f, "w") as archive:
+    is_file, buffer = hasattr(f, "write"), io.BytesIO()
+    with nullcontext(buffer) if is_file else replaced(f) as target, zipfile.ZipFile(target, "w") as archive:
         with archive.open("archive/data.pkl", "w", force_zip64=True) as stream:
             module.dump(obj, stream, protocol=5 if protocol is None else protocol)
         archive.writestr("archive/byteorder", sys.byteorder)
         archive.writestr("archive/version", "3\n")
         archive.writestr("archive/.minigrad", "1\n")
+    if is_file:
+        f.write(buffer.getvalue())
 
 
 # Before PyTorch 1.6 -----------------------------------------------------------------------------------------
@@ -199,7 +176,7 @@ def load_legacy(source: Source, how: How) -> Any:
         obj, position = _unpickle(source, source.data, position, rebuilder, how)
         return obj
 
-    cautious = replace(how, trusted=False)
+    cautious = how._replace(trusted=False)
     try:
         magic = unpickle(cautious)
         is_checkpoint = type(magic) is int and magic == _MAGIC

@@ -16,7 +16,7 @@ from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from ..tensor import _rebuilt as rebuilt
 from .placing import Placing, Storage
-from .source import Ndarray, Source
+from .source import Ndarray, Source, aligned, widened
 from .tree import check_attributes, check_flag, set_attributes
 
 Name = tuple[str, str]
@@ -38,24 +38,10 @@ _BY_SIZE = {
     16: "complex128",
 }
 _FORMATS = {name: Format(name, size) for size, names in _BY_SIZE.items() for name in names.split()}
-_STORAGES = {
-    "DoubleStorage": "float64",
-    "FloatStorage": "float32",
-    "HalfStorage": "float16",
-    "BFloat16Storage": "bfloat16",
-    "LongStorage": "int64",
-    "IntStorage": "int32",
-    "ShortStorage": "int16",
-    "CharStorage": "int8",
-    "ByteStorage": "uint8",
-    "BoolStorage": "bool",
-    "ComplexFloatStorage": "complex64",
-    "ComplexDoubleStorage": "complex128",
-    "QUInt8Storage": "quint8",
-    "QInt8Storage": "qint8",
-    "QInt32Storage": "qint32",
-    "UntypedStorage": "uint8",
-}
+_STORAGES = """
+    Double:float64 Float:float32 Half:float16 BFloat16:bfloat16 Long:int64 Int:int32 Short:int16 Char:int8 Byte:uint8
+    Bool:bool ComplexFloat:complex64 ComplexDouble:complex128 QUInt8:quint8 QInt8:qint8 QInt32:qint32 Untyped:uint8
+"""
 
 
 class Rebuilder:
@@ -82,8 +68,8 @@ class Rebuilder:
         """The names of PyTorch and minigrad that a checkpoint may use: formats, classes, and functions."""
         return {
             **{
-                (module, name): _FORMATS[kind]
-                for name, kind in _STORAGES.items()
+                (module, f"{name}Storage"): _FORMATS[kind]
+                for name, kind in (entry.split(":") for entry in _STORAGES.split())
                 for module in ("torch", "torch.cuda", "torch.storage")
             },
             **{("torch", name): dt.named(name) for name in _FORMATS if name in dt._NAMED},
@@ -107,11 +93,8 @@ class Rebuilder:
     # Storages -----------------------------------------------------------------------------------------------
 
     def storage(self, persistent_id: Any) -> Storage:
-        """The storage of a persistent id: ("storage", format, key, location, number of elements).
-
-        Raises:
-            ValueError, TypeError: it makes no sense.
-        """
+        """The storage of a persistent id: ("storage", format, key, location, number of elements). Raises ValueError: it
+        makes no sense."""
         if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
             raise ValueError(f"a persistent id {persistent_id!r:.100}")
         tag, form, key, location, count, *view = persistent_id
@@ -136,8 +119,8 @@ class Rebuilder:
         """Bytes as numbers; ``finish`` converts those that are stored differently."""
         whole = raw[: raw.size // form.itemsize * form.itemsize]
         if form.name == "bfloat16":
-            wide = np.zeros(whole.size // 2, np.float32)
-            self._pending.append(lambda: _widen(whole, wide, self._swapped))
+            wide, halves = np.zeros(whole.size // 2, np.float32), aligned(whole, np.uint16)
+            self._pending.append(lambda: np.copyto(wide, widened(halves.byteswap() if self._swapped else halves)))
             return wide
         dtypes = {d.name: d.numpy for d in dt.ALL}
         if form.name not in dtypes:
@@ -145,12 +128,9 @@ class Rebuilder:
                 f"holds a tensor of dtype {form.name}, which minigrad does not have",
                 f"in PyTorch, convert it to one of {', '.join(dtypes)}",
             )
-        kind = dtypes[form.name]
-        if whole.ctypes.data % kind.alignment:  # in a mapped file
-            whole = whole.copy()
         if form.name == "bool":
             self._pending.append(lambda: np.not_equal(whole, 0, out=whole))
-        numbers: Ndarray = whole.view(kind)
+        numbers = aligned(whole, dtypes[form.name])
         if self._swapped and form.itemsize > 1:
             self._pending.append(lambda: numbers.byteswap(inplace=True))
         return numbers
@@ -227,12 +207,6 @@ def _checked(storage: Any) -> Storage:
     if not isinstance(storage, Storage):
         raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
     return storage
-
-
-def _widen(halves: Ndarray, wide: Ndarray, swapped: bool) -> None:
-    """bfloat16, the upper half of float32, as float32."""
-    bits = halves.view(np.uint16)
-    wide.view(np.uint32)[...] = (bits.byteswap() if swapped else bits).astype(np.uint32) << 16
 
 
 def _strided(numbers: Ndarray, offset: Any, size: Any, stride: Any) -> Ndarray:

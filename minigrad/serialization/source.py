@@ -62,6 +62,17 @@ class Source:
         return RuntimeError(f"cannot load {self.name}: it {fault}. What to do: {repair}.")
 
 
+def aligned(raw: Ndarray, kind: Any) -> Ndarray:
+    """Bytes as numbers of a dtype; those that a mapped file holds unaligned are copied."""
+    kind = np.dtype(kind)
+    return (raw.copy() if raw.ctypes.data % kind.alignment else raw).view(kind)
+
+
+def widened(halves: Ndarray) -> Ndarray:
+    """bfloat16, the upper half of float32, as float32: (n,) of 2 bytes -> (n,)."""
+    return (halves.astype(np.uint32) << 16).view(np.float32)
+
+
 def _mapped(path: str) -> Ndarray:
     """The bytes of a file, mapped if it is an ordinary one."""
     with open(path, "rb") as file:
@@ -107,12 +118,7 @@ def replaced(path: Any) -> Iterator[str]:
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
-    _flush_folder(folder)
-
-
-def _flush_folder(folder: str) -> None:
-    """Bring the new name itself to the disk."""
-    if os.name == "posix":
+    if os.name == "posix":  # brings the new name itself to the disk
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

@@ -254,7 +254,7 @@ def _read(folder: Path, fingerprint: str, dtype: np.dtype[Any]) -> Arrays | None
         data = np.memmap(folder / "encoded.bin", np.uint8, "r")
         count = int(about["pairs"])
         tail = count * LENGTH.itemsize * 2, count * PLACE.itemsize
-        if about["checksum"] != zlib.crc32(data) or not 0 < sum(tail) < len(data):
+        if about["checksum"] != zlib.crc32(data.data) or not 0 < sum(tail) < len(data):
             return None
         ids = data[: -sum(tail)].view(dtype)
         lengths = data[-sum(tail) : -tail[1]].copy().view(LENGTH).reshape(count, 2)
