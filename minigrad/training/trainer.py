@@ -27,7 +27,7 @@ from .schedules import resume
 from .settings import FIXED, METRIC, Settings
 from .state import State, Window
 from .tensorboard import Board
-from .update import Alone, Loss, update
+from .update import Loss, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
@@ -152,7 +152,7 @@ class Trainer:
     def _run(self) -> Outcome:
         self.state.lines = self._log.lines  # fewer, if the log was deleted
         self._stream = Stream(self.batches, self.state.epoch, self.state.batch)
-        self._processes = Alone()
+        self._processes: Replicas | None = None
         try:
             if (count := self.settings.processes) > 1:
                 position = self.state.epoch, self.state.batch
@@ -169,7 +169,8 @@ class Trainer:
             return self._outcome(reason or "interrupted")
         finally:
             self._stream.close()
-            self._processes.close()
+            if self._processes:
+                self._processes.close()
 
     def _over(self) -> Reason | None:
         if self.state.step >= self.settings.steps:
@@ -199,7 +200,8 @@ class Trainer:
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         batches = (stream.take() for _ in range(settings.accumulate))
-        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, self._processes)
+        gradients = self._processes.add_gradients if self._processes else None
+        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, gradients)
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
@@ -248,7 +250,7 @@ class Trainer:
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
-        with randomness.undisturbed(model), self._processes.resting():
+        with randomness.undisturbed(model):
             metrics = {name: float(value) for name, value in self.evaluate(model).items()}
         if settings.metric not in metrics:
             raise ValueError(
