@@ -5,14 +5,14 @@ from __future__ import annotations
 import math
 import sys
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 QUIET_SECONDS = 10.0
 LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
 
 
-class Progress:
+class Progress(AbstractContextManager["Progress"]):
     """A tqdm bar in a terminal, else (in a log, or without tqdm) a line every ten seconds.
 
     Args:
@@ -28,9 +28,6 @@ class Progress:
         self.rate, self.metric = 0.0, ""
         self.last_line = self.mark
         self.bar: Any = _bar() if shown else None
-
-    def __enter__(self) -> Progress:
-        return self
 
     def __exit__(self, *raised: object) -> None:
         if self.bar is not None:

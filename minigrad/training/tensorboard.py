@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
 
 
-class Board:
+class Board(AbstractContextManager["Board"]):
     """Writes numbers to the folder "tensorboard" of a run, if that is ``enabled``. Numbers after ``step``, of a run
-    that was killed, are discarded; if a disk refuses numbers, they are lost, and ``warn`` is called with a text.
-
-    Raises:
-        ImportError: TensorBoard is not installed.
-    """
+    that was killed, are discarded; if a disk refuses numbers, they are lost, and ``warn`` is called with a text. Raises
+    ImportError: TensorBoard is not installed."""
 
     def __init__(self, folder: Path, step: int, enabled: bool, warn: Callable[[str], None]) -> None:
         self._writer: Any = None
@@ -39,9 +36,6 @@ class Board:
             yield
         except OSError as error:
             self._warn(f"warning: TensorBoard's log cannot be written: {error}")
-
-    def __enter__(self) -> Board:
-        return self
 
     def __exit__(self, *raised: object) -> None:
         if self._writer is not None:

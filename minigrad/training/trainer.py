@@ -24,8 +24,7 @@ from .log import Log
 from .progress import LOST, Progress
 from .replicas import Replicas, check
 from .schedules import resume
-from .settings import FIXED, METRIC, Settings
-from .state import State, Window
+from .settings import FIXED, METRIC, Settings, State, Window
 from .tensorboard import Board
 from .update import Loss, update
 
