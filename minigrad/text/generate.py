@@ -2,6 +2,7 @@
 
 The model is a ``Decoder``: an object that returns the logits of the next token, with or without a cache.
 Finished sentences leave the batch, and each has its own limit: no sentence changes the result for another.
+All searches raise ValueError for arguments out of range, and for logits that are NaN.
 
 Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S source length, V vocabulary.
 """
@@ -78,9 +79,6 @@ def greedy(decoder: Decoder, max_length: MaxLength = 100, eos: int = EOS) -> lis
     Args:
         max_length: the largest number of tokens, EOS included: one for all sentences, or one for each.
         eos: the token that ends a sentence.
-
-    Raises:
-        ValueError: a max_length below 1; logits that are NaN.
     """
     return _generate(decoder, max_length, lambda logits: logits.argmax(-1), eos)
 
@@ -93,20 +91,16 @@ def sample(
     top_p: float | None = None,
     eos: int = EOS,
 ) -> list[Hypothesis]:
-    """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone.
+    """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone; else as ``greedy``.
 
     All sentences share one random number generator (``minigrad.manual_seed``): a result depends on the other sentences
     of the batch. Scores are the model's log-probabilities, without temperature, top_k and top_p.
 
     Args:
-        max_length, eos: as for ``greedy``.
         temperature: close to 0 the result is close to that of ``greedy``; above 1 it varies more.
         top_k: draw from the k likeliest tokens.
         top_p: draw from the smallest set of tokens with at least this probability, after temperature and
             ``top_k`` (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1).
-
-    Raises:
-        ValueError: temperature, top_k, top_p or max_length out of range; logits that are NaN.
     """
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
@@ -210,9 +204,6 @@ def beam_search(
     Returns:
         For each sentence at most ``beam_size`` hypotheses, the best first. If none ended before the limit,
         these are the beams.
-
-    Raises:
-        ValueError: beam_size or max_length below 1; a penalty that is no number; logits that are NaN.
     """
     if beam_size < 1:
         raise ValueError(f"beam_size must be at least 1, not {beam_size}")

@@ -33,6 +33,8 @@ class ShuffledOrder:
         seed: of the order, together with the epoch.
         shuffle: False keeps the numbers in order.
         drop_last: leave out a last list that is shorter.
+
+    Raises ValueError: ``size`` or ``batch_size`` is less than 1.
     """
 
     def __init__(
