@@ -23,12 +23,7 @@ Unpickler: Any = vars(pickle)["_Unpickler"]  # the one written in Python; type c
 
 
 class Bytes:
-    """A binary file that reads from memory, without a copy of the whole.
-
-    Args:
-        data: the bytes.
-        position: where to begin.
-    """
+    """A binary file that reads from memory, from a position on, without a copy of the whole."""
 
     def __init__(self, data: Any, position: int) -> None:
         self._data, self.position = memoryview(data), position
@@ -74,13 +69,7 @@ def refusal(file: str, module: str, name: str) -> Refused:
 
 
 class Machine(Unpickler):  # type: ignore[misc]
-    """Reads one pickle, whose tensors and storages ``rebuilder`` builds.
-
-    Args:
-        file: where it begins.
-        name: of the file, for messages.
-        encoding: of text that Python 2 wrote.
-    """
+    """Reads one pickle, whose tensors and storages ``rebuilder`` builds; ``encoding`` is that of Python 2's text."""
 
     def __init__(self, file: Bytes, name: str, rebuilder: Rebuilder, encoding: str) -> None:
         super().__init__(file, encoding=encoding)
@@ -91,12 +80,7 @@ class Machine(Unpickler):  # type: ignore[misc]
         self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
 
     def load(self) -> Any:
-        """The object.
-
-        Raises:
-            EOFError, ValueError, TypeError, LookupError, struct.error, AttributeError: the pickle is damaged.
-            pickle.UnpicklingError: a name or a call that is not allowed.
-        """
+        """The object. Raises ``Refused``, or whatever Python's unpickler raises for a damaged pickle."""
         try:
             return super().load()
         except Refused:
@@ -124,13 +108,9 @@ class Machine(Unpickler):  # type: ignore[misc]
         del self.stack[len(self.stack) - count :]
         return values
 
-    def _unframed(self) -> None:
-        self.read(8)  # the length of a frame, which only hurries reading
-
     def _bytearray(self) -> None:
-        self.append(
-            bytearray(self.read(int.from_bytes(self.read(8), "little")))
-        )  # no memory before the bytes are there
+        size = int.from_bytes(self.read(8), "little")
+        self.append(bytearray(self.read(size)))  # no memory before the bytes are there
 
     # Containers ---------------------------------------------------------------------------------------------
 
@@ -149,12 +129,10 @@ class Machine(Unpickler):  # type: ignore[misc]
         for key, value in zip(checked(items[::2]), items[1::2], strict=True):
             target[key] = value
 
-    def _add_items(self) -> None:
-        items = self.pop_mark()
+    def _add_items(self, items: list[Any]) -> None:
         self._target(set).update(checked(items))
 
-    def _frozen(self) -> None:
-        items = self.pop_mark()
+    def _frozen(self, items: list[Any]) -> None:
         self.append(frozenset(checked(items)))
 
     # What needs permission ----------------------------------------------------------------------------------
@@ -230,14 +208,14 @@ _PLAIN = """
     BINPERSID
 """
 _CHECKED: dict[bytes, Callable[[Machine], None]] = {
-    pickle.FRAME: Machine._unframed,
+    pickle.FRAME: lambda m: m.read(8),  # the length of a frame, which only hurries reading
     pickle.BYTEARRAY8: Machine._bytearray,
     pickle.APPEND: lambda m: m._append(m._pop(1)),
     pickle.APPENDS: lambda m: m._append(m.pop_mark()),
     pickle.SETITEM: lambda m: m._set_items(m._pop(2)),
     pickle.SETITEMS: lambda m: m._set_items(m.pop_mark()),
-    pickle.ADDITEMS: Machine._add_items,
-    pickle.FROZENSET: Machine._frozen,
+    pickle.ADDITEMS: lambda m: m._add_items(m.pop_mark()),
+    pickle.FROZENSET: lambda m: m._frozen(m.pop_mark()),
     pickle.REDUCE: lambda m: m._call(*m._pop(2)),
     pickle.NEWOBJ: lambda m: m._new(*m._pop(2)),
     pickle.NEWOBJ_EX: lambda m: m._new(*m._pop(3)),

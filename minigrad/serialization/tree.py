@@ -83,12 +83,7 @@ class Writer:
         self._alive: list[Any] = []  # keeps addresses and ids from being used again
 
     def encode(self, obj: Any, where: str, name: str) -> Any:
-        """The JSON of one value.
-
-        Args:
-            where: the value's place, in Python, for messages.
-            name: for a tensor at this place.
-        """
+        """The JSON of one value: ``where`` is its place, in Python, for messages, ``name`` for a tensor there."""
         kind = type(obj)
         if obj is None or kind is bool or kind is str:
             return obj

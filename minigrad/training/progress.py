@@ -13,13 +13,8 @@ LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream 
 
 
 class Progress(AbstractContextManager["Progress"]):
-    """A tqdm bar in a terminal, else (in a log, or without tqdm) a line every ten seconds.
-
-    Args:
-        steps, limit: updates and seconds in total; the limit may be infinite.
-        done, seconds: updates and seconds of earlier runs.
-        shown: False shows nothing but ``note``.
-    """
+    """A tqdm bar in a terminal, else (in a log, or without tqdm) a line every ten seconds, or only notes. ``steps`` and
+    ``limit`` are updates and seconds in total, ``done`` and ``seconds`` those of earlier runs."""
 
     def __init__(self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True) -> None:
         self.steps, self.limit, self.done, self.shown = steps, limit, done, shown
