@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Protocol, cast
 
 from ..autograd import no_grad
@@ -143,9 +142,9 @@ def _generate(decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int)
     finished: dict[int, Hypothesis] = {}
     active = list(range(len(tokens)))  # the sentence of each row
     total = zeros(len(tokens), device=tokens.device)
-    for length in count(1):
-        if not active:
-            break
+    length = 0
+    while active:
+        length += 1
         logits = decoder.next_logits(tokens)
         norm = _finite(logits.logsumexp(-1), length)
         chosen = choose(logits)[:, None]
@@ -212,9 +211,9 @@ def beam_search(
     divisor = length_penalty if callable(length_penalty) else wu(length_penalty)
     limits = max_lengths(max_length, len(decoder.start))
     beam = _Beam(decoder, beam_size, limits, divisor, coverage_penalty, early_stopping, eos)
-    for length in count(1):
-        if not beam.active:
-            break
+    length = 0
+    while beam.active:
+        length += 1
         beam.step(length)
     return [hypotheses[:beam_size] for hypotheses in beam.finished]
 
@@ -237,6 +236,7 @@ def _check_exponent(alpha: float) -> None:
         raise ValueError(f"length_penalty must be a finite number, not {alpha}")
 
 
+@dataclass
 class _Beam:
     """The beams of all active sentences; the arguments are those of ``beam_search``.
 
@@ -248,23 +248,20 @@ class _Beam:
         finished: the finished hypotheses of each sentence, the best first.
     """
 
-    def __init__(
-        self,
-        decoder: Decoder,
-        size: int,
-        limits: list[int],
-        divisor: LengthPenalty,
-        coverage_penalty: float,
-        early_stopping: bool,
-        eos: int,
-    ) -> None:
-        self.decoder, self.size, self.limits, self.divisor = decoder, size, limits, divisor
-        self.coverage_penalty, self.early_stopping, self.eos = coverage_penalty, early_stopping, eos
-        self.tokens, self.start = decoder.start, decoder.start.shape[1]
-        self.active = list(range(len(limits)))
-        self.log_p = zeros(len(limits), 1, device=self.tokens.device)
+    decoder: Decoder
+    size: int
+    limits: list[int]
+    divisor: LengthPenalty
+    coverage_penalty: float
+    early_stopping: bool
+    eos: int
+
+    def __post_init__(self) -> None:
+        self.tokens, self.start = self.decoder.start, self.decoder.start.shape[1]
+        self.active = list(range(len(self.limits)))
+        self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)
         self.covered: Tensor | None = None
-        self.finished: list[list[Hypothesis]] = [[] for _ in limits]
+        self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]
 
     def step(self, length: int) -> None:
         """Append a token to the beams, and rank those that end."""

@@ -2,7 +2,8 @@
 
 A line of training is {"step", "epoch", "loss", "lr", "grad_norm", "tokens", "seconds"}: loss (per token) and
 norm are means over the updates since the previous line, tokens and seconds are totals. A line of an evaluation
-is {"step", "epoch", "evaluation": {metric: value, ...}, "best", "tokens", "seconds"}.
+is {"step", "epoch", "evaluation": {metric: value, ...}, "best", "tokens", "seconds"}. ``Board`` writes the same numbers
+for TensorBoard.
 """
 
 from __future__ import annotations
@@ -10,7 +11,8 @@ from __future__ import annotations
 import json
 import math
 import os
-from contextlib import AbstractContextManager, suppress
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -80,3 +82,38 @@ def read_log(path: str | os.PathLike[str]) -> list[dict[str, Any]]:
             except ValueError as error:
                 raise ValueError(f"{file}, line {number}, is not JSON: {error}") from error
     return entries
+
+
+class Board(AbstractContextManager["Board"]):
+    """Writes numbers to the folder "tensorboard" of a run, if that is ``enabled``. Numbers after ``step``, of a run
+    that was killed, are discarded; if a disk refuses numbers, they are lost, and ``warn`` is called with a text. Raises
+    ImportError: TensorBoard is not installed."""
+
+    def __init__(self, folder: Path, step: int, enabled: bool, warn: Callable[[str], None]) -> None:
+        self._writer: Any = None
+        self._warn = warn
+        if enabled:
+            from ..utils.tensorboard import SummaryWriter
+
+            self._writer = SummaryWriter(folder / "tensorboard", purge_step=step + 1)
+
+    def add(self, numbers: dict[str, Any], step: int) -> None:
+        """Write the numbers of a line: as "training/NAME", and those of an evaluation as "evaluation/NAME"."""
+        with self._writing():
+            for name, value in numbers.items() if self._writer else ():
+                group, entries = (name, value) if isinstance(value, dict) else ("training", {name: value})
+                for metric, number in entries.items():
+                    if isinstance(number, float):
+                        self._writer.add_scalar(f"{group}/{metric}", number, step)
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            self._warn(f"warning: TensorBoard's log cannot be written: {error}")
+
+    def __exit__(self, *raised: object) -> None:
+        if self._writer is not None:
+            with self._writing():
+                self._writer.close()

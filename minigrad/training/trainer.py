@@ -20,12 +20,11 @@ from .averaging import moving_average
 from .batches import Batches, Stream
 from .checkpoints import RunFolder, check_same, read_checkpoint
 from .interrupt import Interrupt
-from .log import Log
+from .log import Board, Log
 from .progress import LOST, Progress
 from .replicas import Replicas, check
 from .schedules import resume
 from .settings import FIXED, METRIC, Settings, State, Window
-from .tensorboard import Board
 from .update import Loss, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
