@@ -195,36 +195,29 @@ def _reconstruct(cls: Any, shape: Any, code: Any) -> Ndarray:
 def fill_array(array: Any, state: Any) -> None:
     """Set the contents of an array, after a check."""
     _, shape, kind, fortran, raw = state
-    count = _count(shape)
-    raw = _encode(raw) if isinstance(raw, str) else raw
-    if not isinstance(raw, bytes) or len(raw) != count * _check_dtype(kind).itemsize:
-        raise ValueError("a NumPy array whose shape does not fit its bytes")
-    array.__setstate__((1, shape, kind, bool(fortran), raw))
+    array.__setstate__((1, shape, kind, bool(fortran), _content(raw, kind, shape)))
 
 
-def _count(shape: Any) -> int:
-    """The number of elements of a shape."""
+def _content(raw: Any, kind: Any, shape: Any) -> bytes:
+    """The bytes of an array, after a check."""
     if type(shape) is not tuple or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError("a shape of other things than natural numbers")
-    return math.prod(shape)
+    raw = _encode(raw) if isinstance(raw, str) else raw
+    if not isinstance(raw, bytes) or len(raw) != math.prod(shape) * _check_dtype(kind).itemsize:
+        raise ValueError("a NumPy array whose shape does not fit its bytes")
+    return raw
 
 
 def _scalar(kind: Any, raw: Any) -> Any:
-    raw = _encode(raw) if isinstance(raw, str) else raw
-    if not isinstance(raw, bytes) or len(raw) != _check_dtype(kind).itemsize:
-        raise ValueError("a NumPy number that does not fit its bytes")
-    return np.frombuffer(raw, kind)[0]
+    return np.frombuffer(_content(raw, kind, ()), kind)[0]
 
 
 def _frombuffer(raw: Any, kind: Any, shape: Any, order: Any) -> Ndarray:
     """An array, as protocol 5 writes it."""
     if not isinstance(raw, (bytes, bytearray)) or order not in ("C", "F"):
         raise TypeError(f"an array of a {type(raw).__name__}")
-    if len(raw) != _count(shape) * _check_dtype(kind).itemsize:
-        raise ValueError("a NumPy array whose shape does not fit its bytes")
-    if not raw:
-        return np.zeros(shape, kind)
-    return np.frombuffer(bytearray(raw), kind).reshape(shape, order=order)
+    content = _content(bytes(raw), kind, shape)
+    return np.frombuffer(bytearray(content), kind).reshape(shape, order=order) if content else np.zeros(shape, kind)
 
 
 PYTHON_2 = {
