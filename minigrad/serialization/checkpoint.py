@@ -12,7 +12,6 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
 from contextlib import nullcontext
 from typing import Any, NamedTuple
 
@@ -127,21 +126,18 @@ class _Archive:
             raise self.source.damaged(f"is damaged: the checksum of its record {name!r} is wrong")
         return data
 
-    def byte_order(self) -> str:
-        """ "little" or "big"."""
-        if self.folder + "byteorder" not in self.records:
-            return "little"
-        order = self.read("byteorder").tobytes().decode("ascii", "replace")
-        if order not in ("little", "big"):
-            raise self.source.damaged(f"has the byte order {order!r:.20}")
-        return order
+    def is_swapped(self) -> bool:
+        """Whether its byte order is not that of this machine."""
+        order = self.read("byteorder").tobytes() if self.folder + "byteorder" in self.records else b"little"
+        if order not in (b"little", b"big"):
+            raise self.source.damaged(f"has the byte order {order.decode('ascii', 'replace')!r:.20}")
+        return order.decode() != sys.byteorder
 
 
 def load_archive(source: Source, how: How) -> Any:
     """The object of a zip archive. Raises as ``load``."""
     archive = _Archive(source)
-    swapped = archive.byte_order() != sys.byteorder
-    rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size), swapped)
+    rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size), archive.is_swapped())
     obj = _unpickle(source, archive.read("data.pkl"), 0, rebuilder, how)[0]
     rebuilder.finish()
     return obj
@@ -168,8 +164,15 @@ def load_legacy(source: Source, how: How) -> Any:
     """The object of a file of pickles in a row: a number that marks the format, its version, the machine's
     byte order, the object, the keys of its storages; then the storages. Raises as ``load``."""
     waiting: dict[str, Ndarray] = {}
-    rebuilder = Rebuilder(source, how.place, _waiting(source, waiting), swapped=sys.byteorder != "little")
     position = 0
+
+    def bytes_of(key: str, size: int) -> Ndarray:  # memory to be filled, since storages come after the object
+        if size + sum(raw.size for raw in waiting.values()) > source.size:
+            raise source.damaged("names more storages than it can hold")
+        waiting[key] = np.zeros(size, np.uint8)
+        return waiting[key]
+
+    rebuilder = Rebuilder(source, how.place, bytes_of, swapped=sys.byteorder != "little")
 
     def unpickle(how: How) -> Any:
         nonlocal position
@@ -195,18 +198,6 @@ def load_legacy(source: Source, how: How) -> Any:
     _fill(source, keys, position, waiting)
     rebuilder.finish()
     return obj
-
-
-def _waiting(source: Source, waiting: dict[str, Ndarray]) -> Callable[[str, int], Ndarray]:
-    """Allocates memory for the storages, which come after the object."""
-
-    def bytes_of(key: str, size: int) -> Ndarray:
-        if size + sum(raw.size for raw in waiting.values()) > source.size:
-            raise source.damaged("names more storages than it can hold")
-        waiting[key] = np.zeros(size, np.uint8)
-        return waiting[key]
-
-    return bytes_of
 
 
 def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> None:

@@ -17,19 +17,12 @@ CPU = Device("cpu")
 
 @dataclass(eq=False)
 class Storage:
-    """The memory of saved tensors, as ``map_location=lambda storage, location: ...`` sees it.
+    """The memory of saved tensors, as ``map_location=lambda storage, location: ...`` sees it."""
 
-    Attributes:
-        array: the elements in main memory, (n,).
-        location: the device that it was saved from: "cpu", "cuda:0".
-        device: the device to load it to.
-        key: of its bytes, in a checkpoint of PyTorch's.
-    """
-
-    array: Any
-    location: str
-    device: Device = CPU
-    key: str = ""
+    array: Any  # the elements in main memory, (n,)
+    location: str  # the device that it was saved from: "cpu", "cuda:0"
+    device: Device = CPU  # to load it to
+    key: str = ""  # of its bytes, in a checkpoint of PyTorch's
 
     def cpu(self) -> Storage:
         """The storage, to be loaded to main memory."""

@@ -47,12 +47,8 @@ _STORAGES = """
 class Rebuilder:
     """Builds storages and tensors from the persistent ids and the functions that a checkpoint names.
 
-    Args:
-        source: the file, for messages and bounds.
-        place: storage -> device.
-        bytes_of: key and size of a storage -> its bytes, (size,) uint8, which may be filled in until
-            ``finish`` is called.
-        swapped: the byte order of the file is not that of this machine.
+    ``bytes_of`` is a function from key and size of a storage to its bytes, (size,) uint8, which may be filled in until
+    ``finish`` is called; ``swapped``: the byte order of the file is not that of this machine.
     """
 
     def __init__(
@@ -85,7 +81,7 @@ class Rebuilder:
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v3"): self.tensor_of_bytes,
             ("torch._utils", "_rebuild_parameter"): self.parameter,
-            ("torch._utils", "_rebuild_parameter_with_state"): self.parameter_with_state,
+            ("torch._utils", "_rebuild_parameter_with_state"): self.parameter,
             ("torch._tensor", "_rebuild_from_type_v2"): self.of_type,
             ("minigrad.tensor", "_rebuilt"): self.pickled,
         }
@@ -162,19 +158,14 @@ class Rebuilder:
         typed = self._memory(_checked(storage).key, _FORMATS[dtype.name], storage.location)
         return self.tensor(typed, offset, size, stride, flag)
 
-    def parameter(self, data: Any, requires_grad: Any, hooks: Any = None) -> Parameter:
-        """A Parameter in the memory of a tensor."""
+    def parameter(self, data: Any, requires_grad: Any, hooks: Any = None, state: Any = ()) -> Parameter:
+        """A Parameter in the memory of a tensor, with attributes."""
         if not isinstance(data, Tensor):
             raise TypeError(f"a Parameter of a {type(data).__name__}")
         check_flag(data, requires_grad)
         parameter = Parameter(data.detach(), bool(requires_grad))
         if id(data) in self._elsewhere:
             self._elsewhere[id(parameter)] = (parameter, self._elsewhere[id(data)][1])
-        return parameter
-
-    def parameter_with_state(self, data: Any, requires_grad: Any, hooks: Any, state: Any) -> Parameter:
-        """A Parameter with attributes."""
-        parameter = self.parameter(data, requires_grad)
         set_attributes(parameter, dict(state))
         return parameter
 

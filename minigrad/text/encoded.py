@@ -184,7 +184,10 @@ def _write(
     """
     with _writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    _delete_stale(folder)
+    for path in folder.glob(".encoded.*.tmp"):
+        with suppress(OSError):
+            if path.stat().st_mtime < time.time() - STALE_SECONDS:
+                path.unlink()
     with _new_file(folder, "encoded.bin") as data:
         lengths, index = _encode(pairs, tokenizers, longest, data, progress)
         _write_tail(data, lengths, index)
@@ -234,14 +237,6 @@ def _writing_to(folder: Path) -> Iterator[None]:
     except OSError as error:
         why = f"token ids cannot be written to {folder}: {error.strerror}"
         raise OSError(error.errno, why) from error
-
-
-def _delete_stale(folder: Path) -> None:
-    """Delete temporary files of processes that were killed."""
-    for path in folder.glob(".encoded.*.tmp"):
-        with suppress(OSError):
-            if path.stat().st_mtime < time.time() - STALE_SECONDS:
-                path.unlink()
 
 
 def _read(folder: Path, fingerprint: str, dtype: np.dtype[Any]) -> Arrays | None:

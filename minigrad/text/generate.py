@@ -56,17 +56,11 @@ class AttentiveDecoder(Decoder, Protocol):
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A generated sentence.
+    """A generated sentence."""
 
-    Attributes:
-        tokens: its ids, EOS last unless the limit cut it off.
-        score: for ranking: the log-probability, with the penalties of beam search.
-        log_probability: ln P(tokens | source).
-    """
-
-    tokens: list[int]
-    score: float
-    log_probability: float
+    tokens: list[int]  # EOS last unless the limit cut it off
+    score: float  # for ranking: the log-probability, with the penalties of beam search
+    log_probability: float  # ln P(tokens | source)
 
 
 # One beam per sentence -------------------------------------------------------------------------------------

@@ -18,23 +18,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Score:
-    """A score of a whole text.
+    """A score of a whole text."""
 
-    Attributes:
-        value: from 0 to 100, higher is better.
-        text: as sacrebleu prints it, for BLEU with the precisions of 1 to 4 words and the lengths.
-        signature: the method, to be quoted with the value.
-        interval: half the width of the 95% confidence interval, by bootstrap; None without it, and for chrF.
-        brevity_penalty, length_ratio: BLEU's factor for short texts, and the ratio of the text's tokens to
-            those of the reference; None for chrF.
-    """
-
-    value: float
-    text: str
-    signature: str
-    interval: float | None = None
-    brevity_penalty: float | None = None
-    length_ratio: float | None = None
+    value: float  # from 0 to 100, higher is better
+    text: str  # as sacrebleu prints it, for BLEU with the precisions of 1 to 4 words and the lengths
+    signature: str  # the method, to be quoted with the value
+    interval: float | None = None  # half the width of the 95 % confidence interval, if bootstrapped
+    brevity_penalty: float | None = None  # BLEU's factor for short texts
+    length_ratio: float | None = None  # BLEU's ratio of the text's tokens to those of the reference
 
     def __str__(self) -> str:
         return f"{self.text}\n{self.signature}"

@@ -37,16 +37,13 @@ class Log(AbstractContextManager["Log"]):
         self.waiting += text.encode() + b"\n"
         self.lines += 1
         try:
-            self._write()
+            self.flush(sync=False)
         except OSError as error:
             return error
         return None
 
-    def flush(self) -> None:
+    def flush(self, sync: bool = True) -> None:
         """Write the lines that wait, and bring all to the disk. Raises OSError: it refuses them; they keep waiting."""
-        self._write(sync=True)
-
-    def _write(self, sync: bool = False) -> None:
         try:
             os.lseek(self._file, self._size, os.SEEK_SET)
             sent = 0

@@ -33,20 +33,12 @@ Evaluate = Callable[[Any], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of ``fit``.
+    """The result of ``fit``."""
 
-    Attributes:
-        reason: all "steps" or "minutes" are over, "patience" has run out, or the run was "interrupted".
-        step: updates so far.
-        seconds: of training.
-        best: the best metric.
-        best_step: the step of the best metric.
-    """
-
-    reason: Reason
-    step: int
-    seconds: float
-    best: float | None
+    reason: Reason  # all steps or minutes are over, patience has run out, or the run was interrupted
+    step: int  # updates so far
+    seconds: float  # of training
+    best: float | None  # the best metric
     best_step: int
 
     @property
