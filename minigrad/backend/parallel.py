@@ -283,10 +283,14 @@ def each(work: Work, blocks: Blocks) -> None:
         crew.free.release()
 
 
-def spread(work: Callable[..., object], *arrays: Any) -> Any:
+def spread(work: Work, *arrays: Any) -> Any:
     """``work(*blocks, out=block)`` over blocks of arrays of one shape; returns what ``out`` is a block of, of
-    the first array's shape and dtype. For elementwise functions of large NumPy arrays."""
+    the first array's shape and dtype. For elementwise functions of NumPy arrays."""
     flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]
     out = np.empty_like(flat[0])
-    over_rows(lambda i, j: work(*[a[i:j] for a in flat], out=out[i:j]), out.size, 2 * out.itemsize)
+    each_bytes = (len(flat) + 1) * out.itemsize
+    if out.size * each_bytes <= TINY_BYTES:
+        work(*flat, out=out)
+    else:
+        over_rows(lambda i, j: work(*[a[i:j] for a in flat], out=out[i:j]), out.size, each_bytes)
     return out.reshape(arrays[0].shape)

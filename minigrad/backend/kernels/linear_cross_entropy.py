@@ -22,7 +22,7 @@ import numpy as np
 from ..dtype import Array
 from ..parallel import PRODUCTS_A_SECOND, each, shares, spread
 from ..products import column_sums
-from . import scatter_add_rows
+from . import Gradients, Needs, scatter_add_rows, wanted
 from ._rows import LARGE, SMALL, row_sum
 
 CHUNK_BYTES = 20 << 20  # of logits at a time: they fit into a third-level cache
@@ -50,16 +50,8 @@ class _Loss:
     dbias: Array | None
 
 
-def forward(
-    needs: tuple[bool, ...],
-    x: Array,
-    weight: Array,
-    bias: Array | None,
-    target: Array,
-    ignore_index: int,
-    label_smoothing: float,
-    reduction: str,
-) -> tuple[Array, Any]:
+def forward(needs: Needs, *args: Any) -> tuple[Array, Gradients]:
+    x, weight, bias, target, ignore_index, label_smoothing, reduction = args
     counted = np.flatnonzero(target != ignore_index)
     whole = len(counted) == len(target)
     rows, classes = (x, target) if whole else (x[counted], target[counted])
@@ -200,9 +192,9 @@ def _take_targets_off(loss: _Loss) -> None:
         loss.dbias -= dtype(share * smoothing / count * len(x))
 
 
-def backward(needs: tuple[bool, ...], saved: Any, g: Array, *args: Any) -> tuple[Array | None, ...]:
+def backward(needs: Needs, saved: Gradients, g: Array, *args: Any) -> Gradients:
     def scaled(slope: Array | None) -> Array | None:
         """A copy for g = 1 too: a program may change it, and then ask once more."""
         return None if slope is None else spread(lambda block, out: np.multiply(block, g, out=out), slope)
 
-    return (*map(scaled, saved), None, None, None, None)
+    return wanted(needs, *map(scaled, saved))
