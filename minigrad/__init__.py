@@ -78,7 +78,6 @@ _LAZY_NAMES = {"save": "serialization", "load": "serialization"}
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
 _ROOMS = {"autograd", "compat", "cuda", "distributions", "fft", "func", "linalg", "nn"}
 _ROOMS |= {"optim", "profiler", "special", "utils"}
-_other_name = _extension.names_of(__name__)
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations", "import_module"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}
@@ -91,7 +90,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name in _LAZY_NAMES:
         return getattr(import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
-    return _other_name(name)
+    return _extension.look_up(__name__, name)
 
 
 def __dir__() -> list[str]:
