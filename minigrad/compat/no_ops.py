@@ -23,8 +23,6 @@ SHARING = {"file_descriptor", "file_system"}
 # Forms that several functions share.
 same = lambda fn: fn
 same_object = lambda obj, *args, **kwargs: obj
-nothing = lambda *args, **kwargs: None
-no_mark = lambda tensor, *args, **kwargs: None
 never = lambda: False
 
 
@@ -90,6 +88,11 @@ def seed_masks(seed: int) -> None:
     default_generator.seed_masks(seed)
 
 
+def _each(names: str, value: Any) -> dict[str, Any]:
+    """Rows of names that mean the same."""
+    return dict.fromkeys(names.split(), value)
+
+
 def _device(name: str, there: bool) -> dict[str, Any]:
     """The functions of a device that is not CUDA; without the device, ``synchronize`` raises RuntimeError."""
 
@@ -98,17 +101,13 @@ def _device(name: str, there: bool) -> dict[str, Any]:
             raise RuntimeError(f"there is no {name} device here: guard the call with is_available()")
 
     return {
-        "current_allocated_memory": lambda: 0,
+        **_each("current_allocated_memory driver_allocated_memory memory_allocated memory_reserved", lambda: 0),
         "device_count": lambda: int(there),
-        "driver_allocated_memory": lambda: 0,
         "empty_cache": lambda: None,
         "is_available": lambda: there,
         "is_bf16_supported": lambda including_emulation=True: False,
         "is_initialized": never,
-        "manual_seed": seed_masks,
-        "manual_seed_all": seed_masks,
-        "memory_allocated": lambda: 0,
-        "memory_reserved": lambda: 0,
+        **_each("manual_seed manual_seed_all", seed_masks),
         "seed": lambda: None,
         "synchronize": synchronize,
     }
@@ -153,25 +152,17 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         "NumPy and CuPy run one op after another",
         {
             "MODES": MODES,
-            "allow_in_graph": same,
-            "assume_constant_result": same,
+            **_each("allow_in_graph assume_constant_result disallow_in_graph forbid_in_graph", same),
+            **_each("cudagraph_mark_step_begin graph_break reset", lambda *args, **kwargs: None),
+            **_each("is_compiling is_dynamo_compiling is_exporting", never),
+            **_each(
+                "mark_dynamic mark_static mark_static_address maybe_mark_dynamic", lambda tensor, *args, **kwargs: None
+            ),
             "compile": compile,
             "config": SimpleNamespace(suppress_errors=False, cache_size_limit=8, recompile_limit=8, verbose=False),
-            "cudagraph_mark_step_begin": nothing,
             "disable": lambda fn=None, recursive=True, *, reason=None: same if fn is None else fn,
-            "disallow_in_graph": same,
-            "forbid_in_graph": same,
-            "graph_break": nothing,
-            "is_compiling": never,
-            "is_dynamo_compiling": never,
-            "is_exporting": never,
             "list_backends": lambda exclude_tags=("debug", "experimental"): [],
-            "mark_dynamic": no_mark,
-            "mark_static": no_mark,
-            "mark_static_address": no_mark,
-            "maybe_mark_dynamic": no_mark,
             "optimize": lambda *args, **kwargs: same,
-            "reset": nothing,
             "run": lambda fn=None: same if fn is None else fn,
             "set_stance": lambda stance="default", **options: nullcontext(),
             "substitute_in_graph": same,
@@ -195,19 +186,13 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
         {
             "_unwrap_optional": unwrap_optional,
             "annotate": lambda the_type, the_value: the_value,
-            "export": same_object,
-            "freeze": same_object,
+            **_each("export freeze interface optimize_for_inference script_if_tracing script_method", same_object),
+            **_each("is_scripting is_tracing", never),
             "fuser": lambda name: nullcontext(),
             "ignore": lambda drop=False, **kwargs: drop if callable(drop) else same,
-            "interface": same_object,
-            "is_scripting": never,
-            "is_tracing": never,
             "isinstance": lambda obj, target_type: builtins.isinstance(obj, target_type),
-            "optimize_for_inference": same_object,
             "optimized_execution": lambda should_optimize: nullcontext(),
             "script": lambda obj, optimize=None, example_inputs=None: obj,
-            "script_if_tracing": same_object,
-            "script_method": same_object,
             "trace": trace,
             "unused": same,
         },
