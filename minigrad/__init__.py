@@ -22,7 +22,7 @@ from .backend.device import set_default_device as set_default_device
 from .backend.dtype import DType as _DType
 from .backend.dtype import bfloat16 as bfloat16
 from .backend.dtype import bool_ as _bool
-from .backend.dtype import castable as _castable
+from .backend.dtype import can_cast as can_cast
 from .backend.dtype import channels_last as channels_last
 from .backend.dtype import channels_last_3d as channels_last_3d
 from .backend.dtype import complex64 as complex64
@@ -67,7 +67,7 @@ if TYPE_CHECKING:  # imported by __getattr__, when first used
     from .serialization import load as load
     from .serialization import save as save
 
-device, dtype, bool, can_cast = _Device, _DType, _bool, _castable
+device, dtype, bool = _Device, _DType, _bool
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e

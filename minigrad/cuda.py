@@ -17,6 +17,7 @@ from .backend.device import Device
 
 is_available = _cuda.is_available
 device_count = _cuda.device_count
+is_initialized = is_available  # a GPU needs no initialisation
 DeviceLike = Device | str | int | None
 _initialized = False  # programs ask before they keep a GPU's random state; one generator draws for all
 _peaks: dict[int, int] = {}  # most bytes in use, by GPU, since reset_peak_memory_stats
@@ -85,17 +86,6 @@ def init() -> None:
     _on(None)
 
 
-def is_initialized() -> bool:
-    """Whether there is a GPU: it needs no initialisation."""
-    return is_available()
-
-
-def _lazy_call(callable: Any, **kwargs: Any) -> None:
-    """Call a function at once, if there is a GPU."""
-    if is_available():
-        callable()
-
-
 def synchronize(device: DeviceLike = None) -> None:
     """Wait until the GPU has finished its work."""
     _on(device).synchronize()
@@ -131,11 +121,6 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
 def get_arch_list() -> list[str]:
     """Empty: kernels are compiled for the GPU at hand."""
     return []
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: neither NumPy nor CuPy has bfloat16."""
-    return False
 
 
 # Random numbers -------------------------------------------------------------------------------------------
@@ -225,10 +210,6 @@ def empty_cache() -> None:
     """Return the memory that no array uses to the system."""
     if is_available():
         _pool().free_all_blocks()
-
-
-def ipc_collect() -> None:
-    """Nothing: no other process holds memory."""
 
 
 def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) -> None:

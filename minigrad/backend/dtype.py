@@ -145,9 +145,9 @@ def as_dtype(dtype: Any) -> DType:
     return of_numpy(np.dtype(dtype))
 
 
-def can_cast(source: DType, target: DType) -> bool:
-    """Whether an in-place result of ``source`` may be stored as ``target``: never down a category."""
-    return source.rank <= target.rank
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether PyTorch's promotion may turn one dtype into another: never down a category."""
+    return as_dtype(from_).rank <= as_dtype(to).rank
 
 
 def has_gradient(kind: np.dtype[Any]) -> bool:
@@ -186,11 +186,6 @@ def result_type(*operands: Any) -> DType:
             result = result.to_complex() if widened and result else dtype_of_group
     assert result is not None, "result_type needs an operand"
     return result
-
-
-def castable(from_: Any, to: Any) -> bool:
-    """Whether PyTorch's promotion may turn one dtype into another: never down a category."""
-    return can_cast(as_dtype(from_), as_dtype(to))
 
 
 # Ways to lie in memory, by name alone: arrays have strides --------------------------------------------------

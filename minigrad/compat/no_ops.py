@@ -14,6 +14,7 @@ from typing import Any
 
 from ..backend.dtype import bfloat16, float16
 from ..backend.random import default_generator
+from ..cuda import is_available
 from . import distributed
 from .backends import settings
 
@@ -176,6 +177,15 @@ NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
             "current_device": lambda: "cpu",
             "set_device": lambda device: None,
             "stream": lambda stream: nullcontext(),
+        },
+    ),
+    (
+        "cuda",
+        "neither NumPy nor CuPy has bfloat16, and nothing is put off or shared with other processes",
+        {
+            "_lazy_call": lambda callable, **kwargs: callable() if is_available() else None,
+            "ipc_collect": lambda: None,
+            "is_bf16_supported": lambda including_emulation=True: False,
         },
     ),
     ("distributed", "there is one process", distributed.FUNCTIONS),

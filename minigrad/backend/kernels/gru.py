@@ -7,11 +7,11 @@ from typing import Any
 from ..dtype import Array
 from ..registry import xp
 from . import Gradients, Needs, wanted
-from ._steps import columns, halves, steps
+from ._steps import Sizes, columns, halves, steps
 
 
 def forward(
-    needs: Needs, x: Array, weight: Array, bias: Array | None, h: Array, sizes: tuple[int, ...], reverse: bool
+    needs: Needs, x: Array, weight: Array, bias: Array | None, h: Array, sizes: Sizes, reverse: bool
 ) -> tuple[tuple[Array, Array], Any]:
     m, keep, width = xp(x), any(needs), h.shape[1]
     half = halves(m, "sst", width, x.dtype)

@@ -7,18 +7,11 @@ from typing import Any
 from ..dtype import Array
 from ..registry import xp
 from . import Gradients, Needs, wanted
-from ._steps import columns, halves, steps
+from ._steps import Sizes, columns, halves, steps
 
 
 def forward(
-    needs: Needs,
-    x: Array,
-    weight: Array,
-    project: Array | None,
-    h: Array,
-    c: Array,
-    sizes: tuple[int, ...],
-    reverse: bool,
+    needs: Needs, x: Array, weight: Array, project: Array | None, h: Array, c: Array, sizes: Sizes, reverse: bool
 ) -> tuple[tuple[Array, Array, Array], Any]:
     m, keep, width = xp(x), any(needs), c.shape[1]
     half = halves(m, "ssts", width, x.dtype)

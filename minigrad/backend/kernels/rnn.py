@@ -7,11 +7,11 @@ from typing import Any
 from ..dtype import Array
 from ..registry import xp
 from . import Gradients, Needs, wanted
-from ._steps import steps
+from ._steps import Sizes, steps
 
 
 def forward(
-    needs: Needs, x: Array, weight: Array, h: Array, sizes: tuple[int, ...], reverse: bool, rectify: bool
+    needs: Needs, x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool, rectify: bool
 ) -> tuple[tuple[Array, Array], Any]:
     m, keep = xp(x), any(needs)
     out, last, turned = m.array(x, order="C"), m.array(h, order="C"), weight.T
