@@ -243,8 +243,15 @@ def reset_peak_memory_stats(device: DeviceLike = None) -> None:
         return
     _peaks[int(_on(device).id)] = memory_allocated(device)
     if _hook is None:
-        _hook = _peak_hook(_cupy())
+        hook = type("PeakMemory", (_cupy().cuda.MemoryHook,), {"malloc_postprocess": _note_peak})
+        _hook = hook()
         _hook.__enter__()
+
+
+def _note_peak(self: Any, **event: Any) -> None:
+    """Keep ``_peaks`` after an allocation."""
+    number = event["device_id"]
+    _peaks[number] = max(_peaks.get(number, 0), _pool().used_bytes())
 
 
 reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
@@ -258,15 +265,3 @@ def max_memory_allocated(device: DeviceLike = None) -> int:
     if not is_available():
         return 0
     return _peaks.get(int(_on(device).id), memory_reserved(device))
-
-
-def _peak_hook(cupy: Any) -> Any:
-    """A hook on CuPy's pool that keeps ``_peaks``."""
-    pool = cupy.get_default_memory_pool()
-
-    def after_allocation(self: Any, **event: Any) -> None:
-        number = event["device_id"]
-        _peaks[number] = max(_peaks.get(number, 0), pool.used_bytes())
-
-    hook = type("PeakMemory", (cupy.cuda.MemoryHook,), {"malloc_postprocess": after_allocation})
-    return hook()

@@ -72,7 +72,7 @@ _default: Device | None = None
 
 
 def default() -> Device | None:
-    """Set the device of new tensors that name none; None for the CPU."""
+    """The device of new tensors that name none; None for the CPU."""
     return _entered[-1] if _entered else _default
 
 

@@ -192,11 +192,7 @@ def result_type(*operands: Any) -> DType:
 
 
 class layout:
-    """How a tensor's elements are stored: ``strided``, the only way here.
-
-    Args:
-        name: PyTorch's name for it.
-    """
+    """How a tensor's elements are stored, by PyTorch's name: ``strided``, the only way here."""
 
     def __init__(self, name: str) -> None:
         self.name = name

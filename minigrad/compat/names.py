@@ -7,7 +7,6 @@ something in one. The left column is PyTorch's spelling, without "torch.".
 from __future__ import annotations
 
 import difflib
-import sys
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
@@ -164,12 +163,7 @@ SEARCHED = "nn nn.functional nn.init nn.utils nn.utils.rnn optim optim.lr_schedu
 
 
 class AliasModule(ModuleWithoutFile):
-    """A module that looks names up in others, after the table.
-
-    Args:
-        name: its name, "minigrad.nn.modules.activation".
-        sources: modules, first to last.
-    """
+    """A module that looks names up in others (``sources``, first to last), after the table."""
 
     def __init__(self, name: str, sources: tuple[str, ...]) -> None:
         super().__init__(name, f"Names of {' and '.join(map(_full, sources)) or PACKAGE}, as PyTorch spells them.")
@@ -226,13 +220,8 @@ def load(path: str) -> ModuleType:
 def resolve(source: str) -> Any:
     """The module, or what it holds, that a source of the table names."""
     path, _, name = source.partition(":")
-    module = module_of(_full(path))
+    module = import_module(_full(path))
     return attrgetter(name)(module) if name else module
-
-
-def module_of(name: str) -> ModuleType:
-    """A module; the package itself stands above this folder, and is already there."""
-    return sys.modules[PACKAGE] if name == PACKAGE else import_module(name)
 
 
 def others(place: str) -> list[str]:
@@ -274,12 +263,7 @@ def _path(module: str) -> str:
 
 
 def missing(place: str, name: str) -> str:
-    """The error's text: PyTorch's full name, and what to use instead or the nearest name.
-
-    Args:
-        place: the module, as "minigrad.nn", or "minigrad.Tensor".
-        name: the name that it lacks.
-    """
+    """The error's text: PyTorch's full name, and what to use instead or the nearest name. See MissingName."""
     wanted = public(place, name)
     text = f"minigrad has no {wanted}"
     if reason := instead(wanted.removeprefix("torch.")):
@@ -300,7 +284,7 @@ def nearest(place: str, name: str) -> str:
 
 def _public_names(place: str) -> list[str]:
     try:
-        holder = Tensor if place == "minigrad.Tensor" else module_of(place)
+        holder = Tensor if place == "minigrad.Tensor" else import_module(place)
     except ImportError:
         return []
     return [name for name in dict.fromkeys([*dir(holder), *others(place)]) if not name.startswith("_")]
