@@ -13,8 +13,7 @@ from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ..backend.dtype import bfloat16, float16
-from ..backend.random import default_generator
-from ..cuda import is_available
+from ..cuda import is_available, manual_seed
 from . import distributed
 from .backends import settings
 
@@ -84,11 +83,6 @@ def set_sharing_strategy(new_strategy: str) -> None:
     assert new_strategy in SHARING
 
 
-def seed_masks(seed: int) -> None:
-    """Start the draws of dropout masks from ``seed``, as ``cuda.manual_seed``."""
-    default_generator.seed_masks(seed)
-
-
 def _each(names: str, value: Any) -> dict[str, Any]:
     """Rows of names that mean the same."""
     return dict.fromkeys(names.split(), value)
@@ -108,7 +102,7 @@ def _device(name: str, there: bool) -> dict[str, Any]:
         "is_available": lambda: there,
         "is_bf16_supported": lambda including_emulation=True: False,
         "is_initialized": never,
-        **_each("manual_seed manual_seed_all", seed_masks),
+        **_each("manual_seed manual_seed_all", manual_seed),
         "seed": lambda: None,
         "synchronize": synchronize,
     }
