@@ -92,19 +92,13 @@ def exp_rows(block: Array, again: Callable[[], object] | None = None) -> tuple[A
     return np.where(total == 0, total.dtype.type(1), total), top.reshape(total.shape)
 
 
-def column_sums(
-    work: Callable[[int, int, Array], object],
-    rows: int,
-    row_bytes: int,
-    shape: tuple[int, ...],
-    dtype: np.dtype[np.float64],
-) -> Array:
-    """Run ``work(start, stop, sums)`` over blocks of rows, each with sums of its own; returns their total.
+def column_sums(work: Work, rows: Array, row_bytes: int) -> Array:
+    """Run ``work(start, stop, sums)`` over blocks of rows, each with two sums down the columns; returns their totals.
 
     The blocks, and the order in which their sums are added, do not depend on the number of threads.
     """
-    blocks = row_blocks(rows, row_bytes)
-    sums = np.zeros((len(blocks), *shape), dtype)
+    blocks = row_blocks(len(rows), row_bytes)
+    sums = np.zeros((len(blocks), 2, rows.shape[1]), rows.dtype)
     step = blocks[0][1] if blocks else 1
     each(lambda start, stop: work(start, stop, sums[start // step]), blocks)
     total: Array = sums.sum(axis=0)

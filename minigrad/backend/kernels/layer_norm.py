@@ -85,5 +85,5 @@ def backward(
             np.subtract(slope if weight is None else np.multiply(slope, weight, out=block), normal, out=block)
             block *= scale[a:b, None]
 
-    sums = column_sums(work, len(rows), 4 * rows.itemsize * width, (2, width), x.dtype)
+    sums = column_sums(work, rows, 4 * rows.itemsize * width)
     return wanted(needs, out.reshape(x.shape), sums[0], sums[1])
