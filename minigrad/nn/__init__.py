@@ -9,7 +9,6 @@ from .attention import *
 from .batchnorm import *
 from .containers import *
 from .convolution import *
-from .distance import *
 from .dropout import *
 from .embedding import *
 from .linear import *

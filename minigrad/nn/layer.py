@@ -1,12 +1,12 @@
-"""``@layer``: a module that keeps its arguments and calls one function with them.
+"""A layer that calls one function declares what it passes on as fields, like a dataclass:
 
-    @layer(F.leaky_relu)
-    class LeakyReLU(FunctionLayer):
+    class LeakyReLU(FunctionLayer, function=F.leaky_relu):
         negative_slope: float = 0.01
         inplace: bool = False
 
-As with a dataclass, the annotated fields are the arguments of ``__init__``, and type checkers know it. ``forward``
-passes them to the function by name; ``extra_repr`` shows them.
+The fields, those of the bases first, are the arguments of ``__init__``, and type checkers know it; one of type Tensor
+is a buffer. ``forward`` calls the function with its inputs and, by name, with the fields (and ``training``) that the
+function takes. ``extra_repr`` shows them.
 """
 
 from __future__ import annotations
@@ -14,68 +14,58 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from inspect import Parameter as Argument
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
-from ..tensor import Tensor
 from .module import Module
 
-C = TypeVar("C", bound="type[FunctionLayer]")
 
-
+@dataclass_transform(eq_default=False)
 class FunctionLayer(Module):
-    """The base of all classes made by ``@layer``."""
+    """The base of these layers. A subclass that names neither a function nor ``fields=True`` is an ordinary one.
+
+    Args:
+        function: what ``forward`` calls.
+        fields: whether the annotations are fields although there is no function (yet).
+        kw_only: whether the fields are keyword-only.
+    """
 
     _function: ClassVar[Callable[..., Any]]
     _fields: ClassVar[dict[str, Argument]] = {}
     _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function takes
     _shown: ClassVar[tuple[str, ...] | None] = None  # the fields that ``repr`` shows; None: all
 
+    def __init_subclass__(
+        cls, function: Callable[..., Any] | None = None, fields: bool = False, kw_only: bool = False
+    ) -> None:
+        super().__init_subclass__()
+        if function is None and not fields:
+            return
+        kind = Argument.KEYWORD_ONLY if kw_only else Argument.POSITIONAL_OR_KEYWORD
+        cls._fields = dict(cls._fields)
+        for name, annotation in inspect.get_annotations(cls).items():
+            if not str(annotation).startswith("ClassVar"):
+                default = vars(cls).get(name, Argument.empty)
+                cls._fields[name] = Argument(name, kind, default=default, annotation=annotation)
+                if name in vars(cls):
+                    delattr(cls, name)
+        if cls._fields:
+            cls.__init__ = _constructor(cls._fields)  # type: ignore[method-assign]
+        if function is not None:
+            taken = inspect.signature(function).parameters
+            cls._function = staticmethod(function)
+            cls._settings = tuple(name for name in (*cls._fields, "training") if name in taken)
+
     def __post_init__(self) -> None:
         """Called after the fields have been set: check and convert them here."""
 
-    def _forward_one(self, input: Tensor) -> Tensor:
-        return self._call(input)
-
-    forward: Callable[..., Any] = _forward_one  # layers with other inputs write their own
-
-    def _call(self, *inputs: Any) -> Any:
-        return self._function(*inputs, **{name: getattr(self, name) for name in self._settings})
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        settings = {name: getattr(self, name) for name in self._settings}
+        return self._function(*inputs, **named, **settings)
 
     def extra_repr(self) -> str:
         names = self._fields if self._shown is None else self._shown
         shown = {name: getattr(self, name) for name in names}
         return ", ".join(f"{name}={value!r}" for name, value in shown.items() if name != "inplace" or value)
-
-
-@dataclass_transform(eq_default=False)
-def layer(function: Callable[..., Any] | None = None, *, kw_only: bool = False) -> Callable[[C], C]:
-    """A class decorator that writes ``__init__`` from the annotated fields of a class and its decorated bases.
-
-    A field of type Tensor becomes a buffer. Undecorated subclasses inherit ``__init__`` as usual.
-
-    Args:
-        function: what ``forward`` calls: with the inputs, and with those fields (and ``training``) that it takes.
-        kw_only: whether the fields of this class are keyword-only.
-    """
-    kind = Argument.KEYWORD_ONLY if kw_only else Argument.POSITIONAL_OR_KEYWORD
-
-    def decorate(cls: C) -> C:
-        fields = dict(cls._fields)
-        for name, annotation in inspect.get_annotations(cls).items():
-            if not str(annotation).startswith("ClassVar"):
-                fields[name] = Argument(name, kind, default=vars(cls).get(name, Argument.empty), annotation=annotation)
-                if name in vars(cls):
-                    delattr(cls, name)
-        cls._fields = fields
-        if fields and "__init__" not in vars(cls):
-            cls.__init__ = _constructor(fields)  # type: ignore[method-assign]
-        if function is not None:
-            taken = inspect.signature(function).parameters
-            cls._function = staticmethod(function)
-            cls._settings = tuple(name for name in (*fields, "training") if name in taken)
-        return cls
-
-    return decorate
 
 
 def _constructor(fields: dict[str, Argument]) -> Callable[..., None]:

@@ -9,7 +9,7 @@ from ..functions.creation import empty
 from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .layer import FunctionLayer, layer
+from .layer import FunctionLayer
 from .module import Module
 from .parameter import Parameter
 
@@ -133,8 +133,7 @@ class GroupNorm(Affine):
         return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, {affine}"
 
 
-@layer(F.local_response_norm)
-class LocalResponseNorm(FunctionLayer):
+class LocalResponseNorm(FunctionLayer, function=F.local_response_norm):
     """x / (k + alpha · mean of x² over ``size`` neighbouring channels)ᵝ (Krizhevsky et al. 2012)."""
 
     size: int

@@ -8,15 +8,14 @@ from typing import Any, ClassVar
 from ..tensor import Tensor
 from . import functional as F
 from .functional._spatial import Each, tuple_of
-from .layer import FunctionLayer, layer
+from .layer import FunctionLayer
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d"]
 __all__ += ["AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "MaxPool1d"]
 __all__ += ["MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d"]
 
 
-@layer()
-class _PoolNd(FunctionLayer):
+class _PoolNd(FunctionLayer, fields=True):
     """A pool over windows.
 
     Args:
@@ -31,8 +30,7 @@ class _PoolNd(FunctionLayer):
             self.stride = self.kernel_size
 
 
-@layer()
-class _MaxPoolNd(_PoolNd):
+class _MaxPoolNd(_PoolNd, fields=True):
     """The largest element of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *P) or (C, *P).
 
     Args:
@@ -48,23 +46,19 @@ class _MaxPoolNd(_PoolNd):
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
 
-@layer(F.max_pool1d)
-class MaxPool1d(_MaxPoolNd):
+class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
     """The largest element of each window of one axis. Args: see ``_MaxPoolNd``."""
 
 
-@layer(F.max_pool2d)
-class MaxPool2d(_MaxPoolNd):
+class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
     """The largest element of each window of two axes. Args: see ``_MaxPoolNd``."""
 
 
-@layer(F.max_pool3d)
-class MaxPool3d(_MaxPoolNd):
+class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
     """The largest element of each window of three axes. Args: see ``_MaxPoolNd``."""
 
 
-@layer()
-class _MaxUnpoolNd(_PoolNd):
+class _MaxUnpoolNd(_PoolNd, fields=True):
     """Zeros, and each element where a max pool took it from. Args: those of the max pool."""
 
     padding: Each = 0
@@ -79,30 +73,26 @@ class _MaxUnpoolNd(_PoolNd):
         return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
 
 
-@layer(F.max_unpool1d)
-class MaxUnpool1d(_MaxUnpoolNd):
+class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d):
     """The inverse of ``MaxPool1d(return_indices=True)``."""
 
     _axes = 1
 
 
-@layer(F.max_unpool2d)
-class MaxUnpool2d(_MaxUnpoolNd):
+class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d):
     """The inverse of ``MaxPool2d(return_indices=True)``."""
 
     _axes = 2
 
 
-@layer()
-class _AvgPoolNd(_PoolNd):
+class _AvgPoolNd(_PoolNd, fields=True):
     padding: Each = 0
     ceil_mode: bool = False
     count_include_pad: bool = True
     _shown = ("kernel_size", "stride", "padding")
 
 
-@layer(F.avg_pool1d)
-class AvgPool1d(_AvgPoolNd):
+class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d):
     """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
 
     Args:
@@ -117,8 +107,7 @@ class AvgPool1d(_AvgPoolNd):
             setattr(self, name, tuple_of(getattr(self, name), 1))
 
 
-@layer(F.avg_pool2d)
-class AvgPool2d(_AvgPoolNd):
+class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
     """The mean of each window of two axes. Args: as of ``AvgPool1d``, and
 
     divisor_override: divides each sum, instead of the number of elements.
@@ -127,13 +116,11 @@ class AvgPool2d(_AvgPoolNd):
     divisor_override: int | None = None
 
 
-@layer(F.avg_pool3d)
-class AvgPool3d(AvgPool2d):
+class AvgPool3d(AvgPool2d, function=F.avg_pool3d):
     """The mean of each window of three axes. Args: as of ``AvgPool2d``."""
 
 
-@layer()
-class _LPPoolNd(FunctionLayer):
+class _LPPoolNd(FunctionLayer, fields=True):
     """(Σ xᵖ)^(1/p) of each window. Args: ``norm_type``, which is p, and those of ``MaxPool1d``."""
 
     norm_type: float
@@ -142,40 +129,33 @@ class _LPPoolNd(FunctionLayer):
     ceil_mode: bool = False
 
 
-@layer(F.lp_pool1d)
-class LPPool1d(_LPPoolNd):
+class LPPool1d(_LPPoolNd, function=F.lp_pool1d):
     """(Σ xᵖ)^(1/p) of each window of one axis."""
 
 
-@layer(F.lp_pool2d)
-class LPPool2d(_LPPoolNd):
+class LPPool2d(_LPPoolNd, function=F.lp_pool2d):
     """(Σ xᵖ)^(1/p) of each window of two axes."""
 
 
-@layer()
-class _AdaptiveAvgPoolNd(FunctionLayer):
+class _AdaptiveAvgPoolNd(FunctionLayer, fields=True):
     """The mean of each of ``output_size`` bins; None keeps the length of an axis."""
 
     output_size: Any
 
 
-@layer(F.adaptive_avg_pool1d)
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool1d):
     """The mean of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P)."""
 
 
-@layer(F.adaptive_avg_pool2d)
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool2d):
     """The mean of each of ``output_size`` bins of two axes."""
 
 
-@layer(F.adaptive_avg_pool3d)
-class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool3d):
     """The mean of each of ``output_size`` bins of three axes."""
 
 
-@layer()
-class _AdaptiveMaxPoolNd(FunctionLayer):
+class _AdaptiveMaxPoolNd(FunctionLayer, fields=True):
     """The largest element of each of ``output_size`` bins; with ``return_indices``, (values, indices)."""
 
     output_size: Any
@@ -183,16 +163,13 @@ class _AdaptiveMaxPoolNd(FunctionLayer):
     _shown = ("output_size",)
 
 
-@layer(F.adaptive_max_pool1d)
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
     """The largest element of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P)."""
 
 
-@layer(F.adaptive_max_pool2d)
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):
     """The largest element of each of ``output_size`` bins of two axes."""
 
 
-@layer(F.adaptive_max_pool3d)
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d):
     """The largest element of each of ``output_size`` bins of three axes."""

@@ -5,7 +5,6 @@ from .attention import *
 from .classification import *
 from .convolution import *
 from .ctc import *
-from .distance import *
 from .dropout import *
 from .embedding_bag import *
 from .interpolation import *
