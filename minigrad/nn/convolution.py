@@ -10,7 +10,7 @@ from ..functions.creation import empty
 from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .functional._spatial import Each, tuple_of
+from .functional._spatial import Each, same_padding, tuple_of
 from .module import Module
 from .parameter import Parameter
 
@@ -60,7 +60,10 @@ class _ConvNd(Module):
         self.padding: Any = padding if isinstance(padding, str) else tuple_of(padding, n)
         self.output_padding, self.padding_mode = (0,) * n, padding_mode
         _check(in_channels, out_channels, self.padding, self.stride, groups, padding_mode)
-        self._reversed_padding_repeated_twice = _pads(self.padding, self.kernel_size, self.dilation)
+        pairs = same_padding(self.kernel_size, self.dilation)
+        if padding != "same":
+            pairs = tuple((p, p) for p in tuple_of(0 if padding == "valid" else padding, n))
+        self._reversed_padding_repeated_twice = [width for pair in reversed(pairs) for width in pair]  # for F.pad
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
         self.weight = Parameter(empty((first, second // groups, *self.kernel_size), device=device, dtype=dtype))
         self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
@@ -101,16 +104,6 @@ def _check(in_channels: int, out_channels: int, padding: Any, stride: Any, group
     if mode not in _MODES:
         modes = ", ".join(map(repr, _MODES))
         raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode={mode!r}")
-
-
-def _pads(padding: Any, kernel: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
-    """The padding as ``F.pad`` takes it: (before, after) from the last axis on."""
-    if padding == "valid":
-        return [0, 0] * len(kernel)
-    if padding == "same":
-        totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
-        return [width for t in reversed(totals) for width in (t // 2, t - t // 2)]
-    return [width for p in reversed(padding) for width in (p, p)]
 
 
 class _Conv(_ConvNd):
