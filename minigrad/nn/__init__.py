@@ -6,7 +6,6 @@ from . import utils as utils
 from .activation import *
 from .adaptive import *
 from .attention import *
-from .batchnorm import *
 from .containers import *
 from .convolution import *
 from .dropout import *
@@ -20,6 +19,5 @@ from .parameter import *
 from .pooling import *
 from .positional import *
 from .recurrent import *
-from .rotary import *
 from .shaping import *
 from .transformer import *

@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
-from ..functions.creation import full
 from ..tensor import Tensor
 from . import functional as F
 from . import init as fillers
-from .layer import FunctionLayer
+from .layer import FunctionLayer, Layer
 from .module import Module
 from .parameter import Parameter
 
@@ -105,9 +104,7 @@ class Threshold(FunctionLayer, function=F.threshold):
 
 class _Shrink(FunctionLayer, fields=True):
     lambd: float = 0.5
-
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
+    _unnamed = 1
 
 
 class Hardshrink(_Shrink, function=F.hardshrink):
@@ -126,7 +123,7 @@ class Softsign(FunctionLayer, function=F.softsign):
     """x / (1 + |x|)."""
 
 
-class PReLU(Module):
+class PReLU(Layer):
     """x for x > 0, else weight · x (He et al. 2015).
 
     Args:
@@ -137,10 +134,13 @@ class PReLU(Module):
         weight: (num_parameters).
     """
 
+    _shown = ("num_parameters",)
+    weight: Parameter
+
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(full((num_parameters,), float(init), device=device, dtype=dtype))
+        self._add_parameters(device, dtype, weight=(num_parameters,))
 
     def reset_parameters(self) -> None:
         """Set the slopes to ``init``."""
@@ -148,9 +148,6 @@ class PReLU(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
-
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
 
 
 class RReLU(FunctionLayer, function=F.rrelu):

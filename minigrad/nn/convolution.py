@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ..functions.creation import empty
 from ..tensor import Tensor
 from . import functional as F
-from . import init
 from .functional._spatial import Each, same_padding, tuple_of
-from .module import Module
+from .layer import UniformLayer
 from .parameter import Parameter
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
@@ -20,7 +17,7 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 _UNUSUAL = {"padding": 0, "dilation": 1, "output_padding": 0, "groups": 1}  # shown by repr if they are not this
 
 
-class _ConvNd(Module):
+class _ConvNd(UniformLayer):
     """What all convolutions share: over ``axes`` axes, ``function`` computes them.
 
     Attributes:
@@ -65,18 +62,8 @@ class _ConvNd(Module):
             pairs = tuple((p, p) for p in tuple_of(0 if padding == "valid" else padding, n))
         self._reversed_padding_repeated_twice = [width for pair in reversed(pairs) for width in pair]  # for F.pad
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        self.weight = Parameter(empty((first, second // groups, *self.kernel_size), device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new values."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            if fan_in:
-                bound = 1 / math.sqrt(fan_in)
-                init.uniform_(self.bias, -bound, bound)
+        shapes = {"weight": (first, second // groups, *self.kernel_size), "bias": (out_channels,) if bias else None}
+        self._add_parameters(device, dtype, **shapes)
 
     def extra_repr(self) -> str:
         shown = [f"{self.in_channels}, {self.out_channels}", f"kernel_size={self.kernel_size}", f"stride={self.stride}"]

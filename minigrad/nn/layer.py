@@ -1,4 +1,4 @@
-"""A layer that calls one function declares what it passes on as fields, like a dataclass:
+"""What layers share. One that calls one function declares what it passes on as fields, like a dataclass:
 
     class LeakyReLU(FunctionLayer, function=F.leaky_relu):
         negative_slope: float = 0.01
@@ -12,15 +12,57 @@ function takes. ``extra_repr`` shows them.
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from inspect import Parameter as Argument
 from typing import Any, ClassVar, dataclass_transform
 
+from ..functions.creation import empty
+from . import init
 from .module import Module
+from .parameter import Parameter
+
+
+class Layer(Module):
+    """A module whose ``repr`` shows attributes, and whose parameters are filled by ``reset_parameters``."""
+
+    _fields: ClassVar[dict[str, Argument]] = {}
+    _shown: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None: the fields
+    _unnamed: ClassVar[int] = 0  # how many of them it shows without their names
+
+    def _add_parameters(self, device: Any, dtype: Any, **shapes: Any) -> None:
+        """Register a parameter of each shape; None reserves the name."""
+        for name, shape in shapes.items():
+            parameter = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
+            self.register_parameter(name, parameter)
+        self.reset_parameters()
+
+    def extra_repr(self) -> str:
+        parts = []
+        for i, name in enumerate(self._fields if self._shown is None else self._shown):
+            value = getattr(self, name)
+            value = value is not None if name == "bias" else value
+            if name != "inplace" or value:
+                parts.append(repr(value) if i < self._unnamed else f"{name}={value!r}")
+        return ", ".join(parts)
+
+
+class UniformLayer(Layer):
+    """A layer whose weight and bias, if any, are initially uniform in ±1/√fan_in."""
+
+    weight: Parameter
+
+    def reset_parameters(self) -> None:
+        """Draw new values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0.0
+            init.uniform_(self.bias, -bound, bound)
 
 
 @dataclass_transform(eq_default=False)
-class FunctionLayer(Module):
+class FunctionLayer(Layer):
     """The base of these layers. A subclass that names neither a function nor ``fields=True`` is an ordinary one.
 
     Args:
@@ -30,9 +72,7 @@ class FunctionLayer(Module):
     """
 
     _function: ClassVar[Callable[..., Any]]
-    _fields: ClassVar[dict[str, Argument]] = {}
     _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function takes
-    _shown: ClassVar[tuple[str, ...] | None] = None  # the fields that ``repr`` shows; None: all
 
     def __init_subclass__(
         cls, function: Callable[..., Any] | None = None, fields: bool = False, kw_only: bool = False
@@ -61,11 +101,6 @@ class FunctionLayer(Module):
     def forward(self, *inputs: Any, **named: Any) -> Any:
         settings = {name: getattr(self, name) for name in self._settings}
         return self._function(*inputs, **named, **settings)
-
-    def extra_repr(self) -> str:
-        names = self._fields if self._shown is None else self._shown
-        shown = {name: getattr(self, name) for name in names}
-        return ", ".join(f"{name}={value!r}" for name, value in shown.items() if name != "inplace" or value)
 
 
 def _constructor(fields: dict[str, Argument]) -> Callable[..., None]:

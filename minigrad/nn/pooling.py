@@ -16,18 +16,18 @@ __all__ += ["MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d"]
 
 
 class _PoolNd(FunctionLayer, fields=True):
-    """A pool over windows.
-
-    Args:
-        kernel_size, stride: a number, or one an axis; stride None is ``kernel_size``.
-    """
-
     kernel_size: Each
     stride: Each | None = None
+    padding: Each = 0
+    _axes: ClassVar[int] = 0  # of pools that keep a tuple of so many numbers
+    _shown: ClassVar[tuple[str, ...]] = ("kernel_size", "stride", "padding")
 
     def __post_init__(self) -> None:
         if self.stride is None:
             self.stride = self.kernel_size
+        if self._axes:
+            for name in ("kernel_size", "stride", "padding"):
+                setattr(self, name, tuple_of(getattr(self, name), self._axes))
 
 
 class _MaxPoolNd(_PoolNd, fields=True):
@@ -39,7 +39,6 @@ class _MaxPoolNd(_PoolNd, fields=True):
         ceil_mode: whether the last window may reach beyond the end.
     """
 
-    padding: Each = 0
     dilation: Each = 1
     return_indices: bool = False
     ceil_mode: bool = False
@@ -58,19 +57,11 @@ class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
     """The largest element of each window of three axes. Args: see ``_MaxPoolNd``."""
 
 
-class _MaxUnpoolNd(_PoolNd, fields=True):
+class _MaxUnpoolNd(_PoolNd):
     """Zeros, and each element where a max pool took it from. Args: those of the max pool."""
 
-    padding: Each = 0
-    _axes: ClassVar[int]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in self._fields:
-            setattr(self, name, tuple_of(getattr(self, name), self._axes))
-
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return super().forward(input, indices, output_size=output_size)
 
 
 class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d):
@@ -86,25 +77,19 @@ class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d):
 
 
 class _AvgPoolNd(_PoolNd, fields=True):
-    padding: Each = 0
     ceil_mode: bool = False
     count_include_pad: bool = True
-    _shown = ("kernel_size", "stride", "padding")
 
 
 class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d):
     """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
 
     Args:
-        kernel_size, stride, padding: numbers; stride None is ``kernel_size``.
-        ceil_mode: whether the last window may reach beyond the end.
+        kernel_size, stride, padding, ceil_mode: as of ``MaxPool1d``.
         count_include_pad: whether the mean counts the padding.
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in self._shown:
-            setattr(self, name, tuple_of(getattr(self, name), 1))
+    _axes = 1
 
 
 class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
@@ -137,34 +122,32 @@ class LPPool2d(_LPPoolNd, function=F.lp_pool2d):
     """(Σ xᵖ)^(1/p) of each window of two axes."""
 
 
-class _AdaptiveAvgPoolNd(FunctionLayer, fields=True):
-    """The mean of each of ``output_size`` bins; None keeps the length of an axis."""
-
+class _AdaptivePoolNd(FunctionLayer, fields=True):
     output_size: Any
 
 
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool1d):
-    """The mean of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P)."""
+class AdaptiveAvgPool1d(_AdaptivePoolNd, function=F.adaptive_avg_pool1d):
+    """The mean of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P); None keeps the length."""
 
 
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool2d):
+class AdaptiveAvgPool2d(_AdaptivePoolNd, function=F.adaptive_avg_pool2d):
     """The mean of each of ``output_size`` bins of two axes."""
 
 
-class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd, function=F.adaptive_avg_pool3d):
+class AdaptiveAvgPool3d(_AdaptivePoolNd, function=F.adaptive_avg_pool3d):
     """The mean of each of ``output_size`` bins of three axes."""
 
 
-class _AdaptiveMaxPoolNd(FunctionLayer, fields=True):
-    """The largest element of each of ``output_size`` bins; with ``return_indices``, (values, indices)."""
-
-    output_size: Any
+class _AdaptiveMaxPoolNd(_AdaptivePoolNd, fields=True):
     return_indices: bool = False
     _shown = ("output_size",)
 
 
 class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
-    """The largest element of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P)."""
+    """The largest element of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
+
+    With ``return_indices``, (values, indices).
+    """
 
 
 class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):
