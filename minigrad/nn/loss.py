@@ -9,7 +9,7 @@ from typing import Any
 
 from ..tensor import Tensor
 from . import functional as F
-from .functional._reduction import Flag, reduction_of
+from .functional._checks import Flag, reduction_of
 from .layer import FunctionLayer
 from .linear import Linear
 from .module import Module

@@ -6,7 +6,7 @@ from .classification import *
 from .convolution import *
 from .ctc import *
 from .dropout import *
-from .embedding_bag import *
+from .embedding import *
 from .interpolation import *
 from .linear import *
 from .margin import *

@@ -1,8 +1,12 @@
-"""Checks that functions share. Each error names the function, the conflict, and the remedy."""
+"""What functions share: checks of arguments, and the way from the losses of elements to one number."""
 
 from __future__ import annotations
 
+from warnings import warn
+
 from ...tensor import Tensor
+
+Flag = bool | None
 
 
 def same_dtype(name: str, input: Tensor, **others: Tensor | None) -> None:
@@ -24,3 +28,26 @@ def probability(name: str, p: float) -> None:
     """Refuse a probability outside [0, 1]."""
     if not 0.0 <= p <= 1.0:
         raise ValueError(f"{name} probability has to be between 0 and 1, but got {p}")
+
+
+def reduction_of(size_average: Flag, reduce: Flag, reduction: str, stacklevel: int = 3) -> str:
+    """The reduction; PyTorch's two old flags, if one of them is not None, override it.
+
+    Raises:
+        ValueError: it is not "none", "mean" or "sum".
+    """
+    if size_average is not None or reduce is not None:
+        reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
+    elif reduction == "elementwise_mean":  # the first name of "mean"
+        text = "reduction='elementwise_mean' is deprecated, please use reduction='mean' instead."
+        warn(text, stacklevel=stacklevel)
+        reduction = "mean"
+    if reduction not in ("none", "mean", "sum"):
+        raise ValueError(f"{reduction} is not a valid value for reduction: expected 'none', 'mean' or 'sum'")
+    return reduction
+
+
+def reduced(losses: Tensor, reduction: str, size_average: Flag = None, reduce: Flag = None) -> Tensor:
+    """The losses themselves, their mean, or their sum. Raises ValueError for another reduction."""
+    reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
+    return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses

@@ -14,8 +14,7 @@ from ...backend import xp
 from ...ops import loss as ops
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
-from ._checks import same_dtype
-from ._reduction import reduced, reduction_of
+from ._checks import reduced, reduction_of, same_dtype
 from .linear import linear
 
 __all__ = ["cross_entropy", "linear_cross_entropy", "nll_loss"]

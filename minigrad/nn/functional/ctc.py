@@ -16,7 +16,7 @@ from ...functions import pointwise, shaping
 from ...functions.arguments import raw
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
-from ._reduction import reduced, reduction_of
+from ._checks import reduced, reduction_of
 from .padding import pad
 
 __all__ = ["ctc_loss"]

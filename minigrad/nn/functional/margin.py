@@ -12,8 +12,7 @@ from ...functions import pointwise
 from ...functions.reduction import norm
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
-from ._checks import same_dtype
-from ._reduction import Flag, reduced
+from ._checks import Flag, reduced, same_dtype
 from .activation import logsigmoid
 
 __all__ = ["cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss"]

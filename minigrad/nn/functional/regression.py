@@ -12,8 +12,7 @@ from ...backend import of
 from ...functions import pointwise
 from ...ops import loss as ops
 from ...tensor import Tensor
-from ._checks import same_dtype
-from ._reduction import Flag, reduced, reduction_of
+from ._checks import Flag, reduced, reduction_of, same_dtype
 from .activation import logsigmoid
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss", "kl_div"]
