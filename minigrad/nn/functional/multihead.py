@@ -16,6 +16,7 @@ from ...tensor import Tensor
 from .attention import attend
 from .dropout import dropout
 from .linear import linear
+from .padding import pad
 
 __all__ = ["multi_head_attention_forward"]
 
@@ -71,33 +72,37 @@ def multi_head_attention_forward(
     if use_separate_proj_weight:
         weights = (None, *weights[1:])
     _check(query, key, value, embed_dim_to_check, weights, batch_first)
-    projected = project_in(query, key, value, weights, in_proj_bias, num_heads)
-    q, k, v = (heads_first(x, batch_first) for x in projected)  # (B, H, T or S, Dh)
+    projected = _project_in(query, key, value, weights, in_proj_bias, num_heads)
+    q, k, v = (x.transpose(1, 2) if batch_first else x.permute(1, 2, 0, 3) for x in projected)  # (B, H, T or S, Dh)
     if bias_k is not None and (static_k is not None or static_v is not None):
         raise AssertionError("bias cannot be added to static key and value")
     k = k if static_k is None else static_k.unflatten(0, (-1, num_heads))  # (B H, S, Dh) -> (B, H, S, Dh)
     v = v if static_v is None else static_v.unflatten(0, (-1, num_heads))
     _check_masks(attn_mask, key_padding_mask, q, k)
-    more = _more_keys(bias_k, bias_v, add_zero_attn, q)
+    more = (bias_k is not None and bias_v is not None) + add_zero_attn
     if is_causal and not more:
         attn_mask = None  # it is the causal mask
     elif is_causal:
         attn_mask = causal_mask(q.shape[2], k.shape[2], q) if attn_mask is None else attn_mask
         is_causal = False
     if more:
-        k, v = extended(k, *(key for key, _ in more)), extended(v, *(value for _, value in more))
-        attn_mask = extended_mask(attn_mask, len(more))
-        key_padding_mask = extended_mask(key_padding_mask, len(more))
-    mask = joint_mask(attn_mask, key_padding_mask, num_heads, q)
+        k, v = _extended(k, bias_k, add_zero_attn), _extended(v, bias_v, add_zero_attn)
+        masks = (attn_mask, key_padding_mask)
+        attn_mask, key_padding_mask = (m if m is None else pad(m, (0, more)) for m in masks)
+    mask = _joint_mask(attn_mask, key_padding_mask, num_heads, q)
     dropout_p = dropout_p if training else 0.0
     attention = None
     if need_weights:
-        out, attention = attend_with_weights(q, k, v, mask, dropout_p, is_causal)
+        attention = dropout(ops.attention_weights(q, k, mask, is_causal, 1 / math.sqrt(q.array.shape[-1])), dropout_p)
+        out = attention @ v
         attention = attention.mean(1) if average_attn_weights else attention  # (B, H, T, S) -> (B, T, S)
     else:
         out = attend(q, k, v, mask, dropout_p, is_causal)
-    out = linear(merge_heads(out, batch_first), out_proj_weight, out_proj_bias)
-    return laid_out(out, batch_first), attention
+    out = (out.transpose(1, 2) if batch_first else out.permute(2, 0, 1, 3)).flatten(2)  # (B, T, D) or (T, B, D)
+    out = linear(out, out_proj_weight, out_proj_bias)
+    if batch_first and get_dropout_stream() == "pytorch":  # it is drawn in the order of PyTorch's memory, (T, B, D)
+        out = out.transpose(0, 1).contiguous().transpose(0, 1)
+    return out, attention
 
 
 def _unbatched(query: Tensor, key: Tensor, value: Tensor, arguments: dict[str, Any]) -> tuple[Tensor, Tensor | None]:
@@ -127,10 +132,8 @@ def _check(
             f"MultiheadAttention: query, key and value must be {widths} wide, but have shapes {shapes}"
         )
     if len({s[b] for s in shapes}) > 1 or shapes[1][t] != shapes[2][t]:
-        raise AssertionError(
-            f"MultiheadAttention: inputs are {layout}; batches must be equal, and so must the lengths of "
-            f"key and value; got {shapes}"
-        )
+        problem = "batches must be equal, and so must the lengths of key and value"
+        raise AssertionError(f"MultiheadAttention: inputs are {layout}; {problem}; got {shapes}")
 
 
 def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
@@ -151,51 +154,7 @@ def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
             raise RuntimeError(f"MultiheadAttention: {name} must have shape {expected}, not {actual}")
 
 
-def _more_keys(
-    bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, q: Tensor
-) -> list[tuple[Tensor, Tensor]]:
-    """The additional keys and values (1, H, 1, Dh)."""
-    _, heads, _, width = q.array.shape
-    more: list[tuple[Tensor, Tensor]] = []
-    if bias_k is not None and bias_v is not None:
-        more.append((split_heads(bias_k, heads, True), split_heads(bias_v, heads, True)))
-    if add_zero_attn:
-        nothing = zeros(1, heads, 1, width, dtype=q.dtype, device=q.device)
-        more.append((nothing, nothing))
-    return more
-
-
-# The parts: projections split into heads, masks, and additional keys -------------------------------------------------
-
-
-def split_heads(x: Tensor, heads: int, batch_first: bool) -> Tensor:
-    """(B, T, D), or (T, B, D) if not ``batch_first``, -> (B, H, T, Dh), a view."""
-    a, b, width = x.array.shape
-    return heads_first(x.reshape(a, b, heads, width // heads), batch_first)
-
-
-def heads_first(x: Tensor, batch_first: bool) -> Tensor:
-    """(B, T, H, Dh), or (T, B, H, Dh) if not ``batch_first``, -> (B, H, T, Dh), a view."""
-    return x.transpose(1, 2) if batch_first else x.permute(1, 2, 0, 3)
-
-
-def merge_heads(x: Tensor, batch_first: bool) -> Tensor:
-    """(B, H, T, Dh) -> (B, T, D), or (T, B, D) if not ``batch_first``."""
-    batch, heads, length, width = x.array.shape
-    if batch_first:
-        return x.transpose(1, 2).reshape(batch, length, heads * width)
-    return x.permute(2, 0, 1, 3).reshape(length, batch, heads * width)
-
-
-def laid_out(x: Tensor, batch_first: bool) -> Tensor:
-    """(B, T, D), with PyTorch's memory layout, (T, B, D), if dropout follows PyTorch's stream, which is drawn in
-    the order of memory."""
-    if batch_first and get_dropout_stream() == "pytorch":
-        return x.transpose(0, 1).contiguous().transpose(0, 1)
-    return x
-
-
-def project_in(
+def _project_in(
     query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None, heads: int
 ) -> tuple[Tensor, ...]:
     """x Wᵀ + b for query, key and value, as (., ., H, Dh): one product if they are one tensor, two if key is value.
@@ -231,7 +190,7 @@ def causal_mask(target: int, source: int, like: Tensor) -> Tensor:
     return ones(target, source, dtype="bool", device=like.device).triu(1)
 
 
-def joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int, like: Tensor) -> Tensor | None:
+def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int, like: Tensor) -> Tensor | None:
     """PyTorch's two masks (True is masked out) as one for ``attend`` (True may attend), or None.
 
     Args:
@@ -247,35 +206,16 @@ def joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int
         return None
     if all(m.array.dtype.kind == "b" for m in parts):
         return ~parts[0] if len(parts) == 1 else ~(parts[0] | parts[1])
-    added = [_additive(m, like) for m in parts]
+    kinds = {"dtype": like.dtype, "device": like.device}
+    added = [
+        zeros(m.shape, **kinds).masked_fill_(m, float("-inf")) if m.array.dtype.kind == "b" else m.to(dtype=like.dtype)
+        for m in parts
+    ]
     return added[0] if len(added) == 1 else added[0] + added[1]
 
 
-def _additive(mask: Tensor, like: Tensor) -> Tensor:
-    """A mask as numbers to add to the scores: -inf where a bool is True."""
-    if mask.array.dtype.kind == "b":
-        return zeros(mask.shape, dtype=like.dtype, device=mask.device).masked_fill_(mask, float("-inf"))
-    return mask.to(dtype=like.dtype)
-
-
-def attend_with_weights(
-    query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, dropout_p: float, is_causal: bool
-) -> tuple[Tensor, Tensor]:
-    """``attend``, and the attention weights (B, H, T, S) after dropout, as in PyTorch."""
-    weights = ops.attention_weights(query, key, mask, is_causal, 1 / math.sqrt(query.array.shape[-1]))
-    weights = dropout(weights, dropout_p)
-    return weights @ value, weights
-
-
-def extended(x: Tensor, *rows: Tensor) -> Tensor:
-    """Rows (1 or B, H, 1, Dh) after the S rows of (B, H, S, Dh), for each batch."""
-    batch = x.array.shape[0]
-    return cat([x, *(row.expand(batch, *row.shape[1:]) for row in rows)], 2)
-
-
-def extended_mask(mask: Tensor | None, count: int) -> Tensor | None:
-    """A mask (True is masked out) with ``count`` more keys, which are not masked."""
-    if mask is None or not count:
-        return mask
-    more: Any = zeros(*mask.shape[:-1], count, dtype=mask.dtype, device=mask.device)
-    return cat([mask, more], -1)
+def _extended(x: Tensor, row: Tensor | None, has_zeros: bool) -> Tensor:
+    """Keys or values (B, H, S, Dh), after them for each batch a row (1, 1, D), if any, and one of zeros."""
+    batch, heads, _, width = x.array.shape
+    rows = [] if row is None else [row.reshape(1, heads, 1, width).expand(batch, heads, 1, width)]
+    return cat([x, *rows, x.new_zeros(batch, heads, 1, width)] if has_zeros else [x, *rows], 2)
