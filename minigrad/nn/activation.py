@@ -61,11 +61,7 @@ class Hardswish(_InPlace, function=F.hardswish):
 
 
 class Hardtanh(FunctionLayer, function=F.hardtanh):
-    """x clamped to [min_val, max_val].
-
-    Raises:
-        AssertionError: max_val is not above min_val.
-    """
+    """x clamped to [min_val, max_val]; max_val must be above min_val."""
 
     min_val: float = -1.0
     max_val: float = 1.0
@@ -217,11 +213,7 @@ class Softmin(_AlongAxis, function=F.softmin):
 
 
 class Softmax2d(Module):
-    """softmax over the channels: (N, C, H, W) or (C, H, W).
-
-    Raises:
-        ValueError: the input has another number of axes.
-    """
+    """softmax over the channels: (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.array.ndim not in (3, 4):

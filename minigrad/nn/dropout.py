@@ -11,12 +11,6 @@ __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "Fe
 
 
 class _DropoutNd(FunctionLayer, fields=True):
-    """What all dropouts share.
-
-    Raises:
-        ValueError: ``p`` is not a probability.
-    """
-
     p: float = 0.5
     inplace: bool = False
 
@@ -29,11 +23,7 @@ class _DropoutNd(FunctionLayer, fields=True):
 
 class Dropout(_DropoutNd, function=F.dropout):
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014).
-
-    Raises:
-        ValueError: ``p`` is not a probability.
-    """
+    2014)."""
 
 
 class Dropout1d(_DropoutNd, function=F.dropout1d):

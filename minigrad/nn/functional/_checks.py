@@ -10,18 +10,12 @@ Flag = bool | None
 
 
 def same_dtype(name: str, input: Tensor, **others: Tensor | None) -> None:
-    """Refuse operands of different dtypes.
-
-    Raises:
-        RuntimeError: one of ``others`` does not have the dtype of ``input``.
-    """
+    """Refuse operands of different dtypes."""
     dtype = input.array.dtype
     for role, other in others.items():
         if other is not None and other.array.dtype is not dtype and other.array.dtype != dtype:
-            raise RuntimeError(
-                f"{name}: expected input and {role} to have the same dtype, but got {input.dtype} and "
-                f"{other.dtype}: convert one with .to(dtype)"
-            )
+            dtypes = f"but got {input.dtype} and {other.dtype}: convert one with .to(dtype)"
+            raise RuntimeError(f"{name}: expected input and {role} to have the same dtype, {dtypes}")
 
 
 def probability(name: str, p: float) -> None:
@@ -31,11 +25,7 @@ def probability(name: str, p: float) -> None:
 
 
 def reduction_of(size_average: Flag, reduce: Flag, reduction: str, stacklevel: int = 3) -> str:
-    """The reduction; PyTorch's two old flags, if one of them is not None, override it.
-
-    Raises:
-        ValueError: it is not "none", "mean" or "sum".
-    """
+    """The reduction, "none", "mean" or "sum"; PyTorch's two old flags, if one of them is not None, override it."""
     if size_average is not None or reduce is not None:
         reduction = "none" if reduce is False else "sum" if size_average is False else "mean"
     elif reduction == "elementwise_mean":  # the first name of "mean"
@@ -47,7 +37,10 @@ def reduction_of(size_average: Flag, reduce: Flag, reduction: str, stacklevel: i
     return reduction
 
 
-def reduced(losses: Tensor, reduction: str, size_average: Flag = None, reduce: Flag = None) -> Tensor:
-    """The losses themselves, their mean, or their sum. Raises ValueError for another reduction."""
+def reduced(
+    losses: Tensor, reduction: str, size_average: Flag = None, reduce: Flag = None, weight: Tensor | None = None
+) -> Tensor:
+    """The losses, times their weights if there are any, themselves, their mean, or their sum."""
     reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
+    losses = losses if weight is None else losses * weight
     return losses.mean() if reduction == "mean" else losses.sum() if reduction == "sum" else losses
