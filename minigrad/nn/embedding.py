@@ -8,6 +8,7 @@ from ..functions.creation import empty
 from ..tensor import Tensor
 from . import functional as F
 from . import init
+from .functional.embedding import padding_row
 from .module import Module
 from .parameter import Parameter
 
@@ -21,13 +22,10 @@ class _Table(Module):
         self, shape: tuple[int, int], padding_idx: int | None, weight: Tensor | None, device: Any, dtype: Any
     ) -> None:
         self.num_embeddings, self.embedding_dim = rows, _ = shape
-        if padding_idx is not None and not -rows <= padding_idx < rows:
-            raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
-        self.padding_idx = None if padding_idx is None else padding_idx % rows
+        self.padding_idx = padding_row(padding_idx, rows)
         if weight is not None and tuple(weight.shape) != shape:
-            raise AssertionError(
-                f"Shape of weight {tuple(weight.shape)} does not match (num_embeddings, embedding_dim) {shape}"
-            )
+            problem = f"does not match (num_embeddings, embedding_dim) {shape}"
+            raise AssertionError(f"Shape of weight {tuple(weight.shape)} {problem}")
         self.weight = Parameter(empty(shape, device=device, dtype=dtype) if weight is None else weight)
         if weight is None:
             self.reset_parameters()
@@ -157,8 +155,7 @@ class EmbeddingBag(_Table):
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """(B, L), or (M) with ``offsets`` (B), integers -> (B, embedding_dim)."""
-        names = ("mode", "include_last_offset", "padding_idx")
-        options = {name: getattr(self, name) for name in names}
+        options = {name: getattr(self, name) for name in ("mode", "include_last_offset", "padding_idx")}
         return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **options)
 
     def extra_repr(self) -> str:

@@ -60,11 +60,9 @@ def _soft_cross_entropy(
 ) -> Tensor:
     """Cross-entropy with a probability for every class as target; the mean is over the rows."""
     if input.array.shape != target.array.shape:
-        raise RuntimeError(
-            f"cross_entropy: a target of probabilities must have the shape of the input, "
-            f"{tuple(input.shape)}, not {tuple(target.shape)}; a target of classes must be of an integer "
-            f"dtype, not {target.dtype}"
-        )
+        expected = f"of probabilities must have the shape of the input, {tuple(input.shape)}, not {tuple(target.shape)}"
+        other = f"a target of classes must be of an integer dtype, not {target.dtype}"
+        raise RuntimeError(f"cross_entropy: a target {expected}; {other}")
     same_dtype("cross_entropy", input, target=target, weight=weight)
     classes_at = 0 if input.ndim == 1 else 1
     classes = input.array.shape[classes_at]
@@ -106,10 +104,8 @@ def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tu
     if not shape or tuple(target.array.shape) != expected:
         same_rank, same_batch = target.array.ndim == len(expected), target.array.shape[:1] == expected[:1]
         kind = ValueError if same_rank and not same_batch else RuntimeError  # as in PyTorch
-        raise kind(
-            f"{name}: input of shape {shape} has its classes in axis {int(batched)}, so the target must have "
-            f"shape {expected}, not {tuple(target.array.shape)}"
-        )
+        problem = f"the target must have shape {expected}, not {tuple(target.array.shape)}"
+        raise kind(f"{name}: input of shape {shape} has its classes in axis {int(batched)}, so {problem}")
     classes = shape[1] if batched else shape[0]
     if weight is not None:
         same_dtype(name, input, weight=weight)
@@ -172,16 +168,13 @@ def linear_cross_entropy(
         options: ignored: the kernel chooses its chunks.
 
     Raises:
-        RuntimeError: widths or dtypes do not fit, or there is an ``ignore_index`` for probabilities as target.
-        ValueError: the target does not fit. IndexError: a class is outside 0 .. C - 1.
+        As ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target.
     """
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)
     if shape[-1:] != widths[-1:]:
-        raise RuntimeError(
-            f"linear_cross_entropy: expected equal input and linear_weight last dimensions (in_features), "
-            f"got shapes {shape} and {widths}"
-        )
+        expected = "expected equal input and linear_weight last dimensions (in_features)"
+        raise RuntimeError(f"linear_cross_entropy: {expected}, got shapes {shape} and {widths}")
     same_dtype("linear_cross_entropy", input, linear_weight=linear_weight, linear_bias=linear_bias)
     has_classes = target.array.dtype.kind != "f"
     if not has_classes and ignore_index is not None:
@@ -211,10 +204,8 @@ def _check_chunked(
     shape, classes = tuple(input.array.shape), weight.array.shape[0]
     _check_smoothing(label_smoothing)
     if tuple(target.array.shape) != shape[:-1]:
-        raise ValueError(
-            f"linear_cross_entropy: input (..., D) of shape {shape} does not fit target (...) of shape "
-            f"{tuple(target.array.shape)}"
-        )
+        shapes = f"input (..., D) of shape {shape} does not fit target (...) of shape {tuple(target.array.shape)}"
+        raise ValueError(f"linear_cross_entropy: {shapes}")
     if bias is not None and bias.array.shape != (classes,):
         raise RuntimeError(f"linear_cross_entropy: linear_bias must have shape ({classes},), not {tuple(bias.shape)}")
     _check_integers("linear_cross_entropy", target)

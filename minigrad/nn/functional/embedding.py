@@ -43,10 +43,7 @@ def embedding(
     if input.array.dtype.kind not in "iu":
         raise RuntimeError(f"embedding: expected indices of an integer dtype, but got {input.dtype}: use .long()")
     rows = weight.array.shape[0]
-    if padding_idx is not None:
-        if not -rows <= padding_idx < rows:
-            raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
-        padding_idx %= rows
+    padding_idx = padding_row(padding_idx, rows)
     ops.check_indices(input.array, rows, "embedding")
     if max_norm is not None:
         _renormalize(weight, input, max_norm, norm_type)
@@ -57,6 +54,13 @@ def embedding(
         out.register_hook(lambda g: g / lookups)
         out = out.clone()  # the gradient of the caller's tensor is not divided
     return out
+
+
+def padding_row(padding_idx: int | None, rows: int) -> int | None:
+    """``padding_idx`` counted from the first row."""
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
+    return None if padding_idx is None else padding_idx % rows
 
 
 @no_grad()
@@ -106,26 +110,19 @@ def embedding_bag(
         include_last_offset: whether ``offsets`` has one more entry, the end of the last bag.
         padding_idx: an index that is left out.
         sparse: ignored: gradients are dense.
-
-    Raises:
-        ValueError: shapes do not fit, or the mode is unknown. NotImplementedError: ``max_norm``,
-            ``scale_grad_by_freq``, or factors in another mode than "sum".
+        max_norm, scale_grad_by_freq: not provided.
     """
     if max_norm is not None or scale_grad_by_freq:
         raise NotImplementedError(
-            "embedding_bag: max_norm and scale_grad_by_freq are not provided: scale the weight yourself"
+            "embedding_bag: there are no max_norm and scale_grad_by_freq: scale the weight yourself"
         )
     if mode not in ("sum", "mean", "max"):
         raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
     if per_sample_weights is not None and mode != "sum":
-        raise NotImplementedError(
-            f"embedding_bag: per_sample_weights is only supported for mode='sum' (got mode={mode!r})"
-        )
+        raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum', not {mode!r}")
     if per_sample_weights is not None and per_sample_weights.array.shape != input.array.shape:
-        raise ValueError(
-            f"embedding_bag: If per_sample_weights ({tuple(per_sample_weights.shape)}) is not None, then it "
-            f"must have the same shape as the input ({tuple(input.shape)})"
-        )
+        shapes = f"({tuple(per_sample_weights.shape)}) must have the same shape as the input ({tuple(input.shape)})"
+        raise ValueError(f"embedding_bag: per_sample_weights {shapes}")
     bag, bags = _bags(input, offsets, include_last_offset)
     flat = input.reshape(-1)
     factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
@@ -136,7 +133,7 @@ def embedding_bag(
     rows = embedding(flat, weight)
     if mode == "max":
         return _largest(rows, bag, bags)
-    total = _added(rows if factors is None else rows * factors.unsqueeze(-1), bag, bags)
+    total: Tensor = apply(ops.scatter_add_rows, (rows if factors is None else rows * factors.unsqueeze(-1), bag, bags))
     return total if mode == "sum" else total / _counts(rows, bag, bags).clamp_min(1)
 
 
@@ -144,10 +141,7 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
     """The bag of each index, (M), and the number of bags."""
     if input.array.ndim == 2:
         if offsets is not None:
-            raise ValueError(
-                "if input is 2D, then offsets has to be None, as input is treated is a mini-batch of fixed "
-                f"length sequences. However, found offsets of type {type(offsets)}"
-            )
+            raise ValueError("if input is 2D, then offsets has to be None: each row is a bag")
         rows, length = input.array.shape
         return arange(rows, device=input.device).repeat_interleave(length), rows
     if input.array.ndim != 1:
@@ -156,22 +150,15 @@ def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> t
         raise ValueError(f"offsets has to be a 1D Tensor but got {offsets and tuple(offsets.shape)}")
     starts = offsets.array[:-1] if include_last_offset else offsets.array
     if starts.size and (int(starts[0]) != 0 or int(starts[-1]) > input.array.size):
-        raise RuntimeError(
-            f"offsets[0] has to be 0 and offsets[-1] not greater than input's length {input.array.size}, but "
-            f"got {int(starts[0])} and {int(starts[-1])}"
-        )
+        expected = f"offsets[0] has to be 0 and offsets[-1] not greater than input's length {input.array.size}"
+        raise RuntimeError(f"{expected}, but got {int(starts[0])} and {int(starts[-1])}")
     places: Any = xp(starts).arange(input.array.size)
     return wrap(xp(starts).searchsorted(starts, places, side="right") - 1), starts.shape[0]
 
 
-def _added(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
-    """Rows (M, D) added up by bag, (bags, D)."""
-    return apply(ops.scatter_add_rows, (rows, bag, bags))
-
-
 def _counts(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
     """The number of rows of each bag, (bags, 1)."""
-    return _added(rows.detach().new_ones(rows.array.shape[0], 1), bag, bags)
+    return apply(ops.scatter_add_rows, (rows.detach().new_ones(rows.array.shape[0], 1), bag, bags))
 
 
 def _largest(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
