@@ -18,13 +18,7 @@ _UNUSUAL = {"padding": 0, "dilation": 1, "output_padding": 0, "groups": 1}  # sh
 
 
 class _ConvNd(UniformLayer):
-    """What all convolutions share: over ``axes`` axes, ``function`` computes them.
-
-    Attributes:
-        weight: (out_channels, in_channels/groups, *kernel_size), transposed (in_channels,
-            out_channels/groups, *kernel_size); initially uniform in ±1/√fan_in.
-        bias: (out_channels), likewise, or None.
-    """
+    """What all convolutions share: over ``axes`` axes, ``function`` computes them."""
 
     _axes: ClassVar[int]
     _function: ClassVar[Callable[..., Tensor]]
@@ -121,9 +115,6 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
 
     Attributes:
         weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), likewise, or None.
-
-    Raises:
-        ValueError: ``groups`` does not divide the channels, or the padding is unknown.
     """
 
 
@@ -166,11 +157,7 @@ class _ConvTransposeNd(_ConvNd):
         self.output_padding = tuple_of(output_padding, self._axes)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses P where the stride leaves several possible.
-
-        Raises:
-            ValueError: no input of these lengths leads to ``output_size``.
-        """
+        """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses P where the stride leaves several possible."""
         extra = self.output_padding if output_size is None else self._extra(input, tuple(output_size))
         options = (self.stride, self.padding, extra, self.groups, self.dilation)
         return self._function(input, self.weight, self.bias, *options)
@@ -182,18 +169,14 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) == ndim:
             output_size = output_size[-n:]
         if len(output_size) != n:
-            raise ValueError(
-                f"{type(self).__name__}: for {ndim}D input, output_size must have {n} or {ndim} elements "
-                f"(got {len(output_size)})"
-            )
+            expected = f"for {ndim}D input, output_size must have {n} or {ndim} elements"
+            raise ValueError(f"{self._get_name()}: {expected} (got {len(output_size)})")
         axes = zip(lengths, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
         least = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in axes]
         most = [size + s - 1 for size, s in zip(least, self.stride, strict=True)]
         if any(not low <= size <= high for low, size, high in zip(least, output_size, most, strict=True)):
-            raise ValueError(
-                f"requested an output size of {output_size}, but valid sizes range from {least} to {most} "
-                f"(for an input of {list(lengths)})"
-            )
+            valid = f"valid sizes range from {least} to {most} (for an input of {list(lengths)})"
+            raise ValueError(f"requested an output size of {output_size}, but {valid}")
         return tuple(size - low for size, low in zip(output_size, least, strict=True))
 
 

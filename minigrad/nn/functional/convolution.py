@@ -33,9 +33,6 @@ def _conv(
         stride, padding, dilation: a number, or a sequence of one an axis. padding: also "valid" (none) or
             "same" (the length stays; stride 1 only).
         groups: the number of groups of channels that are convolved separately.
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit, or the kernel is longer than the input.
     """
     window = _window(axes, weight, stride, padding, dilation)
     _check(axes.name, input, weight, bias, groups, transposed=False)
@@ -64,18 +61,14 @@ def _conv_transpose(
     Args:
         weight: (C, O/groups, *kernel). bias: (O).
         stride, padding, dilation: those of the convolution. output_padding: extra length on one side.
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit, or there is too much ``output_padding``.
     """
     window = _window(axes, weight, stride, padding, dilation)
     extra = axes.each("output_padding", output_padding)
     for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
         if not 0 <= more < max(step, apart):
-            raise RuntimeError(
-                f"{axes.name}: output padding must be smaller than either stride or dilation, but got "
-                f"output_padding {extra}, stride {window.stride}, dilation {window.dilation}"
-            )
+            values = f"output_padding {extra}, stride {window.stride}, dilation {window.dilation}"
+            problem = "output padding must be smaller than either stride or dilation"
+            raise RuntimeError(f"{axes.name}: {problem}, but got {values}")
     _check(axes.name, input, weight, bias, groups, transposed=True)
     if any(beyond := [more // step for more, step in zip(extra, window.stride, strict=True)]):
         # there is room for further places: they are zeros of the input
@@ -85,10 +78,8 @@ def _conv_transpose(
     known = zip(places, window.stride, window.padding, window.span(), extra, strict=True)
     lengths = tuple((n - 1) * s - sum(pads) + span + more for n, s, pads, span, more in known)
     if min(lengths) <= 0:
-        raise RuntimeError(
-            f"{axes.name}: Given input size per channel: ({by(places)}). Calculated output size per channel: "
-            f"({by(lengths)}). Output size is too small"
-        )
+        sizes = f"Given input size per channel: ({by(places)}). Calculated output size per channel: ({by(lengths)})"
+        raise RuntimeError(f"{axes.name}: {sizes}. Output size is too small")
     out: Tensor = apply(ops.convolve_back, (input, weight, window, groups, lengths))
     return out if bias is None else out + bias.reshape(-1, *(1,) * axes.n)
 
@@ -111,20 +102,16 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
     size, shape = list(weight.array.shape), list(x.array.shape)
     context = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {size}"
     if groups < 1 or size[0] % groups:
-        raise RuntimeError(
-            f"{name}: {context}, expected weight to be at least {groups} at dimension 0 and divisible by it"
-        )
+        problem = f"expected weight to be at least {groups} at dimension 0 and divisible by it"
+        raise RuntimeError(f"{name}: {context}, {problem}")
     wanted = size[0] if transposed else size[1] * groups
     if shape[1] != wanted:
-        raise RuntimeError(
-            f"{context}, expected input{shape} to have {wanted} channels, but got {shape[1]} channels instead"
-        )
+        problem = f"expected input{shape} to have {wanted} channels, but got {shape[1]} channels instead"
+        raise RuntimeError(f"{context}, {problem}")
     out = size[1] * groups if transposed else size[0]
     if bias is not None and tuple(bias.array.shape) != (out,):
-        raise RuntimeError(
-            f"{context}, expected bias to be 1-dimensional with {out} elements, but got bias of size "
-            f"{list(bias.array.shape)} instead"
-        )
+        problem = f"expected bias to be 1-dimensional with {out} elements, but got {list(bias.array.shape)}"
+        raise RuntimeError(f"{context}, {problem}")
 
 
 # Blocks ----------------------------------------------------------------------------------------------------
@@ -148,11 +135,8 @@ def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each =
 def fold(
     input: Tensor, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
 ) -> Tensor:
-    """Overlapping blocks, added: (N, C · kernel, places) -> (N, C, *output_size); also without N.
-
-    Raises:
-        RuntimeError: the input does not have a shape that ``unfold`` returns.
-    """
+    """Overlapping blocks, as ``unfold`` returns them, added: (N, C · kernel, places) -> (N, C, *output_size); also
+    without N."""
     axes = Axes("fold", 2)
     window, lengths = axes.window(kernel_size, stride, padding, dilation), axes.each("output_size", output_size)
     places, kernel = window.places(lengths), prod(window.kernel)
@@ -160,10 +144,8 @@ def fold(
     def run(x: Tensor) -> Any:
         n, rows, count = x.array.shape
         if rows % kernel or count != prod(places):
-            raise RuntimeError(
-                f"fold: Given output_size={lengths} and kernel_size={window.kernel}, expected input of size "
-                f"(N, C * {kernel}, {prod(places)}), but got {(n, rows, count)}"
-            )
+            expected = f"expected input of size (N, C * {kernel}, {prod(places)}), but got {(n, rows, count)}"
+            raise RuntimeError(f"fold: Given output_size={lengths} and kernel_size={window.kernel}, {expected}")
         taken = x.reshape(n, rows // kernel, *window.kernel, *places).permute(1, 2, 3, 0, 4, 5)
         return apply(ops.overlay, (taken, window, lengths))
 

@@ -41,28 +41,19 @@ def _max_pool(
             most half a kernel. dilation: from one element of a window to the next.
         ceil_mode: whether the last window may reach beyond the end.
         return_indices: return (values, indices), where an index counts the elements of a channel.
-
-    Raises:
-        RuntimeError: the input has another number of axes or is too small; there is too much padding.
     """
     lengths = input.array.shape[2:]
     window = _window(axes, lengths, kernel_size, stride, padding, dilation, ceil_mode)
-    _check_not_empty(axes.name, window, lengths)
+    for axis, (n, places) in enumerate(zip(lengths, window.places(lengths), strict=True)):
+        start = np.arange(places) * window.stride[axis] - window.padding[axis][0]
+        if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:  # the maximum would be -inf, at no place
+            problem = f"kernel_size={window.kernel} and dilation={window.dilation} meets nothing but padding"
+            remedy = "use a smaller dilation, or no padding"
+            raise RuntimeError(f"{axes.name}: a window of {problem} in an input of {tuple(lengths)}: {remedy}")
     return _picked(input, ops.largest_cells(input.detach(), window), return_indices)
 
 
 max_pool1d, max_pool2d, max_pool3d = over(1, _max_pool), over(2, _max_pool), over(3, _max_pool)
-
-
-def _check_not_empty(name: str, window: Window, lengths: Ints) -> None:
-    """Refuse windows that hold nothing but padding: their maximum would be -inf, at no place."""
-    for axis, (n, places) in enumerate(zip(lengths, window.places(lengths), strict=True)):
-        start = np.arange(places) * window.stride[axis] - window.padding[axis][0]
-        if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:
-            raise RuntimeError(
-                f"{name}: a window of kernel_size={window.kernel} and dilation={window.dilation} meets "
-                f"nothing but padding in an input of {tuple(lengths)}: use a smaller dilation, or no padding"
-            )
 
 
 def _picked(x: Tensor, cells: Tensor, return_indices: bool) -> Any:
@@ -116,16 +107,9 @@ def _avg_pool(
 ) -> Tensor:
     """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
 
-    Args:
-        kernel_size, stride, padding: a number, or one an axis.
-        stride: from one window to the next; None stands for ``kernel_size``. padding: zeros on both sides, at
-            most half a kernel.
-        ceil_mode: whether the last window may reach beyond the end.
+    Args: as for ``max_pool2d``, but the padding is of zeros, and
         count_include_pad: whether the mean counts the padding.
         divisor_override: divides each sum, instead of the number of elements.
-
-    Raises:
-        RuntimeError: the input has another number of axes or is too small; there is too much padding.
     """
     if divisor_override == 0:
         raise RuntimeError(f"{axes.name}: divisor must be not zero")
@@ -254,8 +238,6 @@ def _sizes(axes: Axes, output_size: Any, lengths: Ints) -> Ints:
         raise RuntimeError(f"{axes.name}: output_size must be {axes.n}, but got {list(wanted)}")
     sizes = tuple(length if size is None else int(size) for size, length in zip(wanted, lengths, strict=True))
     if min(sizes) < 0 or 0 in lengths:
-        raise RuntimeError(
-            f"{axes.name}: elements of output_size must be greater than or equal to 0 and the input's lengths "
-            f"greater than 0, but got {sizes} for {tuple(lengths)}"
-        )
+        expected = "elements of output_size must be at least 0 and the input's lengths greater than 0"
+        raise RuntimeError(f"{axes.name}: {expected}, but got {sizes} for {tuple(lengths)}")
     return sizes
