@@ -97,10 +97,7 @@ class GroupNorm(_Affine):
     """(x - mean) / √(variance + eps) · weight + bias over each group of channels (Wu and He 2018).
 
     (N, C, ...) -> the same. Args and attributes: as of ``LayerNorm``, but weight and bias: (C).
-        num_groups: the number of groups. num_channels: C. affine: whether there is a weight.
-
-    Raises:
-        ValueError: ``num_groups`` does not divide C.
+        num_groups: the number of groups, which divides C. num_channels: C. affine: whether there is a weight.
     """
 
     _shown, _unnamed = ("num_groups", "num_channels", "eps", "affine", "bias"), 2
@@ -138,13 +135,7 @@ class LocalResponseNorm(FunctionLayer, function=F.local_response_norm):
 
 
 class _NormBase(_Affine):
-    """What batch and instance norm share.
-
-    Attributes:
-        weight, bias: (num_features), initially 1 and 0, or None.
-        running_mean, running_var: (num_features) buffers, initially 0 and 1, or None.
-        num_batches_tracked: a buffer that counts the training batches, or None.
-    """
+    """What batch and instance norm share: parameters, and running statistics in buffers."""
 
     _version = 2
     _shown, _unnamed = ("num_features", "eps", "momentum", "affine", "bias", "track_running_stats"), 1
@@ -237,7 +228,8 @@ class BatchNorm1d(_BatchNorm, dims=(2, 3)):
         device, dtype: of parameters and buffers.
 
     Attributes:
-        weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C), num_batches_tracked: ().
+        weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, and
+            num_batches_tracked: (), the number of training batches, or None.
 
     Raises:
         ValueError: the input has another number of axes, or, in training, one value a channel.
@@ -317,14 +309,10 @@ class _InstanceNorm(_NormBase):
         if size == self.num_features:
             return
         if self.affine:
-            raise ValueError(
-                f"expected input's size at dim={dim} to match num_features ({self.num_features}), but got: {size}."
-            )
-        warnings.warn(
-            f"input's size at dim={dim} does not match num_features. You can silence this warning by not "
-            "passing in num_features, which is not used because affine=False",
-            stacklevel=3,
-        )
+            expected = f"expected input's size at dim={dim} to match num_features ({self.num_features})"
+            raise ValueError(f"{expected}, but got: {size}.")
+        unused = "num_features, which is not used because affine=False"
+        warnings.warn(f"input's size at dim={dim} does not match {unused}", stacklevel=3)
 
 
 class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):

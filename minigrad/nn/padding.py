@@ -40,7 +40,8 @@ class _PadNd(Layer):
 
 
 class _ConstantPadNd(_PadNd):
-    _shown, _unnamed = ("padding", "value"), 0
+    _shown: ClassVar[tuple[str, ...]] = ("padding", "value")
+    _unnamed = 0
 
     def __init__(self, padding: Each, value: float) -> None:
         super().__init__(padding)

@@ -25,10 +25,8 @@ class _Positional(Layer):
         """The rows of a table for the positions from ``offset`` on."""
         end = offset + length
         if offset < 0 or end > self.max_len:
-            raise RuntimeError(
-                f"{self._get_name()}: positions {offset} .. {end - 1} are outside 0 .. max_len - 1 = "
-                f"{self.max_len - 1}: make it with a larger max_len"
-            )
+            problem = f"positions {offset} .. {end - 1} are outside 0 .. max_len - 1 = {self.max_len - 1}"
+            raise RuntimeError(f"{self._get_name()}: {problem}: make it with a larger max_len")
         return table[offset:end]
 
 
@@ -56,17 +54,12 @@ class _Added(_Positional):
         raise NotImplementedError
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """(B, T, D) -> the same; ``offset`` is the first token's position (when keys and values are cached).
-
-        Raises:
-            RuntimeError: the width is not D, or there are more positions than ``max_len``.
-        """
+        """(B, T, D) -> the same; ``offset`` is the first token's position (when keys and values are cached)."""
         shape = tuple(x.shape)
         if len(shape) not in (2, 3) or shape[-1] != self.d_model:
             layout = "(B, T, D)" if self.batch_first else "(T, B, D)"
-            raise RuntimeError(
-                f"{self._get_name()}: expected {layout} or (T, D) with D = d_model = {self.d_model}, but got {shape}"
-            )
+            expected = f"{layout} or (T, D) with D = d_model = {self.d_model}"
+            raise RuntimeError(f"{self._get_name()}: expected {expected}, but got {shape}")
         rows = self._rows(getattr(self, self._table), offset, shape[1 if len(shape) == 3 and self.batch_first else 0])
         if len(shape) == 3 and not self.batch_first:
             rows = rows.unsqueeze(1)  # (T, D) -> (T, 1, D)
@@ -118,9 +111,6 @@ class RotaryPositionalEncoding(_Positional):
     Args:
         head_dim: Dh, the width of a head; even. max_len: the number of positions. base: the slowest pair
             completes a turn in about 2π · base positions.
-
-    Raises:
-        ValueError: the width is odd.
     """
 
     table: Tensor
@@ -137,11 +127,7 @@ class RotaryPositionalEncoding(_Positional):
         self.register_buffer("table", table, persistent=False)
 
     def forward(self, x: Tensor, offset: int = 0) -> Tensor:
-        """Queries or keys (..., T, Dh) -> the same; ``offset`` is the first token's position.
-
-        Raises:
-            RuntimeError: the width is not Dh, or there are more positions than ``max_len``.
-        """
+        """Queries or keys (..., T, Dh) -> the same; ``offset`` is the first token's position."""
         if x.ndim < 2 or x.shape[-1] != self.head_dim:
             raise RuntimeError(f"{self._get_name()}: expected (..., T, {self.head_dim}), but got {tuple(x.shape)}")
         return apply(rotate, (x, self._rows(self.table, offset, x.shape[-2]), False))

@@ -33,15 +33,12 @@ def scaled_dot_product_attention(
         attn_mask: broadcasts to (..., T, S): bools, True where attention is allowed, or numbers to add to the
             scores.
         dropout_p: dropout of the attention weights, also in evaluation: pass 0.0 there.
-        is_causal: query i may attend to the keys up to i.
+        is_causal: query i may attend to the keys up to i; there must be no mask then.
         scale: 1 / √Dh if None.
         enable_gqa: key and value may have fewer heads (axis -3) than the query, each shared by several.
 
     Returns:
         (..., T, Dv). A query that may attend to nothing gets zeros.
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit, or there is a mask together with ``is_causal``.
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -77,30 +74,21 @@ def attend(
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
     name = "scaled_dot_product_attention"
     same_dtype(name, query, key=key, value=value)
-    shapes = (query.array.shape, key.array.shape, value.array.shape)
-    if min(map(len, shapes)) < 2:
-        raise RuntimeError(
-            f"{name}: query, key and value need at least 2 axes, (T, Dh), (S, Dh), (S, Dv); got {shapes}"
-        )
-    if shapes[0][-1] != shapes[1][-1] or shapes[1][-2] != shapes[2][-2]:
-        raise RuntimeError(
-            f"{name}: query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv) do not fit: got "
-            f"{shapes[0]}, {shapes[1]} and {shapes[2]}"
-        )
+    q, k, v = query.array.shape, key.array.shape, value.array.shape
+    if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
+        expected = "query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv)"
+        raise RuntimeError(f"{name}: {expected} do not fit: got {q}, {k} and {v}")
     if mask is not None and mask.array.dtype.kind not in "bf":
-        raise RuntimeError(
-            f"{name}: Expected attn_mask dtype to be bool or float, but got {mask.dtype}: a mask of 0 and 1 "
-            f"becomes bool with .bool()"
-        )
+        problem = f"Expected attn_mask dtype to be bool or float, but got {mask.dtype}"
+        raise RuntimeError(f"{name}: {problem}: a mask of 0 and 1 becomes bool with .bool()")
 
 
 def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
     """Each head of key or value repeated for the queries that share it: (..., Hk, S, D) -> (..., H, S, D)."""
     heads, shared = query.shape[-3], few.shape[-3]
     if heads % shared:
-        raise RuntimeError(
-            f"scaled_dot_product_attention: {heads} query heads cannot share {shared} key or value heads evenly"
-        )
+        problem = f"{heads} query heads cannot share {shared} key or value heads evenly"
+        raise RuntimeError(f"scaled_dot_product_attention: {problem}")
     return few.repeat_interleave(heads // shared, -3)
 
 

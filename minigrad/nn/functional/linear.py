@@ -12,11 +12,7 @@ __all__ = ["bilinear", "linear"]
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out).
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit. TypeError: the input is not a tensor.
-    """
+    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out)."""
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input.array.dtype != weight.array.dtype:
@@ -28,10 +24,8 @@ def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None
     """x₁ᵀ Wₖ x₂ + bₖ: input1 (..., in1), input2 (..., in2), weight (out, in1, in2) -> (..., out)."""
     same_dtype("bilinear", input1, input2=input2, weight=weight)
     if input1.shape[:-1] != input2.shape[:-1] or (*input1.shape[-1:], *input2.shape[-1:]) != weight.shape[1:]:
-        raise RuntimeError(
-            f"bilinear: inputs of shapes {tuple(input1.shape)} and {tuple(input2.shape)} do not fit the "
-            f"weight (out, in1, in2) = {tuple(weight.shape)}: their leading axes must be equal, their last "
-            "ones in1 and in2"
-        )
+        shapes = f"{tuple(input1.shape)} and {tuple(input2.shape)} do not fit the weight {tuple(weight.shape)}"
+        remedy = "their leading axes must be equal, their last ones in1 and in2 of a weight (out, in1, in2)"
+        raise RuntimeError(f"bilinear: inputs of shapes {shapes}: {remedy}")
     out = einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias
