@@ -48,16 +48,12 @@ class SELU(_InPlace, function=F.selu):
     """1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)) (Klambauer et al. 2017)."""
 
 
-class Hardsigmoid(_InPlace, function=F.hardsigmoid):
+class Hardsigmoid(_InPlace, function=F.hardsigmoid, shown=()):
     """x / 6 + 1 / 2 clamped to [0, 1] (Courbariaux et al. 2015)."""
 
-    _shown = ()
 
-
-class Hardswish(_InPlace, function=F.hardswish):
+class Hardswish(_InPlace, function=F.hardswish, shown=()):
     """x hardsigmoid(x) (Howard et al. 2019)."""
-
-    _shown = ()
 
 
 class Hardtanh(FunctionLayer, function=F.hardtanh):
@@ -81,10 +77,8 @@ class Hardtanh(FunctionLayer, function=F.hardtanh):
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
 
-class ReLU6(Hardtanh):
+class ReLU6(Hardtanh, shown=("inplace",)):
     """x clamped to [0, 6] (Krizhevsky 2010)."""
-
-    _shown = ("inplace",)
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)

@@ -25,11 +25,6 @@ class _ConvNd(UniformLayer):
     transposed: ClassVar[bool] = False
     bias: Parameter | None
 
-    def __init_subclass__(cls, axes: int = 0, function: Callable[..., Tensor] | None = None) -> None:
-        super().__init_subclass__()
-        if function is not None:
-            cls._axes, cls._function = axes, staticmethod(function)
-
     def __init__(
         self,
         in_channels: int,

@@ -24,11 +24,19 @@ from .parameter import Parameter
 
 
 class Layer(Module):
-    """A module whose ``repr`` shows attributes, and whose parameters are filled by ``reset_parameters``."""
+    """A module whose ``repr`` shows attributes, and whose parameters are filled by ``reset_parameters``.
+
+    Keywords of a class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``.
+    """
 
     _fields: ClassVar[dict[str, Argument]] = {}
     _shown: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None: the fields
     _unnamed: ClassVar[int] = 0  # how many of them it shows without their names
+
+    def __init_subclass__(cls, **constants: Any) -> None:
+        super().__init_subclass__()
+        for name, value in constants.items():
+            setattr(cls, f"_{name}", staticmethod(value) if callable(value) else value)
 
     def _add_parameters(self, device: Any, dtype: Any, **shapes: Any) -> None:
         """Register a parameter of each shape; None reserves the name."""
@@ -75,9 +83,9 @@ class FunctionLayer(Layer):
     _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function takes
 
     def __init_subclass__(
-        cls, function: Callable[..., Any] | None = None, fields: bool = False, kw_only: bool = False
+        cls, function: Callable[..., Any] | None = None, fields: bool = False, kw_only: bool = False, **constants: Any
     ) -> None:
-        super().__init_subclass__()
+        super().__init_subclass__(**constants)
         if function is None and not fields:
             return
         kind = Argument.KEYWORD_ONLY if kw_only else Argument.POSITIONAL_OR_KEYWORD

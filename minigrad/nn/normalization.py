@@ -146,11 +146,6 @@ class _NormBase(_Affine):
     running_var: Tensor | None
     num_batches_tracked: Tensor | None
 
-    def __init_subclass__(cls, dims: tuple[int, ...] = ()) -> None:
-        super().__init_subclass__()
-        if dims:
-            cls._dims = dims
-
     def __init__(
         self,
         num_features: int,

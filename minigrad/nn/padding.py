@@ -26,11 +26,6 @@ class _PadNd(Layer):
     _shown: ClassVar[tuple[str, ...]] = ("padding",)
     _unnamed = 1
 
-    def __init_subclass__(cls, axes: int = 0, mode: str = "") -> None:
-        super().__init_subclass__()
-        if axes:
-            cls._axes, cls._mode = axes, mode
-
     def __init__(self, padding: Each) -> None:
         super().__init__()
         self.padding = tuple_of(padding, 2 * self._axes)

@@ -64,16 +64,12 @@ class _MaxUnpoolNd(_PoolNd):
         return super().forward(input, indices, output_size=output_size)
 
 
-class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d):
+class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, axes=1):
     """The inverse of ``MaxPool1d(return_indices=True)``."""
 
-    _axes = 1
 
-
-class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d):
+class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, axes=2):
     """The inverse of ``MaxPool2d(return_indices=True)``."""
-
-    _axes = 2
 
 
 class _AvgPoolNd(_PoolNd, fields=True):
@@ -81,15 +77,13 @@ class _AvgPoolNd(_PoolNd, fields=True):
     count_include_pad: bool = True
 
 
-class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d):
+class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, axes=1):
     """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
 
     Args:
         kernel_size, stride, padding, ceil_mode: as of ``MaxPool1d``.
         count_include_pad: whether the mean counts the padding.
     """
-
-    _axes = 1
 
 
 class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):

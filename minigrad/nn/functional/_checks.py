@@ -18,6 +18,12 @@ def same_dtype(name: str, input: Tensor, **others: Tensor | None) -> None:
             raise RuntimeError(f"{name}: expected input and {role} to have the same dtype, {dtypes}")
 
 
+def integers(name: str, role: str, input: Tensor) -> None:
+    """Refuse indices of another kind than integers."""
+    if input.array.dtype.kind not in "iu":
+        raise RuntimeError(f"{name}: expected {role} of an integer dtype, but got {input.dtype}: use .long()")
+
+
 def probability(name: str, p: float) -> None:
     """Refuse a probability outside [0, 1]."""
     if not 0.0 <= p <= 1.0:

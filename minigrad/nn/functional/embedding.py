@@ -14,6 +14,7 @@ from ...functions.pointwise import where
 from ...functions.reduction import norm
 from ...ops import indexing as ops
 from ...tensor import Tensor
+from ._checks import integers
 
 __all__ = ["embedding", "embedding_bag", "one_hot"]
 
@@ -40,8 +41,7 @@ def embedding(
     """
     if not isinstance(input, Tensor):
         raise TypeError(f"embedding(): argument 'input' must be Tensor, not {type(input).__name__}")
-    if input.array.dtype.kind not in "iu":
-        raise RuntimeError(f"embedding: expected indices of an integer dtype, but got {input.dtype}: use .long()")
+    integers("embedding", "indices", input)
     rows = weight.array.shape[0]
     padding_idx = padding_row(padding_idx, rows)
     ops.check_indices(input.array, rows, "embedding")

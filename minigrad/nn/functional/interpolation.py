@@ -55,18 +55,12 @@ def interpolate(
     out = input
     for axis, (new, factor) in enumerate(zip(sizes, factors, strict=True), 2):
         length = input.array.shape[axis]
-        if _ignores_factor(mode, ndim, length, new):
-            factor = None
+        is_plane = mode == "nearest" and ndim == 4
+        if (mode in _LINEAR and new == length) or (is_plane and new in (length, 2 * length)):
+            factor = None  # PyTorch derives the coordinates from the lengths here
         if length != new or factor is not None or mode == "bicubic":
             out = _along(out, axis, _taps(mode, length, new, factor, bool(align_corners)))
     return out.clone() if out is input else out.contiguous()
-
-
-def _ignores_factor(mode: str, ndim: int, length: int, new: int) -> bool:
-    """Whether PyTorch derives the coordinates from the lengths, whatever the factor."""
-    if mode in _LINEAR:
-        return new == length
-    return mode == "nearest" and ndim == 4 and new in (length, 2 * length)
 
 
 def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:
@@ -149,26 +143,22 @@ def upsample(
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels turned into pixels: (..., C r², H, W) -> (..., C, H r, W r) (Shi et al. 2016)."""
-    lead, (c, h, w), r = input.array.shape[:-3], _plane("pixel_shuffle", input), upscale_factor
+    (c, _, _), r = _plane("pixel_shuffle", input), upscale_factor
     if c % (r * r):
         expected = "its input's 'channel' dimension to be divisible by the square of upscale_factor"
         raise RuntimeError(f"pixel_shuffle expects {expected}, but input.size(-3)={c} is not divisible by {r * r}")
-    n = len(lead)
-    split = input.reshape(*lead, c // (r * r), r, r, h, w)
-    out: Tensor = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)  # (..., C, H, r, W, r)
-    return out.reshape(*lead, c // (r * r), h * r, w * r)
+    split = input.unflatten(-3, (c // (r * r), r, r)).movedim((-4, -3), (-3, -1))  # (..., C, H, r, W, r)
+    return split.flatten(-2).flatten(-3, -2)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Pixels turned into channels: (..., C, H r, W r) -> (..., C r², H, W)."""
-    lead, (c, h, w), r = input.array.shape[:-3], _plane("pixel_unshuffle", input), downscale_factor
+    (_, h, w), r = _plane("pixel_unshuffle", input), downscale_factor
     if h % r or w % r:
         expected = "height and width to be divisible by downscale_factor"
         raise RuntimeError(f"pixel_unshuffle expects {expected}, but {h} x {w} is not divisible by {r}")
-    n = len(lead)
-    split = input.reshape(*lead, c, h // r, r, w // r, r)
-    out: Tensor = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)  # (..., C, r, r, H, W)
-    return out.reshape(*lead, c * r * r, h // r, w // r)
+    split = input.unflatten(-1, (w // r, r)).unflatten(-3, (h // r, r))  # (..., C, H, r, W, r)
+    return split.movedim((-3, -1), (-4, -3)).flatten(-5, -3)
 
 
 def _plane(name: str, input: Tensor) -> tuple[int, int, int]:
@@ -180,8 +170,7 @@ def _plane(name: str, input: Tensor) -> tuple[int, int, int]:
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of ``groups`` groups interleaved: (N, C, ...) -> the same (Zhang et al. 2018)."""
-    n, c, *lengths = input.array.shape
+    c = input.array.shape[1]
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-    out: Tensor = input.reshape(n, groups, c // groups, *lengths).transpose(1, 2)
-    return out.reshape(n, c, *lengths)
+    return input.unflatten(1, (groups, c // groups)).transpose(1, 2).flatten(1, 2)

@@ -13,7 +13,7 @@ from ...functions import pointwise
 from ...functions.reduction import norm
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
-from ._checks import Flag, reduced, same_dtype
+from ._checks import Flag, integers, reduced, same_dtype
 from .activation import logsigmoid
 
 __all__ = ["cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss"]
@@ -128,7 +128,7 @@ def multi_margin_loss(
     if target.array.ndim > 1 or chosen.array.shape[0] != rows.array.shape[0]:
         expected = f"should be 1-D with size equal to the number of input samples ({rows.array.shape[0]})"
         raise RuntimeError(f"multi_margin_loss: target tensor {expected}, but got {list(target.shape)}")
-    _check_classes("multi_margin_loss", target.array, target.array, shape[-1])
+    _check_classes("multi_margin_loss", target, target.array, shape[-1])
     over = (rows - rows.gather(1, chosen) + margin).relu()
     if p == 2:
         over = over * over
@@ -142,9 +142,8 @@ def multi_margin_loss(
     return reduced(losses.reshape(target.shape), reduction, size_average, reduce)
 
 
-def _check_classes(name: str, target: Any, counted: Any, classes: int) -> None:
-    if target.dtype.kind not in "iu":
-        raise RuntimeError(f"{name}: expected a target of an integer dtype, but got {target.dtype}")
+def _check_classes(name: str, target: Tensor, counted: Any, classes: int) -> None:
+    integers(name, "a target", target)
     try:
         check_indices(counted, classes, f"{name}: target out of range")
     except IndexError as error:
@@ -168,7 +167,7 @@ def multilabel_margin_loss(
     rows, labels = input.reshape(samples, classes), array.reshape(samples, classes)
     counts = xp(labels).cumprod(labels != -1, axis=1) > 0  # up to the first -1
     labels = xp(labels).where(counts, labels, labels.dtype.type(0))
-    _check_classes("multilabel_margin_loss", array, labels, classes)
+    _check_classes("multilabel_margin_loss", target, labels, classes)
     is_label = (labels[:, :, None] == xp(labels).arange(classes)) & counts[:, :, None]  # (N, targets, C)
     pairs = counts[:, :, None] & ~is_label.any(1, keepdims=True)
     over = 1 - rows.gather(1, wrap(labels)).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)

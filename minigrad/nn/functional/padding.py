@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from ...autograd.calls import apply
-from ...functions.shaping import cat
+from ...functions.creation import as_tensor
 from ...ops import joining as joining_ops
 from ...tensor import Tensor
 
 __all__ = ["pad"]
 
-_MODES = ("constant", "reflect", "replicate", "circular")
+_OF_NUMPY: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_MODES = ("constant", *_OF_NUMPY)
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -66,18 +70,6 @@ def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, m
         if max(before, after) > most:
             place = f"for mode {mode!r} on axis {axis} of length {n}"
             raise RuntimeError(f"pad: Padding size should be at most {most} {place}, but got {(before, after)}")
-        parts = _parts(input, axis, before, after, mode)
-        input = cat([part for part in parts if part.array.shape[axis]], axis)
+        indices = np.pad(np.arange(n), (before, after), mode=_OF_NUMPY[mode])
+        input = input.index_select(axis, as_tensor(indices, device=input.device))
     return input if any(max(pair) > 0 for pair in pairs) else input.clone()
-
-
-def _parts(x: Tensor, axis: int, before: int, after: int, mode: str) -> tuple[Tensor, Tensor, Tensor]:
-    """The elements before an axis, the axis, and the elements after it."""
-    n = x.array.shape[axis]
-    if mode == "reflect":
-        return x.narrow(axis, 1, before).flip(axis), x, x.narrow(axis, n - 1 - after, after).flip(axis)
-    if mode == "circular":
-        return x.narrow(axis, n - before, before), x, x.narrow(axis, 0, after)
-    shape = [-1] * x.array.ndim
-    first, last = ([*shape[:axis], width, *shape[axis + 1 :]] for width in (before, after))
-    return x.narrow(axis, 0, 1).expand(*first), x, x.narrow(axis, n - 1, 1).expand(*last)
