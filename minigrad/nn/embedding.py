@@ -46,9 +46,7 @@ class Embedding(_Table):
     Args:
         num_embeddings: V. embedding_dim: the length of a vector.
         padding_idx: an index whose vector is initially zero and gets no gradient.
-        max_norm: rows that are looked up are first scaled down, in place, to at most this norm.
-        norm_type: which norm. scale_grad_by_freq: divide a row's gradient by the number of its lookups.
-        sparse: has no effect; gradients are dense.
+        max_norm, norm_type, scale_grad_by_freq, sparse: see ``functional.embedding``.
         device, dtype: of the weight.
 
     Attributes:
@@ -106,10 +104,7 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """The sum, mean or maximum of the vectors of each bag of indices, (B, embedding_dim).
 
-    Args and attributes: as of ``Embedding``, but ``max_norm`` and ``scale_grad_by_freq`` are not provided.
-        mode: "sum", "mean" or "max".
-        include_last_offset: whether offsets have one more entry, the end of the last bag.
-        padding_idx: an index that is left out; its vector is initially zero and gets no gradient.
+    Args and attributes: as of ``Embedding`` and ``functional.embedding_bag``.
     """
 
     def __init__(

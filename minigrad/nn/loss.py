@@ -145,13 +145,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         weight, bias = self.linear.weight, self.linear.bias
         shape = (self.num_classes, *self.out_features)
-        names = ("weight", "reduction", "ignore_index", "label_smoothing")
         return F.linear_cross_entropy(
             input,
             weight.reshape(*shape, -1),  # (C d1 ..., D) -> (C, d1, ..., D)
             target,
             linear_bias=None if bias is None else bias.reshape(shape),
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in ("weight", "reduction", "ignore_index", "label_smoothing")},
         )
 
     def extra_repr(self) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from ...autograd.calls import apply
+from ...functions.arguments import common_shape
 from ...ops import attention as ops
 from ...tensor import Tensor
 from ._checks import probability, same_dtype
@@ -46,9 +47,8 @@ def scaled_dot_product_attention(
     probability("dropout", dropout_p)
     if enable_gqa and key.ndim >= 3 and key.shape[-3] != query.shape[-3]:
         key, value = _shared_heads(query, key), _shared_heads(query, value)
-    query, key, value = _same_lead(query, key, value)
-    lead = tuple(query.array.shape[:-2])
-    q, k, v = (_folded(t) for t in (query, key, value))
+    lead = common_shape(*{t.array.shape[:-2] for t in (query, key, value)})
+    q, k, v = (_folded(t, lead) for t in (query, key, value))
     out = attend(q, k, v, _folded_mask(attn_mask, lead), dropout_p, is_causal, scale)
     return out if len(lead) == 2 else out.reshape(*lead, *out.shape[-2:])  # (B, H, T, Dv) -> (..., T, Dv)
 
@@ -92,20 +92,9 @@ def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
     return few.repeat_interleave(heads // shared, -3)
 
 
-def _same_lead(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors with their axes but the last two broadcast to one shape."""
-    leads = {t.array.shape[:-2] for t in tensors}
-    if len(leads) == 1:
-        return tensors
-    longest = max(map(len, leads))
-    padded = [(1,) * (longest - len(lead)) + lead for lead in leads]
-    common = tuple(max(lengths) if min(lengths) else 0 for lengths in zip(*padded, strict=True))
-    return tuple(t.expand(*common, *t.shape[-2:]) for t in tensors)
-
-
-def _folded(x: Tensor) -> Tensor:
-    """(..., T, D) -> (B, H, T, D)."""
-    lead = x.array.shape[:-2]
+def _folded(x: Tensor, lead: tuple[int, ...]) -> Tensor:
+    """(..., T, D), its leading axes broadcast to ``lead``, -> (B, H, T, D)."""
+    x = x if x.array.shape[:-2] == lead else x.expand(*lead, *x.shape[-2:])
     return x if len(lead) == 2 else x.reshape(math.prod(lead[:-1]), lead[-1] if lead else 1, *x.shape[-2:])
 
 

@@ -28,11 +28,8 @@ def _conv(
 ) -> Tensor:
     """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places).
 
-    Args:
+    Args: as of ``nn.Conv1d``, with a number, or one an axis.
         weight: (O, C/groups, *kernel). bias: (O).
-        stride, padding, dilation: a number, or a sequence of one an axis. padding: also "valid" (none) or
-            "same" (the length stays; stride 1 only).
-        groups: the number of groups of channels that are convolved separately.
     """
     window = _window(axes, weight, stride, padding, dilation)
     _check(axes.name, input, weight, bias, groups, transposed=False)
@@ -56,11 +53,8 @@ def _conv_transpose(
 ) -> Tensor:
     """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P).
 
-    P = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1.
-
-    Args:
+    Args: as of ``nn.ConvTranspose1d``, with a number, or one an axis.
         weight: (C, O/groups, *kernel). bias: (O).
-        stride, padding, dilation: those of the convolution. output_padding: extra length on one side.
     """
     window = _window(axes, weight, stride, padding, dilation)
     extra = axes.each("output_padding", output_padding)

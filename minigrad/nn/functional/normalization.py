@@ -45,11 +45,8 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
-
-    Args:
-        input: (..., *normalized_shape). weight, bias: ``normalized_shape``.
-    """
+    """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016): (..., *normalized_shape) -> the
+    same; weight, bias: ``normalized_shape``."""
     out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
 
@@ -57,11 +54,8 @@ def layer_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019).
-
-    Args:
-        eps: None stands for the dtype's machine epsilon.
-    """
+    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019); eps is the dtype's machine epsilon
+    if None."""
     small = _EPSILON[input.array.dtype.itemsize] if eps is None else float(eps)
     out: Tensor = apply(ops.rms_norm, (*_flat("rms_norm", input, normalized_shape, weight), small))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
