@@ -47,7 +47,8 @@ def scaled_dot_product_attention(
     probability("dropout", dropout_p)
     if enable_gqa and key.ndim >= 3 and key.shape[-3] != query.shape[-3]:
         key, value = _shared_heads(query, key), _shared_heads(query, value)
-    lead = common_shape(*{t.array.shape[:-2] for t in (query, key, value)})
+    leads = {t.array.shape[:-2] for t in (query, key, value)}
+    lead = leads.pop() if len(leads) == 1 else common_shape(*leads)
     q, k, v = (_folded(t, lead) for t in (query, key, value))
     out = attend(q, k, v, _folded_mask(attn_mask, lead), dropout_p, is_causal, scale)
     return out if len(lead) == 2 else out.reshape(*lead, *out.shape[-2:])  # (B, H, T, Dv) -> (..., T, Dv)

@@ -45,8 +45,10 @@ def layer_norm(
     bias: Tensor | None = None,
     eps: float = 1e-5,
 ) -> Tensor:
-    """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016): (..., *normalized_shape) -> the
-    same; weight, bias: ``normalized_shape``."""
+    """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
+
+    (..., *normalized_shape) -> the same; weight, bias: ``normalized_shape``.
+    """
     out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
 
