@@ -40,12 +40,12 @@ def _activate(op: Op, input: Tensor, inplace: bool, *attributes: Any) -> Tensor:
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
     """max(x, 0), elementwise."""
-    return _activate(e.relu, input, inplace)
+    return _activate(e.relu, input, True) if inplace else apply(e.relu, (input,))
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
     """x σ(x), elementwise (Elfwing et al. 2017; "swish")."""
-    return _activate(e.silu, input, inplace)
+    return _activate(e.silu, input, True) if inplace else apply(e.silu, (input,))
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:

@@ -98,8 +98,9 @@ def multi_head_attention_forward(
         attention = attention.mean(1) if average_attn_weights else attention  # (B, H, T, S) -> (B, T, S)
     else:
         out = attend(q, k, v, mask, dropout_p, is_causal)
-    out = (out.transpose(1, 2) if batch_first else out.permute(2, 0, 1, 3)).flatten(2)  # (B, T, D) or (T, B, D)
-    out = linear(out, out_proj_weight, out_proj_bias)
+    rows = out.transpose(1, 2) if batch_first else out.permute(2, 0, 1, 3)  # (B, T, H, Dh) or (T, B, H, Dh)
+    a, b, heads, width = rows.array.shape
+    out = linear(rows.reshape(a, b, heads * width), out_proj_weight, out_proj_bias)
     if batch_first and get_dropout_stream() == "pytorch":  # it is drawn in the order of PyTorch's memory, (T, B, D)
         out = out.transpose(0, 1).contiguous().transpose(0, 1)
     return out, attention
