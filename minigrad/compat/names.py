@@ -72,8 +72,10 @@ MODULES: dict[str, Sources] = {
     "autograd.profiler_util": "compat.profiler",
     "nn.common_types": "compat.types",
     "nn.modules": ("nn",),
-    **_layers("activation adaptive:loss batchnorm container:containers conv:convolution distance dropout"),
-    **_layers("flatten:shaping fold:shaping instancenorm:batchnorm linear loss module normalization padding"),
+    **_layers(
+        "activation adaptive:loss batchnorm:normalization container:containers conv:convolution distance:loss dropout"
+    ),
+    **_layers("flatten:shaping fold:shaping instancenorm:normalization linear loss module normalization padding"),
     **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
     "nn.modules.utils": "compat.types",
     "nn._functions": ("nn.parallel",),

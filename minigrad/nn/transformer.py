@@ -18,7 +18,7 @@ from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .containers import ModuleList
 from .dropout import Dropout
-from .functional.heads import causal_mask
+from .functional.multihead import causal_mask
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
