@@ -7,7 +7,7 @@ from os import PathLike
 from typing import Any
 
 from . import trace
-from .recorder import Event
+from .event import Event
 from .table import Column, check_unit, cut, format_bytes, format_count, format_rows, format_share, format_time, select
 
 _DEVICES = ("device_", "cuda_", "xpu_", "privateuse1_")

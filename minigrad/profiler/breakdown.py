@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from .recorder import MODULE, OP, Event
+from .event import MODULE, OP, Event
 from .table import Column, check_unit, format_bytes, format_rows, format_share, format_time, select
 
 _OUTSIDE = "[no module]"

@@ -18,8 +18,9 @@ from os import PathLike
 from time import perf_counter_ns
 from typing import Any
 
-from .recorder import CATEGORIES, MODULE, NODE, Event, Recorder
+from .event import CATEGORIES, MODULE, NODE, Event
 from .table import format_bytes
+from .watch import Recorder
 
 _STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
 
@@ -31,9 +32,9 @@ def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: 
         "schemaVersion": 1,
         "displayTimeUnit": "ms",
         "baseTimeNanoseconds": time.time_ns() - perf_counter_ns(),  # of a timestamp of 0
-        "record_shapes": int(recorder.shapes),
-        "profile_memory": int(recorder.memory is not None),
-        "with_stack": int(recorder.stack),
+        "record_shapes": int("shapes" in recorder.parts),
+        "profile_memory": int("memory" in recorder.parts),
+        "with_stack": int("stack" in recorder.parts),
         **(metadata or {}),
         "traceEvents": list(_trace_events(recorder)),
     }
