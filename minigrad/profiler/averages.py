@@ -3,37 +3,34 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
 from . import trace
 from .event import Event
-from .table import Column, check_unit, cut, format_bytes, format_count, format_rows, format_share, format_time, select
+from .table import Column, cut, format_bytes, format_count, format_rows, format_share, format_time
 
 _DEVICES = ("device_", "cuda_", "xpu_", "privateuse1_")
 _TIMES = ("cpu_time_total", "self_cpu_time_total", "cpu_time")
 SORT_KEYS = (*_TIMES, "cpu_memory_usage", "self_cpu_memory_usage", "count", "bytes", "flops")
 
 
+@dataclass(eq=False, repr=False)
 class FunctionEventAvg:
-    """Several events of one name together.
+    """Several events of one name together: times in µs, with and without what lies within them, and sums."""
 
-    Attributes:
-        key: their name. count: how many.
-        cpu_time_total, self_cpu_time_total: their times in µs, with and without what lies within. One that
-            lies within another of the same name is in the latter's time already.
-        bytes, flops, cpu_memory_usage, self_cpu_memory_usage: sums of the events'.
-        input_shapes, stack: of the first of them, where they were asked for.
-        phase: "forward", "backward" or "other", of the first.
-    """
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.count = self.bytes = self.flops = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
-        self.cpu_time_total = self.self_cpu_time_total = 0.0
-        self.input_shapes: Any = ""
-        self.stack: list[str] = []
-        self.phase = ""
+    key: str  # their name
+    count: int = 0
+    cpu_time_total: float = 0.0  # of one within another of the same name, the time is in the latter's already
+    self_cpu_time_total: float = 0.0
+    cpu_memory_usage: int = 0
+    self_cpu_memory_usage: int = 0
+    bytes: int = 0
+    flops: int = 0
+    input_shapes: Any = ""  # of the first of them, where they were asked for
+    stack: list[str] = field(default_factory=list)  # so, too
+    phase: str = ""  # "forward", "backward" or "other", of the first
 
     def add(self, event: Event) -> None:
         """One more event."""
@@ -154,12 +151,10 @@ class EventList(list[Any]):
         Raises:
             ValueError: an unknown ``sort_by`` or ``time_unit``.
         """
-        check_unit(time_unit)
         rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
-        rows = select(rows, sort_by and attribute(sort_by), SORT_KEYS, row_limit)
-        widths = (max_name_column_width, max_shapes_column_width, max_src_column_width)
+        columns = self._columns(time_unit, max_name_column_width, max_shapes_column_width, max_src_column_width)
         foot = f"Self CPU time total: {format_time(self.total, time_unit)}"
-        return format_rows(list(self._columns(time_unit, *widths)), rows, foot, header)
+        return format_rows(columns, rows, sort_by and attribute(sort_by), SORT_KEYS, row_limit, foot, header)
 
     def _columns(self, unit: str | None, name: int | None, shapes: int | None, source: int | None) -> Iterator[Column]:
         yield "Name", lambda e: cut(e.key, name)
