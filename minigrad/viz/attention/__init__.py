@@ -9,7 +9,7 @@ from ...tensor import Tensor
 from .data import Attention, Candidate, Kind, Layer
 from .given import from_weights, strings
 from .record import from_call
-from .tokens import Tokens, sides
+from .tokens import Tokens, grouped, sides
 from .view import AttentionView, checked_ending
 
 __all__ = ["Attention", "AttentionView", "Candidate", "Kind", "Layer", "attention", "checked_ending"]
@@ -42,7 +42,9 @@ def attention(
         ValueError: no attention, tokens that do not fit, weights that are not rows of probabilities.
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
-        return AttentionView(from_call(subject, inputs, named, sides(tokens), sentence), title)
+        of_tokens = sides(tokens)
+        seen, source_ids, target_ids = from_call(subject, inputs, named, sentence)
+        return AttentionView(grouped(seen, of_tokens, source_ids, target_ids), title)
     if named or not strings(inputs) or len(inputs) > 2 or (inputs and tokens is not None):
         wrong = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
         raise TypeError(
@@ -50,4 +52,5 @@ def attention(
             f"lists of texts; got {wrong}. To record a model's attention, give the module itself"
         )
     both: Any = tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs
-    return AttentionView(from_weights(subject, sides(both), sentence), title)
+    of_tokens = sides(both)
+    return AttentionView(grouped(from_weights(subject, of_tokens, sentence), of_tokens), title)

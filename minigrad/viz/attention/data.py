@@ -36,6 +36,9 @@ class Layer:
     bias: Array | None = None  # (1 or H, T, S); None for nothing
 
 
+Seen = tuple[Kind, Layer]  # an attention that ran
+
+
 @dataclass(frozen=True)
 class Attention:
     """All layers of one kind of attention, in the order in which they ran."""
@@ -46,6 +49,12 @@ class Attention:
     keys: tuple[str, ...]  # and of the S tokens that they look at
     note: str = ""  # the difference from another one of this kind
     written: tuple[str, ...] = ()  # T tokens that a decoder writes, one later than it reads; () if not known
+
+    def __post_init__(self) -> None:
+        """Raises ValueError: tokens that do not fit the weights, or weights that are not rows of probabilities."""
+        for number, layer in enumerate(self.layers):
+            self._check_shape(f"{self.title}, layer {number}", layer.weights.shape)
+            self._check_rows(number, layer.weights)
 
     @property
     def title(self) -> str:
@@ -73,14 +82,6 @@ class Attention:
     def legend(self, row: str, column: str) -> str:
         """The meaning as one text, for pictures that call rows and columns otherwise."""
         return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
-
-    def checked(self) -> Attention:
-        """Itself. Raises ValueError: tokens that do not fit the weights, or weights that are not rows of
-        probabilities."""
-        for number, layer in enumerate(self.layers):
-            self._check_shape(f"{self.title}, layer {number}", layer.weights.shape)
-            self._check_rows(number, layer.weights)
-        return self
 
     def _check_shape(self, name: str, shape: tuple[int, ...]) -> None:
         if 0 in shape:

@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
 from ..vector import Drawing as Elements
@@ -105,15 +107,8 @@ def width(text: str, size: float) -> float:
 
 def shortened(text: str, size: float, most: float) -> str:
     """A text cut to a width, with "…" (as wide as the font's size) at its end where something is missing."""
-    room, used = most * 1000 / size / 1.1, 0.0
-    for i, c in enumerate(text):
-        used += _advance(c)
-        if used > room:
-            kept = text[:i]
-            while kept and sum(map(_advance, kept)) > room - 1000:
-                kept = kept[:-1]
-            return kept + "…"
-    return text
+    room, ends = most * 1000 / size / 1.1, list(accumulate(map(_advance, text)))
+    return text if not ends or ends[-1] <= room else text[: bisect(ends, room - 1000)] + "…"
 
 
 def wrapped(text: str, size: float, most: float) -> list[str]:

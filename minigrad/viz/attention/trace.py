@@ -8,19 +8,19 @@ queries and keys.
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...autograd.observer import Observer
 from ...autograd.tape import Node, Variable
 from ...ops.attention import attention_weights
-from ..numbers import Array
-from ..numbers import host as on_host
+from ...ops.op import Op
+from ..numbers import Array, host
 from .data import SLACK, Layer
-from .given import host
 
-FORBIDDEN = -1e4  # what is added to a score is a mask from here on: GPT-2 adds this, others -1e9 or -inf
+FORBIDDEN = -5e3  # what is added to a score is a mask from here on: GPT-2 adds -1e4, others -1e9 or -inf
 _SHAPES = {
     *("reshape", "permute", "transpose", "unsqueeze", "squeeze", "broadcast_to", "getitem", "clone", "cast"),
     *("identity", "concatenate", "repeat", "repeat_interleave"),
@@ -37,58 +37,47 @@ class Call(NamedTuple):
     result: Any
 
 
-class Match(NamedTuple):
-    """An attention: its numbers for a whole batch, (B, H, ...), and queries and keys as the tape has them."""
-
-    layer: Layer
-    query: Variable | None
-    key: Variable | None
+Report = Callable[[Layer, Variable | None, Variable | None], None]
 
 
-class Trace:
-    """What ran so far, and the attentions in it. The number of sentences (``batch``) separates them from heads
-    where an array has one axis for both."""
+class Trace(Observer):
+    """What ran so far. It reports each attention: its numbers for a whole batch, (B, H, ...), and queries and keys as
+    the tape has them. The number of sentences (``batch``) separates them from heads where an array has one axis for
+    both."""
 
-    def __init__(self, batch: int) -> None:
-        self.batch = batch
+    def __init__(self, batch: int, report: Report) -> None:
+        self.batch, self.report = batch, report
         self.calls: dict[int, Call] = {}
         self._taken: set[int] = set()
 
-    def observe(self, node: Node, args: tuple[Any, ...], result: Any) -> Match | None:
-        """Note an op; the attention that it completes, if it does."""
-        name = node.op.name
-        self.calls[node.order] = Call(name, args, result)
-        if name == "scaled_dot_product_attention":
-            return self._fused(args)
-        for factor in args[:2] if name in _PRODUCTS else ():
+    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
+        if node is None:
+            return
+        self.calls[node.order] = Call(op.name, args, result)
+        if op.name == "scaled_dot_product_attention":
+            self._fused(args)
+        for factor in args[:2] if op.name in _PRODUCTS else ():
             weights = self._behind(factor, _SHAPES | {"dropout"})
             if weights is None or id(weights.result) in self._taken:
                 continue
             if (scores := self._scores(weights)) is not None:
                 self._taken.add(id(weights.result))
-                return self._composed(weights.result, scores)
-        return None
+                self._composed(weights.result, scores)
+                break
 
-    # The fused op -------------------------------------------------------------------------------------------
-
-    def _fused(self, args: tuple[Any, ...]) -> Match:
+    def _fused(self, args: tuple[Any, ...]) -> None:
         """From the arguments of the fused op, by its own definition; its dropout is left out."""
         query, key, _, mask, _, causal, scale, _ = args
-        q, k = query.array, key.array
-        added = None if mask is None else mask.array
-        weights = host(attention_weights(q, k, added, causal, scale))
-        shape = weights.shape
-        blocked = np.tri(*shape[2:]) == 0 if causal else np.zeros(shape[2:], bool)
-        bias = None
-        if added is not None:
-            forbidden, bias = _parts(on_host(added))
-            blocked, bias = blocked | forbidden, None if bias is None else np.broadcast_to(bias, shape)
-        parts = [weights, np.broadcast_to(blocked, shape), host(q), host(k), bias]
+        weights = attention_weights(query.array, key.array, None if mask is None else mask.array, causal, scale)
+        added = np.zeros(1) if mask is None else host(mask.array)
+        added = np.where(added, 0, -np.inf) if added.dtype.kind == "b" else added
+        if causal:
+            added = np.where(np.tri(*weights.shape[-2:]), added, -np.inf)
+        parts: Iterable[Array] = map(_floats, (weights, np.broadcast_to(added, weights.shape), query.array, key.array))
         call = self._call(query)
-        folded = call is not None and call.op == "reshape" and call.args[0].array.ndim == 3
-        if len(q) == 1 and folded:  # (1, N, T, Dh) was (N, T, Dh) when attention was called
-            parts = [None if p is None else p[0] for p in parts]
-        return Match(self._layer(float(scale), *parts), query, key)
+        if len(weights) == 1 and call is not None and call.op == "reshape" and call.args[0].array.ndim == 3:
+            parts = (x[0] for x in parts)  # (1, N, T, Dh) was (N, T, Dh) when attention was called
+        self.report(self._layer(0.0, parts, float(scale)), query, key)
 
     # Softmax and a product ----------------------------------------------------------------------------------
 
@@ -101,31 +90,30 @@ class Trace:
         powers = self._behind(x, _SHAPES) if weights.op == "div" else None
         if powers is None or powers.op != "exp":
             return None
-        sums = host(weights.result).sum(-1)
+        sums = _floats(weights.result).sum(-1)
         if not np.all((np.abs(sums - 1) < SLACK) | (sums == 0)):
             return None
         shifted = self._call(powers.args[0])  # by the largest of a row, most often
         return shifted.args[0] if shifted is not None and shifted.op == "sub" else powers.args[0]
 
-    def _composed(self, result: Variable, x: Variable) -> Match:
+    def _composed(self, result: Variable, x: Variable) -> None:
         """From the result of a softmax, and its argument."""
-        weights, scores = host(result), host(x)
-        blocked: Array = ~np.isfinite(scores) | (weights == 0) & (scores < FORBIDDEN / 2)
+        weights, scores = _floats(result), _floats(x)
         product = self._scaled_product(x)
         factors = None if product is None else self._factors(*product, scores)
-        sides = (None, None) if product is None else product[0].args[:2]
         if factors is None:
-            return Match(self._layer(1.0, weights, blocked), *sides)
-        q, k, scale = factors
-        rest = np.where(blocked, 0, scores - scale * (q @ np.swapaxes(k, -1, -2)))
-        biased = np.abs(rest).max(initial=0) > 1e-4 * (1 + np.abs(scores[~blocked]).max(initial=0))
-        return Match(self._layer(scale, weights, blocked, q, k, rest if biased else None), *sides)
+            layer = self._layer(np.inf, (weights, scores, None, None), 1.0)
+        else:
+            q, k, scale = factors
+            noise = 1e-4 * (1 + np.abs(scores[weights > 0]).max(initial=0))
+            layer = self._layer(noise, (weights, scores - scale * (q @ np.swapaxes(k, -1, -2)), q, k), scale)
+        self.report(layer, *((None, None) if product is None else product[0].args[:2]))
 
     def _factors(self, call: Call, scale: float, scores: Array) -> tuple[Array, Array, float] | None:
         """Queries (..., T, Dh), keys (..., S, Dh) with the leading axes of the scores, and the scale of their
         product; None where they do not fit the scores."""
         (left, more_q), (right, more_k) = (self._unscaled(side) for side in call.args[:2])
-        sides = host(left), host(right)
+        sides = _floats(left), _floats(right)
         if call.op == "einsum_pair":
             sides = _of_letters(*sides, call.args[2])
         elif sides[1].ndim > 1:
@@ -163,7 +151,7 @@ class Trace:
         if call is not None and call.op in ("transpose", "permute"):  # (q / √d)ᵀ
             _, factor = self._unscaled(call.args[0])
             if factor != 1:
-                return host(x) / factor, factor
+                return _floats(x) / factor, factor
         return x, 1.0
 
     # The tape -----------------------------------------------------------------------------------------------
@@ -180,11 +168,15 @@ class Trace:
             call = self._call(call.args[0])
         return call
 
-    def _layer(self, scale: float, weights: Any, blocked: Any, q: Any = None, k: Any = None, bias: Any = None) -> Layer:
-        """The layer of arrays (T, S), (N, T, S) or more axes: N is the sentences' heads, one after another."""
-        parts = (weights, blocked if blocked.any() else None, q, k, bias)
-        weights, blocked, q, k, bias = (None if p is None else self._apart(p) for p in parts)
-        return Layer(weights, "", blocked, q, k, scale, bias)
+    def _layer(self, noise: float, parts: Iterable[Array | None], scale: float) -> Layer:
+        """The layer of weights, what was added to its scores, queries and keys: (T, S), (N, T, S) or more axes, where N
+        is the sentences' heads, one after another. What was added blocks, or is a bias where it is more than noise."""
+        weights, added, q, k = (None if p is None else self._apart(p) for p in parts)
+        assert weights is not None and added is not None
+        blocked = (weights == 0) & ~(added > FORBIDDEN)
+        bias = np.where(blocked, 0, added)
+        biased = np.abs(bias).max(initial=0) > noise
+        return Layer(weights, "", blocked if blocked.any() else None, q, k, scale, bias if biased else None)
 
     def _apart(self, x: Array) -> Array:
         *lead, t, s = x.shape
@@ -208,19 +200,14 @@ def _factor(call: Call, position: int) -> float | None:
     """What a product or quotient multiplies by, if that argument is a number, also one in a tensor."""
     x = call.args[position]
     if isinstance(x, Variable):
-        x = float(on_host(x.array).reshape(())) if x.array.size == 1 and x._node is None else None
+        x = float(host(x.array).reshape(())) if x.array.size == 1 and x._node is None else None
     number = float(x) if isinstance(x, int | float | np.number) else 0.0
     return number if call.op == "mul" or not number else 1 / number
 
 
-def _parts(mask: Array) -> tuple[Array, Array | None]:
-    """What a mask forbids, and what it adds elsewhere (None for nothing), with four axes."""
-    mask = mask.reshape((1,) * (4 - mask.ndim) + mask.shape)
-    if mask.dtype.kind == "b":
-        return ~mask, None
-    blocked = mask <= FORBIDDEN
-    bias = np.where(blocked, 0, mask).astype(np.float32)
-    return blocked, bias if bias.any() else None
+def _floats(x: Any) -> Array:
+    """A copy in main memory, float32."""
+    return np.array(host(x), np.float32)
 
 
 def _of_letters(left: Array, right: Array, letters: tuple[str, str, str]) -> tuple[Array, Array]:
