@@ -12,9 +12,11 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
+from ..palette import Palette
 from ..vector import Drawing as Elements
 
 Anchor = Literal["start", "middle", "end"]
+SMALL = 7.0  # points: of captions
 FONTS = ("Helvetica", "Arial", "Liberation Sans", "Nimbus Sans", "Noto Sans", "DejaVu Sans")
 # Widths of the characters from space to "~" in Helvetica, and fonts to its measure, in 1/1000 of the size.
 _WIDTHS = (
@@ -80,24 +82,28 @@ class Strokes(NamedTuple):
 
 @dataclass
 class Drawing:
-    """A picture: its size, the colour behind it, and shapes, the last on top."""
+    """A picture: its size, its colours, and shapes, the last on top."""
 
     width: float
     height: float
     title: str
-    paper: str
+    palette: Palette
     shapes: list[Text | Cells | Strokes] = field(default_factory=list)
 
     def add(self, *shapes: Text | Cells | Strokes) -> None:
         """Put shapes on top, but for empty ones."""
         self.shapes += [s for s in shapes if isinstance(s, Text) or s[0]]
 
+    def caption(self, x: float, y: float, text: str, anchor: Anchor = "start") -> None:
+        """Put a small text on top."""
+        self.add(Text(x, y, text, SMALL, self.palette.quiet, anchor))
+
     def svg(self) -> str:
         """The picture as a file of its own."""
         elements = Elements(float(self.width), float(self.height), self.title)
         for shape in self.shapes:
             shape.put(elements)
-        return elements.svg(self.paper, f"{', '.join(FONTS)}, sans-serif", "pt")
+        return elements.svg(self.palette.paper, f"{', '.join(FONTS)}, sans-serif", "pt")
 
 
 def width(text: str, size: float) -> float:

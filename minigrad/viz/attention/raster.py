@@ -25,7 +25,7 @@ def rendered(drawing: Drawing, ending: Literal["pdf", "png"]) -> bytes:
     """The content of the file. Raises ImportError where matplotlib is missing."""
     library = matplotlib()
     size = (drawing.width / 72, drawing.height / 72)
-    figure = library.figure.Figure(size, dpi=DOTS, facecolor=drawing.paper)
+    figure = library.figure.Figure(size, dpi=DOTS, facecolor=drawing.palette.paper)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, drawing.width), ylim=(drawing.height, 0))
     axes.axis("off")
@@ -40,7 +40,7 @@ def rendered(drawing: Drawing, ending: Literal["pdf", "png"]) -> bytes:
         warnings.simplefilter("always")
         with library.rc_context({"pdf.fonttype": 42}):  # text stays text, in a font that journals take
             # Fonts that are wider than the drawing's make the picture larger, and are not cut off.
-            around = {"facecolor": drawing.paper, "bbox_inches": "tight", "pad_inches": 0}
+            around = {"facecolor": drawing.palette.paper, "bbox_inches": "tight", "pad_inches": 0}
             figure.savefig(file, format=ending, metadata=_NO_DATES[ending], **around)
     tell_missing(caught)
     return file.getvalue()
