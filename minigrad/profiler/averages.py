@@ -72,20 +72,12 @@ def attribute(name: str) -> str:
 
 
 class EventList(list[Any]):
-    """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``).
+    """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``), of a recorder. Its
+    ``columns`` are those of "memory", "shapes", "stack", "flops" that the table has."""
 
-    Args:
-        events: its contents.
-        total: the time of all in µs, of which the table shows parts.
-        columns: of "memory", "shapes", "stack", "flops", those that were recorded.
-        recorder: of the profile, for the trace.
-    """
-
-    def __init__(
-        self, events: Iterable[Any] = (), total: float = 0.0, columns: Iterable[str] = (), recorder: Any = None
-    ) -> None:
+    def __init__(self, events: Iterable[Any] = (), columns: Iterable[str] = (), recorder: Any = None) -> None:
         super().__init__(events)
-        self.total, self.columns, self.recorder = total, frozenset(columns), recorder
+        self.columns, self.recorder = frozenset(columns), recorder
 
     def __str__(self) -> str:
         return self.table()
@@ -95,16 +87,13 @@ class EventList(list[Any]):
         """The time of all events in µs, each moment of a thread counted once."""
         return sum(event.self_cpu_time_total for event in self)
 
+    total = self_cpu_time_total
+
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sums by name; of modules by class.
-
-        Args:
-            group_by_input_shapes: and by the shapes of the arguments.
-            group_by_stack_n: and by so many lines of the program, the innermost first.
-            group_by_overload_name: without effect: ops have no overloads here.
-        """
+        """Sums by name, of modules by class; and by the shapes of the arguments, or by so many lines of the program,
+        the innermost first. Ops have no overloads here."""
         groups: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shapes else ""
@@ -115,7 +104,7 @@ class EventList(list[Any]):
             average.stack = average.stack[:group_by_stack_n]
         unasked = {"shapes": not group_by_input_shapes, "stack": not group_by_stack_n}
         columns = [name for name in self.columns if not unasked.get(name)]
-        return EventList(groups.values(), self.total, columns, self.recorder)
+        return EventList(groups.values(), columns, self.recorder)
 
     def total_average(self) -> FunctionEventAvg:
         """The sum of all: its ``self_cpu_time_total`` is the time of the profile's events, in µs."""
@@ -137,14 +126,12 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table of text.
+        """The events as a table of text, with ``header`` above it.
 
         Args:
-            sort_by: the largest first: "cpu_time_total", "self_cpu_time_total", "cpu_time", "count",
-                "bytes", "cpu_memory_usage", "self_cpu_memory_usage" or "flops"; None leaves the order.
+            sort_by: the largest first: one of ``SORT_KEYS``; None leaves the order.
             row_limit: at most so many rows; -1 for all.
             max_..._column_width: longer texts are cut; None for none.
-            header: a line above it.
             top_level_events_only: only events that lie within no other.
             time_unit: "s", "ms" or "us"; None chooses by the size.
 
@@ -157,10 +144,11 @@ class EventList(list[Any]):
         return format_rows(columns, rows, sort_by and attribute(sort_by), SORT_KEYS, row_limit, foot, header)
 
     def _columns(self, unit: str | None, name: int | None, shapes: int | None, source: int | None) -> Iterator[Column]:
+        whole = self.total
         yield "Name", lambda e: cut(e.key, name)
-        yield "Self CPU %", lambda e: format_share(e.self_cpu_time_total, self.total)
+        yield "Self CPU %", lambda e: format_share(e.self_cpu_time_total, whole)
         yield "Self CPU", lambda e: format_time(e.self_cpu_time_total, unit)
-        yield "CPU total %", lambda e: format_share(e.cpu_time_total, self.total)
+        yield "CPU total %", lambda e: format_share(e.cpu_time_total, whole)
         yield "CPU total", lambda e: format_time(e.cpu_time_total, unit)
         yield "CPU time avg", lambda e: format_time(e.cpu_time, unit)
         if "memory" in self.columns:

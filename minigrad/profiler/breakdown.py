@@ -43,15 +43,8 @@ class Row:
 
 
 class Breakdown(list[Row]):
-    """The rows of ``profile.by_module()`` or ``profile.by_op()``.
-
-    Args:
-        title: the head of the first column.
-        rows: in the order of the table.
-        profiled: how long the profile ran, in µs.
-        nested: whether some rows lie within others: then there are columns of self time.
-        memory: whether memory was recorded.
-    """
+    """The rows of ``profile.by_module()`` or ``profile.by_op()``, which ran for ``profiled`` µs. Where some lie within
+    others (``nested``) there are columns of self time; with ``memory`` one of what was kept."""
 
     def __init__(self, title: str, rows: Iterable[Row], profiled: float, nested: bool, memory: bool) -> None:
         super().__init__(rows)
@@ -68,13 +61,8 @@ class Breakdown(list[Row]):
     def table(
         self, sort_by: str | None = None, row_limit: int = -1, header: str | None = None, time_unit: str | None = None
     ) -> str:
-        """The rows as a table of text.
-
-        Args:
-            sort_by: the largest first: a column of ``Row``; None leaves modules in the order of their tree,
-                and ops with the longest first.
-            row_limit, header, time_unit: as in ``EventList.table``, which raises the same errors.
-        """
+        """The rows as a table of text; see ``EventList.table``. ``sort_by`` is a column of ``Row``: the largest first;
+        None leaves modules in the order of their tree, and ops with the longest first."""
         whole, on = (format_time(us, time_unit) for us in (self.self_cpu_time_total, self.profiled))
         foot = f"Time of all events: {whole} of the {on} that the profile was on"
         return format_rows(self._columns(time_unit), self, sort_by, SORT_KEYS, row_limit, foot, header)

@@ -79,14 +79,9 @@ def schedule(
     def action(step: int) -> ProfilerAction:
         if step < 0:
             raise ValueError(f"a step's number is at least 0, not {step}")
-        if step < skip_first:
+        turn, place = divmod(step - skip_first + (wait if skip_first_wait else 0), length)
+        if step < skip_first or (repeat and turn >= repeat):
             return ProfilerAction.NONE
-        step -= skip_first
-        if skip_first_wait:
-            step += wait
-        if repeat and step // length >= repeat:
-            return ProfilerAction.NONE
-        place = step % length
         if place < wait + warmup:
             return ProfilerAction.NONE if place < wait else ProfilerAction.WARMUP
         return ProfilerAction.RECORD if place < length - 1 else ProfilerAction.RECORD_AND_SAVE
@@ -245,9 +240,8 @@ class profile:
             self._step = None
         before, self.current_action = self.current_action, action
         if self._recorder is not None and not (before is ProfilerAction.RECORD and action in _RECORDS):
-            recorder = self._end(self._recorder)
+            self._end(self._recorder, keep=before in _RECORDS)
             if before in _RECORDS:
-                self._keep(recorder)
                 if before is ProfilerAction.RECORD and action is not None:
                     warnings.warn(f"Incorrect schedule: RECORD followed by {action.name}", stacklevel=3)
                 elif self.on_trace_ready is not None:
@@ -263,28 +257,27 @@ class profile:
 
     def _begin(self) -> None:
         gpu = ProfilerActivity.CUDA in self.activities
+        parts = {"memory": self.profile_memory, "shapes": self.record_shapes, "stack": self.with_stack}
+        parts |= {"flops": self.with_flops, "modules": self.with_modules}
         read = None
         if self.profile_memory:
             read = cuda.memory_allocated if gpu else memory.malloc_reader() or memory.traced
-        wanted = {"memory": self.profile_memory, "shapes": self.record_shapes, "stack": self.with_stack}
-        wanted |= {"flops": self.with_flops, "modules": self.with_modules}
-        parts = {name for name, asked in wanted.items() if asked}
-        recorder = Recorder(gpu_clock if gpu else perf_counter_ns, read, parts)
+        wanted = {name for name, asked in parts.items() if asked}
+        recorder = Recorder(gpu_clock if gpu else perf_counter_ns, read, wanted)
         watch.begin(recorder)
         if read is memory.traced and not tracemalloc.is_tracing():
             tracemalloc.start()
             self._tracing = True
         self._recorder = recorder
 
-    def _end(self, recorder: Recorder) -> Recorder:
+    def _end(self, recorder: Recorder, keep: bool) -> None:
         recorder.finish()
         watch.end()
         if self._tracing:
             tracemalloc.stop()
         self._tracing, self._recorder = False, None
-        return recorder
-
-    def _keep(self, recorder: Recorder) -> None:
+        if not keep:
+            return
         if self.acc_events and self._done is not None:
             recorder.events[:0] = self._done.events
             recorder.lasted += self._done.lasted
@@ -297,8 +290,7 @@ class profile:
     def events(self) -> EventList:
         """All events, in the order in which they began. Raises RuntimeError while the profile is on."""
         recorder = self._finished()
-        total = sum(event.self_duration for event in recorder.events) / 1000
-        return EventList(recorder.events, total, recorder.parts, recorder)
+        return EventList(recorder.events, recorder.parts, recorder)
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
