@@ -14,13 +14,13 @@ import numpy as np
 
 from ...autograd import enable_grad
 from ...autograd.observer import observed
-from ...autograd.tape import Variable
+from ...autograd.tape import Node, Variable
 from ...nn.module import Module
 from ...tensor import Tensor
 from ..numbers import Array, checked_number
 from .data import Kind, Layer, Seen, is_causal
 from .tokens import Ids
-from .trace import Trace, ancestors
+from .trace import PRODUCTS, Trace
 
 
 class Frame(NamedTuple):
@@ -149,9 +149,24 @@ def _crosses(query: Variable | None, key: Variable | None, frame: Frame) -> bool
 
 def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], bool]:
     """Which inputs of a module a tensor was made from, and whether a map or product lies between."""
-    inputs = {id(v if (node := v._source()[0]) is None else node): i for i, v in enumerate(frame.inputs)}
-    reached = [(inputs[id(at)], maps) for maps, at in ancestors(x, inputs) if id(at) in inputs]
-    return {number for number, _ in reached}, any(maps for _, maps in reached)
+    inputs = {id(_origin(v)): i for i, v in enumerate(frame.inputs)}
+    waiting: list[tuple[Any, bool]] = [] if x is None else [(_origin(x), False)]
+    reached, through, seen = set[int](), False, set[int]()
+    for at, mapped in waiting:  # grows
+        if id(at) in seen:
+            continue
+        seen.add(id(at))
+        if id(at) in inputs:
+            reached.add(inputs[id(at)])
+            through |= mapped
+        elif isinstance(at, Node):
+            waiting += [(edge[0], mapped or at.op.name in ("linear", *PRODUCTS)) for edge in at.edges]
+    return reached, through
+
+
+def _origin(x: Variable) -> Node | Variable:
+    """The node that made a tensor, or the leaf itself."""
+    return x._source()[0] or x
 
 
 def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:

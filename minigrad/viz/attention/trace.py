@@ -25,7 +25,7 @@ _SHAPES = {
     *("reshape", "permute", "transpose", "unsqueeze", "squeeze", "broadcast_to", "getitem", "clone", "cast"),
     *("identity", "concatenate", "repeat", "repeat_interleave"),
 }
-_PRODUCTS = {"matmul", "einsum_pair"}
+PRODUCTS = {"matmul", "einsum_pair"}
 _DEEPEST = 12  # ops between the product and the softmax that are looked through
 
 
@@ -56,7 +56,7 @@ class Trace(Observer):
         self.calls[node.order] = Call(op.name, args, result)
         if op.name == "scaled_dot_product_attention":
             self._fused(args)
-        for factor in args[:2] if op.name in _PRODUCTS else ():
+        for factor in args[:2] if op.name in PRODUCTS else ():
             weights = self._behind(factor, _SHAPES | {"dropout"})
             if weights is None or id(weights.result) in self._taken:
                 continue
@@ -136,7 +136,7 @@ class Trace(Observer):
         call = self._call(x)
         if call is None or depth > _DEEPEST:
             return None
-        if call.op in _PRODUCTS:
+        if call.op in PRODUCTS:
             return call, 1.0
         for behind, factor in _steps(call):
             if (product := self._scaled_product(behind, depth + 1)) is not None:
@@ -218,18 +218,3 @@ def _of_letters(left: Array, right: Array, letters: tuple[str, str, str]) -> tup
         (a, b), (left, right) = (b, a), (right, left)
     lead, t, s = out[:-2], out[-2], out[-1]
     return np.einsum(f"{a}->{lead}{t}{shared}", left), np.einsum(f"{b}->{lead}{s}{shared}", right)
-
-
-def ancestors(x: Any, last: Container[int]) -> Iterator[tuple[int, Node | Variable]]:
-    """Nodes and leaves behind a tensor, nearest first, each with the number of maps and products on the way;
-    but none behind those whose ``id`` is in ``last``."""
-    first = x._source()[0] if isinstance(x, Variable) else None
-    waiting: list[tuple[int, Any]] = [] if x is None else [(0, x if first is None else first)]
-    seen: set[int] = set()
-    for maps, at in waiting:  # grows
-        if id(at) not in seen:
-            seen.add(id(at))
-            yield maps, at
-            if isinstance(at, Node) and id(at) not in last:
-                more = maps + (at.op.name in ("linear", *_PRODUCTS))
-                waiting += [(more, edge[0]) for edge in at.edges]
