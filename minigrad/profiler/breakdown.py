@@ -1,8 +1,5 @@
-"""Where the time of a profile goes: its events' self times, added up by module or by op.
-
-Every nanosecond of every event is in one row, and in one of the columns forward and backward (or in neither,
-for the optimiser and the loading of data), so that a column adds up to the whole.
-"""
+"""Where the time of a profile goes: its events' self times, added up by module or by op. Each nanosecond is in one row,
+and in the column forward or backward (in neither, for the optimiser and the loading of data): columns add up."""
 
 from __future__ import annotations
 

@@ -1,8 +1,7 @@
 """What a profile writes down: events with a beginning, an end and a place among each other.
 
-An event lies within the one that was open in its thread when it began, its parent. Its *self* time is what
-its children leave of its time, so the self times of an event and of all below it add up to its time, to the
-nanosecond.
+An event lies within the one that was open in its thread when it began, its parent. Its *self* time is what its children
+leave of its time: those of an event and of all below it add up to its time, to the nanosecond.
 """
 
 from __future__ import annotations

@@ -1,8 +1,5 @@
-"""How many multiplications and additions an op takes, for those that take most of a model's time.
-
-As in PyTorch these are estimates: a product of matrices counts 2 m n k, and the passes over memory that other
-ops need are left out.
-"""
+"""How many multiplications and additions an op takes, for those that take most of a model's time: as in PyTorch,
+estimates. A product of matrices counts 2 m n k; the passes over memory that other ops need are left out."""
 
 from __future__ import annotations
 
@@ -26,8 +23,7 @@ _KNOWN: dict[str, Callable[..., int]] = {  # from the shapes of the result and t
 
 
 def flops_of(name: str, out: Any, args: tuple[Any, ...]) -> int:
-    """The multiplications and additions of one call of an op, from its result and arguments (tensors or
-    arrays); 0 for an op that is not in the table."""
+    """Those of one call of an op, from its result and arguments (tensors or arrays); 0 if it is not in the table."""
     count = _KNOWN.get(name)
     if count is None or not hasattr(out, "shape"):
         return 0

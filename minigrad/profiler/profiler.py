@@ -99,12 +99,8 @@ def tensorboard_trace_handler(
 ) -> Callable[[profile], None]:
     """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is created if need be.
 
-    Args:
-        dir_name: the folder. use_gzip: compress the files. use_python_export: without effect: all is Python here.
-        worker_name: the beginning of the files' names; by default the host's name and the process's number.
-
-    Raises:
-        RuntimeError: the folder cannot be created.
+    ``worker_name`` begins the files' names; by default the host's name and the process's number. All is Python here.
+    Raises RuntimeError: the folder cannot be created.
     """
 
     def handler(finished: profile) -> None:

@@ -72,11 +72,8 @@ def format_rows(
 def format_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], foot: Sequence[str] = (), title: str | None = None
 ) -> str:
-    """The rows under their heads, between lines, the first column to the left and the others to the right.
-
-    Args:
-        head: of each column. rows: a text for each column. foot: lines below. title: a line above.
-    """
+    """The rows under their heads, between lines, the first column to the left and the others to the right; ``title``
+    above, ``foot`` below."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(texts: Sequence[str]) -> str:

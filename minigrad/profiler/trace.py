@@ -1,8 +1,5 @@
-"""Files for other programs: a Chrome trace, which ui.perfetto.dev and chrome://tracing open, and stacks.
-
-The format of the trace is the Trace Event Format of Chromium's catapult, with PyTorch's categories and names
-of arguments.
-"""
+"""Files for other programs: stacks, and a trace in the Trace Event Format of Chromium's catapult, with PyTorch's
+categories and names of arguments."""
 
 from __future__ import annotations
 

@@ -1,8 +1,5 @@
-"""What is known of a model's attention for some tokens: plain data, which every picture of it is made from.
-
-Shape letters: H heads, T queries (the tokens that look), S keys (the tokens that are looked at), Dh width of
-a head.
-"""
+"""What is known of a model's attention for some tokens: plain data, which every picture of it is made from. Shapes:
+H heads, T queries (the tokens that look), S keys (the tokens that are looked at), Dh width of a head."""
 
 from __future__ import annotations
 
@@ -63,15 +60,12 @@ class Attention:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """What the queries are called: by the tokens that are written there, or else by those read."""
+        """The names of the queries: the tokens that are written there, or else those that are read."""
         return self.written or self.queries
 
     @property
     def meaning(self) -> tuple[str, str]:
-        """What a row is, and what a column.
-
-        A decoder reads a token and writes the next one: where it looks belongs to the choice of the next one.
-        """
+        """What a row is, and what a column. Where a decoder looks belongs to the choice of the next token."""
         keys = f"a token {'of the source ' if self.kind == 'cross' else ''}that it looks at"
         if self.kind == "encoder":
             return "a token that looks", keys
@@ -128,11 +122,8 @@ class Candidate(NamedTuple):
 
 
 def inferred_mask(weights: Array) -> Array | None:
-    """What a mask must have forbidden, from the weights of all heads (N, T, S) alone: (1, T, S) or None.
-
-    Where no head looks at a whole column of keys, that is padding; a row of zeros is a query that may look at
-    nothing; where none looks at any later token, that is the causal mask. Single zeros are no mask.
-    """
+    """What a mask must have forbidden, from the weights of all heads (N, T, S) alone: (1, T, S) or None. Columns of zeros
+    are padding, rows queries that may look at nothing, all later tokens a causal mask; single zeros are no mask."""
     nowhere = (weights == 0).all(0)  # (T, S)
     later = np.triu(np.ones_like(nowhere), 1)
     blocked = nowhere.all(0) | nowhere.all(1, keepdims=True)

@@ -1,8 +1,5 @@
-"""A vector picture as a list of shapes, and as SVG. Units are points, as of fonts; y goes down.
-
-``raster`` draws the same shapes as PDF and PNG: so there are only three kinds, and what they are is kept.
-(``viz.vector`` writes any element of SVG, and can write nothing else.)
-"""
+"""A vector picture as a list of shapes, and as SVG. Units are points, as of fonts; y goes down. ``raster`` draws the
+same shapes as PDF and PNG: so there are three kinds only. (``viz.vector`` writes any element of SVG, but SVG alone.)"""
 
 from __future__ import annotations
 

@@ -16,8 +16,7 @@ SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_mo
 
 
 def page(texts: Sequence[Candidate], title: str) -> Page:
-    """The page: one file with all kinds, layers and heads of one text, or of several to choose from. Raises
-    ValueError: too many numbers for one page."""
+    """All kinds, layers and heads of one text, or of several to choose from. Raises ValueError: too many numbers."""
     different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
     arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
     numbers = sum(array.size for array in arrays if array is not None)

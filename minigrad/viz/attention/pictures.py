@@ -35,8 +35,7 @@ class Chosen(NamedTuple):
 
 
 def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | None) -> Chosen:
-    """Some heads of a layer, or of the mean over all layers. Raises ValueError: there is no such layer or head, or
-    layers differ in their heads."""
+    """Some heads of a layer, or of the mean over layers. Raises ValueError: no such one, or layers differ in heads."""
     weights, blocked, name = _of_layer(attention, layer)
     count = len(weights)
     numbers = range(count) if head is None else np.atleast_1d(head).tolist()
@@ -93,10 +92,7 @@ def _colours(what: Chosen, palette: Palette) -> list[str]:
 
 
 def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: bool = True) -> Drawing:
-    """Tokens at both sides and lines between them: the more opaque the larger the weight.
-
-    Several heads have a colour each, and lines beside each other.
-    """
+    """Tokens at both sides and lines between them, the more opaque the larger the weight; for each head a colour."""
     sides = (attention.rows, attention.keys)
     rows = max(map(len, sides))
     size = 9.0 if rows <= 40 else 7.5 if rows <= 80 else 6.0

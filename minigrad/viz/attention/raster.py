@@ -86,8 +86,7 @@ def matplotlib() -> Any:
 
 
 def installed(library: Any, letters: str, first: Iterable[str] = ("DejaVu Sans",)) -> list[str]:
-    """The installed fonts in which matplotlib should look for letters, in order: the ``first``, and others until each
-    letter is in one, or there are no more."""
+    """The installed fonts in which matplotlib is to look for letters: the ``first``, and others until all are found."""
     manager = library.font_manager
     files = {font.name: font.fname for font in sorted(manager.fontManager.ttflist, key=_plain)}
     fonts = [name for name in first if name in files] or ["DejaVu Sans"]

@@ -1,8 +1,5 @@
-"""Attention as a model computes it: every one that runs in a forward, with the module that it belongs to.
-
-The forward runs once, in evaluation mode, while the tape shows each op to a ``Trace``. Nothing of the model
-is replaced, and nothing of it is different afterwards.
-"""
+"""Attention as a model computes it: every one that runs in a forward, with the module that it belongs to. The forward
+runs once, in evaluation mode, while a ``Trace`` sees each op. Nothing of the model is different afterwards."""
 
 from __future__ import annotations
 
@@ -126,11 +123,9 @@ def _floating(values: Iterable[Any]) -> tuple[Variable, ...]:
 
 
 def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
-    """Whether queries and keys come from the same tensor; and of self-attention, whose.
-
-    Within a module whose inputs are the model's states, queries and keys go back to one of these or to two. A
-    module whose inputs are finished queries and keys does not show it; then the one around it is asked.
-    """
+    """Whether queries and keys come from the same tensor; and of self-attention, whose. Within a module whose inputs
+    are the model's states they go back to one of these or to two. Where they are its inputs, the module around it
+    decides."""
     target, source = layer.weights.shape[-2:]
     answers = (answer for frame in reversed(frames) if (answer := _crosses(query, key, frame)) is not None)
     if next(answers, target != source):
@@ -193,11 +188,8 @@ def _batch(values: list[Any]) -> int:
 
 
 def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Ids]:
-    """The source's and the target's ids of one sentence, (T) or (B, T), if they are among a model's inputs.
-
-    The source is the first tensor, the target the next one of integers. A decoder alone reads the first one
-    of integers, and what follows it, as a mask, is something else.
-    """
+    """The source's and the target's ids of one sentence, (T) or (B, T), if they are among a model's inputs: the source
+    is the first tensor, the target the next one of integers. A decoder alone reads the first one of integers."""
 
     def read(value: Tensor) -> Ids:
         if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2):

@@ -34,8 +34,7 @@ class Sides(NamedTuple):
 
 
 def sides(tokens: Tokens) -> Sides:
-    """The tokens of both sides: from one list for both, a pair, or {"source": …, "target": …, "written": …}. Raises
-    TypeError for something else."""
+    """The tokens of both sides: see ``viz.attention``. Raises TypeError for something else."""
     if isinstance(tokens, Mapping):
         if unknown := set(tokens) - set(Sides._fields):
             raise TypeError(f"tokens are those of 'source', 'target' and 'written', not of {sorted(map(str, unknown))}")

@@ -1,9 +1,6 @@
-"""Finding attention among the ops of a forward: what was multiplied, scaled, masked and normalised.
-
-Attention is either the fused op, or a softmax over the last axis, also one written as e^x / Σ e^x, whose
-result multiplies values. Of the latter the way back leads over masks, sums and scalings to the product of
-queries and keys.
-"""
+"""Finding attention among the ops of a forward: the fused op, or a softmax over the last axis, also one written as
+e^x / Σ e^x, whose result multiplies values. From there the way back leads over masks, sums and scalings to the product
+of queries and keys."""
 
 from __future__ import annotations
 
@@ -41,9 +38,8 @@ Report = Callable[[Layer, Variable | None, Variable | None], None]
 
 
 class Trace(Observer):
-    """What ran so far. It reports each attention: its numbers for a whole batch, (B, H, ...), and queries and keys as
-    the tape has them. The number of sentences (``batch``) separates them from heads where an array has one axis for
-    both."""
+    """Reports each attention: its numbers for a whole batch, (B, H, ...), and queries and keys as the tape has them.
+    The number of sentences (``batch``) separates them from heads where an array has one axis for both."""
 
     def __init__(self, batch: int, report: Report) -> None:
         self.batch, self.report = batch, report

@@ -11,11 +11,8 @@ from ..numbers import Floats
 
 
 def smooth(x: Floats, y: Floats, width: float) -> Floats:
-    """Means of ``y`` weighed by exp(−|distance in x| / width): no lag, and right where points are uneven.
-
-    The two sums, over the points before and those after, are recursions: O(n). Values that are not finite
-    have no weight, and stay as they are. ``x`` ascends.
-    """
+    """Means of ``y`` weighed by exp(−|distance in x| / width), by a recursion to each side: no lag, and right where
+    points are uneven. Values that are not finite have no weight, and stay as they are. ``x`` ascends."""
     if width <= 0 or len(y) < 3:
         return y
     known = np.isfinite(y)
