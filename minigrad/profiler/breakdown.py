@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from .event import MODULE, OP, Event
 from .table import Column, format_bytes, format_rows, format_share, format_time
@@ -115,7 +116,4 @@ def by_op(events: Iterable[Event]) -> list[Row]:
 
 def _paths(path: str) -> list[str]:
     """A path and those above it, the outermost first."""
-    if path.startswith("["):
-        return [path]
-    parts = path.split(".")
-    return [".".join(parts[: i + 1]) for i in range(len(parts))]
+    return [path] if path.startswith("[") else list(accumulate(path.split("."), "{}.{}".format))

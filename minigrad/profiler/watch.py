@@ -37,8 +37,8 @@ class _Thread(threading.local):
 
 
 class Recorder(Observer):
-    """The events of a profile, from all threads. ``clock`` tells the time in ns, ``memory`` the bytes in use, if asked for;
-    ``parts`` is what to write down, of "memory", "shapes", "stack", "flops" and "modules"."""
+    """The events of a profile, from all threads. ``clock`` tells the time in ns, ``memory`` the bytes in use (None:
+    unasked), ``parts`` is what to write down, of "memory", "shapes", "stack", "flops" and "modules"."""
 
     def __init__(self, clock: Callable[[], int], memory: Callable[[], int] | None, parts: Set[str]) -> None:
         self.clock, self.memory, self.parts = clock, memory, parts

@@ -7,7 +7,7 @@ from typing import Any
 from ...nn.module import Module
 from ...tensor import Tensor
 from .data import Attention, Candidate, Kind, Layer
-from .given import from_weights, strings
+from .given import from_weights
 from .record import from_call
 from .tokens import Tokens, grouped, sides
 from .view import AttentionView, checked_ending
@@ -45,7 +45,8 @@ def attention(
         of_tokens = sides(tokens)
         seen, source_ids, target_ids = from_call(subject, inputs, named, sentence)
         return AttentionView(grouped(seen, of_tokens, source_ids, target_ids), title)
-    if named or not strings(inputs) or len(inputs) > 2 or (inputs and tokens is not None):
+    texts = all(isinstance(a, list | tuple) and all(isinstance(text, str) for text in a) for a in inputs)
+    if named or not texts or len(inputs) > 2 or (inputs and tokens is not None):
         wrong = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
         raise TypeError(
             f"weights are followed by the tokens of the source, and those of the target (or by tokens=…): "

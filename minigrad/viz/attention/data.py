@@ -122,8 +122,8 @@ class Candidate(NamedTuple):
 
 
 def inferred_mask(weights: Array) -> Array | None:
-    """What a mask must have forbidden, from the weights of all heads (N, T, S) alone: (1, T, S) or None. Columns of zeros
-    are padding, rows queries that may look at nothing, all later tokens a causal mask; single zeros are no mask."""
+    """What a mask must have forbidden, from the weights of all heads (N, T, S) alone: (1, T, S) or None. A column of
+    zeros is padding, a row a query that may look at nothing, all later tokens a causal mask; a zero alone is none."""
     nowhere = (weights == 0).all(0)  # (T, S)
     later = np.triu(np.ones_like(nowhere), 1)
     blocked = nowhere.all(0) | nowhere.all(1, keepdims=True)

@@ -88,7 +88,11 @@ def matplotlib() -> Any:
 def installed(library: Any, letters: str, first: Iterable[str] = ("DejaVu Sans",)) -> list[str]:
     """The installed fonts in which matplotlib is to look for letters: the ``first``, and others until all are found."""
     manager = library.font_manager
-    files = {font.name: font.fname for font in sorted(manager.fontManager.ttflist, key=_plain)}
+    # of a font's faces the one that is neither slanted, bold nor narrow comes last, and is kept
+    faces = sorted(
+        manager.fontManager.ttflist, key=lambda f: (f.style == "normal", f.weight == 400, f.stretch == "normal")
+    )
+    files = {face.name: face.fname for face in faces}
     fonts = [name for name in first if name in files] or ["DejaVu Sans"]
     missing = {ord(c) for c in letters if unicodedata.category(c)[0] not in "CZ"}  # spaces, and what joins
     missing.difference_update(*(_code_points(manager, files[name]) for name in fonts))
@@ -99,11 +103,6 @@ def installed(library: Any, letters: str, first: Iterable[str] = ("DejaVu Sans",
             fonts.append(name)
             missing -= new
     return fonts
-
-
-def _plain(font: Any) -> tuple[bool, ...]:
-    """Sorts the faces of a font: the one that is neither slanted, bold nor narrow comes last."""
-    return font.style == "normal", font.weight == 400, font.stretch == "normal"
 
 
 def _code_points(manager: Any, file: str) -> set[int]:

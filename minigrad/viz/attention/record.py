@@ -181,10 +181,8 @@ def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:
 
 def _batch(values: list[Any]) -> int:
     """How many sentences the first input holds: ids (B, T), or states (B, T, D)."""
-    for value in values:
-        if isinstance(value, Tensor) and value.ndim >= (3 if value.is_floating_point() else 2):
-            return int(value.shape[0])
-    return 1
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    return next((len(v) for v in tensors if v.ndim >= (3 if v.is_floating_point() else 2)), 1)
 
 
 def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Ids]:

@@ -109,13 +109,10 @@ class Trace(Observer):
         """Queries (..., T, Dh), keys (..., S, Dh) with the leading axes of the scores, and the scale of their
         product; None where they do not fit the scores."""
         (left, more_q), (right, more_k) = (self._unscaled(side) for side in call.args[:2])
-        sides = _floats(left), _floats(right)
-        if call.op == "einsum_pair":
-            sides = _of_letters(*sides, call.args[2])
-        elif sides[1].ndim > 1:
-            sides = sides[0], np.swapaxes(sides[1], -1, -2)
         lead = scores.shape[:-2]
         try:
+            sides = _floats(left), _floats(right)
+            sides = _of_letters(*sides, call.args[2]) if call.op == "einsum_pair" else (sides[0], sides[1].mT)
             q, k = (
                 np.broadcast_to(side, (*lead, *side.shape[-2:]))
                 if side.ndim == scores.ndim
