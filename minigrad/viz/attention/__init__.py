@@ -42,9 +42,8 @@ def attention(
         ValueError: no attention, tokens that do not fit, weights that are not rows of probabilities.
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
-        of_tokens = sides(tokens)
-        seen, source_ids, target_ids = from_call(subject, inputs, named, sentence)
-        return AttentionView(grouped(seen, of_tokens, source_ids, target_ids), title)
+        both = sides(tokens)
+        return AttentionView(grouped(both, *from_call(subject, inputs, named, sentence)), title)
     texts = all(isinstance(a, list | tuple) and all(isinstance(text, str) for text in a) for a in inputs)
     if named or not texts or len(inputs) > 2 or (inputs and tokens is not None):
         wrong = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
@@ -52,6 +51,5 @@ def attention(
             f"weights are followed by the tokens of the source, and those of the target (or by tokens=…): "
             f"lists of texts; got {wrong}. To record a model's attention, give the module itself"
         )
-    both: Any = tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs
-    of_tokens = sides(both)
-    return AttentionView(grouped(from_weights(subject, of_tokens, sentence), of_tokens), title)
+    both = sides(tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs)
+    return AttentionView(grouped(both, from_weights(subject, both, sentence)), title)

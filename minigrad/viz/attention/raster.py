@@ -69,12 +69,7 @@ def _shape(shape: Cells | Strokes, library: Any) -> Any:
 def matplotlib() -> Any:
     """The library. Raises ImportError where it is missing."""
     try:
-        import matplotlib.collections
-        import matplotlib.figure
-        import matplotlib.font_manager
-        import matplotlib.patches
-        import matplotlib.path
-        import matplotlib.text
+        import matplotlib.figure  # and with it shapes, text and fonts
     except ImportError as error:
         raise ImportError(
             "a PDF or PNG needs matplotlib: pip install 'minigrad[viz]', or matplotlib alone; SVG does not"

@@ -33,7 +33,7 @@ class Sides(NamedTuple):
         return both, both
 
 
-def sides(tokens: Tokens) -> Sides:
+def sides(tokens: Any) -> Sides:
     """The tokens of both sides: see ``viz.attention``. Raises TypeError for something else."""
     if isinstance(tokens, Mapping):
         if unknown := set(tokens) - set(Sides._fields):
@@ -63,7 +63,7 @@ def _side(tokens: Any) -> Side:
     return listed
 
 
-def grouped(seen: Sequence[Seen], tokens: Sides, source_ids: Ids = None, target_ids: Ids = None) -> list[Attention]:
+def grouped(tokens: Sides, seen: Sequence[Seen], source_ids: Ids = None, target_ids: Ids = None) -> list[Attention]:
     """Layers of one kind and of the same lengths together, with the texts of their tokens."""
     groups: dict[tuple[Kind, int, int], list[Layer]] = {}
     for kind, layer in seen:

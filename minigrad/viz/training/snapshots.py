@@ -123,10 +123,8 @@ def _parameter(name: str, arrays: list[Array], most: int) -> Parameter:
 
 
 def _change(old: Array, new: Array) -> float:
-    moved = before = 0.0
-    for a, b in zip(_parts(old), _parts(new), strict=True):
-        moved += float(((b - a) ** 2).sum())
-        before += float(a @ a)
+    moved = sum(float(((b - a) ** 2).sum()) for a, b in zip(_parts(old), _parts(new), strict=True))
+    before = sum(float(a @ a) for a in _parts(old))
     return math.sqrt(moved / before) if before > 0 else math.nan
 
 
