@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
 from . import trace
 from .event import Event
-from .table import Column, cut, format_bytes, format_count, format_rows, format_share, format_time
+from .table import Columns, cut, format_bytes, format_count, format_rows, format_share, format_time
 
 _DEVICES = ("device_", "cuda_", "xpu_", "privateuse1_")
 _TIMES = ("cpu_time_total", "self_cpu_time_total", "cpu_time")
@@ -143,7 +143,7 @@ class EventList(list[Any]):
         foot = f"Self CPU time total: {format_time(self.total, time_unit)}"
         return format_rows(columns, rows, sort_by and attribute(sort_by), SORT_KEYS, row_limit, foot, header)
 
-    def _columns(self, unit: str | None, name: int | None, shapes: int | None, source: int | None) -> Iterator[Column]:
+    def _columns(self, unit: str | None, name: int | None, shapes: int | None, source: int | None) -> Columns:
         whole = self.total
         yield "Name", lambda e: cut(e.key, name)
         yield "Self CPU %", lambda e: format_share(e.self_cpu_time_total, whole)

@@ -3,12 +3,12 @@ and in the column forward or backward (in neither, for the optimiser and the loa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import accumulate
 
 from .event import MODULE, OP, Event
-from .table import Column, format_bytes, format_rows, format_share, format_time
+from .table import Columns, format_bytes, format_rows, format_share, format_time
 
 _OUTSIDE = "[no module]"
 _BETWEEN = "[between ops]"
@@ -65,7 +65,7 @@ class Breakdown(list[Row]):
         foot = f"Time of all events: {whole} of the {on} that the profile was on"
         return format_rows(self._columns(time_unit), self, sort_by, SORT_KEYS, row_limit, foot, header)
 
-    def _columns(self, unit: str | None) -> Iterator[Column]:
+    def _columns(self, unit: str | None) -> Columns:
         def time(us: float) -> str:
             return format_time(us, unit) if us else "--"
 

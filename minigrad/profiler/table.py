@@ -10,7 +10,7 @@ _GAP = "  "
 _BINARY = ("B", "KB", "MB", "GB", "TB")
 _DECIMAL = ("", "K", "M", "G", "T", "P")
 _UNITS = {"s": 1e-6, "ms": 1e-3, "us": 1.0}
-Column = tuple[str, Callable[[Any], str]]  # its head, and the text of a row
+Columns = Iterable[tuple[str, Callable[[Any], str]]]  # the head of each, and the text of a row
 
 
 def format_time(us: float, unit: str | None = None) -> str:
@@ -51,8 +51,8 @@ def cut(text: str, width: int | None) -> str:
 
 
 def format_rows(
-    columns: Iterable[Column],
-    rows: Iterable[Any],
+    columns: Columns,
+    rows: list[Any],
     sort_by: str | None,
     keys: Sequence[str],
     limit: int,
@@ -63,9 +63,9 @@ def format_rows(
     -1 for all. Raises ValueError if ``sort_by`` is none of ``keys``."""
     if sort_by is not None and sort_by not in keys:
         raise ValueError(f"no table is sorted by {sort_by!r}: sort_by is one of {', '.join(keys)}")
-    chosen = list(rows) if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)
+    rows = rows if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)
     heads, texts = zip(*columns, strict=True)
-    cells = [[text(row) for text in texts] for row in (chosen if limit < 0 else chosen[:limit])]
+    cells = [[text(row) for text in texts] for row in (rows if limit < 0 else rows[:limit])]
     return format_table(heads, cells, [foot], title)
 
 

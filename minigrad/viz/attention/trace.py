@@ -5,7 +5,7 @@ of queries and keys."""
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +22,7 @@ _SHAPES = {
     *("reshape", "permute", "transpose", "unsqueeze", "squeeze", "broadcast_to", "getitem", "clone", "cast"),
     *("identity", "concatenate", "repeat", "repeat_interleave"),
 }
+_SUMS = {"add", "sub", "mul", "where", "masked_fill", *_SHAPES}  # what may be done to scores
 PRODUCTS = {"matmul", "einsum_pair"}
 _DEEPEST = 12  # ops between the product and the softmax that are looked through
 
@@ -131,9 +132,12 @@ class Trace(Observer):
             return None
         if call.op in PRODUCTS:
             return call, 1.0
-        for behind, factor in _steps(call):
+        for position, behind in enumerate(call.args):
+            factor = _factor(call, 1 - position) if call.op in ("mul", "div") else None
+            if not factor and not (call.op in _SUMS and isinstance(behind, Variable)):
+                continue
             if (product := self._scaled_product(behind, depth + 1)) is not None:
-                return product[0], product[1] * factor
+                return product[0], product[1] * (factor or 1.0)
         return None
 
     def _unscaled(self, x: Any) -> tuple[Any, float]:
@@ -177,16 +181,6 @@ class Trace(Observer):
             lead = [self.batch, lead[0] // self.batch]
         lead = [1, *lead] if len(lead) == 1 else lead or [1, 1]
         return x.reshape(math.prod(lead[:-1]), lead[-1], t, s)
-
-
-def _steps(call: Call) -> Iterator[tuple[Any, float]]:
-    """What an op on scores may have been done to, each with the factor that it brought."""
-    if call.op in ("mul", "div"):
-        for position in (0, 1):
-            if factor := _factor(call, 1 - position):
-                yield call.args[position], factor
-    if call.op in {"add", "sub", "mul", "where", "masked_fill", *_SHAPES}:
-        yield from ((x, 1.0) for x in call.args if isinstance(x, Variable))
 
 
 def _factor(call: Call, position: int) -> float | None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -50,7 +51,7 @@ def draw(
     x_range = _x_range([s.places[over] for run in runs for s in run.series if over in s.places])
     for i, name in enumerate(charts):
         left, top = _EDGE + (wide + _GAP) * (i % columns), y + (tall + _GAP) * (i // columns)
-        curves = _curves(name, runs, over, smoothing)
+        curves = list(_curves(name, runs, over, smoothing))
         y_range = bounds([curve.front for curve in curves], name in log)
         inner = (left + _LEFT, left + wide - _RIGHT, top + _TOP, top + tall - _BOTTOM)
         _Chart(drawing, *inner, x_range, y_range, name in log).draw(name, curves, over)
@@ -95,8 +96,7 @@ def _x_range(values: Sequence[Floats]) -> tuple[float, float]:
     return (low, high) if high > low else (low - 1, high + 1)
 
 
-@dataclass(frozen=True)
-class _Curve:
+class _Curve(NamedTuple):
     """A series in a chart."""
 
     run: int
@@ -106,16 +106,14 @@ class _Curve:
     front: Floats  # and these or their means, which stand in front
 
 
-def _curves(name: str, runs: Sequence[Run], over: str, smoothing: float) -> list[_Curve]:
-    curves = []
+def _curves(name: str, runs: Sequence[Run], over: str, smoothing: float) -> Iterator[_Curve]:
     for i, run in enumerate(runs):
         for series in run.series:
             if series.name == name and over in series.places:
                 raw = front = series.values
                 if smoothing and not series.evaluated and series.name not in UNSMOOTHED:
                     front = smooth(series.places["step"], raw, smoothing)
-                curves.append(_Curve(i, series, series.places[over], raw, front))
-    return curves
+                yield _Curve(i, series, series.places[over], raw, front)
 
 
 @dataclass(frozen=True)
