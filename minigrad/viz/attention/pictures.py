@@ -36,30 +36,24 @@ class Chosen(NamedTuple):
 
 def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | None) -> Chosen:
     """Some heads of a layer, or of the mean over layers. Raises ValueError: no such one, or layers differ in heads."""
-    weights, blocked, name = _of_layer(attention, layer)
+    layers = attention.layers
+    if layer is None and len({len(one.weights) for one in layers}) > 1:
+        raise ValueError("there is no mean over layers that differ in their heads: choose a layer")
+    if layer is not None or len(layers) == 1:
+        number = checked_number("layer", layer or 0, len(layers))
+        layers, name = layers[number : number + 1], f"layer {number}"
+    else:
+        name = f"mean of {len(layers)} layers"
+    weights: Array = np.mean([one.weights for one in layers], 0)
     count = len(weights)
     numbers = range(count) if head is None else np.atleast_1d(head).tolist()
     heads = tuple(checked_number("head", h, count) for h in numbers)
     if not heads:
         raise ValueError("there is no head to draw: an empty list of heads")
     names = f"heads 0 to {count - 1}" if head is None and count > 1 else "head " + ", ".join(map(str, heads))
-    if blocked is not None:
-        blocked = np.array(np.broadcast_to(blocked, weights.shape)[list(heads)].all(0))
+    masks = [np.broadcast_to(one.blocked, weights.shape)[list(heads)] for one in layers if one.blocked is not None]
+    blocked = np.logical_and.reduce(np.concatenate(masks)) if len(masks) == len(layers) else None
     return Chosen(weights[list(heads)], heads, f"{attention.title} · {name} · {names}", blocked)
-
-
-def _of_layer(attention: Attention, layer: int | None) -> tuple[Array, Array | None, str]:
-    """Weights (H, T, S) of a layer or of their mean, what masks forbid in them, and their name."""
-    layers = attention.layers
-    if layer is not None or len(layers) == 1:
-        number = checked_number("layer", layer or 0, len(layers))
-        return layers[number].weights, layers[number].blocked, f"layer {number}"
-    if len({len(one.weights) for one in layers}) > 1:
-        raise ValueError("there is no mean over layers that differ in their heads: choose a layer")
-    mean: Array = np.mean([one.weights for one in layers], 0)
-    masks = [np.broadcast_to(one.blocked, mean.shape) for one in layers if one.blocked is not None]
-    blocked = np.logical_and.reduce(masks) if len(masks) == len(layers) else None
-    return mean, blocked, f"mean of {len(layers)} layers"
 
 
 # Parts of all pictures -----------------------------------------------------------------------------------

@@ -144,8 +144,8 @@ def _crosses(query: Variable | None, key: Variable | None, frame: Frame) -> bool
 
 def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], bool]:
     """Which inputs of a module a tensor was made from, and whether a map or product lies between."""
-    inputs = {id(_origin(v)): i for i, v in enumerate(frame.inputs)}
-    waiting: list[tuple[Any, bool]] = [] if x is None else [(_origin(x), False)]
+    inputs = {id(v._source()[0] or v): i for i, v in enumerate(frame.inputs)}  # its node, or the leaf itself
+    waiting: list[tuple[Any, bool]] = [] if x is None else [(x._source()[0] or x, False)]
     reached, through, seen = set[int](), False, set[int]()
     for at, mapped in waiting:  # grows
         if id(at) in seen:
@@ -157,11 +157,6 @@ def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], bool]:
         elif isinstance(at, Node):
             waiting += [(edge[0], mapped or at.op.name in ("linear", *PRODUCTS)) for edge in at.edges]
     return reached, through
-
-
-def _origin(x: Variable) -> Node | Variable:
-    """The node that made a tensor, or the leaf itself."""
-    return x._source()[0] or x
 
 
 def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:

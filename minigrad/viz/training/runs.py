@@ -7,6 +7,7 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from numbers import Real
 from pathlib import Path
 from typing import Any
@@ -89,11 +90,8 @@ def _different(names: list[str]) -> list[str]:
     """The names, with numbers behind those that have come already."""
     different: dict[str, None] = {}
     for name in names:
-        candidate, number = name, 1
-        while candidate in different:
-            number += 1
-            candidate = f"{name} ({number})"
-        different[candidate] = None
+        candidates = (f"{name} ({i})" if i > 1 else name for i in count(1))
+        different[next(c for c in candidates if c not in different)] = None
     return list(different)
 
 

@@ -26,9 +26,6 @@ _MOST_PANELS = 64  # heat maps of one step
 _CHUNK = 1 << 20  # elements that are made float64 at a time
 
 
-# Checkpoints -----------------------------------------------------------------------------------------------
-
-
 def checkpoints(folder: Path) -> dict[int, Path]:
     """A run's snapshots, best and last weights, by their steps: at most MOST_SNAPSHOTS, evenly chosen."""
     run = RunFolder(folder)
@@ -59,9 +56,6 @@ def _read(path: Path) -> dict[str, Any] | None:
     except RuntimeError as error:
         warnings.warn(f"left out of the picture: {error}", stacklevel=5)
         return None
-
-
-# Weights ---------------------------------------------------------------------------------------------------
 
 
 @dataclass
@@ -148,9 +142,6 @@ def heat_map(array: Array, most: int, row: int = _ROW_CELLS) -> Floats:
     flat = array.reshape(1, -1) if array.ndim < 2 else array.reshape(array.shape[0], -1)
     tall, wide = flat.shape
     return cell_means(flat, equal_parts(tall, most), equal_parts(wide, row if tall == 1 else most))
-
-
-# Tracks ----------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -240,21 +231,17 @@ def _frame(value: Any, place: str) -> dict[str, Any]:
     columns, a panel for each of their elements."""
     if isinstance(value, Variable) or (hasattr(value, "shape") and hasattr(value, "dtype")):
         return {"heat": _panels(host(value), place)}
-    text = value if isinstance(value, str) else _drawn(value, place)
+    draw = getattr(value, "svg", None) or getattr(value, "_repr_svg_", None)
+    if not isinstance(value, str) and not callable(draw):
+        raise TypeError(
+            f"{place}: a picture is the text of an SVG, an object with svg(), an array or a mapping of numbers, "
+            f"not {type(value).__name__}"
+        )
+    text = draw() if callable(draw) else value
+    text = text.decode() if isinstance(text, bytes) else str(text)
     if not text.lstrip("\ufeff \n").startswith(("<svg", "<?xml", "<!--", "<!DOCTYPE svg")):
         raise ValueError(f"{place}: a text must be an SVG, and this begins with {text[:30]!r}")
     return {"svg": text.encode(errors="replace").decode()}  # without halves of pairs
-
-
-def _drawn(value: Any, place: str) -> str:
-    for name in ("svg", "_repr_svg_"):
-        if callable(make := getattr(value, name, None)):
-            text = make()
-            return text.decode() if isinstance(text, bytes) else str(text)
-    raise TypeError(
-        f"{place}: a picture is the text of an SVG, an object with svg(), an array or a mapping of numbers, "
-        f"not {type(value).__name__}"
-    )
 
 
 def _panels(array: Array, place: str) -> list[dict[str, Any]]:
