@@ -312,10 +312,8 @@ class profile:
     def _finished(self) -> Recorder:
         if self._done is None:
             state = "has recorded nothing yet" if self.current_action is None else "is still running"
-            raise RuntimeError(
-                f"the profile {state}: its tables and traces are there after the with block (or stop()), and "
-                f"in on_trace_ready"
-            )
+            there = "its tables and traces are there after the with block (or stop()), and in on_trace_ready"
+            raise RuntimeError(f"the profile {state}: {there}")
         return self._done
 
     # Files -----------------------------------------------------------------------------------------------

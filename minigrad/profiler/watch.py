@@ -191,9 +191,7 @@ def begin(recorder: Recorder) -> None:
     """Let a recorder watch all threads. Raises RuntimeError: another one does."""
     global _active
     if _active is not None:
-        raise RuntimeError(
-            "a profile is running already: end it (leave its with block, or call stop()) before another begins"
-        )
+        raise RuntimeError("a profile is running already: end it (leave its with block, or stop() it) before another")
     attach(recorder, everywhere=True)
     _active = recorder
 

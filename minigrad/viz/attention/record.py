@@ -56,6 +56,8 @@ def _recorded(
 
     values = [*inputs, *named_inputs.values()]
     copies = {id(v): _wanting(v) for v in values}  # one for each tensor
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    batch = next((len(v) for v in tensors if v.ndim >= (3 if v.is_floating_point() else 2)), 1)  # (B, T) or (B, T, D)
     with ExitStack() as around:
         if isinstance(model, Module):
             around.enter_context(in_evaluation(model))
@@ -63,10 +65,10 @@ def _recorded(
         else:
             frames.append(Frame("", _floating(copies.values())))
         around.enter_context(enable_grad())
-        around.enter_context(observed(Trace(_batch(values), report)))
+        around.enter_context(observed(Trace(batch, report)))
         model(*(copies[id(v)] for v in inputs), **{name: copies[id(v)] for name, v in named_inputs.items()})
-    for batch in batches:
-        checked_number("sentence", sentence, batch, "the batch has")
+    for count in batches:
+        checked_number("sentence", sentence, count, "the batch has")
     return seen
 
 
@@ -169,15 +171,6 @@ def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:
     weights = np.array(layer.weights[sentence])
     blocked, bias = one(layer.blocked, True), one(layer.bias, True)
     return Layer(weights, path, blocked, one(layer.query), one(layer.key), layer.scale, bias)
-
-
-# Tokens ----------------------------------------------------------------------------------------------------
-
-
-def _batch(values: list[Any]) -> int:
-    """How many sentences the first input holds: ids (B, T), or states (B, T, D)."""
-    tensors = [v for v in values if isinstance(v, Tensor)]
-    return next((len(v) for v in tensors if v.ndim >= (3 if v.is_floating_point() else 2)), 1)
 
 
 def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Ids]:
