@@ -19,7 +19,7 @@ from ...autograd.places import user_frame
 from ...autograd.tape import Node, Variable
 from ...ops.op import Op
 from ...profiler import watch
-from ...profiler.recorder import gpu_clock
+from ...profiler.watch import gpu_clock
 from .data import Value
 from .names import Modules, Variables, argument_text, input_name, is_array, place_of, variables
 from .values import value_of
