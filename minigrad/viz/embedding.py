@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import Array, checked_texts, coded, host
+from .numbers import Array, checked_texts, coded, host, similar
 from .page import Page
 from .vector import INK, PLUS, QUIET, Drawing, label
 from .view import Picture
@@ -101,9 +100,7 @@ class Embedding(Picture):
             return int(word)
         if word in self.tokens:
             return self.tokens.index(word)
-        similar = difflib.get_close_matches(word, self.tokens, 3, 0.5)
-        hint = f"; there is {', '.join(map(repr, similar))}" if similar else ""
-        raise ValueError(f"there is no word {label(word)!r}{hint}")
+        raise ValueError(f"there is no word {label(word)!r}{similar(word, self.tokens)}")
 
     def nearest(self, word: str | int, count: int = 10) -> list[tuple[str, float]]:
         """The words of the largest cosine with one, and their cosines. Raises ValueError as ``index``."""

@@ -4,7 +4,7 @@ adds up."""
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +14,10 @@ from ..autograd.tape import Node, Variable
 from ..backend.dtype import Array
 from .graph.build import Builder
 from .graph.data import Graph, Value
-from .graph.gradients import Shown, Target, target_of, watch_backward
-from .graph.names import input_name
-from .graph.observe import clock
-from .graph.page import packed
+from .graph.observe import Shown, Target, target_of, watch_backward
 from .graph.record import built
 from .graph.values import value_of
+from .graph.view import packed
 from .page import Page
 from .view import View
 
@@ -53,8 +51,8 @@ class Recorder(Shown):
     Sums are added up here as the engine does it: in its order, in place, in its dtype.
     """
 
-    def __init__(self, tape: list[Node], clock: Callable[[], int]) -> None:
-        super().__init__(tape, clock)
+    def __init__(self, tape: list[Node]) -> None:
+        super().__init__(tape)
         self._totals: dict[tuple[Node, int], tuple[Value, int]] = {}  # by edge: the sum, and of how many
         self._sums: dict[Target, Array] = {}  # those that are being added up
         self._counts: Counter[Target] = Counter()  # of gradients that have come
@@ -77,21 +75,18 @@ class Recorder(Shown):
         if not self._depth:
             self._sums.pop(target_of(target, slot), None)
 
-    def steps(self, built: Builder) -> tuple[Step, ...]:
+    def steps(self, nodes: Builder) -> Iterator[Step]:
         """All of them in their order, with the numbers that nodes have in the graph."""
-        return tuple(self._step(node, built) for node in self.seconds)
-
-    def _step(self, node: Node, built: Builder) -> Step:
-        slots = range(len(node.results or (None,)))
-        arrived = {slot: self.results[node, slot] for slot in slots if (node, slot) in self.results}
-        deliveries = []
-        for position, i in enumerate(node.plan.inputs):
-            if (node, position) in self._totals:
-                key, slot = target = target_of(*node.edges[position][:2])
-                gradient, (total, count) = self.edges[node, position], self._totals[node, position]
-                name, number = input_name(node, i), built.number[key]
-                deliveries.append(Delivery(name, number, slot, gradient, total, count, self._counts[target]))
-        return Step(built.number[node], arrived, tuple(deliveries), self.seconds[node])
+        for node, seconds in self.seconds.items():
+            slots = range(len(node.results or (None,)))
+            arrived = {slot: self.results[node, slot] for slot in slots if (node, slot) in self.results}
+            deliveries = []
+            for position, target in enumerate(node.edges):
+                if (node, position) in self._totals:
+                    edge, gradient = nodes.edges[node, position], self.edges[node, position]
+                    sums = *self._totals[node, position], self._counts[target_of(*target[:2])]
+                    deliveries.append(Delivery(edge.input, edge.source, edge.slot, gradient, *sums))
+            yield Step(nodes.number[node], arrived, tuple(deliveries), seconds)
 
 
 class Playback(View):
@@ -149,13 +144,13 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **n
         RuntimeError: nothing wants a gradient, or a backward has freed the graph.
         TypeError: a tensor and inputs, or something that cannot be called.
     """
-    nodes, title = built("playback", loss_or_module, inputs, named)
+    nodes = built("playback", loss_or_module, inputs, named)
     if nodes.is_released():
         raise RuntimeError(
             "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
             "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
             "not go back itself)"
         )
-    recorder = Recorder(nodes.tape, clock())
+    recorder = Recorder(nodes.tape)
     watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
-    return Playback(nodes.graph(title, recorder), recorder.steps(nodes))
+    return Playback(nodes.graph(recorder), tuple(recorder.steps(nodes)))

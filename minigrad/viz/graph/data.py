@@ -7,6 +7,7 @@ reads its result, and modules, nested by their paths. All of it turns into JSON 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal
 
 Kind = Literal["op", "parameter", "input", "constant"]
@@ -113,3 +114,8 @@ class Graph:
     ops: dict[str, OpInfo]
     output: int  # the node that all lead to
     backward: Literal["none", "done"] = "none"  # where none has run, there are no gradients (they are not zero)
+
+
+def ways(path: str) -> list[str]:
+    """The paths to a module, from the outside: to "a.b.c" these are "a", "a.b" and "a.b.c"; none to ""."""
+    return list(accumulate(path.split("."), "{}.{}".format)) if path else []

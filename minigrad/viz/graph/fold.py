@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Literal
 
-from .data import Graph, Value
+from .data import Edge, Graph, Value, ways
 
 BUDGET = 40  # boxes that one screen shows
 CLICKS = 3  # the last of them selects the node
@@ -73,21 +73,17 @@ class Tree:
         closed = [group for group in self.around(self.group_of[node]) if group not in opened]
         return ("group", closed[-1]) if closed else ("node", node)
 
-    def boxes(self, opened: set[int], group: int = 0) -> list[Child]:
-        """What is visible in a group: nodes and closed groups, in the program's order."""
+    def boxes(self, opened: set[int], group: int = 0, docked: bool = False) -> list[Child]:
+        """What is visible in a group: nodes (``docked``: leaves at the side of one, too) and closed groups, in the
+        program's order."""
         if group not in opened:
             return [("group", group)]
-        seen = self.seen(self.groups[group].children)
-        return [box for child in seen for box in ([child] if child[0] == "node" else self.boxes(opened, child[1]))]
-
-
-@dataclass
-class Wire:
-    """Edges between the same two boxes, as one. ``edges``: their places in Graph.edges."""
-
-    source: Child
-    target: Child
-    edges: list[int]
+        children = self.groups[group].children
+        return [
+            box
+            for kind, number in (children if docked else self.seen(children))
+            for box in ([(kind, number)] if kind == "node" else self.boxes(opened, number, docked))
+        ]
 
 
 def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | None = None) -> Tree:
@@ -115,15 +111,14 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     return tree
 
 
-def wires(graph: Graph, tree: Tree, opened: set[int]) -> list[Wire]:
-    """The edges between what is visible, those of two boxes as one, in the order of their first edge."""
+def wires(graph: Graph, tree: Tree, opened: set[int]) -> dict[tuple[Child, Child], list[Edge]]:
+    """The edges between what is visible by the two boxes that they join, in the order of their first edge."""
     box = [tree.box_of(node.id, opened) for node in graph.nodes]
-    wires: dict[tuple[Child, Child], Wire] = {}
-    for number, edge in enumerate(graph.edges):
-        pair = box[edge.source], box[edge.target]
-        if pair[0] != pair[1]:
-            wires.setdefault(pair, Wire(*pair, [])).edges.append(number)
-    return list(wires.values())
+    wires: dict[tuple[Child, Child], list[Edge]] = {}
+    for edge in graph.edges:
+        if box[edge.source] != box[edge.target]:
+            wires.setdefault((box[edge.source], box[edge.target]), []).append(edge)
+    return wires
 
 
 def clicks(tree: Tree, node: int) -> int:
@@ -184,7 +179,7 @@ def _by_time(graph: Graph) -> Tree:
     for node in graph.nodes:
         if node.kind != "op":
             continue
-        chain = ["", *_modules(graph, node.module)]
+        chain = ["", *(way for way in ways(node.module) if way in graph.modules or way == node.module)]
         same = len([*takewhile(lambda pair: pair[0] == pair[1][0], zip(chain, stack, strict=False))])
         del stack[same:]
         for path in chain[same:]:
@@ -197,23 +192,16 @@ def _by_time(graph: Graph) -> Tree:
     return tree
 
 
-def _modules(graph: Graph, path: str) -> list[str]:
-    """The known modules on the way to one, from the outside: "a.b.c" has "a", "a.b" and "a.b.c"."""
-    parts = path.split(".") if path else []
-    ways = [".".join(parts[: i + 1]) for i in range(len(parts))]
-    return [way for way in ways if way in graph.modules or way == path]
-
-
 def _place_leaves(graph: Graph, tree: Tree, readers: list[list[int]]) -> None:
     """Tensors that no op made: in the innermost group with all their readers, before the first of them."""
     before: dict[Child | None, list[Child]] = {}
     for node in graph.nodes:
         if node.kind == "op":
             continue
-        ways = [list(tree.around(tree.group_of[reader]))[::-1] for reader in readers[node.id]]
-        common = [groups[0] for groups in zip(*ways, strict=False) if len({*groups}) == 1]
+        around = [list(tree.around(tree.group_of[reader]))[::-1] for reader in readers[node.id]]
+        common = [groups[0] for groups in zip(*around, strict=False) if len({*groups}) == 1]
         tree.group_of[node.id] = common[-1] if common else 0
-        first = tree.box_of(min(readers[node.id]), {*common}) if ways else None
+        first = tree.box_of(min(readers[node.id]), {*common}) if around else None
         before.setdefault(first, []).append(("node", node.id))
     for group in tree.groups:
         group.children = [each for child in group.children for each in (*before.get(child, ()), child)]

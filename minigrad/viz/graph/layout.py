@@ -16,7 +16,7 @@ from unicodedata import east_asian_width
 from ..vector import Drawing
 from .data import Graph
 from .dot import BACKWARD, FORWARD, INK, LINE, PAPER, QUIET, Box, Colour, Direction, drawn, key_of, shortened
-from .fold import Child, Tree, wires
+from .fold import Tree, wires
 
 GAP, RANK, HEIGHT, PAD = 24.0, 44.0, 40.0, 16.0
 SWEEPS = 12
@@ -34,39 +34,34 @@ class Spot:
 
 def svg(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colour = "none") -> str:
     """What is open in a tree, as SVG. Elements have the ids "n3" of nodes and "g4" of groups."""
-    order = {key: place for place, key in enumerate(_in_order(tree, ("group", 0)))}
+    order = {key_of(box): place for place, box in enumerate(tree.boxes(tree.opened, docked=True))}
     boxes = sorted(drawn(graph, tree, direction, colour), key=lambda box: order[box.key])
     visible = wires(graph, tree, tree.opened)
-    links = [(key_of(wire.source), key_of(wire.target)) for wire in visible]
-    back = [any(graph.edges[number].gradient is not None for number in wire.edges) for wire in visible]
-    ranks, ways = layers({box.key: _width(box) for box in boxes}, links)
+    links = [(key_of(source), key_of(target)) for source, target in visible]
+    ranks, spots, ways = layers({box.key: _width(box) for box in boxes}, links)
     left = min((spot.x - spot.width / 2 for row in ranks for spot in row), default=0.0) - PAD
     right = max((spot.x + spot.width / 2 for row in ranks for spot in row), default=0.0) + PAD
     rows = enumerate(ranks)
     place = {id(spot): (spot.x - left, PAD + rank * (HEIGHT + RANK)) for rank, row in rows for spot in row}
     drawing = Drawing(right - left, 2 * PAD + len(ranks) * (HEIGHT + RANK) - RANK, shortened(graph.title))
-    for way, goes_back in zip(ways.ways, back, strict=True):
+    for way, edges in zip(ways, visible.values(), strict=True):
         points = [place[id(spot)] for spot in way]
+        goes_back = any(edge.gradient for edge in edges)
         both = direction == "both" and goes_back
         if direction != "backward":
             _line(drawing, points, FORWARD, -2.5 * both)
         if direction != "forward" and goes_back:
             _line(drawing, points, BACKWARD, 2.5 * both, back=True)
     for box in boxes:
-        _box(drawing, box, *place[id(ways.spots[box.key])])
+        _box(drawing, box, *place[id(spots[box.key])])
     return drawing.svg(PAPER, "Helvetica, Arial, sans-serif")
 
 
-@dataclass
-class Ways:
-    """The spot of each box, and of each link the spots that it leads through."""
-
-    spots: dict[str, Spot]
-    ways: list[list[Spot]]
-
-
-def layers(widths: dict[str, float], links: list[tuple[str, str]]) -> tuple[list[list[Spot]], Ways]:
-    """Ranks of spots with their x, for boxes in an order in which no link runs back."""
+def layers(
+    widths: dict[str, float], links: list[tuple[str, str]]
+) -> tuple[list[list[Spot]], dict[str, Spot], list[list[Spot]]]:
+    """Ranks of spots with their x, for boxes in an order in which no link runs back; the spot of each box, and of
+    each link the spots that it leads through."""
     order = {key: place for place, key in enumerate(widths)}
     rank = dict.fromkeys(widths, 0)
     for source, target in sorted(links, key=lambda link: order[link[1]]):
@@ -95,7 +90,7 @@ def layers(widths: dict[str, float], links: list[tuple[str, str]]) -> tuple[list
                 upper.below.append(lower)
                 lower.above.append(upper)
     _arrange(ranks)
-    return ranks, Ways(spots, ways)
+    return ranks, spots, ways
 
 
 def _arrange(ranks: list[list[Spot]]) -> None:
@@ -140,13 +135,6 @@ def _apart(row: list[Spot]) -> None:
 
 
 # SVG -------------------------------------------------------------------------------------------------------
-
-
-def _in_order(tree: Tree, box: Child) -> Iterator[str]:
-    """Keys of all that can be visible in a box, in the program's order."""
-    yield key_of(box)
-    for child in tree.groups[box[1]].children if box[0] == "group" else ():
-        yield from _in_order(tree, child)
 
 
 def _width(box: Box) -> float:

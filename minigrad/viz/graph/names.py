@@ -9,6 +9,7 @@ import linecache
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from traceback import walk_stack
 from types import FrameType
 from typing import Any
 
@@ -18,7 +19,7 @@ from ...autograd.tape import Node, Variable
 from ...nn.module import Module
 from ...profiler.names import ModuleNames
 from ..vector import cut
-from .data import ModuleInfo
+from .data import ModuleInfo, ways
 
 PACKAGE = __name__.split(".")[0]
 _ROOT = Path(__file__).resolve().parents[3]  # the folder that holds the package
@@ -27,14 +28,6 @@ _REFERENCES = 3  # to a dictionary that a call, a variable and an argument refer
 
 
 # Places in the program ------------------------------------------------------------------------------------
-
-
-def stack(frame: FrameType | None = None) -> Iterator[FrameType]:
-    """The calls that are running, the innermost first: from a frame, or from the caller on."""
-    frame = frame or sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def place_of(frame: FrameType) -> tuple[str, str]:
@@ -104,7 +97,7 @@ class Variables:
     def look(self, end: bool = False) -> None:
         """Read the variables of all these functions, the innermost first, and forget those that have returned
         (at the end, all)."""
-        running = set() if end else set(stack())
+        running = set() if end else {frame for frame, _ in walk_stack(sys._getframe())}
         for frame in reversed(list(self._frames)):
             self._name(frame)
             if frame not in running:
@@ -198,10 +191,7 @@ class Modules:
 
     def infos(self, paths: set[str]) -> dict[str, ModuleInfo]:
         """What is known of the modules at these paths, and of those around them."""
-        wanted = {""} | paths
-        for path in paths:
-            parts = path.split(".")
-            wanted |= {".".join(parts[:n]) for n in range(1, len(parts))}
+        wanted = {""}.union(*map(ways, paths))
         return {path: _info(path, self._by_path.get(path)) for path in sorted(wanted)}
 
 

@@ -19,6 +19,7 @@ from .data import Value
 
 TABLE = 64  # the most elements that are shown one by one
 CELLS = 32  # the most rows, and columns, of a heat map
+FEW = 16  # elements that a line of text has as numbers
 HEAT_BYTES = 1_500_000  # of all heat maps of a page together; where they are more, their cells get larger
 _UNKNOWN = 255  # the cell of a number that is not finite
 
@@ -79,6 +80,30 @@ def _merged(array: Array, axis: int) -> Array:
     parts = [first.reshape(shape).mean(axis=axis + 1, dtype=np.float64)]
     parts += [rest.mean(axis=axis, keepdims=True, dtype=np.float64)] if n % run else []
     return m.concatenate(parts, axis=axis)
+
+
+# In a line of text -----------------------------------------------------------------------------------------
+
+
+def summary(value: Value) -> str:
+    """Shape, and all of a few numbers; of more some statistics, and how many are not finite."""
+    numbers = value.statistics
+    if value.table is not None:
+        array: Array = np.array(value.table, np.float64)
+        array = (array.view(np.complex128) if value.dtype.startswith("complex") else array).reshape(value.shape)
+        if array.size <= FEW:
+            return f"{value.shape} = {_nested(array)}"
+        numbers = statistics(np.absolute(array) if array.dtype.kind == "c" else array)
+    if numbers is None:
+        return str(value.shape)
+    wrong = round(numbers["nan"])
+    parts = [f"{name} {numbers[name]:.4g}" for name in ("min", "max", "norm") if wrong < math.prod(value.shape)]
+    return f"{value.shape} with {', '.join(parts + [f'{wrong} not finite'] * (wrong > 0))}"
+
+
+def _nested(array: Any) -> str:
+    """All its numbers in brackets: "[[1, 2], [3, 4]]", "[1+2j]"."""
+    return f"[{', '.join(map(_nested, array))}]" if array.ndim else f"{array.item() + 0.0:.4g}"
 
 
 # In a page -------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 from ...autograd.tape import Variable
@@ -10,12 +11,18 @@ from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
 from . import dot, layout
-from .data import Graph
-from .dot import Colour, Direction
-from .fold import BUDGET, Tree, tree
-from .page import page
+from .data import Graph, Value
+from .dot import Colour, Direction, Format, TooSlowError, render, renderer
+from .fold import BUDGET, Tree, total, tree
 from .record import record
-from .render import Format, TooSlowError, render, renderer
+from .values import Stored
+
+_SCRIPTS = tuple(f"graph{part}.js" for part in ("_layout", "_panel", "_boxes", "_drawing", "_camera", "_search", ""))
+_BODY = """<div id="graph">
+<header class="bar"></header>
+<main><svg id="drawing" role="application" aria-label="compute graph" tabindex="0"></svg></main>
+<aside id="panel" aria-live="polite" hidden></aside>
+</div>"""
 
 
 def graph(
@@ -83,8 +90,12 @@ class GraphView(Picture):
         return f"<graph of {self.graph.title}: {len(self.graph.nodes)} nodes, {boxes} boxes>"
 
     def page(self) -> Page:
-        """The interactive page, which works offline."""
-        return page(self.graph, self.tree, self.direction, self.colour, self._fit)
+        """The interactive page, which works offline. ``fit``: with more closed, where not all can be read in the
+        window."""
+        data, _ = packed(self.graph)
+        data |= {**_folded(self.graph, self.tree), "direction": self.direction, "colour": self.colour}
+        data["fit"] = self._fit
+        return Page(self.graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
     def dot(self) -> str:
         """Graphviz' language, for what is visible at first."""
@@ -130,3 +141,49 @@ class GraphView(Picture):
 def _check(name: str, value: str, known: tuple[str, ...]) -> None:
     if value not in known:
         raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
+
+
+# What the page's script (assets/graph*.js) needs, in few bytes ---------------------------------------------
+
+
+def packed(graph: Graph, more: Iterable[Value | None] = ()) -> tuple[dict[str, Any], Stored]:
+    """A graph for a page's script, with each value once: nodes and edges have its place in "values"; and where
+    the page's other values stand there."""
+    of_nodes = [value for node in graph.nodes for value in (node.value, node.gradient)]
+    values = Stored([*of_nodes, *(edge.gradient for edge in graph.edges), *more])
+    nodes = [
+        {
+            **vars(node),
+            "saved": [vars(saved) for saved in node.saved],
+            "value": values.place(node.value),
+            "gradient": values.place(node.gradient),
+        }
+        for node in graph.nodes
+    ]
+    edges = [[edge.source, edge.target, edge.input, edge.slot, values.place(edge.gradient)] for edge in graph.edges]
+    data = {
+        "title": graph.title,
+        "backward": graph.backward,
+        "output": graph.output,
+        "nodes": nodes,
+        "edges": edges,
+        "values": values.packed(),
+        "ops": {key: asdict(info) for key, info in graph.ops.items()},
+        "modules": {path: asdict(info) for path, info in graph.modules.items()},
+    }
+    return data, values
+
+
+def _folded(graph: Graph, tree: Tree) -> dict[str, Any]:
+    """The nested boxes: of each child, "n" or "g" and its number."""
+    groups = [
+        {
+            **vars(group),
+            "label": dot.label_of(graph, tree, number),
+            "children": [dot.key_of(child) for child in group.children],
+            "total": asdict(total(graph, list(tree.nodes(number)))),
+        }
+        for number, group in enumerate(tree.groups)
+    ]
+    docks, names = list(tree.docks.items()), list(tree.names.items())
+    return {"groups": groups, "groupOf": tree.group_of, "opened": sorted(tree.opened), "docks": docks, "names": names}

@@ -15,7 +15,7 @@ from minigrad.autograd import Function
 from minigrad.autograd.observer import Observer
 from minigrad.autograd.tape import Node
 from minigrad.utils.checkpoint import checkpoint
-from minigrad.viz.graph.gradients import tape_of, watch_backward
+from minigrad.viz.graph.observe import tape_of, watch_backward
 
 
 class Collected(Observer):
