@@ -89,16 +89,13 @@ class Recorder(Shown):
             yield Step(nodes.number[node], arrived, tuple(deliveries), seconds)
 
 
+@dataclass(eq=False)
 class Playback(View):
-    """A backward pass that can be played.
+    """A backward pass that can be played. At step 0 of its page no node has run: there is no gradient yet, which is
+    not zero."""
 
-    Attributes:
-        graph: all nodes and edges, as ``viz.graph`` draws them. steps: in the engine's order, the youngest
-            node first. At step 0 of the page none has run: there is no gradient yet, which is not zero.
-    """
-
-    def __init__(self, graph: Graph, steps: tuple[Step, ...]) -> None:
-        self.graph, self.steps = graph, steps
+    graph: Graph  # all nodes and edges, as ``viz.graph`` draws them
+    steps: tuple[Step, ...]  # in the engine's order, the youngest node first
 
     def __len__(self) -> int:
         return len(self.steps)

@@ -54,6 +54,10 @@ class Tree:
         """How many boxes are seen when it is open."""
         return len(self.seen(self.groups[group].children))
 
+    def inner(self, group: int) -> list[int]:
+        """The groups directly inside."""
+        return [child for kind, child in self.groups[group].children if kind == "group"]
+
     def around(self, group: int | None) -> Iterator[int]:
         """A group and those around it, from the inside."""
         while group is not None:
@@ -91,11 +95,7 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     open: so many that ``budget`` boxes are visible, if folding can achieve it, or all modules nested less deep than
     ``depth`` (0 is one box), but for repeats."""
     tree = _by_time(graph)
-    readers: list[list[int]] = [[] for _ in graph.nodes]  # of each node, one for each edge
-    for edge in graph.edges:
-        readers[edge.source].append(edge.target)
-    _place_leaves(graph, tree, readers)
-    _dock(graph, tree, readers)
+    _place_leaves(graph, tree)
     _dissolve(tree)
     if repeats:
         _fold_repeats(graph, tree)
@@ -147,13 +147,15 @@ def total(graph: Graph, nodes: list[int]) -> Total:
     """The sum over some nodes; of one node, its gradient's norm is that of what arrives at it."""
     chosen = [graph.nodes[number] for number in nodes]
     weights = [node for node in chosen if node.kind == "parameter"]
+    forward = [node.forward_seconds for node in chosen if node.forward_seconds is not None]
+    backward = [node.backward_seconds for node in chosen if node.backward_seconds is not None]
     norms = [norm(node.gradient) for node in (chosen if len(chosen) == 1 else weights)]
     known = [value for value in norms if value is not None]
     return Total(
         nodes=len(chosen),
         parameters=sum(math.prod(node.value.shape) for node in weights if node.value),
-        forward_seconds=_sum(node.forward_seconds for node in chosen),
-        backward_seconds=_sum(node.backward_seconds for node in chosen),
+        forward_seconds=math.fsum(forward) if forward else None,
+        backward_seconds=math.fsum(backward) if backward else None,
         bytes=sum(node.value.bytes for node in chosen if node.value),
         saved_bytes=sum(saved.bytes for node in chosen for saved in node.saved),
         gradient=math.hypot(*known) if known else None,
@@ -192,32 +194,29 @@ def _by_time(graph: Graph) -> Tree:
     return tree
 
 
-def _place_leaves(graph: Graph, tree: Tree, readers: list[list[int]]) -> None:
-    """Tensors that no op made: in the innermost group with all their readers, before the first of them."""
+def _place_leaves(graph: Graph, tree: Tree) -> None:
+    """Tensors that no op made: in the innermost group with all their readers, before the first of them. Those that
+    a single op of their group reads stand at its side, no more than DOCKED of them."""
+    readers: list[list[int]] = [[] for _ in graph.nodes]  # of each node, one for each edge
+    for edge in graph.edges:
+        readers[edge.source].append(edge.target)
     before: dict[Child | None, list[Child]] = {}
+    docked: Counter[int] = Counter()
     for node in graph.nodes:
         if node.kind == "op":
             continue
-        around = [list(tree.around(tree.group_of[reader]))[::-1] for reader in readers[node.id]]
+        reading = readers[node.id]
+        around = [list(tree.around(tree.group_of[reader]))[::-1] for reader in reading]
         common = [groups[0] for groups in zip(*around, strict=False) if len({*groups}) == 1]
         tree.group_of[node.id] = common[-1] if common else 0
-        first = tree.box_of(min(readers[node.id]), {*common}) if around else None
+        first = tree.box_of(min(reading), {*common}) if reading else None
         before.setdefault(first, []).append(("node", node.id))
+        if node.kind != "input" and len(reading) == 1 and docked[reading[0]] < DOCKED:
+            tree.docks[node.id] = reading[0]
+            docked[reading[0]] += 1
     for group in tree.groups:
         group.children = [each for child in group.children for each in (*before.get(child, ()), child)]
     tree.groups[0].children[:0] = before.get(None, [])[::-1]
-
-
-def _dock(graph: Graph, tree: Tree, readers: list[list[int]]) -> None:
-    """Leaves that a single op of their group reads stand at its side: no more than DOCKED of them."""
-    count: Counter[int] = Counter()
-    for node in graph.nodes:
-        if node.kind not in ("parameter", "constant") or len(readers[node.id]) != 1:
-            continue
-        op = readers[node.id][0]
-        if tree.group_of[op] == tree.group_of[node.id] and count[op] < DOCKED:
-            tree.docks[node.id] = op
-            count[op] += 1
 
 
 def _dissolve(tree: Tree) -> None:
@@ -305,7 +304,7 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
 def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
     """The groups inside an open one that can be open as well, within the budget: level by level. Of the level
     that is too large, those that fit; of repeats none, as they look alike."""
-    count, chosen, level = tree.size(group), list[int](), _inner(tree, group)
+    count, chosen, level = tree.size(group), list[int](), tree.inner(group)
     while level:
         can = [inner for inner in level if tree.groups[inner].kind == "module" or repeats]
         whole = count + sum(tree.size(inner) - 1 for inner in can) <= budget
@@ -315,12 +314,8 @@ def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
             if count + tree.size(inner) - 1 <= budget:
                 count += tree.size(inner) - 1
                 chosen.append(inner)
-        level = [deeper for inner in can for deeper in _inner(tree, inner)] if whole else []
+        level = [deeper for inner in can for deeper in tree.inner(inner)] if whole else []
     return chosen
-
-
-def _inner(tree: Tree, group: int) -> list[int]:
-    return [child for kind, child in tree.groups[group].children if kind == "group"]
 
 
 def _choose_opens(tree: Tree) -> None:
@@ -330,8 +325,3 @@ def _choose_opens(tree: Tree) -> None:
             group.opens = _fitting(tree, number, budget, repeats=budget > BUDGET)
         if all(clicks(tree, node) <= CLICKS for node in range(len(tree.group_of))):
             return
-
-
-def _sum(values: Iterator[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) if known else None
