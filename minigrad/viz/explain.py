@@ -244,11 +244,11 @@ class _Chain:
     def _left(self, number: int) -> int:
         """How many rules there are between a node and the output."""
         seen, todo = {number}, [number]
-        while todo:
-            targets = {edge.target for edge in self.readers[todo.pop()]} - seen
+        for node in todo:  # grows
+            targets = {edge.target for edge in self.readers[node]} - seen
             seen |= targets
             todo += targets
-        return len(seen) - 1
+        return len(todo) - 1
 
     # One rule -----------------------------------------------------------------------------------------------
 
@@ -361,13 +361,13 @@ def _arguments(source: Source | None) -> list[str]:
     return [a.arg for a in tree.args.args[1:]] if isinstance(tree, ast.Lambda) else []
 
 
-def _text(label: Label) -> str:
-    return ".".join(map(str, label))
-
-
 def _called(node: Node) -> str:
     """A node's name; of a result without one the op's."""
     return f"the result of {node.op}" if node.kind == "op" and node.name == node.op else _short(node.name)
+
+
+def _text(label: Label) -> str:
+    return ".".join(map(str, label))
 
 
 def _short(name: str) -> str:

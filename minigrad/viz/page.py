@@ -97,11 +97,8 @@ class Page:
 
 
 def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file: whole, or not at all; text as UTF-8, with "\\n" at the ends of lines on every system.
-
-    Raises:
-        OSError: it cannot be written (FileNotFoundError: there is no such folder); an older file stays.
-    """
+    """Write a file: whole, or not at all; text as UTF-8, with "\\n" at the ends of lines on every system. Raises
+    OSError: it cannot be written (FileNotFoundError: there is no such folder); an older file stays."""
     file = Path(path)
     folder = Path(os.path.realpath(file)).parent
     if not folder.is_dir():

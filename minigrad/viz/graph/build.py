@@ -39,7 +39,8 @@ class Builder:
         self._leaves: dict[int, Any] = {}  # by number
         self._ops: dict[str, OpInfo] = {}
         self._op_keys: dict[int, str] = {}  # by the op's id
-        self._results = _Results(root, self.tape)
+        self._alive = {} if seen else _alive(root, self.tape)
+        self._shapes = {edge[:2]: edge[2:] for node in self.tape for edge in node.edges}
         for node in self.tape:
             self._add(node)
         self._add_memory()
@@ -91,8 +92,12 @@ class Builder:
         kept = [(i, input_name(node, i), value) for i, value in _kept_arguments(node) if value is not None]
         attributes = {name: argument_text(value) for _, name, value in kept if not is_array(value)}
         others = [(name, value) for i, name, value in kept if i not in node.plan.inputs and is_array(value)]
-        module, value = self._modules.get(node, ""), self._results.value(node)
-        return data.Node(-1, "op", "", "", module, place, code, attributes, value), others
+        added = data.Node(-1, "op", "", "", self._modules.get(node, ""), place, code, attributes)
+        if (node, 0) in self._alive:
+            added.value = value_of(self._alive[node, 0])
+        elif (node, 0) in self._shapes:
+            added.value = outline(*self._shapes[node, 0], str(self.root.device))  # type: ignore[attr-defined]
+        return added, others
 
     def _op_key(self, node: Node) -> str:
         """The key of a node's op: its name, numbered where Functions have the same name."""
@@ -175,30 +180,19 @@ class _Names:
         return data.Node(number, kind, "", name, "" if argument else module)
 
 
-class _Results:
-    """The results that nobody has noted: those still alive, and the shapes of others.
-
-    Alive are the tensor that all lead to, and what nodes keep and nobody has changed since.
-    """
-
-    def __init__(self, root: Variable, tape: list[Node]) -> None:
-        self.device = str(root.device)  # type: ignore[attr-defined]
-        self.alive: dict[Any, Any] = {root._source(): root.array}
-        self.shapes = {edge[:2]: edge[2:] for node in tape for edge in node.edges}
-        for node in tape:
-            if any(version[0] != noted for version, noted in node.versions):
-                continue
-            if node.out is not None:
-                self.alive.setdefault((node, 0), node.out)
-            for _, value in _kept_arguments(node):
-                if isinstance(value, Variable) and "array" in vars(value):
-                    self.alive.setdefault((value._node, value._slot), value.array)
-
-    def value(self, node: Node) -> data.Value | None:
-        """Of a node's first result."""
-        if (array := self.alive.get((node, 0))) is not None:
-            return value_of(array)
-        return outline(*self.shapes[node, 0], self.device) if (node, 0) in self.shapes else None
+def _alive(root: Variable, tape: list[Node]) -> dict[Any, Any]:
+    """The arrays of results that nobody has noted and that are still alive, by node and slot: of the tensor that all
+    lead to, and of what nodes keep and nobody has changed since."""
+    alive: dict[Any, Any] = {root._source(): root.array}
+    for node in tape:
+        if any(version[0] != noted for version, noted in node.versions):
+            continue
+        if node.out is not None:
+            alive.setdefault((node, 0), node.out)
+        for _, value in _kept_arguments(node):
+            if isinstance(value, Variable) and "array" in vars(value):
+                alive.setdefault((value._node, value._slot), value.array)
+    return alive
 
 
 def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:

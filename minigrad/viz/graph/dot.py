@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Literal
 
+from ..palette import LIGHT, rgb
 from .data import Graph, Node, Value
 from .fold import Child, Total, Tree, norm, total, wires
 
@@ -23,8 +24,9 @@ Colour = Literal["none", "time", "bytes", "gradient"]
 Format = Literal["svg", "png", "pdf"]
 LONGEST = 40  # characters of a name
 _JOINERS = "\u200c\u200d"  # within emoji and in many scripts
-FORWARD, BACKWARD, INK, QUIET, LINE, PAPER = "#35618f", "#9a4a1c", "#1b1c1e", "#5f6368", "#c9cbcd", "#ffffff"
-TINTS = {"time": (0xB3, 0x40, 0x2A), "bytes": (0x24, 0x58, 0xB3), "gradient": (0x9A, 0x4A, 0x1C)}
+FORWARD, BACKWARD, LINE = "#35618f", "#9a4a1c", "#c9cbcd"
+INK, QUIET, PAPER = LIGHT.ink, LIGHT.quiet, LIGHT.paper
+TINTS = {"time": LIGHT.minus, "bytes": LIGHT.plus, "gradient": BACKWARD}
 _LEAF = f', shape=ellipse, style=filled, height=0.25, margin="0.04,0.02", color="{LINE}"'
 _LOOKS = {"folded": f', color="{INK}"', "repeat": f', color="{INK}", peripheries=2'}
 _LOOKS |= dict.fromkeys(("parameter", "constant", "input"), _LEAF)
@@ -178,7 +180,7 @@ def _tint(value: float | None, scale: tuple[float, float], colour: Colour) -> st
         return PAPER
     low, high = scale
     part = math.log(value / low) / math.log(high / low) if high > low and math.isfinite(high) else 1.0
-    mixed = (round(255 - (255 - channel) * (0.05 + 0.4 * part)) for channel in TINTS[colour])
+    mixed = (round(255 - (255 - channel) * (0.05 + 0.4 * part)) for channel in rgb(TINTS[colour]))
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 

@@ -94,26 +94,20 @@ class Variables:
         self.names: dict[tuple[Node, int], str] = {}  # of results, by node and slot
         self._frames: dict[FrameType, int] = {}  # and the age of the first node that each recorded
 
-    def look(self, end: bool = False) -> None:
-        """Read the variables of all these functions, the innermost first, and forget those that have returned
-        (at the end, all)."""
-        running = set() if end else {frame for frame, _ in walk_stack(sys._getframe())}
-        for frame in reversed(list(self._frames)):
-            self._name(frame)
-            if frame not in running:
-                del self._frames[frame]
-
-    def expect(self, frame: FrameType, node: Node) -> None:
-        """Note that a function has recorded an op."""
-        self._frames.setdefault(frame, node.order)
-
-    def _name(self, frame: FrameType) -> None:
-        first, code = self._frames[frame], frame.f_code
-        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        for name, value in variables(frame).items():
-            node = value._node if isinstance(value, Variable) else None
-            if node is not None and name.isidentifier() and (node.order >= first or name not in arguments):
-                self.names.setdefault((node, value._slot), name)
+    def look(self, frame: FrameType | None = None, node: Node | None = None) -> None:
+        """Read the variables of all these functions, the innermost first, and forget those that have returned; then
+        note the function that has recorded an op (at the end there is none, and all are forgotten)."""
+        for recorder, first in reversed(self._frames.items()):
+            code = recorder.f_code
+            arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            for name, value in variables(recorder).items():
+                source = value._node if isinstance(value, Variable) else None
+                if source is not None and name.isidentifier() and (source.order >= first or name not in arguments):
+                    self.names.setdefault((source, value._slot), name)
+        running = {frame for frame, _ in walk_stack(frame)} if frame else set()
+        self._frames = {frame: first for frame, first in self._frames.items() if frame in running}
+        if frame and node:
+            self._frames.setdefault(frame, node.order)
 
 
 # Leaves ---------------------------------------------------------------------------------------------------
@@ -167,10 +161,8 @@ class Modules:
 
     def name(self, module: Module, caller: str) -> str:
         """The path of a module that the one at the path ``caller`` calls ("" for none)."""
-        outer = f"{self._root}.{caller}" if self._root and caller else self._root or caller
-        path = self._names.path(module, outer)
-        if self._root and (path == self._root or path.startswith(f"{self._root}.")):
-            path = path[len(self._root) + 1 :]
+        path = self._names.path(module, ".".join(filter(None, (self._root, caller))))
+        path = f"{path}.".removeprefix(f"{self._root}.").removesuffix(".")
         if path not in self._by_path:
             self.add(path, module)
         return path
@@ -198,16 +190,13 @@ class Modules:
 def _info(path: str, module: Module | None) -> ModuleInfo:
     if module is None:
         return ModuleInfo(path, "")
-    alike = hashlib.sha256(repr(_structure(module)).encode()).hexdigest()[:16]
+    structure: list[Any] = []  # of it and all that it holds: class, own text, shapes and dtypes
+    for name, inner in module.named_modules(remove_duplicate=False):
+        held = {**inner._parameters, **inner._buffers}
+        shapes = [(key, None if p is None else argument_text(p.array)) for key, p in held.items()]
+        structure += [name, type(inner).__module__, type(inner).__qualname__, inner.extra_repr(), shapes]
+    alike = hashlib.sha256(repr(structure).encode()).hexdigest()[:16]
     return ModuleInfo(path, type(module).__name__, module.extra_repr(), alike)
-
-
-def _structure(module: Module) -> tuple[Any, ...]:
-    """Class, own text, parameters' shapes and dtypes, and the same of the children."""
-    kind, held = type(module), {**module._parameters, **module._buffers}
-    shapes = [(name, None if p is None else argument_text(p.array)) for name, p in held.items()]
-    children = [(name, None if m is None else _structure(m)) for name, m in module._modules.items()]
-    return kind.__module__, kind.__qualname__, module.extra_repr(), shapes, children
 
 
 # Arguments of ops -----------------------------------------------------------------------------------------

@@ -52,7 +52,7 @@ class Observation(Observer):
 
     def __exit__(self, *raised: object) -> None:
         detach(self)  # the call may have left other observers
-        self.variables.look(end=True)
+        self.variables.look()
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         around = self._within[-1]
@@ -70,8 +70,7 @@ class Observation(Observer):
         begin, aside = self._running.pop()[1]
         if node is not None:
             frame = user_frame()
-            self.variables.look()
-            self.variables.expect(frame, node)
+            self.variables.look(frame, node)
             attributes, others = self._arguments(node, args, frame)
             seen = data.Node(-1, "op", op.name, op.name, self._within[-1], *place_of(frame), attributes)
             seen.value = value_of((result[0] if isinstance(result, tuple) else result).array)

@@ -60,9 +60,6 @@ def _with_gradients(nodes: Builder, run: bool) -> Graph:
     return nodes.graph(gradients)
 
 
-# Before anything goes back ---------------------------------------------------------------------------------
-
-
 def built(
     caller: str, what: Any, inputs: Sequence[Any], named: Mapping[str, Any], modules: Mapping[str, Module] | None = None
 ) -> Builder:

@@ -49,10 +49,10 @@ def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
 
 def _table(array: Array) -> list[list[float]]:
     """Its elements as Python numbers, row by row of the last axis."""
-    host = _matrix(of(array).to_numpy(array))
-    if host.dtype.kind == "c":
-        host = np.stack((host.real, host.imag), -1).reshape(len(host), 2 * host.shape[1])
-    rows: list[list[float]] = (host.astype(np.uint8) if host.dtype.kind == "b" else host).tolist()
+    host = np.ascontiguousarray(_matrix(of(array).to_numpy(array)))
+    if host.dtype.kind in "bc":
+        host = host.view(np.uint8 if host.dtype.kind == "b" else host.real.dtype)
+    rows: list[list[float]] = host.tolist()
     return rows
 
 
@@ -63,10 +63,8 @@ def _matrix(array: Array) -> Array:
 
 @np.errstate(all="ignore")  # of infinities of both signs the mean is NaN
 def _heat(array: Array) -> list[list[float]]:
-    """Means over cells: neighbouring rows of the last axis and neighbouring columns go into one.
-
-    Three digits, which is more than a colour can show, keep files small.
-    """
+    """Means over cells: neighbouring rows of the last axis and neighbouring columns go into one. Three digits, which
+    is more than a colour can show, keep files small."""
     cells = _merged(_merged(_matrix(array), 0), 1)
     return [[float(f"{cell:.3g}") for cell in row] for row in of(cells).to_numpy(cells).tolist()]
 
