@@ -1,10 +1,4 @@
-"""Why a gradient is what it is: the chain of rules behind it, as text.
-
-    print(explain(layer.weight))
-
-prints which ops read the tensor, the result of each one's rule, where the rule's own gradient came from, and
-so on to the loss. Of a result that nothing reads, such as the loss, it prints the way down.
-"""
+"""``viz.explain``: why a gradient is what it is, the chain of rules behind it, as text."""
 
 from __future__ import annotations
 
@@ -43,7 +37,10 @@ class Explanation(str):
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False, most: int = 24) -> Explanation:
     """The chain of rules behind the gradient of a tensor, with shapes, formulas, places and small numbers.
 
-    Where no backward has run it says so, and shows the rules without the gradients.
+        print(viz.explain(layer.weight))
+
+    Which ops read the tensor, the result of each one's rule, where the rule's own gradient came from, and so on to
+    the loss; of the loss itself, the way down. Where no backward has run it shows the rules without the gradients.
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
@@ -185,7 +182,7 @@ class _Chain:
         if not any(node.place for node in self.graph.nodes):
             yield "Ops note the lines that call them within autograd.detect_anomaly(check_nan=False)."
 
-    # Which rules are shown: up, to the loss, or of the loss itself down, to the leaves -----------------------
+    # Which rules are shown: up, to the loss, or of the loss itself down, to the leaves
 
     def _next(self, number: int) -> list[Edge]:
         """The edges whose rules stand next to a node."""
@@ -249,8 +246,6 @@ class _Chain:
             seen |= targets
             todo += targets
         return len(todo) - 1
-
-    # One rule -----------------------------------------------------------------------------------------------
 
     def _has_rule(self, edge: Edge) -> bool:
         """Whether a gradient goes back along an edge."""
@@ -329,8 +324,6 @@ class _Chain:
         numbers = str(shape) if gradient is None else summary(gradient)
         after = f", after hooks: {_short(hooks)}" if hooks else ""
         return f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
-
-    # One result ---------------------------------------------------------------------------------------------
 
     def _called(self, number: int, slot: int) -> str:
         """A result's name."""

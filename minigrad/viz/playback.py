@@ -1,5 +1,4 @@
-"""``viz.playback``: a backward pass as it goes, forwards and back: what arrives at each node, what goes out, and what
-adds up."""
+"""``viz.playback``: a backward pass as it goes: what arrives at each node, what goes out, and what adds up."""
 
 from __future__ import annotations
 
@@ -133,13 +132,11 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **n
     The backward pass is run here, by the engine and in its order, and touches no ``.grad``.
 
     Args:
-        loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, that is
-            called with ``inputs`` and ``named``, and then all values in between are known. Of a tensor that
-            is no scalar, backward begins with its sum.
+        loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, as for
+            ``viz.graph``. Of a tensor that is no scalar, backward begins with its sum.
 
     Raises:
-        RuntimeError: nothing wants a gradient, or a backward has freed the graph.
-        TypeError: a tensor and inputs, or something that cannot be called.
+        RuntimeError: a backward has freed the graph; otherwise as ``viz.graph``.
     """
     nodes = built("playback", loss_or_module, inputs, named)
     if nodes.is_released():

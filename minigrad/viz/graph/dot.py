@@ -110,8 +110,8 @@ def _name(graph: Graph, tree: Tree, node: Node) -> str:
     op = graph.ops[node.op].name if node.kind == "op" else ""
     name = tree.names.get(node.id, node.name or op or node.kind)
     path = tree.groups[tree.group_of[node.id]].path
-    if node.kind != "op" and path and name.startswith(f"{path}."):
-        name = name[len(path) + 1 :]
+    if node.kind != "op":
+        name = name.removeprefix(f"{path}.")
     return f"{shortened(name)}  {shortened(op) if name != op else ''}".rstrip()
 
 

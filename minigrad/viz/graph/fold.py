@@ -19,7 +19,6 @@ from .data import Edge, Graph, Value, ways
 BUDGET = 40  # boxes that one screen shows
 CLICKS = 3  # the last of them selects the node
 DOCKED = 3
-_BUDGETS = (12, 18, 26, BUDGET, 60, 90, 140, 200)  # of what opens with a click: the least that will do
 Child = tuple[Literal["group", "node"], int]  # and its number
 
 
@@ -254,12 +253,10 @@ def _fold_repeats(graph: Graph, tree: Tree) -> None:
 
 def _alike(graph: Graph, tree: Tree, a: Child, b: Child) -> bool:
     """Whether two children are numbered modules of the same structure, such as "layers.0" and "layers.1"."""
-    if a[0] != "group" or b[0] != "group":
-        return False
-    one, two = (graph.modules.get(tree.groups[number].path) for _, number in (a, b))
-    if not (one and two and one.path != two.path and one.alike and one.alike == two.alike):
-        return False
-    return re.sub(r"\d+", "0", one.path) == re.sub(r"\d+", "0", two.path)
+    paths = [tree.groups[number].path for kind, number in (a, b) if kind == "group"]
+    modules = [graph.modules[path] for path in paths if path in graph.modules and graph.modules[path].alike]
+    structures = {(module.alike, re.sub(r"\d+", "0", module.path)) for module in modules}
+    return len(modules) == 2 and modules[0] != modules[1] and len(structures) == 1
 
 
 def _fold_sections(tree: Tree, budget: int) -> None:
@@ -320,7 +317,7 @@ def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
 
 def _choose_opens(tree: Tree) -> None:
     """What opens with each group: as little as can be, if no node is then more than CLICKS away."""
-    for budget in _BUDGETS:
+    for budget in (12, 18, 26, BUDGET, 60, 90, 140, 200):
         for number, group in enumerate(tree.groups):
             group.opens = _fitting(tree, number, budget, repeats=budget > BUDGET)
         if all(clicks(tree, node) <= CLICKS for node in range(len(tree.group_of))):

@@ -23,11 +23,7 @@ from .data import ModuleInfo, ways
 
 PACKAGE = __name__.split(".")[0]
 _ROOT = Path(__file__).resolve().parents[3]  # the folder that holds the package
-_LONGEST = 200  # characters of an attribute's text
 _REFERENCES = 3  # to a dictionary that a call, a variable and an argument refer to, and nobody else
-
-
-# Places in the program ------------------------------------------------------------------------------------
 
 
 def place_of(frame: FrameType) -> tuple[str, str]:
@@ -221,7 +217,7 @@ def is_array(value: Any) -> bool:
 
 def argument_text(value: Any) -> str:
     """An argument that is no tensor, as text; slices as in an index, arrays by dtype and shape."""
-    return cut(_text(value), _LONGEST)
+    return cut(_text(value), 200)
 
 
 def _text(value: Any) -> str:

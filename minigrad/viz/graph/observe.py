@@ -7,8 +7,7 @@ what is shown. The walk back is the engine's own, so each gradient is the one th
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from types import FrameType
 from typing import Any
@@ -170,17 +169,18 @@ def target_of(target: Node | Variable, slot: int) -> Target:
     return target if isinstance(target, Node) else id(target), slot
 
 
-def watch_backward(root: Variable, observer: Observer, gradient: Variable | None = None, free: bool = False) -> None:
-    """Walk back from a tensor, with ones or another gradient there; ``free`` what nodes keep, or not (what a
-    checkpoint has computed again is kept then, too).
-
-    Hooks that the program has registered on tensors run, as their results replace gradients; those that write
-    to a ``.grad`` do not.
-    """
-    if gradient is None:
-        gradient = wrap(xp(root.array).ones_like(root.array))
-    with _without_retained(root), observed(observer):
-        pass_back(root, gradient, retain=not free)
+def watch_backward(root: Variable, observer: Observer, free: bool = False) -> None:
+    """Walk back from a tensor, with ones there; ``free`` what nodes keep, or not (what a checkpoint has computed again
+    is kept then, too). Hooks that the program has registered on tensors run, as their results replace gradients; those
+    of ``retain_grad`` do not, which would add to a ``.grad``."""
+    tables = [hooks for node in tape_of(root) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
+    away = [hooks.pop(RETAINED) for hooks in tables]
+    try:
+        with observed(observer):
+            pass_back(root, wrap(xp(root.array).ones_like(root.array)), retain=not free)
+    finally:
+        for hooks, hook in zip(tables, away, strict=True):
+            hooks[RETAINED] = hook
 
 
 def tape_of(root: Variable) -> list[Node]:
@@ -193,15 +193,3 @@ def tape_of(root: Variable) -> list[Node]:
             seen.add(node)
             stack.extend(edge[0] for edge in node.edges if isinstance(edge[0], Node))
     return sorted(seen, key=lambda node: node.order)
-
-
-@contextmanager
-def _without_retained(root: Variable) -> Iterator[None]:
-    """Within it, the hooks of ``retain_grad`` are away, which would add to a ``.grad``."""
-    tables = [hooks for node in tape_of(root) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
-    away = [hooks.pop(RETAINED) for hooks in tables]
-    try:
-        yield
-    finally:
-        for hooks, hook in zip(tables, away, strict=True):
-            hooks[RETAINED] = hook

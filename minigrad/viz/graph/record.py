@@ -28,12 +28,10 @@ def record(
     """The graph of a tensor, or of a call of a module or function that is made now; see ``viz.graph``.
 
     The backward pass of a call starts from the first tensor of the result that wants a gradient ("loss", where
-    there is something of that name); of one that is no scalar, from its sum. It touches no ``.grad``. Where a
-    backward has run already, as in a training step, and has freed the graph, the gradients are those that it
-    has left: the leaves' ``.grad``, as it has added up.
+    there is something of that name); of one that is no scalar, from its sum. Where a backward has freed the graph,
+    as in a training step, the gradients are those that it has left: the leaves' ``.grad``, as it has added up.
 
-    Of a tensor the values are those still alive; tensors and parameters have the names of the caller's variables
-    and modules.
+    Of a tensor the values are those still alive; its names are those of the caller's variables and modules.
     """
     nodes = built("graph", what, inputs, named or {}, modules)
     return _with_gradients(nodes, backward or not isinstance(what, Variable))

@@ -128,5 +128,4 @@ def _definitions(text: str) -> dict[int, list[Definition]]:
 
 
 def _first(node: Definition) -> int:
-    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-    return min([node.lineno, *(d.lineno for d in decorators)])
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])
