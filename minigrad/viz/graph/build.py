@@ -12,12 +12,10 @@ from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...nn.parameter import Parameter
 from . import data
 from .data import Edge, Graph, Kind, OpInfo, Saved
-from .names import Modules, argument_text, function_text, input_name, is_array, readable
+from .names import Modules, Named, argument_text, function_text, input_name, is_array, readable
 from .observe import Arrays, Observation, Shown, tape_of
 from .rules import op_info
 from .values import outline, value_of
-
-Named = list[tuple[str, Variable]]
 
 
 class Builder:
@@ -39,7 +37,7 @@ class Builder:
         self._leaves: dict[int, Any] = {}  # by number
         self._ops: dict[str, OpInfo] = {}
         self._op_keys: dict[int, str] = {}  # by the op's id
-        self._alive = {} if seen else _alive(root, self.tape)
+        self._alive = _alive(root, self.tape)
         self._shapes = {edge[:2]: edge[2:] for node in self.tape for edge in node.edges}
         for node in self.tape:
             self._add(node)

@@ -7,7 +7,7 @@ import hashlib
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from traceback import walk_stack
 from types import FrameType
@@ -22,7 +22,8 @@ from ..vector import cut
 from .data import ModuleInfo, ways
 
 PACKAGE = __name__.split(".")[0]
-_ROOT = Path(__file__).resolve().parents[3]  # the folder that holds the package
+_PACKAGE = Path(__file__).parents[2]
+Named = list[tuple[str, Variable]]
 _REFERENCES = 3  # to a dictionary that a call, a variable and an argument refer to, and nobody else
 
 
@@ -34,12 +35,7 @@ def place_of(frame: FrameType) -> tuple[str, str]:
 
 def readable(file: str) -> str:
     """A path as short as it can be understood: within the library, the working folder, or the user's home."""
-    folders: tuple[tuple[str, Callable[[], Path]], ...] = (
-        (PACKAGE, lambda: _ROOT / PACKAGE),
-        ("", Path.cwd),
-        ("~", Path.home),
-    )
-    for name, folder in folders:
+    for name, folder in ((PACKAGE, _PACKAGE.resolve), ("", Path.cwd), ("~", Path.home)):
         try:
             return (name / Path(file).relative_to(folder())).as_posix()
         except (ValueError, OSError, RuntimeError):  # it lies elsewhere; the folder is gone; there is no home
@@ -61,9 +57,9 @@ def variables(frame: FrameType) -> dict[str, Any]:
     return copied
 
 
-def variables_of(frame: FrameType) -> tuple[list[tuple[str, Variable]], dict[str, Module]]:
+def variables_of(frame: FrameType) -> tuple[Named, dict[str, Module]]:
     """The local and global variables of a function that are tensors or modules."""
-    tensors, modules = list[tuple[str, Variable]](), dict[str, Module]()
+    tensors, modules = Named(), dict[str, Module]()
     for name, value in [*variables(frame).items(), *frame.f_globals.items()]:
         if isinstance(value, Variable):
             tensors.append((name, value))
@@ -109,16 +105,11 @@ class Variables:
 # Leaves ---------------------------------------------------------------------------------------------------
 
 
-def fields_of(value: Any) -> Any:
-    """A dataclass or a named tuple as a mapping; anything else as it is."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-    return value._asdict() if hasattr(value, "_asdict") else value
-
-
-def tensors_within(value: Any, name: str) -> Iterator[tuple[str, Variable]]:
+def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]:
     """The tensors of a value and what they are called: "batch", "batch 0", "batch.mask"."""
-    value = fields_of(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    value = value._asdict() if hasattr(value, "_asdict") else value  # a named tuple
     if isinstance(value, Variable):
         yield name, value
     elif isinstance(value, Mapping):
@@ -129,9 +120,7 @@ def tensors_within(value: Any, name: str) -> Iterator[tuple[str, Variable]]:
             yield from tensors_within(inner, f"{name} {i}" if name else str(i))
 
 
-def argument_names(
-    function: Callable[..., Any], inputs: tuple[Any, ...], named: dict[str, Any]
-) -> list[tuple[str, Variable]]:
+def argument_names(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> Named:
     """The tensors among a call's arguments, with the names that the function has for them."""
     called = function.forward if isinstance(function, Module) else function
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,7 +15,7 @@ from ...nn.module import Module
 from ...ops.op import REGISTRY
 from .build import Builder
 from .data import Graph
-from .names import Modules, argument_names, fields_of, variables_of
+from .names import Modules, argument_names, tensors_within, variables_of
 from .observe import Observation, Shown, tape_of, watch_backward
 
 
@@ -74,12 +75,14 @@ def built(
 def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> Builder:
     owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
     modules = Modules(owner if isinstance(owner, Module) else None)
-    arguments = argument_names(function, tuple(inputs), dict(named))
+    arguments = argument_names(function, inputs, named)
     for op in REGISTRY.values():  # so that no op's time has the import of its kernel in it
         of(np.empty(0)).kernel(op.name)
     with Observation(modules) as observation:
-        root = _leading(function(*inputs, **named))
+        result = function(*inputs, **named)
     title = type(function).__name__ if isinstance(function, Module) else getattr(function, "__name__", "call")
+    results = [(name, tensor) for name, tensor in tensors_within(result) if _is_result(tensor)]
+    _, root = min(results, key=lambda pair: "loss" not in re.split("[. ]", pair[0]), default=("", None))
     if root is None:
         raise RuntimeError(
             f"nothing in what {title} returned wants a gradient, so that no op was recorded: set "
@@ -104,18 +107,6 @@ def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) ->
 
 def _is_result(tensor: Variable) -> bool:
     return tensor._wanted() and tensor._source()[0] is not None
-
-
-def _leading(result: Any) -> Variable | None:
-    """The tensor of a call's result that backward starts from."""
-    if isinstance(result, Variable):
-        return result if _is_result(result) else None
-    result = fields_of(result)
-    if isinstance(result, Mapping):
-        parts = [result[key] for key in ("loss",) if key in result] + list(result.values())
-    else:
-        parts = list(result) if isinstance(result, tuple | list) else []
-    return next((tensor for part in parts if (tensor := _leading(part)) is not None), None)
 
 
 def last_result_of(tensor: Variable) -> Variable | None:
