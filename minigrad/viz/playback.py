@@ -104,22 +104,9 @@ class Playback(View):
 
     def page(self) -> Page:
         """The page that plays it."""
-        arrived = [value for step in self.steps for value in step.arrived.values()]
-        deliveries = [d for step in self.steps for d in step.deliveries]
-        data, values = packed(self.graph, [*arrived, *(value for d in deliveries for value in (d.gradient, d.total))])
-        data["steps"] = [
-            {
-                **vars(step),
-                "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
-                "deliveries": [
-                    {**vars(d), "gradient": values.place(d.gradient), "total": values.place(d.total)}
-                    for d in step.deliveries
-                ],
-            }
-            for step in self.steps
-        ]
+        steps = [{**vars(step), "arrived": list(step.arrived.items())} for step in self.steps]
         scripts = ("graph_panel.js", "playback_drawing.js", "playback.js")
-        return Page.of("playback", f"Backward of {self.graph.title}", data, scripts)
+        return Page.of("playback", f"Backward of {self.graph.title}", packed(self.graph, steps=steps), scripts)
 
 
 def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:

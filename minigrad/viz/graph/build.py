@@ -11,7 +11,7 @@ from typing import Any
 from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...nn.parameter import Parameter
 from . import data
-from .data import Edge, Graph, Kind, OpInfo, Saved
+from .data import Edge, Graph, Kind, Saved
 from .names import Modules, Named, argument_text, function_text, input_name, is_array, readable
 from .observe import Arrays, Observation, Shown, tape_of
 from .rules import op_info
@@ -25,17 +25,15 @@ class Builder:
     def __init__(
         self, title: str, root: Variable, modules: Modules, named: Named, seen: Observation | None = None
     ) -> None:
-        self.title, self.root, self.modules = title, root, modules
+        self.root, self.modules = root, modules
         self.tape = tape_of(root)
         self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
         self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
         self._ops_seen, self._leaves_seen = (seen.ops, seen.leaves) if seen else ({}, {})
         self._names = _Names(modules, named, seen)
         self._modules = {} if seen else modules_of(self.tape, self._names.parameters)
-        self._nodes: list[data.Node] = []
-        self._edges: list[Edge] = []
+        self._graph = Graph(title, [], [], {}, {}, 0)
         self._leaves: dict[int, Any] = {}  # by number
-        self._ops: dict[str, OpInfo] = {}
         self._op_keys: dict[int, str] = {}  # by the op's id
         self._alive = _alive(root, self.tape)
         self._shapes = {edge[:2]: edge[2:] for node in self.tape for edge in node.edges}
@@ -45,7 +43,7 @@ class Builder:
 
     def leaves(self) -> list[Variable]:
         """The tensors that no recorded op made, and that want a gradient."""
-        return [leaf for i, leaf in self._leaves.items() if self._nodes[i].kind != "constant"]
+        return [leaf for i, leaf in self._leaves.items() if self._graph.nodes[i].kind != "constant"]
 
     def is_released(self) -> bool:
         """Whether a backward has freed what nodes kept."""
@@ -53,19 +51,20 @@ class Builder:
 
     def graph(self, gradients: Shown) -> Graph:
         """The whole, with the gradients of a backward pass, if one has run."""
+        graph = self._graph
         for key, number in self.number.items():
-            node = self._nodes[number]
+            node = graph.nodes[number]
             node.gradient = gradients.first(key)
             if isinstance(key, Node):
                 node.backward_seconds = gradients.seconds.get(key)
         for place, edge in self.edges.items():
             edge.gradient = gradients.edges.get(place)
-        output = self._nodes[self.number[self.tape[-1]]]
+        graph.output = self.number[self.tape[-1]]
+        graph.backward = "done" if gradients.ran else "none"
         if gradients.ran and self.root.array.size != 1:
-            output.attributes["backward"] = "begins with its sum"
-        modules = self.modules.infos({node.module for node in self._nodes})
-        backward: Any = "done" if gradients.ran else "none"
-        return Graph(self.title, self._nodes, self._edges, modules, self._ops, output.id, backward)
+            graph.nodes[graph.output].attributes["backward"] = "begins with its sum"
+        graph.modules = self.modules.infos({node.module for node in graph.nodes})
+        return graph
 
     def _add(self, node: Node) -> None:
         """A node of the tape, after the leaves that it reads."""
@@ -73,15 +72,15 @@ class Builder:
         names = [input_name(node, i) for i in node.plan.inputs]
         sources = [self._read(edge[0], "input", added, name) for edge, name in zip(node.edges, names, strict=True)]
         constants = [self._read(value, "constant", added, name) for name, value in others]
-        added.id = self.number[node] = len(self._nodes)
+        added.id = self.number[node] = len(self._graph.nodes)
         added.op, added.name = self._op_key(node), self._names.result(node) or node.op.name
         added.attributes |= _hooks(*(node.hooks or {}).values())
-        self._nodes.append(added)
+        self._graph.nodes.append(added)
         for position, (name, source) in enumerate(zip(names, sources, strict=True)):
             edge = self.edges[node, position] = Edge(source, added.id, name, node.edges[position][1])
-            self._edges.append(edge)
+            self._graph.edges.append(edge)
         for (name, value), source in zip(others, constants, strict=True):
-            self._edges.append(Edge(source, added.id, name, getattr(value, "_slot", 0)))
+            self._graph.edges.append(Edge(source, added.id, name, getattr(value, "_slot", 0)))
 
     def _unseen(self, node: Node) -> tuple[data.Node, Arrays]:
         """What is known of an op that nobody watched: what it keeps, and the line that anomaly mode has noted."""
@@ -101,24 +100,22 @@ class Builder:
         """The key of a node's op: its name, numbered where Functions have the same name."""
         op = node.op
         if id(op) not in self._op_keys:
-            key, count = op.name, 2
-            while key in self._ops:
-                key, count = f"{op.name} {count}", count + 1
-            self._op_keys[id(op)] = key
-            self._ops[key] = op_info(op, self.root.array)
+            same = sum(info.name == op.name for info in self._graph.ops.values())
+            key = self._op_keys[id(op)] = f"{op.name} {same + 1}" if same else op.name
+            self._graph.ops[key] = op_info(op, self.root.array)
         return self._op_keys[id(op)]
 
     def _read(self, value: Any, kind: Kind, reader: data.Node, name: str) -> int:
         """The number of what an op reads as ``name``: of a leaf, which is added where it is new."""
         number = self._place(value)
         if number is None:
-            number = self.number[id(value)] = len(self._nodes)
+            number = self.number[id(value)] = len(self._graph.nodes)
             self._leaves[number] = value
             leaf = self._names.leaf(number, value, kind, reader.module, name)
             leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
             seen = self._leaves_seen.get(id(value))
             leaf.value = seen[0] if seen else value_of(value.array if isinstance(value, Variable) else value)
-            self._nodes.append(leaf)
+            self._graph.nodes.append(leaf)
         return number
 
     def _place(self, value: Any) -> int | None:
@@ -130,10 +127,10 @@ class Builder:
     def _add_memory(self) -> None:
         """Note the bytes that nodes keep alive now, each piece of memory once: the oldest node that keeps it pays.
         Arrays that live anyhow, as the parameters' do, are free, and so is what a checkpoint computes again."""
-        parameters = (leaf for i, leaf in self._leaves.items() if self._nodes[i].kind == "parameter")
+        parameters = (leaf for i, leaf in self._leaves.items() if self._graph.nodes[i].kind == "parameter")
         paid = {id(_owner(leaf.array)) for leaf in parameters}
         for node in self.tape:
-            added = self._nodes[self.number[node]]
+            added = self._graph.nodes[self.number[node]]
             added.released = node.saved is None
             if isinstance(node.saved, Lost):
                 added.attributes["checkpoint"] = "computed again in backward"

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -111,29 +111,30 @@ class Stored:
     """All values of a page, equal ones once: most gradients on an edge are those that arrive, as nothing else is
     added. Heat maps get coarser where they are many (HEAT_BYTES)."""
 
-    def __init__(self, values: Iterable[Value | None]) -> None:
+    def __init__(self) -> None:
         self.values: list[Value] = []
         self._places: dict[str, int] = {}
         self._seen: dict[int, int] = {}  # by id: to write a value out takes long
-        for value in values:
-            self.place(value)
-        cells = sum(len(value.heat) * len(value.heat[0]) for value in self.values if value.heat)
-        self._step = max(1, math.ceil(math.sqrt(cells / HEAT_BYTES)))
 
-    def place(self, value: Value | None) -> int | None:
-        """Where a value stands among those of the page; None for None."""
-        if value is None:
-            return None
-        if id(value) not in self._seen:
-            place = self._places.setdefault(repr(value), len(self.values))
-            if place == len(self.values):
-                self.values.append(value)
-            self._seen[id(value)] = place
-        return self._seen[id(value)]
+    def encoded(self, data: Any) -> Any:
+        """Data for JSON: dataclasses as dictionaries, and values by their places among those of the page."""
+        if isinstance(data, Value):
+            if id(data) not in self._seen:
+                place = self._seen[id(data)] = self._places.setdefault(repr(data), len(self.values))
+                if place == len(self.values):
+                    self.values.append(data)
+            return self._seen[id(data)]
+        if isinstance(data, list | tuple):
+            return [self.encoded(inner) for inner in data]
+        if isinstance(data, dict):
+            return {key: self.encoded(inner) for key, inner in data.items()}
+        return self.encoded(vars(data)) if is_dataclass(data) else data
 
     def packed(self) -> list[dict[str, Any]]:
         """All of them, for JSON."""
-        return [{**vars(value), "heat": heat(value.heat, self._step)} for value in self.values]
+        cells = sum(len(value.heat) * len(value.heat[0]) for value in self.values if value.heat)
+        step = max(1, math.ceil(math.sqrt(cells / HEAT_BYTES)))
+        return [{**vars(value), "heat": heat(value.heat, step)} for value in self.values]
 
 
 @np.errstate(all="ignore")  # cells may hold infinities

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import asdict, dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any, get_args
@@ -13,7 +13,7 @@ from ...nn.module import Module
 from ..page import Page
 from ..view import Picture
 from . import dot, layout
-from .data import Graph, Value
+from .data import Graph
 from .dot import Colour, Direction, Format, TooSlowError, render, renderer
 from .fold import BUDGET, Tree, total, tree
 from .record import record
@@ -95,9 +95,9 @@ class GraphView(Picture):
     def page(self) -> Page:
         """The interactive page, which works offline. ``fit``: with more closed, where not all can be read in the
         window."""
-        look = {"direction": self.direction, "colour": self.colour}
         fit = self.depth is None and isinstance(self.fold, bool)
-        data = {**packed(self.graph)[0], **_boxes(self.graph, self.tree), **look, "fit": fit}
+        look = {"direction": self.direction, "colour": self.colour, "fit": fit}
+        data = packed(self.graph, **_boxes(self.graph, self.tree), **look)
         return Page(self.graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
     def dot(self) -> str:
@@ -138,32 +138,11 @@ class GraphView(Picture):
 # What the page's script (assets/graph*.js) needs, in few bytes ---------------------------------------------
 
 
-def packed(graph: Graph, more: Iterable[Value | None] = ()) -> tuple[dict[str, Any], Stored]:
-    """A graph for a page's script, with each value once: nodes and edges have its place in "values"; and where
-    the page's other values stand there."""
-    of_nodes = [value for node in graph.nodes for value in (node.value, node.gradient)]
-    values = Stored([*of_nodes, *(edge.gradient for edge in graph.edges), *more])
-    nodes = [
-        {
-            **vars(node),
-            "saved": [vars(saved) for saved in node.saved],
-            "value": values.place(node.value),
-            "gradient": values.place(node.gradient),
-        }
-        for node in graph.nodes
-    ]
-    edges = [[edge.source, edge.target, edge.input, edge.slot, values.place(edge.gradient)] for edge in graph.edges]
-    data = {
-        "title": graph.title,
-        "backward": graph.backward,
-        "output": graph.output,
-        "nodes": nodes,
-        "edges": edges,
-        "values": values.packed(),
-        "ops": {key: asdict(info) for key, info in graph.ops.items()},
-        "modules": {path: asdict(info) for path, info in graph.modules.items()},
-    }
-    return data, values
+def packed(graph: Graph, **more: Any) -> dict[str, Any]:
+    """A graph and more for a page's script, with each value once: elsewhere stands its place in "values"."""
+    stored = Stored()
+    edges = [list(vars(edge).values()) for edge in graph.edges]
+    return {**stored.encoded({**vars(graph), "edges": edges, **more}), "values": stored.packed()}
 
 
 def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
@@ -173,7 +152,7 @@ def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
             **vars(group),
             "label": dot.label_of(graph, tree, number),
             "children": [dot.key_of(child) for child in group.children],
-            "total": asdict(total(graph, list(tree.nodes(number)))),
+            "total": total(graph, list(tree.nodes(number))),
         }
         for number, group in enumerate(tree.groups)
     ]
