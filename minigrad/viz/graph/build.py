@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import reduce
-from itertools import accumulate, takewhile
+from itertools import accumulate, islice
 from typing import Any
 
 from ...autograd.tape import RETAINED, Lost, Node, Variable
 from ...nn.parameter import Parameter
+from ...utils._pytree import tree_leaves
 from . import data
-from .data import Edge, Graph, Kind, Saved
+from .data import Edge, Graph, Kind, Saved, common
 from .names import Modules, Named, argument_text, function_text, input_name, is_array, readable
 from .observe import Arrays, Observation, Shown, tape_of
 from .rules import op_info
@@ -128,7 +128,7 @@ class Builder:
         """Note the bytes that nodes keep alive now, each piece of memory once: the oldest node that keeps it pays.
         Arrays that live anyhow, as the parameters' do, are free, and so is what a checkpoint computes again."""
         parameters = (leaf for i, leaf in self._leaves.items() if self._graph.nodes[i].kind == "parameter")
-        paid = {id(_owner(leaf.array)) for leaf in parameters}
+        paid = {id(owner) for leaf in parameters for owner in _owners(leaf)}
         for node in self.tape:
             added = self._graph.nodes[self.number[node]]
             added.released = node.saved is None
@@ -136,7 +136,7 @@ class Builder:
                 added.attributes["checkpoint"] = "computed again in backward"
                 continue
             for name, value, whose in _kept(node):
-                if owners := [_owner(array) for array in _arrays(value)]:
+                if owners := _owners(value):
                     new = {id(owner): int(owner.nbytes) for owner in owners if id(owner) not in paid}
                     paid |= set(new)
                     added.saved.append(Saved(name, sum(new.values()), self._place(whose)))
@@ -223,22 +223,16 @@ def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
             yield f"ctx.{name}", value, value
 
 
-def _arrays(value: Any) -> Iterator[Any]:
-    """The arrays within a value."""
-    if isinstance(value, Variable):
-        value = vars(value).get("array")
-    if isinstance(value, tuple | list | dict):
-        for inner in value.values() if isinstance(value, dict) else value:
-            yield from _arrays(inner)
-    elif hasattr(value, "nbytes") and hasattr(value, "strides"):
-        yield value
-
-
-def _owner(array: Any) -> Any:
-    """The array whose memory it is."""
-    while getattr(array, "base", None) is not None and hasattr(array.base, "nbytes"):
-        array = array.base
-    return array
+def _owners(value: Any) -> list[Any]:
+    """The arrays whose memory a value, and all that it holds, keeps alive."""
+    owners = []
+    for leaf in tree_leaves(value):
+        array: Any = vars(leaf).get("array") if isinstance(leaf, Variable) else leaf
+        if hasattr(array, "nbytes") and hasattr(array, "strides"):
+            while getattr(array, "base", None) is not None and hasattr(array.base, "nbytes"):
+                array = array.base
+            owners.append(array)
+    return owners
 
 
 # Which module an op belongs to, where nobody watched the call ----------------------------------------------
@@ -251,27 +245,21 @@ def modules_of(tape: Sequence[Node], names: Mapping[int, Sequence[str]]) -> dict
     such ops is in the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" in
     "layers.0".
     """
-    known = [_reads_of(node, names) for node in tape]
-    before, after = _last(known), _last(known[::-1])[::-1]
-    return {
-        node: _around(earlier, later) if module is None else module
-        for node, module, earlier, later in zip(tape, known, before, after, strict=True)
-    }
+    known: dict[Node, str] = {}
+    for node in tape:
+        read = (names.get(id(edge[0]), ()) for edge in node.edges)
+        if modules := [name.rpartition(".")[0] for name, *others in filter(None, read) if not others]:
+            known[node] = _around(*modules)
+    before, after = _last(tape, known), _last(tape[::-1], known)
+    return {node: known.get(node, _around(before[node], after[node])) for node in tape}
 
 
-def _reads_of(node: Node, names: Mapping[int, Sequence[str]]) -> str | None:
-    """The module of the parameters that an op reads; None if there are none."""
-    read = (names.get(id(edge[0]), ()) for edge in node.edges if isinstance(edge[0], Variable))
-    modules = [name.rpartition(".")[0] for name, *others in filter(None, read) if not others]
-    return reduce(_around, modules) if modules else None
+def _last(tape: Sequence[Node], known: Mapping[Node, str]) -> dict[Node, str]:
+    """For each node the last module known up to there, "" before the first."""
+    modules = accumulate(tape, lambda module, node: known.get(node, module), initial="")
+    return dict(zip(tape, islice(modules, 1, None), strict=True))
 
 
-def _last(known: Sequence[str | None]) -> list[str]:
-    """At each place the last one known up to there, "" before the first."""
-    return list(accumulate(known, lambda last, path: last if path is None else path, initial=""))[1:]
-
-
-def _around(one: str, other: str) -> str:
-    """The innermost module around two."""
-    pairs = zip(one.split("."), other.split("."), strict=False)
-    return ".".join(a for a, _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+def _around(*paths: str) -> str:
+    """The innermost module around all of them."""
+    return ".".join(common(path.split(".") for path in paths))

@@ -11,10 +11,9 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Literal
 
-from .data import Edge, Graph, Value, ways
+from .data import Edge, Graph, Value, common, ways
 
 BUDGET = 40  # boxes that one screen shows
 CLICKS = 3  # the last of them selects the node
@@ -181,7 +180,7 @@ def _by_time(graph: Graph) -> Tree:
         if node.kind != "op":
             continue
         chain = ["", *(way for way in ways(node.module) if way in graph.modules or way == node.module)]
-        same = len([*takewhile(lambda pair: pair[0] == pair[1][0], zip(chain, stack, strict=False))])
+        same = len(common([chain, [path for path, _ in stack]]))
         del stack[same:]
         for path in chain[same:]:
             around, parent = stack[-1]
@@ -205,10 +204,9 @@ def _place_leaves(graph: Graph, tree: Tree) -> None:
         if node.kind == "op":
             continue
         reading = readers[node.id]
-        around = [list(tree.around(tree.group_of[reader]))[::-1] for reader in reading]
-        common = [groups[0] for groups in zip(*around, strict=False) if len({*groups}) == 1]
-        tree.group_of[node.id] = common[-1] if common else 0
-        first = tree.box_of(min(reading), {*common}) if reading else None
+        groups = common(list(tree.around(tree.group_of[reader]))[::-1] for reader in reading)
+        tree.group_of[node.id] = groups[-1] if groups else 0
+        first = tree.box_of(min(reading), {*groups}) if reading else None
         before.setdefault(first, []).append(("node", node.id))
         if node.kind != "input" and len(reading) == 1 and docked[reading[0]] < DOCKED:
             tree.docks[node.id] = reading[0]

@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
@@ -39,23 +39,22 @@ def op_info(op: Op, array: Array | None = None) -> OpInfo:
     kernel = of(np.empty(0) if array is None else array).kernel(op.name)
     accelerator = source_of(getattr(kernel, "backward", None) or getattr(kernel, "forward", None))
     forward = source_of(op.__wrapped__)
-    return OpInfo(op.name, _first_line(op), forward, sources, dict(_helpers(op)), formulas, accelerator)
+    return OpInfo(op.name, _first_line(op), forward, sources, _helpers(op), formulas, accelerator)
 
 
-def _helpers(op: Op) -> Iterator[tuple[str, Source]]:
+def _helpers(op: Op) -> dict[str, Source]:
     """The functions that the rules leave work to: of a rule's file, or of another file of ops. Those that
     helpers call are helpers as well."""
-    known: set[str] = set()
+    helpers: dict[str, Source] = {}
     todo = [rule for rule, _ in op.rules.values() if isinstance(rule, FunctionType)]
     for rule in todo:  # grows
-        for name in sorted(_names(rule.__code__) - known):
+        for name in sorted(_names(rule.__code__) - helpers.keys()):
             helper: Any = rule.__globals__.get(name)
-            if not isinstance(helper, FunctionType) or not helper.__module__.startswith((rule.__module__, _OPS)):
-                continue
-            if (source := source_of(helper)) is not None:
-                known.add(name)
+            of_ops = isinstance(helper, FunctionType) and helper.__module__.startswith((rule.__module__, _OPS))
+            if of_ops and (source := source_of(helper)):
+                helpers[name] = source
                 todo.append(helper)
-                yield name, source
+    return helpers
 
 
 def _names(code: CodeType) -> set[str]:
@@ -70,10 +69,8 @@ def _first_line(thing: Any) -> str:
 
 
 def source_of(function: Function | None) -> Source | None:
-    """The text of a function or lambda, exactly, without the indentation that its first line has.
-
-    None where there is none: built-in functions, and code that was typed in.
-    """
+    """The text of a function or lambda, exactly, without the indentation that its first line has; None where there is
+    none, of built-in functions and of code that was typed in."""
     function = inspect.unwrap(function) if function is not None else None
     code = getattr(function, "__code__", None)
     if code is None:
