@@ -93,21 +93,15 @@ def _text(lines: list[str], node: Definition) -> str:
 
 
 def _node_of(code: CodeType, text: str) -> Definition | None:
-    """The definition that was compiled to some code: of several lambdas that begin in one line, the last
-    whose expression has all of the code's expressions in it."""
+    """The definition that was compiled to some code: of several lambdas that begin in one line, the one whose
+    expression begins where the code's first expression does."""
     is_lambda = code.co_name == "<lambda>"
     begun = [n for n in _definitions(text).get(code.co_firstlineno, ()) if isinstance(n, ast.Lambda) == is_lambda]
     if len(begun) > 1 and is_lambda:
-        spans = [(line, end, a, b) for line, end, a, b in code.co_positions() if None not in (line, end, a) and b]
-        begun = [n for n in begun if isinstance(n, ast.Lambda) and spans and _holds(n.body, spans)]
-        begun.sort(key=lambda node: (node.lineno, node.col_offset))
+        positions: Any = code.co_positions()
+        begin = min(((line, column) for line, _, column, end in positions if end), default=None)
+        begun = [n for n in begun if isinstance(n, ast.Lambda) and (n.body.lineno, n.body.col_offset) == begin]
     return begun[-1] if begun else None
-
-
-def _holds(body: ast.expr, spans: list[Any]) -> bool:
-    """Whether all spans (first line, last line, first column, last column) lie in an expression."""
-    begin, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
-    return all(begin <= (line, column) and (last, after) <= end for line, last, column, after in spans)
 
 
 @lru_cache(64)
