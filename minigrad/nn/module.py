@@ -106,7 +106,7 @@ class Module(Stateful):
             or self._backward_pre_hooks
             or any(hooks.AROUND_CALLS)
         ):
-            return hooks.Call(self, args, kwargs).run()
+            return hooks.call(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
     # Attributes ---------------------------------------------------------------------------------------------
