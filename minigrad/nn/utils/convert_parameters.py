@@ -36,7 +36,5 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise RuntimeError(
             f"vector_to_parameters: the parameters hold {count} numbers, the vector has shape {tuple(vec.shape)}"
         )
-    start = 0
-    for parameter in listed:
-        parameter.copy_(vec[start : start + parameter.numel()].reshape(parameter.shape))
-        start += parameter.numel()
+    for parameter, part in zip(listed, vec.split([p.numel() for p in listed]), strict=True):
+        parameter.copy_(part.reshape(parameter.shape))

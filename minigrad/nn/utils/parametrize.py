@@ -50,16 +50,14 @@ class ParametrizationList(ModuleList):
         self.ntensors = 1 if self.is_tensor else len(new)
         originals = {"original": new} if self.is_tensor else {f"original{i}": t for i, t in enumerate(new)}
         for name, tensor in originals.items():
-            self._register(name, tensor, original)
-
-    def _register(self, name: str, tensor: Any, like: Tensor) -> None:
-        if not isinstance(tensor, Tensor):
-            raise ValueError(f"right_inverse must return tensors, not {type(tensor).__name__}")
-        if isinstance(like, Parameter):
-            parameter = like if tensor is like else Parameter(tensor.detach(), like.requires_grad)
-            self.register_parameter(name, parameter)
-        else:
-            self.register_buffer(name, tensor)
+            if not isinstance(tensor, Tensor):
+                raise ValueError(f"right_inverse must return tensors, not {type(tensor).__name__}")
+            if not isinstance(original, Parameter):
+                self.register_buffer(name, tensor)
+            elif tensor is original:
+                self.register_parameter(name, original)
+            else:
+                self.register_parameter(name, Parameter(tensor.detach(), original.requires_grad))
 
     def _originals(self) -> list[Tensor]:
         if self.is_tensor:
