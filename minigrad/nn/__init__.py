@@ -21,6 +21,5 @@ from .parameter import *
 from .pooling import *
 from .positional import *
 from .recurrent import *
-from .rotary import *
 from .shaping import *
 from .transformer import *
