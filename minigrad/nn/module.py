@@ -16,17 +16,8 @@ from ..functions.creation import empty_like
 from ..ops.op import watch
 from ..tensor import RemovableHandle, Tensor
 from . import hooks
-from .hooks import register_module_backward_hook as register_module_backward_hook
-from .hooks import register_module_buffer_registration_hook as register_module_buffer_registration_hook
-from .hooks import register_module_forward_hook as register_module_forward_hook
-from .hooks import register_module_forward_pre_hook as register_module_forward_pre_hook
-from .hooks import register_module_full_backward_hook as register_module_full_backward_hook
-from .hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
-from .hooks import register_module_module_registration_hook as register_module_module_registration_hook
-from .hooks import register_module_parameter_registration_hook as register_module_parameter_registration_hook
 from .parameter import Buffer, Parameter
 from .state import Stateful
-from .state import _IncompatibleKeys as _IncompatibleKeys
 
 T = TypeVar("T", bound="Module")
 Convert = Callable[[Tensor], Tensor]
@@ -276,8 +267,7 @@ class Module(Stateful):
 
     def modules(self) -> Iterator[Module]:
         """This module and all below it."""
-        for _, module in self.named_modules():
-            yield module
+        return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """(name, module) of the modules assigned to this one."""
@@ -289,8 +279,7 @@ class Module(Stateful):
 
     def children(self) -> Iterator[Module]:
         """The modules assigned to this one."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def _named_members(
         self,
@@ -318,8 +307,7 @@ class Module(Stateful):
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """All parameters, each once."""
-        for _, parameter in self.named_parameters(recurse=recurse):
-            yield parameter
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -329,8 +317,7 @@ class Module(Stateful):
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers, each once."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
         """The submodule of a full name, such as "encoder.layers.0".

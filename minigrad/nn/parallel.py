@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 from ..backend import Device
 from .module import Module
@@ -171,42 +171,39 @@ def _index(device: Any) -> int | None:
 # ``nn.parallel._functions``: for one device, each ``apply`` returns its tensors -------------------------------
 
 
-class Broadcast:
+class _Function:
+    _options: ClassVar[int] = 0  # arguments between the devices and the tensors
+
+    @classmethod
+    def apply(cls, devices: Any, *args: Any) -> Any:
+        """The tensors among the arguments."""
+        _check_one(devices if isinstance(devices, (tuple, list)) else [devices], f"{cls.__name__}.apply")
+        return args[cls._options :]
+
+
+class Broadcast(_Function):
     """``Broadcast.apply(target_gpus, *tensors)``: the tensors."""
 
-    @staticmethod
-    def apply(target: Any, *inputs: Any) -> tuple[Any, ...]:
-        """The tensors."""
-        _check_one(target if isinstance(target, (tuple, list)) else [target], "apply")
-        return inputs
 
-
-class ReduceAddCoalesced:
+class ReduceAddCoalesced(_Function):
     """``ReduceAddCoalesced.apply(destination, num_inputs, *grads)``: the gradients."""
 
-    @staticmethod
-    def apply(target: Any, num_inputs: Any, *grads: Any) -> tuple[Any, ...]:
-        """The gradients."""
-        return grads
+    _options = 1
 
 
-class Scatter:
+class Scatter(_Function):
     """``Scatter.apply(target_gpus, chunk_sizes, dim, tensor)``: the tensor, in a tuple."""
 
-    @staticmethod
-    def apply(target: Any, chunk_sizes: Any, dim: Any, *inputs: Any) -> tuple[Any, ...]:
-        """The tensor, in a tuple."""
-        _check_one(target, "Scatter.apply")
-        return inputs
+    _options = 2
 
 
-class Gather:
+class Gather(_Function):
     """``Gather.apply(target_device, dim, *tensors)``: the one tensor."""
 
-    @staticmethod
-    def apply(target: Any, dim: Any, *inputs: Any) -> Any:
+    @classmethod
+    def apply(cls, devices: Any, *args: Any) -> Any:
         """The tensor."""
-        return gather(inputs, target)
+        return gather(args[1:], devices)
 
 
 # In PyTorch each of these is a file, and some share their name with a function. Entries in ``sys.modules`` let

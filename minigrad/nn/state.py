@@ -19,12 +19,7 @@ from .parameter import Parameter
 EXTRA = "_extra_state"
 
 
-class _Keys(NamedTuple):
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-
-class _IncompatibleKeys(_Keys):
+class _IncompatibleKeys(NamedTuple("_Keys", [("missing_keys", list[str]), ("unexpected_keys", list[str])])):
     """The names that a module has and the state dict lacks, and the other way round."""
 
     __slots__ = ()
@@ -33,8 +28,6 @@ class _IncompatibleKeys(_Keys):
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return super().__repr__()
-
-    __str__ = __repr__
 
 
 class Stateful:

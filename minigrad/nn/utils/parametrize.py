@@ -94,13 +94,10 @@ def _specialize(module: Module) -> None:
 
 def _property(name: str) -> property:
     def get(self: Any) -> Tensor:
-        key = (id(self), name)
-        if _cache is not None and key in _cache:
-            return _cache[key]
-        tensor: Tensor = self.parametrizations[name]()
-        if _cache is not None:
-            _cache[key] = tensor
-        return tensor
+        cache, key = {} if _cache is None else _cache, (id(self), name)
+        if key not in cache:
+            cache[key] = self.parametrizations[name]()
+        return cache[key]
 
     def put(self: Any, value: Tensor) -> None:
         listed = self.parametrizations[name]
