@@ -83,6 +83,7 @@ MODULES: dict[str, Sources] = {
     "nn.modules.module": ("nn.module", "nn.hooks", "nn.state", "nn"),
     "nn.modules.utils": "compat.types",
     "nn._functions": ("nn.parallel",),
+    "nn.utils.init": ("nn.init",),
     **_family("distributions.choices", "bernoulli categorical geometric multinomial one_hot_categorical"),
     **_family("distributions.gamma", "beta dirichlet"),
     **_family("distributions.location_scale", "cauchy gumbel half_normal laplace log_normal normal"),

@@ -6,6 +6,7 @@ Random numbers come from minigrad's generator; after ``manual_seed(s)`` they are
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import warnings
 from collections.abc import Callable
@@ -14,15 +15,17 @@ from typing import Any, ParamSpec, TypeVar
 from ..autograd import no_grad
 from ..autograd.tape import wrap
 from ..backend import of
-from ..backend.random import Generator
+from ..backend.random import Generator, default_generator
 from ..functions import creation
 from ..functions.creation import empty_like, ones_like
 from ..functions.pointwise import where
 from ..functions.random import randn, randperm
 from ..tensor import Tensor
+from .module import Module
 
 P = ParamSpec("P")
 T = TypeVar("T")
+M = TypeVar("M", bound=Module)
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)})
 
@@ -232,6 +235,22 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     q = q.T if rows < columns else q
     values: Tensor = wrap(q.reshape(tensor.array.shape))  # (rows, columns) -> the tensor's shape
     return tensor.copy_(values).mul_(gain)
+
+
+def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
+    """A module with uninitialised parameters: load a state dict into it.
+
+    Raises:
+        RuntimeError: it is not a Module with an argument ``device``.
+    """
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    before = default_generator.get_state()
+    module = module_cls(*args, **kwargs)
+    default_generator.set_state(before)
+    return module.to_empty(device=kwargs.get("device") or "cpu")
 
 
 def renamed(function: Callable[P, T], name: str = "`nn.init.{}`") -> Callable[P, T]:

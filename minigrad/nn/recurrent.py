@@ -435,34 +435,26 @@ class RNNCellBase(_Recurrent):
 
     def _step(self, input: Tensor, states: tuple[Any, ...], mode: str) -> States:
         """One step: (B, I), or (I), and the states (B, H), or (H), () for zeros -> the next states."""
-        for name, value in (("input", input), *(("hx", state) for state in states)):
+        for value in (input, *states):
             if value.dim() not in (1, 2):
-                problem = f"Expected {name} to be 1D or 2D, got {value.dim()}D instead"
+                problem = f"Expected {'input' if value is input else 'hx'} to be 1D or 2D, got {value.dim()}D instead"
                 raise ValueError(f"{self._get_name()}: {problem}")
         batched = input.dim() == 2
-        x = input if batched else input.unsqueeze(0)
-        states = tuple(s if batched else s.unsqueeze(0) for s in states)
-        self._check(x, states)
-        if not states:
-            zero = zeros(x.shape[0], self.hidden_size, dtype=x.dtype, device=x.device)
-            states = (zero, zero) if mode == "LSTM" else (zero,)
-        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
-        _, *ends = _direction(mode, x, weights, states, (x.shape[0],), False)
-        return tuple(s if batched else s.squeeze(0) for s in ends)
-
-    def _check(self, x: Tensor, states: States) -> None:
+        x, *initial = (t if batched else t.unsqueeze(0) for t in (input, *states))
         if x.shape[1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {self.input_size}")
-        for i, state in enumerate(states):
-            batch = state.shape[0] if state.dim() == 2 else state.numel()
-            if state.dim() != 2 or batch != x.shape[0]:
-                raise RuntimeError(f"Input batch size {x.shape[0]} doesn't match hidden{i} batch size {batch}")
-            if state.shape[1] != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{i} has inconsistent hidden_size: got {state.shape[1]}, expected {self.hidden_size}"
-                )
+        shape = (x.shape[0], self.hidden_size)
+        for i, state in enumerate(initial):
+            if tuple(state.shape) != shape:
+                problem = f"got {tuple(state.shape)}, expected {shape}, batch size and hidden_size"
+                raise RuntimeError(f"hidden{i} has inconsistent shape: {problem}")
             if state.dtype != x.dtype:
                 raise RuntimeError(f"input and hidden{i} must have the same dtype, but got {x.dtype} and {state.dtype}")
+        if not initial:
+            initial = [zeros(shape, dtype=x.dtype, device=x.device)] * (2 if mode == "LSTM" else 1)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
+        _, *ends = _direction(mode, x, weights, tuple(initial), (x.shape[0],), False)
+        return tuple(s if batched else s.squeeze(0) for s in ends)
 
 
 class RNNCell(RNNCellBase):
