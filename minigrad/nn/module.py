@@ -22,17 +22,6 @@ from .state import Stateful
 T = TypeVar("T", bound="Module")
 Convert = Callable[[Tensor], Tensor]
 _KINDS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}  # registered attributes: their tables
-_TABLES = (
-    *_KINDS.values(),
-    "_forward_hooks",
-    "_forward_pre_hooks",
-    "_backward_hooks",
-    "_backward_pre_hooks",
-    "_state_dict_hooks",
-    "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks",
-)
 
 
 class Module(Stateful):
@@ -163,10 +152,9 @@ class Module(Stateful):
         Raises:
             TypeError, KeyError: the name or the value cannot be registered. ValueError: the tensor is no leaf.
         """
-        self._check_new(name, "parameter", param, Parameter)
-        if param is not None and not param.is_leaf:
+        if isinstance(param, Parameter) and not param.is_leaf:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}': make a Parameter of its .detach()")
-        self._parameters[name] = hooks.registered("parameter", self, name, param)
+        self._register("parameter", name, param, Parameter)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not a parameter: it moves with the module, and gets no gradient.
@@ -174,8 +162,7 @@ class Module(Stateful):
         Args:
             persistent: whether it is part of ``state_dict``.
         """
-        self._check_new(name, "buffer", tensor, Tensor)
-        self._buffers[name] = hooks.registered("buffer", self, name, tensor)
+        self._register("buffer", name, tensor, Tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -185,15 +172,14 @@ class Module(Stateful):
         """Add a submodule under a name; None reserves the name."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
-        self._check_new(name, "module", module, Module)
-        self._modules[name] = hooks.registered("module", self, name, module)
+        self._register("module", name, module, Module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """``add_module`` by another name."""
         self.add_module(name, module)
 
-    def _check_new(self, name: Any, kind: str, value: Any, expected: type[Any]) -> None:
-        """Refuse a name or a value that cannot be registered."""
+    def _register(self, kind: str, name: Any, value: Any, expected: type[Any]) -> None:
+        """Add a value, after a check of it and its name."""
         self._check_ready(kind)
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
@@ -206,6 +192,7 @@ class Module(Stateful):
         if value is not None and not isinstance(value, expected):
             actual, required = type(value).__name__, f"{expected.__name__} or None required"
             raise TypeError(f"cannot assign '{actual}' object to {kind} '{name}' ({required})")
+        self.__dict__[_KINDS[kind]][name] = hooks.registered(kind, self, name, value)
 
     # Hooks: called in the order of registration (or first, with ``prepend``) until ``handle.remove()`` --------
 
@@ -509,10 +496,10 @@ class Module(Stateful):
 
 
 def _empty_tables() -> dict[str, Any]:
-    """The attributes of a new module."""
-    attributes: dict[str, Any] = {name: {} for name in _TABLES}
-    attributes.update(training=True, _non_persistent_buffers_set=set(), _is_full_backward_hook=None)
-    return attributes
+    """The attributes of a new module: a dict for each that is declared as one, and three more."""
+    declared = {**Stateful.__annotations__, **Module.__annotations__}
+    tables: dict[str, Any] = {name: {} for name, kind in declared.items() if kind.startswith("dict")}
+    return {**tables, "training": True, "_non_persistent_buffers_set": set(), "_is_full_backward_hook": None}
 
 
 def _put(table: dict[str, Any], kind: str, name: str, value: Any, allowed: type[Any] | None, expected: str) -> None:
