@@ -122,17 +122,14 @@ def pack_padded_sequence(
         RuntimeError: the lengths are not sorted, not positive, longer than T, or not B.
     """
     if input.ndim < 2:
-        raise IndexError(
-            f"pack_padded_sequence: expected (T, B, ...), or (B, T, ...) with batch_first, got the shape "
-            f"{tuple(input.shape)}"
-        )
+        raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
     checked = _checked_lengths(lengths, time, batch)
     order = None if enforce_sorted else np.argsort(-checked, kind="stable")
     if order is None and (checked[1:] > checked[:-1]).any():
         raise RuntimeError(
-            f"pack_padded_sequence: `lengths` array must be sorted in decreasing order when `enforce_sorted` "
-            f"is True, and it is {checked.tolist()}: pass enforce_sorted=False to have the sequences sorted"
+            f"pack_padded_sequence: the lengths must be sorted in decreasing order, not {checked.tolist()}: pass "
+            "enforce_sorted=False to have the sequences sorted"
         )
     sizes = (np.arange(int(checked.max()))[:, None] < checked).sum(axis=1)  # the sequences that have each step, (T)
     index = _packed_rows(sizes, order, time, batch, batch_first)
@@ -144,22 +141,14 @@ def _checked_lengths(lengths: Any, time: int, batch: int) -> Array:
     """The lengths as int64, (B,)."""
     if isinstance(lengths, Tensor):
         if lengths.device.type != "cpu" or lengths.ndim != 1:
-            raise RuntimeError(
-                f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D "
-                f"{lengths.device.type} {lengths.dtype} tensor"
-            )
+            actual = f"{lengths.ndim}D {lengths.device.type} {lengths.dtype} tensor"
+            raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {actual}")
         lengths = lengths.detach().numpy()
     checked = np.asarray([int(n) for n in lengths], np.int64)
-    if batch == 0:
-        raise RuntimeError("Cannot pack empty tensors.")
-    if len(checked) != batch:
-        raise RuntimeError(
-            f"Expected `len(lengths)` to be equal to batch_size, but got {len(checked)} (batch_size={batch})"
-        )
+    if batch == 0 or len(checked) != batch:
+        raise RuntimeError(f"pack_padded_sequence: {len(checked)} lengths for a batch of {batch} (which may not be 0)")
     if checked.min() <= 0:
-        raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
-        )
+        raise RuntimeError(f"pack_padded_sequence: all lengths must be greater than 0, not {checked.min()}")
     if checked.max() > time:
         raise RuntimeError(f"pack_padded_sequence: a length of {checked.max()}, but the input has {time} steps")
     return checked
@@ -200,10 +189,7 @@ def pad_packed_sequence(
     sizes = sequence.batch_sizes.numpy()
     longest, batch = len(sizes), int(sizes[0])
     if total_length is not None and total_length < longest:
-        raise ValueError(
-            f"Expected total_length to be at least the length of the longest sequence in input, but got "
-            f"total_length={total_length} and max sequence length being {longest}"
-        )
+        raise ValueError(f"total_length={total_length} is shorter than the longest sequence, of {longest} steps")
     time = longest if total_length is None else total_length
     lengths = (sizes[:, None] > np.arange(batch)).sum(axis=0)
     order = None if sequence.sorted_indices is None else sequence.sorted_indices.numpy(force=True)
@@ -232,9 +218,8 @@ def pad_sequence(
         raise RuntimeError(f"pad_sequence: sequences (L, ...) must be equal but for L, got {shapes}")
     lengths = np.array([len(s) for s in listed])
     time, batch = int(lengths.max()), len(listed)
-    start = time - lengths if padding_side == "left" else 0 * lengths
-    sequence = np.repeat(np.arange(batch), lengths)
-    step = np.arange(len(sequence)) - np.repeat(np.cumsum(lengths) - lengths - start, lengths)
+    steps, start = np.arange(time), (time - lengths)[:, None] if padding_side == "left" else 0
+    sequence, step = np.nonzero((steps >= start) & (steps < start + lengths[:, None]))  # (B, T)
     index = _rows(step, sequence, time, batch, batch_first)
     data = cat([s.to(listed[0].dtype) for s in listed])
     return _padded(data, index, time, batch, batch_first, padding_value)
