@@ -150,16 +150,11 @@ class MultiheadAttention(Module):
         Raises:
             AssertionError, RuntimeError: shapes or dtypes do not fit.
         """
+        inputs = (query, key, value, self.embed_dim, self.num_heads)
         projections = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn)
         output = (self.dropout, self.out_proj.weight, self.out_proj.bias, self.training)
         masks = (key_padding_mask, need_weights, attn_mask)
         separate = (not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        return multi_head_attention_forward(
-            query,
-            key,
-            value,
-            *(self.embed_dim, self.num_heads, *projections, *output, *masks, *separate),
-            average_attn_weights=average_attn_weights,
-            is_causal=is_causal,
-            batch_first=self.batch_first,
-        )
+        named: dict[str, Any] = {"average_attn_weights": average_attn_weights, "is_causal": is_causal}
+        named["batch_first"] = self.batch_first
+        return multi_head_attention_forward(*inputs, *projections, *output, *masks, *separate, **named)

@@ -90,8 +90,8 @@ class RNNBase(_Recurrent):
 
     Attributes:
         weight_ih_l0: (G·H, I), of layer 0, G being 4 in the LSTM, 3 in the GRU, 1 in the RNN. weight_hh_l0: (G·H, P).
-        bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with a ``proj_size``. The input of the other layers
-        has the width D·P. "_reverse" after the name for the other direction.
+        bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with a ``proj_size``. All are initially uniform in
+        ±1/√H. The input of the other layers has the width D·P. "_reverse" after the name for the other direction.
 
     Raises:
         ValueError, TypeError: invalid sizes or options.
@@ -121,18 +121,13 @@ class RNNBase(_Recurrent):
         self.bidirectional, self.proj_size = bidirectional, proj_size
         self._all_weights: list[list[str]] = []
         for layer in range(num_layers):
+            width = (proj_size or hidden_size) * (1 + bidirectional) if layer else input_size
+            shapes = _shapes(_GATES[mode], width, hidden_size, bias, proj_size)
             for suffix in ("", "_reverse") if bidirectional else ("",):
-                shapes = {f"{name}_l{layer}{suffix}": shape for name, shape in self._shapes(layer).items()}
-                self._add_parameters(shapes, device, dtype)
-                self._all_weights.append(list(shapes))
+                named = {f"{name}_l{layer}{suffix}": shape for name, shape in shapes.items()}
+                self._add_parameters(named, device, dtype)
+                self._all_weights.append(list(named))
         self.reset_parameters()
-
-    def _shapes(self, layer: int) -> dict[str, Shape]:
-        """The shapes of a layer's parameters, for one direction."""
-        state = self.proj_size or self.hidden_size
-        width = state * (1 + self.bidirectional) if layer else self.input_size
-        shapes = _shapes(_GATES[self.mode] * self.hidden_size, width, state, self.bias)
-        return {**shapes, "weight_hr": (self.proj_size, self.hidden_size)} if self.proj_size else shapes
 
     def flatten_parameters(self) -> None:
         """No effect: PyTorch moves the weights into one block of GPU memory, which is of no use here."""
@@ -291,18 +286,18 @@ class RNNBase(_Recurrent):
             raise RuntimeError(f"For {form} input, hx (and cx) should also be {2 + batched}-D but got {actual} tensors")
         states = states if batched else tuple(state.unsqueeze(1) for state in states)
         self.check_forward_args(x, self._returned(states), batch_sizes)
-        for state in states:
-            if state.dtype != x.dtype:
-                raise RuntimeError(
-                    f"{self._kind()}: input and hx must have the same dtype, but got {x.dtype} and {state.dtype}"
-                )
+        if any(state.dtype != x.dtype for state in states):
+            dtypes = ", ".join(str(t.dtype) for t in (x, *states))
+            raise RuntimeError(f"{self._kind()}: input and hx must have the same dtype, but got {dtypes}")
         return states
 
 
-def _shapes(rows: int, width: int, state: int, bias: bool) -> dict[str, Shape]:
-    """The shapes of the parameters that layers and cells have."""
-    weights: dict[str, Shape] = {"weight_ih": (rows, width), "weight_hh": (rows, state)}
-    return {**weights, "bias_ih": (rows,), "bias_hh": (rows,)} if bias else weights
+def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0) -> dict[str, Shape]:
+    """The shapes of the parameters of a cell, or of a layer in one direction."""
+    rows = gates * hidden
+    shapes: dict[str, Shape] = {"weight_ih": (rows, width), "weight_hh": (rows, projected or hidden)}
+    shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
+    return shapes | ({"weight_hr": (projected, hidden)} if projected else {})
 
 
 def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int, dropout: Any, proj_size: int) -> None:
@@ -411,15 +406,10 @@ class LSTM(_Gated):
 class RNNCellBase(_Recurrent):
     """What the cells share: parameters and checks.
 
-    Args:
-        input_size, hidden_size: I and H.
-        bias: whether there are biases.
-        num_chunks: the weights have num_chunks·H rows.
-        device, dtype: of the parameters.
+    Args: as of RNNBase; ``num_chunks`` is its G.
 
     Attributes:
-        weight_ih: (num_chunks·H, I), weight_hh: (num_chunks·H, H), bias_ih, bias_hh: (num_chunks·H) or None,
-            all initially uniform in ±1/√H.
+        weight_ih: (G·H, I). weight_hh: (G·H, H). bias_ih, bias_hh: (G·H) or None.
     """
 
     def __init__(
@@ -427,7 +417,7 @@ class RNNCellBase(_Recurrent):
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        self._add_parameters(_shapes(num_chunks * hidden_size, input_size, hidden_size, bias), device, dtype)
+        self._add_parameters(_shapes(num_chunks, input_size, hidden_size, bias), device, dtype)
         if not bias:
             self.register_parameter("bias_ih", None)
             self.register_parameter("bias_hh", None)
