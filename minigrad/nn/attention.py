@@ -155,6 +155,6 @@ class MultiheadAttention(Module):
         output = (self.dropout, self.out_proj.weight, self.out_proj.bias, self.training)
         masks = (key_padding_mask, need_weights, attn_mask)
         separate = (not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        named: dict[str, Any] = {"average_attn_weights": average_attn_weights, "is_causal": is_causal}
-        named["batch_first"] = self.batch_first
-        return multi_head_attention_forward(*inputs, *projections, *output, *masks, *separate, **named)
+        last = (None, None, average_attn_weights, is_causal)
+        arguments: Any = (*inputs, *projections, *output, *masks, *separate, *last)
+        return multi_head_attention_forward(*arguments, batch_first=self.batch_first)
