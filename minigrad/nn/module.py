@@ -159,8 +159,7 @@ class Module(Stateful):
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not a parameter: it moves with the module, and gets no gradient.
 
-        Args:
-            persistent: whether it is part of ``state_dict``.
+        ``persistent``: whether it is part of ``state_dict``.
         """
         self._register("buffer", name, tensor, Tensor)
         if persistent:
@@ -325,8 +324,7 @@ class Module(Stateful):
         """Replace the submodule of a full name, or add one unless ``strict``.
 
         Raises:
-            ValueError: no name, or no module. AttributeError: the parent does not exist, or the name is not a
-                module's.
+            ValueError: no name, or no module. AttributeError: see ``get_submodule``.
         """
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")

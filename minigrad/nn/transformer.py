@@ -327,15 +327,13 @@ class Transformer(Module):
 
     def _check(self, src: Tensor, tgt: Tensor) -> None:
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
+        problem = ""
         if len(shapes[0]) != len(shapes[1]) or (len(shapes[0]) == 3 and shapes[0][at] != shapes[1][at]):
-            raise RuntimeError(
-                f"Transformer: the batch number of src and tgt must be equal, but their shapes are {shapes}"
-            )
-        if shapes[0][-1] != self.d_model or shapes[1][-1] != self.d_model:
-            raise RuntimeError(
-                f"Transformer: the feature number of src and tgt must be equal to d_model = {self.d_model}, "
-                f"but their shapes are {shapes}"
-            )
+            problem = "batch number of src and tgt must be equal"
+        elif shapes[0][-1] != self.d_model or shapes[1][-1] != self.d_model:
+            problem = f"feature number of src and tgt must be equal to d_model = {self.d_model}"
+        if problem:
+            raise RuntimeError(f"Transformer: the {problem}, but their shapes are {shapes}")
 
     generate_square_subsequent_mask = staticmethod(_generate_square_subsequent_mask)
 
