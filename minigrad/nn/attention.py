@@ -66,9 +66,6 @@ class MultiheadAttention(Module):
         ValueError, AssertionError: ``num_heads`` does not divide ``embed_dim``.
     """
 
-    bias_k: Parameter | None
-    bias_v: Parameter | None
-
     def __init__(
         self,
         embed_dim: int,

@@ -43,7 +43,6 @@ class Module(Stateful):
         training: whether the module is in training mode (dropout is active); see ``train`` and ``eval``.
     """
 
-    dump_patches: bool = False
     call_super_init: bool = False  # whether __init__ passes its arguments on to the next base class
     training: bool
     _modules: dict[str, Module | None]

@@ -101,9 +101,6 @@ class DistributedDataParallel(_Wrapper):
         """No effect: nothing is sent, and the hook is never called."""
 
 
-DistributedDataParallelCPU = DistributedDataParallel
-
-
 # Functions: those with an argument for devices raise NotImplementedError for several ------------------------
 
 

@@ -142,12 +142,11 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's state from a dict with full names.
+        """Load this module's state from a dict with full names, and add to the three lists.
 
         Args:
             prefix: of this module's names. local_metadata: saved with the state, such as "version".
             strict: report missing and unexpected names.
-            missing_keys, unexpected_keys, error_msgs: lists to add to.
         """
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)

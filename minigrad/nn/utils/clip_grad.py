@@ -85,8 +85,7 @@ def clip_grad_norm_(
         RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
     """
     listed = _listed(parameters)
-    gradients = [p.grad for p in listed if p.grad is not None]
-    total = get_total_norm(gradients, norm_type, error_if_nonfinite)
+    total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total)
     return total
 

@@ -70,10 +70,6 @@ class _SpectralNorm(Module):
         times = self.n_power_iterations if self.training else 0
         return normed(weight, self.dim, self._u, self._v, times, self.eps, u_first=True)
 
-    def right_inverse(self, value: Tensor) -> Tensor:
-        """A weight is its own original."""
-        return value
-
 
 def spectral_norm(
     module: M, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12, dim: int | None = None
