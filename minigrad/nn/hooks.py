@@ -30,7 +30,7 @@ class Hook(NamedTuple):
         return self.function(module, *arguments, *result)
 
     def replaced(self, replacement: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
-        """The arguments of forward, after this hook has returned something."""
+        """The arguments of forward, after this hook has returned ``replacement``."""
         if replacement is None:
             return args, kwargs
         if not self.with_kwargs:
@@ -89,11 +89,7 @@ def registered(kind: str, module: Any, name: str, value: Any) -> Any:
 
 
 def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
-    """The result of ``module.forward(*args, **kwargs)``, with all hooks around it.
-
-    Raises:
-        RuntimeError: a hook with keyword arguments returned neither None nor (args, kwargs).
-    """
+    """The result of ``module.forward(*args, **kwargs)``, with all hooks around it."""
     after, result = deque([*ALL_FORWARD.values(), *module._forward_hooks.values()]), None
     try:
         for hook in [*ALL_FORWARD_PRE.values(), *module._forward_pre_hooks.values()]:
@@ -208,8 +204,7 @@ class Border:
 def _tied(values: Args, seen: Callable[[Args], Args], zeros: bool) -> Args:
     """The values, with the tensors passed through an identity; the same tuple if none requires a gradient.
 
-    Args:
-        zeros: ``seen`` gets zeros, and not None, for a tensor whose gradient does not arrive.
+    With ``zeros``, ``seen`` gets zeros, and not None, for a gradient that does not arrive.
     """
     if not any(isinstance(value, Tensor) and value.requires_grad for value in values):
         return values

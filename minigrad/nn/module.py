@@ -256,11 +256,7 @@ class Module(Stateful):
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """(name, module) of the modules assigned to this one."""
-        seen: set[int] = set()
-        for name, module in self._modules.items():
-            if module is not None and id(module) not in seen:
-                seen.add(id(module))
-                yield name, module
+        return self._named_members(lambda m: m._modules.items(), recurse=False)
 
     def children(self) -> Iterator[Module]:
         """The modules assigned to this one."""
@@ -273,16 +269,16 @@ class Module(Stateful):
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """(full name, tensor) for each (name, tensor) that ``get_members_fn`` returns of a module."""
+        """(full name, value) for each (name, value) that ``get_members_fn`` returns of a module."""
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         seen: set[int] = set()
         for owner_name, owner in modules:
-            for name, tensor in get_members_fn(owner):
-                if tensor is None or id(tensor) in seen:
+            for name, value in get_members_fn(owner):
+                if value is None or id(value) in seen:
                     continue
                 if remove_duplicate:
-                    seen.add(id(tensor))
-                yield (f"{owner_name}.{name}" if owner_name else name), tensor
+                    seen.add(id(value))
+                yield (f"{owner_name}.{name}" if owner_name else name), value
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True

@@ -42,11 +42,7 @@ class WeightHook:
         return [getattr(module, self.name + suffix) for suffix in self.suffixes]
 
     def attach(self, module: Module) -> None:
-        """Replace the parameter.
-
-        Raises:
-            RuntimeError: it has been replaced before. ValueError: it is None.
-        """
+        """Replace the parameter. Raises RuntimeError if that has been done before, ValueError if it is None."""
         if self._find(module, self.name) is not None:
             raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
         weight = module._parameters.pop(self.name)
