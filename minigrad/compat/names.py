@@ -75,10 +75,12 @@ MODULES: dict[str, Sources] = {
     **_layers(
         "activation adaptive:loss batchnorm:normalization container:containers conv:convolution distance:loss dropout"
     ),
-    **_layers("flatten:shaping fold:shaping instancenorm:normalization linear loss module normalization padding"),
+    **_layers("flatten:shaping fold:shaping instancenorm:normalization linear loss normalization padding"),
     **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
+    "nn.modules.module": ("nn.module", "nn.hooks", "nn.state", "nn"),
     "nn.modules.utils": "compat.types",
     "nn._functions": ("nn.parallel",),
+    "nn.utils.init": ("nn.init",),
     **_family("distributions.choices", "bernoulli categorical geometric multinomial one_hot_categorical"),
     **_family("distributions.distribution", "kl"),
     **_family("distributions.gamma", "beta dirichlet exponential poisson"),
