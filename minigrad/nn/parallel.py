@@ -11,7 +11,7 @@ from contextlib import contextmanager, nullcontext
 from typing import Any, ClassVar
 
 from ..backend import Device
-from .layer import FunctionLayer, layer
+from .layer import FunctionLayer
 from .module import Module
 
 __all__ = ["DataParallel", "DistributedDataParallel"]
@@ -28,8 +28,7 @@ def _check_one(devices: Devices, what: str) -> None:
         )
 
 
-@layer()
-class _Wrapper(FunctionLayer):
+class _Wrapper(FunctionLayer, fields=True):
     """A module that calls another one."""
 
     _shown = ()
@@ -59,8 +58,7 @@ class DataParallel(_Wrapper):
     """
 
 
-@layer()
-class DistributedDataParallel(_Wrapper):
+class DistributedDataParallel(_Wrapper, fields=True):
     """Calls ``module``, in a world of one process. The other options are kept as attributes, without an effect."""
 
     broadcast_buffers: bool | None = None
