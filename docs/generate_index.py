@@ -94,19 +94,18 @@ def _rules(op: Any) -> Iterator[str]:
 
 @cache
 def _rule_sources(file: str) -> dict[str, dict[str, tuple[int, str]]]:
-    """For each op the (line, text) of its rules by input, from ``NAME.gradient(input=lambda ...: text)``."""
+    """For each op the (line, text) of its rules by input, from ``@op(..., input=lambda ...: text)``."""
     text = (ROOT / file).read_text(encoding="utf-8")
-    found: dict[str, dict[str, tuple[int, str]]] = {}
-    for call in _calls(text):
-        if isinstance(call.func, ast.Attribute) and call.func.attr == "gradient":
-            rules = found.setdefault(ast.unparse(call.func.value), {})
-            for keyword in call.keywords:
-                rules[str(keyword.arg)] = (keyword.lineno, _rule_text(keyword.value, text))
-    return found
-
-
-def _calls(source: str) -> Iterator[ast.Call]:
-    return (node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Call))
+    rules: dict[str, dict[str, tuple[int, str]]] = {}
+    for function in ast.walk(ast.parse(text)):
+        for decorator in function.decorator_list if isinstance(function, ast.FunctionDef) else ():
+            if isinstance(decorator, ast.Call) and ast.unparse(decorator.func) == "op":
+                rules[function.name] = {
+                    str(keyword.arg): (keyword.lineno, _rule_text(keyword.value, text))
+                    for keyword in decorator.keywords
+                    if keyword.arg not in ("promote", "view")
+                }
+    return rules
 
 
 def _rule_text(rule: ast.expr, source: str) -> str:

@@ -157,7 +157,7 @@ def write_page(names: list[Name]) -> str:
     absent = importlib.import_module("minigrad.compat.absent")
     for title, rows in (
         ("Absent, and what to use instead", absent.ABSENT),
-        ("Importable, and refused when called", absent.REFUSED | absent.REFUSED_CLASSES),
+        ("Importable, and refused when called", absent.REFUSED),
     ):
         parts.append(f"## {title}\n\n| name | instead |\n|---|---|")
         parts += [f"| `torch.{path}` | {reason} |" for path, reason in sorted(rows.items(), key=_by_name)]

@@ -70,7 +70,7 @@ def gradients(node: Node, arrived: dict[Any, Any]) -> Any:
     results = node.out if several else (node.out,)
     g = tuple(arrived.pop((node, i), np.zeros_like(out)) for i, out in enumerate(results))
     arrays = [bare(a) for a in node.args]
-    known = dict(zip(op.params, arrays, strict=False), g=g if several else g[0], out=node.out)
+    known = dict(zip(op.params, arrays, strict=False), g=g if several else g[0], out=node.out, arguments=arrays)
     known["shapes"] = [np.shape(a) for a in arrays[op.arity :]]
     for i, value in enumerate(node.args):
         if isinstance(value, Value) and op.param(i) in op.rules:

@@ -22,7 +22,7 @@ from .backend.device import set_default_device as set_default_device
 from .backend.dtype import DType as _DType
 from .backend.dtype import bfloat16 as bfloat16
 from .backend.dtype import bool_ as _bool
-from .backend.dtype import castable as _castable
+from .backend.dtype import can_cast as can_cast
 from .backend.dtype import channels_last as channels_last
 from .backend.dtype import channels_last_3d as channels_last_3d
 from .backend.dtype import complex64 as complex64
@@ -67,7 +67,7 @@ if TYPE_CHECKING:  # imported by __getattr__, when first used
     from .serialization import load as load
     from .serialization import save as save
 
-device, dtype, bool, can_cast = _Device, _DType, _bool, _castable
+device, dtype, bool = _Device, _DType, _bool
 half, float, double = float16, float32, float64
 short, int, long = int16, int32, int64
 inf, nan, pi, e = math.inf, math.nan, math.pi, math.e
@@ -78,7 +78,6 @@ _LAZY_NAMES = {"save": "serialization", "load": "serialization"}
 # Rooms with PyTorch's names: `compat` supplies other spellings of them, and says what is missing.
 _ROOMS = {"autograd", "compat", "cuda", "distributions", "fft", "func", "linalg", "nn"}
 _ROOMS |= {"optim", "profiler", "special", "utils"}
-_other_name = _extension.names_of(__name__)
 _helpers = {"TYPE_CHECKING", "Any", "ModuleType", "annotations", "import_module"}
 if not TYPE_CHECKING:  # checkers see the names above, and those of names.pyi
     _public = {n for n, v in globals().items() if n[0] != "_" and not isinstance(v, ModuleType)}
@@ -91,7 +90,7 @@ def __getattr__(name: str) -> Any:
         return import_module(f"{__name__}.{name}")
     if name in _LAZY_NAMES:
         return getattr(import_module(f"{__name__}.{_LAZY_NAMES[name]}"), name)
-    return _other_name(name)
+    return _extension.look_up(__name__, name)
 
 
 def __dir__() -> list[str]:

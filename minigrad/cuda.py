@@ -17,6 +17,7 @@ from .backend.device import Device
 
 is_available = _cuda.is_available
 device_count = _cuda.device_count
+is_initialized = is_available  # a GPU needs no initialisation
 DeviceLike = Device | str | int | None
 _initialized = False  # programs ask before they keep a GPU's random state; one generator draws for all
 _peaks: dict[int, int] = {}  # most bytes in use, by GPU, since reset_peak_memory_stats
@@ -85,17 +86,6 @@ def init() -> None:
     _on(None)
 
 
-def is_initialized() -> bool:
-    """Whether there is a GPU: it needs no initialisation."""
-    return is_available()
-
-
-def _lazy_call(callable: Any, **kwargs: Any) -> None:
-    """Call a function at once, if there is a GPU."""
-    if is_available():
-        callable()
-
-
 def synchronize(device: DeviceLike = None) -> None:
     """Wait until the GPU has finished its work."""
     _on(device).synchronize()
@@ -131,11 +121,6 @@ def get_device_capability(device: DeviceLike = None) -> tuple[int, int]:
 def get_arch_list() -> list[str]:
     """Empty: kernels are compiled for the GPU at hand."""
     return []
-
-
-def is_bf16_supported(including_emulation: bool = True) -> bool:
-    """False: neither NumPy nor CuPy has bfloat16."""
-    return False
 
 
 # Random numbers -------------------------------------------------------------------------------------------
@@ -227,10 +212,6 @@ def empty_cache() -> None:
         _pool().free_all_blocks()
 
 
-def ipc_collect() -> None:
-    """Nothing: no other process holds memory."""
-
-
 def set_per_process_memory_fraction(fraction: float, device: DeviceLike = None) -> None:
     """Limit CuPy's pool to a part of the GPU's memory."""
     with _on(device):
@@ -262,8 +243,15 @@ def reset_peak_memory_stats(device: DeviceLike = None) -> None:
         return
     _peaks[int(_on(device).id)] = memory_allocated(device)
     if _hook is None:
-        _hook = _peak_hook(_cupy())
+        hook = type("PeakMemory", (_cupy().cuda.MemoryHook,), {"malloc_postprocess": _note_peak})
+        _hook = hook()
         _hook.__enter__()
+
+
+def _note_peak(self: Any, **event: Any) -> None:
+    """Keep ``_peaks`` after an allocation."""
+    number = event["device_id"]
+    _peaks[number] = max(_peaks.get(number, 0), _pool().used_bytes())
 
 
 reset_max_memory_allocated = reset_max_memory_cached = reset_peak_memory_stats
@@ -277,15 +265,3 @@ def max_memory_allocated(device: DeviceLike = None) -> int:
     if not is_available():
         return 0
     return _peaks.get(int(_on(device).id), memory_reserved(device))
-
-
-def _peak_hook(cupy: Any) -> Any:
-    """A hook on CuPy's pool that keeps ``_peaks``."""
-    pool = cupy.get_default_memory_pool()
-
-    def after_allocation(self: Any, **event: Any) -> None:
-        number = event["device_id"]
-        _peaks[number] = max(_peaks.get(number, 0), pool.used_bytes())
-
-    hook = type("PeakMemory", (cupy.cuda.MemoryHook,), {"malloc_postprocess": after_allocation})
-    return hook()

@@ -1,10 +1,14 @@
-"""Names and paths that no module of the package holds: a layer above the package may supply them.
+"""Names and paths that no file of the package holds: a layer above the package may supply them.
 
-``minigrad/__init__.py`` says which layer (``install``), and what stands below knows nothing of it. Modules get
-their ``__getattr__`` from here, and the package's folders a finder (PEP 302): it finds files as always, paths that
-are another spelling of a module, and both under another name of the package (``torch.nn`` where
-``sys.modules["torch"]`` is minigrad). Python's list of finders stays as it is. The layer is imported when something is
-missing for the first time.
+``minigrad/__init__.py`` says which layer (``install``): a module with the functions ``find``, ``others``,
+``has_module``, ``load`` and ``missing`` (``compat/names.py`` has ours). It is imported when something is missing for
+the first time; what stands below knows nothing of it.
+
+Names: modules get a ``__getattr__``, which asks the layer (``look_up``).
+
+Paths: folders of the package get a finder in ``sys.path_importer_cache``, where Python looks for the finder of a
+folder. It finds files as always, paths that are another spelling of a module, and both under another name of the
+package (``torch.nn`` where ``sys.modules["torch"]`` is minigrad). ``sys.meta_path`` stays as it is.
 """
 
 from __future__ import annotations
@@ -12,11 +16,11 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
+from functools import partial
 from importlib import import_module
-from importlib.machinery import FileFinder, ModuleSpec
+from importlib.machinery import SOURCE_SUFFIXES, FileFinder, ModuleSpec, SourceFileLoader
 from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 PACKAGE = __name__.rpartition(".")[0]
 NO_FOLDER = os.path.join(os.path.dirname(__file__), "<no folder>")  # of a module without files below it
@@ -25,36 +29,16 @@ _layer_name = ""
 _rooms: Collection[str] = ()
 
 
-class Layer(Protocol):
-    """What a layer supplies. A place is a module's name, or "minigrad.Tensor"."""
-
-    def find(self, place: str, name: str) -> Any:
-        """What a module lacks, or MissingName."""
-
-    def others(self, place: str) -> list[str]:
-        """All names that ``find`` knows in a place."""
-
-    def has_module(self, path: str) -> bool:
-        """Whether a path without a file ("minigrad.nn.modules") is another spelling of a module."""
-
-    def load(self, path: str) -> ModuleType:
-        """That module."""
-
-    def missing(self, place: str, name: str) -> str:
-        """The text of an error about a name that nothing holds."""
-
-
-def layer() -> Layer:
+def layer() -> Any:
     """The layer, imported when first needed."""
-    module: Any = import_module(_layer_name)
-    return module
+    return import_module(_layer_name)
 
 
 def install(layer: str, rooms: Collection[str], classes: Sequence[type]) -> None:
     """Open the package to a layer.
 
     Args:
-        layer: the name of its module, a ``Layer``.
+        layer: the name of its module.
         rooms: the parts of the package whose modules get a ``__getattr__``.
         classes: classes whose objects raise MissingName for what they lack.
     """
@@ -66,6 +50,26 @@ def install(layer: str, rooms: Collection[str], classes: Sequence[type]) -> None
             _extend(module)
     for cls in classes:
         setattr(cls, _HOOK, _attributes_of(f"{PACKAGE}.{cls.__name__}"))
+
+
+def _extend(module: ModuleType) -> None:
+    """Give a loaded module its ``__getattr__``, and its folders the finder."""
+    name, names = module.__name__, vars(module)
+    if any(f"{name}.".startswith(f"{PACKAGE}.{room}.") for room in _rooms):
+        names.setdefault(_HOOK, partial(look_up, name))
+        names.setdefault("__path__", [NO_FOLDER])
+    _open(names.get("__path__", ()))
+
+
+def _open(folders: Iterable[str]) -> None:
+    """Give folders the finder."""
+    for folder in folders:
+        if not isinstance(sys.path_importer_cache.get(folder), _Finder):
+            finder: Any = _Finder(folder, (_Loader, SOURCE_SUFFIXES))
+            sys.path_importer_cache[folder] = finder
+
+
+# Names ----------------------------------------------------------------------------------------------------
 
 
 class MissingName(AttributeError):
@@ -83,25 +87,25 @@ class MissingName(AttributeError):
         return layer().missing(*self.args)
 
 
-# Names ----------------------------------------------------------------------------------------------------
+def look_up(place: str, name: str) -> Any:
+    """What a module lacks: a submodule that is not loaded yet, or what the layer supplies.
 
-
-def names_of(place: str) -> Callable[[str], Any]:
-    """A module's ``__getattr__``: its submodules, what the layer supplies, and MissingName for the rest.
-
-    Args:
-        place: the module's ``__name__``.
+    Raises:
+        MissingName: there is neither.
     """
+    if name.startswith("__"):
+        raise MissingName(place, name)
+    path = f"{place}.{name}"
+    if path in sys.modules or _is_file(place, name):
+        return import_module(path)
+    return layer().find(place, name)
 
-    def __getattr__(name: str) -> Any:
-        if name.startswith("__"):
-            raise MissingName(place, name)
-        path = f"{place}.{name}"
-        if path in sys.modules or _is_file(path):
-            return import_module(path)
-        return layer().find(place, name)
 
-    return __getattr__
+def _is_file(package: str, name: str) -> bool:
+    """Whether a package has a file or a package of that name."""
+    folders = getattr(sys.modules.get(package), "__path__", ())
+    files = (os.path.join(folder, name) + end for folder in folders for end in (".py", f"{os.sep}__init__.py"))
+    return any(map(os.path.isfile, files))
 
 
 class ModuleWithoutFile(ModuleType):
@@ -115,11 +119,11 @@ class ModuleWithoutFile(ModuleType):
     __path__: list[str] = [NO_FOLDER]  # it may have further modules below it
 
     def __getattr__(self, name: str) -> Any:
-        return names_of(self.__name__)(name)
+        return look_up(self.__name__, name)
 
 
 def _attributes_of(place: str) -> Callable[[Any, str], Any]:
-    """A class's ``__getattr__``."""
+    """The ``__getattr__`` of a class."""
 
     def __getattr__(self: Any, name: str) -> Any:
         if hasattr(type(self), name):  # a property that failed: its error again
@@ -129,35 +133,11 @@ def _attributes_of(place: str) -> Callable[[Any, str], Any]:
     return __getattr__
 
 
-def _is_open(module: str) -> bool:
-    """Whether a module is in a room that the layer adds to."""
-    return any(f"{module}.".startswith(f"{PACKAGE}.{room}.") for room in _rooms)
-
-
-def _extend(module: ModuleType) -> None:
-    """Give a loaded module its ``__getattr__``, and its folders the finder."""
-    names = vars(module)
-    if _is_open(module.__name__):
-        names.setdefault(_HOOK, names_of(module.__name__))
-        names.setdefault("__path__", [NO_FOLDER])
-    _open(names.get("__path__", ()))
-
-
 # Paths ----------------------------------------------------------------------------------------------------
 
 
-class _Finder:
-    """The finder of a folder of the package.
-
-    Args:
-        files: Python's finder for the folder.
-    """
-
-    def __init__(self, files: Any) -> None:
-        self._files = files
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._files, name)
+class _Finder(FileFinder):
+    """The finder of a folder of the package."""
 
     def find_spec(self, fullname: str, target: ModuleType | None = None) -> ModuleSpec | None:
         """The module's spec; None for ``importlib.util.find_spec`` where there is none.
@@ -167,9 +147,9 @@ class _Finder:
         """
         top, dot, rest = fullname.partition(".")
         if not dot or sys.modules.get(top) is not sys.modules.get(PACKAGE):
-            return self.file(fullname)  # the folder is on Python's path, too
+            return super().find_spec(fullname)  # the folder is on Python's path, too
         name = f"{PACKAGE}.{rest}"
-        spec = self.file(name)
+        spec = super().find_spec(name)
         if spec is not None and name == fullname:
             return spec
         if spec is not None or name in sys.modules or layer().has_module(name):
@@ -180,44 +160,6 @@ class _Finder:
             raise ModuleNotFoundError(layer().missing(parent, last), name=f"torch.{rest}")
         return None
 
-    def file(self, name: str) -> ModuleSpec | None:
-        """The spec of a module that is a file or a package in the folder, and is extended when it is loaded."""
-        spec: ModuleSpec | None = self._files.find_spec(name)
-        if spec is not None and spec.loader is not None:
-            _open(spec.submodule_search_locations or ())
-            loader: Any = _Loader(spec.loader)
-            spec.loader = loader
-        return spec
-
-    def iter_modules(self, prefix: str = "") -> Iterable[tuple[str, bool]]:
-        """The names of the folder's modules, for ``pkgutil``."""
-        return import_module("pkgutil").iter_importer_modules(self._files, prefix)
-
-
-def _open(folders: Iterable[str]) -> None:
-    """Give folders the finder."""
-    for folder in folders:
-        files: Any = sys.path_importer_cache.get(folder) or _python_finder(folder)
-        if not isinstance(files, _Finder):
-            finder: Any = _Finder(files)
-            sys.path_importer_cache[folder] = finder
-
-
-def _python_finder(folder: str) -> Any:
-    """Python's finder for a folder, or for one in a ZIP file."""
-    for hook in sys.path_hooks:
-        with suppress(ImportError):
-            return hook(folder)
-    return FileFinder(folder)
-
-
-def _is_file(name: str) -> bool:
-    """Whether a module of the package is a file or a package."""
-    folders = getattr(sys.modules[name.rpartition(".")[0]], "__path__", ())
-    finders = (sys.path_importer_cache.get(folder) for folder in folders)
-    specs = (finder.file(name) for finder in finders if isinstance(finder, _Finder))
-    return any(spec is not None and spec.loader is not None for spec in specs)
-
 
 def _is_import() -> bool:
     """Whether an import looks for a module, and not a question such as ``importlib.util.find_spec``."""
@@ -227,26 +169,17 @@ def _is_import() -> bool:
     return frame.f_code.co_name == "_find_and_load_unlocked"
 
 
-class _Loader:
-    """A file's loader, which extends the module afterwards."""
-
-    def __init__(self, loader: Any) -> None:
-        self._loader = loader
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._loader, name)
+class _Loader(SourceFileLoader):
+    """A file's loader, which opens a package's folder beforehand, and extends the module afterwards."""
 
     def exec_module(self, module: ModuleType) -> None:
-        """Run the file, and extend the module."""
-        self._loader.exec_module(module)
+        _open(getattr(module, "__path__", ()))
+        super().exec_module(module)
         _extend(module)
 
 
 class _Alias:
-    """Loads a module under another name.
-
-    It is no importlib.abc.Loader: that import would take as long as a quarter of minigrad's.
-    """
+    """Loads a module under another name. (No importlib.abc.Loader, whose import is a quarter of minigrad's.)"""
 
     def __init__(self, target: str) -> None:
         self._target = target

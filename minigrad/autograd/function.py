@@ -13,7 +13,7 @@ import numpy as np
 from ..ops.op import Op, watch
 from .inplace import rebase
 from .mode import enable_grad, no_grad, state
-from .tape import Node, Variable, lead_back, node_of, wrap
+from .tape import Node, Variable, node_of, record, wrap
 
 
 class FunctionCtx:
@@ -195,7 +195,7 @@ def _recorded(op: Op, ctx: Any, args: tuple[Any, ...], mask: int, results: tuple
     if not mask or not any(t.array.dtype.kind in "fc" for t in tensors):
         return results
     ctx._are_tensors = [isinstance(r, Variable) for r in results]
-    recorded = lead_back(op, args, mask, tuple(t.array for t in tensors), None, ctx)
+    recorded = record(op, args, mask, tuple(t.array for t in tensors), None, ctx)
     node: Node = node_of(recorded)  # type: ignore[assignment]
     for original, new in zip(tensors, recorded, strict=True):
         new._version = original._version

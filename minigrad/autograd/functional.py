@@ -1,11 +1,12 @@
 """Derivatives of functions, by PyTorch's names: products with vectors, Jacobians, Hessians.
 
 All take a function of Tensors and its inputs, one Tensor or a tuple of them, and answer in the same form.
+``minigrad.func`` rests on the same parts.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..backend import xp
@@ -53,85 +54,36 @@ def vjp(
         TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
     """
     with enable_grad():
-        points, outputs, forms = _run("vjp", func, inputs, create_graph, strict)
-        if v is None and (len(outputs) != 1 or outputs[0].array.size != 1):
-            raise RuntimeError(
-                "The vector v can only be None if the user-provided function returns a single "
-                "Tensor with a single element."
-            )
-        vectors = _vectors(v, outputs, forms[1])
-        gradients = _gradients(outputs, points, vectors, create_graph)
-        product = _filled(gradients, points, _UNUSED if strict else None, create_graph)
-    return _given_back(outputs, create_graph, forms[1]), _given_back(product, create_graph, forms[0])
+        call = _Call("vjp", func, inputs, create_graph, strict)
+        vectors = _vectors(v, call.outputs, call.many, "user-provided function returns")
+        product = call.filled(pull(call.outputs, call.inputs, vectors, create_graph), call.inputs)
+    return call.result(call.outputs, call.many), call.result(product, call.several)
 
 
 def jvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The Jacobian times a vector: J v, the derivative in a direction.
-
-    It is taken backwards twice: J v is the gradient for u of (uᵀ J) v.
-
-    Args:
-        func: takes Tensors, returns a Tensor or a tuple of them.
-        inputs: where, a Tensor or a tuple of them.
-        v: of the inputs' form and shapes; None stands for 1 where the input is a single number.
-        create_graph: keep the results differentiable.
-        strict: refuse outputs that do not depend on an input (else their derivative is 0).
-
-    Returns:
-        The outputs, and the product, of the outputs' form.
-
-    Raises:
-        TypeError: something else than Tensors. RuntimeError: a v that does not fit; see ``strict``.
-    """
+    """The Jacobian times a vector: J v, the derivative in a direction. See ``vjp``; v and the product are of the
+    inputs' and the outputs' form."""
     with enable_grad():
-        points, several = _as_tuple(inputs, "inputs", "jvp")
-        vectors = _vectors_of_inputs(v, points, several)
-        points, outputs, forms = _run("jvp", func, inputs, create_graph, strict)
-        us = tuple(wrap(xp(o.array).zeros_like(o.array)).requires_grad_() for o in outputs)
-        gradients = _gradients(outputs, points, us, True)
-        pulled = _filled(gradients, points, _UNUSED if strict else None, create_graph)
-        product = _filled(_gradients(pulled, us, vectors, create_graph), outputs, None, create_graph, strict)
-    return _given_back(outputs, create_graph, forms[1]), _given_back(product, create_graph, forms[1])
+        call = _Call("jvp", func, inputs, create_graph, strict)
+        vectors = _vectors(v, call.inputs, call.several, _INPUT)
+        product = call.filled(push(call.outputs, call.inputs, vectors, create_graph, call.filled), call.outputs, "")
+    return call.result(call.outputs, call.many), call.result(product, call.many)
 
 
 def vhp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """A vector times the Hessian of a function with a single number as result: vᵀ H.
-
-    Args:
-        func: takes Tensors, returns one with a single element.
-        inputs: where, a Tensor or a tuple of them.
-        v: of the inputs' form and shapes; None stands for 1 where the input is a single number.
-        create_graph: keep the results differentiable.
-        strict: refuse a result whose derivative does not depend on an input (else the product is 0).
-
-    Returns:
-        The function's result, and the product, of the inputs' form.
-
-    Raises:
-        TypeError: something else than Tensors. RuntimeError: a v that does not fit; not a single number; see
-            ``strict``.
-    """
+    """A vector times the Hessian of a function with a single number as result: vᵀ H. See ``vjp``; v and the product
+    are of the inputs' form, and ``strict`` refuses a derivative that does not depend on an input."""
     return _hessian_product("vhp", func, inputs, v, create_graph, strict)
 
 
 def hvp(
     func: Function, inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False
 ) -> tuple[Any, Any]:
-    """The Hessian of a function with a single number as result, times a vector: H v.
-
-    H is symmetric: see ``vhp``.
-
-    Args:
-        func: see ``vhp``.
-        inputs: see ``vhp``.
-        v: see ``vhp``.
-        create_graph: see ``vhp``.
-        strict: see ``vhp``.
-    """
+    """The Hessian of a function with a single number as result, times a vector: H v. H is symmetric: see ``vhp``."""
     return _hessian_product("hvp", func, inputs, v, create_graph, strict)
 
 
@@ -146,10 +98,7 @@ def jacobian(
     """All derivatives of the outputs for the inputs, one walk back for each number of the outputs.
 
     Args:
-        func: takes Tensors, returns a Tensor or a tuple of them.
-        inputs: where, a Tensor or a tuple of them.
-        create_graph: keep the results differentiable.
-        strict: refuse outputs that do not depend on an input (else their derivative is 0).
+        func, inputs, create_graph, strict: see ``vjp``.
         vectorize: taken for PyTorch's signature, without effect.
         strategy: "reverse-mode", or with ``vectorize`` "forward-mode": the numbers are the same.
 
@@ -168,11 +117,9 @@ def jacobian(
             "`strict=False` or `vectorize=False`."
         )
     with enable_grad():
-        points, outputs, forms = _run("jacobian", func, inputs, create_graph, strict)
-        unused = [_UNUSED.replace("The output", f"Output {i}") if strict else None for i in range(len(outputs))]
-        rows = [_rows(out, points, text, create_graph) for out, text in zip(outputs, unused, strict=True)]
-    blocks = tuple(_given_back(row, create_graph, forms[0]) for row in rows)
-    return blocks if forms[1] else blocks[0]
+        call = _Call("jacobian", func, inputs, create_graph, strict)
+        blocks = tuple(call.result(call.rows(number), call.several) for number in range(len(call.outputs)))
+    return blocks if call.many else blocks[0]
 
 
 def hessian(
@@ -183,64 +130,130 @@ def hessian(
     vectorize: bool = False,
     outer_jacobian_strategy: str = "reverse-mode",
 ) -> Any:
-    """All second derivatives of a function with a single number as result.
-
-    Args:
-        func: takes Tensors, returns one with a single element.
-        inputs: where, a Tensor or a tuple of them.
-        create_graph: keep the results differentiable.
-        strict: refuse a result whose derivative does not depend on an input (else these are 0).
-        vectorize, outer_jacobian_strategy: see ``jacobian``.
+    """All second derivatives of a function with a single number as result. See ``jacobian``.
 
     Returns:
         A Tensor of the input's shape twice; for a tuple of inputs a tuple of tuples of them.
-
-    Raises:
-        TypeError: something else than Tensors. RuntimeError: not a single number; see ``strict``.
     """
     _check_strategy(outer_jacobian_strategy, vectorize)
-    several = isinstance(inputs, tuple)
 
     def slope(*points: Any) -> Any:
-        outputs, is_tuple = _as_tuple(func(*points), "outputs of the user-provided function", "hessian")
-        _check_single(outputs, is_tuple, "hessian", strict)
-        gradients = _gradients(outputs, points, None, True)
-        slopes = _filled(gradients, points, _UNUSED if strict else None, False)
-        _check_wanted(slopes, _LINEAR if strict else None)
-        return slopes if several else slopes[0]
+        slopes = _Call("hessian", func, points, True, strict).slopes()
+        return slopes if isinstance(inputs, tuple) else slopes[0]
 
     return jacobian(slope, inputs, create_graph=create_graph, strict=strict)
-
-
-# Parts of these -------------------------------------------------------------------------------------------
 
 
 def _hessian_product(
     name: str, func: Function, inputs: Any, v: Any, create_graph: bool, strict: bool
 ) -> tuple[Any, Any]:
     with enable_grad():
-        points, several = _as_tuple(inputs, "inputs", name)
-        vectors = _vectors_of_inputs(v, points, several)
-        points, outputs, forms = _run(name, func, inputs, create_graph, strict)
-        _check_single(outputs, forms[1], name, strict)
-        slopes = _filled(_gradients(outputs, points, None, True), points, _UNUSED if strict else None, False)
-        _check_wanted(slopes, _LINEAR if strict else None)
-        gradients = _gradients(slopes, points, vectors, create_graph)
-        product = _filled(gradients, points, f"{_UNUSED_TWICE}." if strict else None, create_graph)
-    return _given_back(outputs, create_graph, forms[1]), _given_back(product, create_graph, several)
+        call = _Call(name, func, inputs, create_graph, strict)
+        vectors = _vectors(v, call.inputs, call.several, _INPUT)
+        product = pull(call.slopes(), call.inputs, vectors, create_graph)
+        product = call.filled(product, call.inputs, f"{_UNUSED_TWICE}.")
+    return call.result(call.outputs, False), call.result(product, call.several)
 
 
-def _run(
-    name: str, func: Function, inputs: Any, create_graph: bool, strict: bool
-) -> tuple[Variables, Variables, tuple[bool, bool]]:
-    """The inputs as nodes or leaves of a new graph, the outputs, and which of them were tuples."""
-    points, several = _as_tuple(inputs, "inputs", name)
-    points = tuple(
-        apply(clone, (p,)) if create_graph and p.requires_grad else p.detach().requires_grad_() for p in points
-    )
-    outputs, many = _as_tuple(func(*points), "outputs of the user-provided function", name)
-    _check_wanted(outputs, _CONSTANT if strict else None)
-    return points, outputs, (several, many)
+# Parts of these -------------------------------------------------------------------------------------------
+
+
+def pull(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, retain: bool = True) -> Variables:
+    """vᵀ J for each input, None where nothing depends on it. No vector stands for 1."""
+    used = [i for i, output in enumerate(outputs) if output.requires_grad]
+    if not used:
+        return (None,) * len(inputs)
+    vectors = None if vectors is None else [vectors[i] for i in used]
+    return grad([outputs[i] for i in used], inputs, vectors, retain, create, allow_unused=True)
+
+
+def push(outputs: Sequence[Any], inputs: Sequence[Any], vectors: Any, create: bool, fill: Function) -> Variables:
+    """J v for each output, None where it is 0: the gradient for u of (uᵀ J) v, in which ``fill`` replaces None."""
+    us = tuple(wrap(xp(o.array).zeros_like(o.array)).requires_grad_() for o in outputs)
+    return pull(fill(pull(outputs, inputs, us, True), inputs), us, vectors, create)
+
+
+def rows(output: Any, inputs: Sequence[Any], pull_one: Function) -> Variables:
+    """All derivatives of an output for each input, in its shape and then the input's.
+
+    Args:
+        pull_one: takes a vector that is 1 in one element of the output, and returns its product with the Jacobian.
+    """
+    lib, shape = xp(output.array), output.array.shape
+    products = []
+    for i in range(output.array.size):
+        vector = lib.zeros_like(output.array).reshape(-1)
+        vector[i] = 1
+        products.append(pull_one(wrap(vector.reshape(shape))))
+    if not products:
+        return tuple(wrap(lib.zeros((*shape, *x.array.shape), x.array.dtype)) for x in inputs)
+    stacked = (apply(stack, (0, *column)) for column in zip(*products, strict=True))
+    return tuple(s.reshape((*shape, *x.array.shape)) for s, x in zip(stacked, inputs, strict=True))
+
+
+def filled(gradients: Sequence[Any], like: Sequence[Any]) -> Variables:
+    """Gradients with zeros for None."""
+    pairs = zip(gradients, like, strict=True)
+    return tuple(wrap(xp(x.array).zeros_like(x.array)) if g is None else g for g, x in pairs)
+
+
+class _Call:
+    """One call of a user's function: its inputs as nodes or leaves of a new graph, and its outputs.
+
+    Attributes:
+        several, many: whether inputs and outputs are tuples.
+    """
+
+    def __init__(self, name: str, func: Function, inputs: Any, create: bool, strict: bool) -> None:
+        self.name, self.create, self.strict = name, create, strict
+        points, self.several = _as_tuple(inputs, "inputs", name)
+        self.inputs = tuple(
+            apply(clone, (p,)) if create and p.requires_grad else p.detach().requires_grad_() for p in points
+        )
+        self.outputs, self.many = _as_tuple(func(*self.inputs), "outputs of the user-provided function", name)
+        self.refuse_constant(self.outputs, _CONSTANT)
+
+    def refuse_constant(self, values: Variables, text: str) -> None:
+        """If ``strict``, raise an error with ``text`` for a value that depends on nothing."""
+        for i, value in enumerate(values):
+            if self.strict and (value is None or not value.requires_grad):
+                raise RuntimeError(text.format(i))
+
+    def filled(self, gradients: Variables, like: Variables, unused: str = _UNUSED, again: bool = True) -> Variables:
+        """Gradients with zeros for None. ``strict`` refuses None with the text ``unused``, if it is not empty, and
+        what cannot be differentiated ``again``."""
+        for i, gradient in enumerate(gradients):
+            if self.strict and unused and gradient is None:
+                raise RuntimeError(unused.format(i))
+        if self.create and again:
+            self.refuse_constant(gradients, f"{_UNUSED_TWICE} when create_graph=True.")
+        return filled(gradients, like)
+
+    def slopes(self) -> Variables:
+        """The differentiable gradients of the output, which must be a single number."""
+        if self.many:
+            raise RuntimeError(f"The function given to {self.name} should return a single Tensor")
+        if self.outputs[0].array.size != 1:
+            raise RuntimeError(
+                f"The Tensor returned by the function given to {self.name} should contain a single element"
+            )
+        slopes = self.filled(pull(self.outputs, self.inputs, None, True), self.inputs, again=False)
+        self.refuse_constant(slopes, _LINEAR)
+        return slopes
+
+    def rows(self, number: int) -> Variables:
+        """All derivatives of one of the outputs."""
+        output, unused = self.outputs[number], _UNUSED.replace("The output", f"Output {number}")
+
+        def pull_one(vector: Any) -> Variables:
+            return self.filled(pull((output,), self.inputs, (vector,), self.create), self.inputs, unused)
+
+        return rows(output, self.inputs, pull_one)
+
+    def result(self, values: Variables, several: bool) -> Any:
+        """Values, without their history unless it is wanted; one or a tuple."""
+        results = values if self.create else tuple(v.detach() for v in values)
+        return results if several else results[0]
 
 
 def _as_tuple(value: Any, what: str, name: str) -> tuple[Variables, bool]:
@@ -256,10 +269,15 @@ def _as_tuple(value: Any, what: str, name: str) -> tuple[Variables, bool]:
     return value if several else (value,), several
 
 
-def _vectors(v: Any, like: Variables, several: bool) -> Variables | None:
-    """v as a tuple, checked; None stays None."""
+_INPUT = "input to the user-provided function is"
+
+
+def _vectors(v: Any, like: Variables, several: bool, what: str) -> Variables:
+    """v as a tuple, checked; 1 for None."""
     if v is None:
-        return None
+        if len(like) != 1 or like[0].array.size != 1:
+            raise RuntimeError(f"The vector v can only be None if the {what} a single Tensor with a single element.")
+        return (wrap(xp(like[0].array).ones_like(like[0].array)),)
     vectors = v if isinstance(v, tuple) else (v,)
     if len(vectors) != len(like):
         raise RuntimeError(
@@ -273,85 +291,8 @@ def _vectors(v: Any, like: Variables, several: bool) -> Variables | None:
     return vectors
 
 
-def _vectors_of_inputs(v: Any, points: Variables, several: bool) -> Variables:
-    if v is not None:
-        return _vectors(v, points, several) or ()
-    if len(points) != 1 or points[0].array.size != 1:
-        raise RuntimeError(
-            "The vector v can only be None if the input to the user-provided function is a "
-            "single Tensor with a single element."
-        )
-    return (wrap(xp(points[0].array).ones_like(points[0].array)),)
-
-
-def _gradients(outputs: Variables, inputs: Variables, vectors: Variables | None, create_graph: bool) -> Variables:
-    """vᵀ J for each input, None where nothing depends on it. The graph is kept."""
-    used = [i for i, o in enumerate(outputs) if o.requires_grad]
-    if not used:
-        return (None,) * len(inputs)
-    return grad(
-        [outputs[i] for i in used],
-        inputs,
-        None if vectors is None else [vectors[i] for i in used],
-        retain_graph=True,
-        create_graph=create_graph,
-        allow_unused=True,
-    )
-
-
-def _filled(
-    gradients: Variables, like: Variables, unused: str | None, create_graph: bool, strict: bool = False
-) -> Variables:
-    """Zeros for None; where ``unused`` is a text, an error with it instead."""
-    for i, value in enumerate(gradients):
-        if value is None and unused is not None:
-            raise RuntimeError(unused.format(i))
-    if create_graph and (strict or unused is not None):
-        _check_wanted(gradients, f"{_UNUSED_TWICE} when create_graph=True.")
-    return tuple(
-        wrap(xp(p.array).zeros_like(p.array)) if value is None else value
-        for value, p in zip(gradients, like, strict=True)
-    )
-
-
-def _rows(out: Any, inputs: Variables, unused: str | None, create_graph: bool) -> Variables:
-    """The derivatives of one output, for each input."""
-    lib, shape, size = xp(out.array), out.array.shape, out.array.size
-    rows: list[Variables] = []
-    for i in range(size):
-        start = lib.zeros_like(out.array).reshape(-1)
-        start[i] = 1
-        gradients = _gradients((out,), inputs, (wrap(start.reshape(shape)),), create_graph)
-        rows.append(_filled(gradients, inputs, unused, create_graph))
-    if not rows:
-        return tuple(wrap(xp(p.array).zeros((*shape, *p.array.shape), p.array.dtype)) for p in inputs)
-    stacked = (apply(stack, (0, *column)) for column in zip(*rows, strict=True))
-    return tuple(s.reshape((*shape, *p.array.shape)) for s, p in zip(stacked, inputs, strict=True))
-
-
-def _check_wanted(values: Variables, text: str | None) -> None:
-    """Raise an error with ``text``, if there is one, for a value that depends on nothing."""
-    for i, value in enumerate(values):
-        if text is not None and (value is None or not value.requires_grad):
-            raise RuntimeError(text.format(i))
-
-
-def _check_single(outputs: Variables, is_tuple: bool, name: str, strict: bool) -> None:
-    _check_wanted(outputs, _CONSTANT if strict else None)
-    if is_tuple:
-        raise RuntimeError(f"The function given to {name} should return a single Tensor")
-    if outputs[0].array.size != 1:
-        raise RuntimeError(f"The Tensor returned by the function given to {name} should contain a single element")
-
-
 def _check_strategy(strategy: str, vectorize: bool) -> None:
     if strategy not in ("forward-mode", "reverse-mode"):
         raise AssertionError(f'Expected strategy to be either "forward-mode" or "reverse-mode", not {strategy!r}')
     if strategy == "forward-mode" and not vectorize:
         raise NotImplementedError('strategy="forward-mode" is only implemented for `vectorize=True`')
-
-
-def _given_back(values: Variables, create_graph: bool, several: bool) -> Any:
-    """Values, without their history unless it is wanted; one or a tuple, as they came."""
-    results = values if create_graph else tuple(v.detach() for v in values)
-    return results if several else results[0]

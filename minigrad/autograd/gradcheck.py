@@ -6,14 +6,15 @@ Central differences in float64 are good to about ten digits; a rule that agrees 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from ..backend import dtype as dt
-from ..backend import of
+from ..backend import of, xp
+from .functional import rows
 from .tape import Node, Variable, wrap
-from .walk import grad
+from .walk import grad, paths
 
 Function = Callable[..., Any]
 Matrix = np.ndarray[Any, np.dtype[np.float64]]
@@ -22,15 +23,6 @@ _MOST_RULES = 12  # that a report names
 
 class GradcheckError(RuntimeError):
     """A gradient that finite differences do not confirm."""
-
-
-class _Check(NamedTuple):
-    """How far analytical and numerical values may lie apart."""
-
-    eps: float
-    atol: float
-    rtol: float
-    nondet_tol: float
 
 
 def gradcheck(
@@ -66,16 +58,7 @@ def gradcheck(
         GradcheckError: a gradient is wrong. The text shows the worst element and the rules on the way.
         ValueError: no input requires a gradient, or one is not float64.
     """
-    points = _listed(inputs)
-    _check_inputs(points)
-    check = _Check(eps, atol, rtol, nondet_tol)
-    try:
-        _compare(func, points, check)
-    except GradcheckError:
-        if raise_exception:
-            raise
-        return False
-    return True
+    return _agrees(func, _listed(inputs), raise_exception, eps, atol, rtol, nondet_tol)
 
 
 def gradgradcheck(
@@ -103,33 +86,23 @@ def gradgradcheck(
         grad_outputs: what arrives at the outputs; random numbers if None. See ``gradcheck`` for the rest.
     """
     points = _listed(inputs)
-    _check_inputs(points)
-    outputs = [o for o in _listed(func(*points)) if _is_differentiable(o)]
+    outputs = _differentiable(_listed(func(*points)))
     arriving = [_random_like(o, n) for n, o in enumerate(outputs)] if grad_outputs is None else _listed(grad_outputs)
 
     def gradient(*args: Any) -> tuple[Any, ...]:
         xs, g = args[: len(points)], args[len(points) :]
-        results = [o for o in _listed(func(*xs)) if _is_differentiable(o)]
-        wanted = [x for x in xs if isinstance(x, Variable) and x._wanted()]
-        return grad(results, wanted, g, create_graph=True, allow_unused=True, materialize_grads=True)
+        results = _differentiable(_listed(func(*xs)))
+        return grad(results, _differentiable(xs), g, create_graph=True, materialize_grads=True)
 
-    return gradcheck(
-        gradient,
-        (*points, *arriving),
-        eps=eps,
-        atol=atol,
-        rtol=rtol,
-        raise_exception=raise_exception,
-        nondet_tol=nondet_tol,
-    )
+    return _agrees(gradient, (*points, *arriving), raise_exception, eps, atol, rtol, nondet_tol)
 
 
 def _listed(values: Any) -> tuple[Any, ...]:
     return tuple(values) if isinstance(values, Sequence) else (values,)
 
 
-def _is_differentiable(value: Any) -> bool:
-    return isinstance(value, Variable) and value._wanted()
+def _differentiable(values: Sequence[Any]) -> list[Any]:
+    return [value for value in values if isinstance(value, Variable) and value._wanted()]
 
 
 def _random_like(output: Variable, seed: int) -> Any:
@@ -142,11 +115,10 @@ def _random_like(output: Variable, seed: int) -> Any:
 
 
 def _check_inputs(inputs: tuple[Any, ...]) -> None:
-    wanted = [(i, x) for i, x in enumerate(inputs) if _is_differentiable(x)]
-    if not wanted:
+    if not _differentiable(inputs):
         raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them does")
-    for i, x in wanted:
-        if dt.of(x.array) is not dt.float64:
+    for i, x in enumerate(inputs):
+        if _differentiable([x]) and dt.of(x.array) is not dt.float64:
             raise ValueError(
                 f"gradcheck needs float64: input {i} is {dt.of(x.array)}, whose finite differences are too "
                 f"rough to judge a gradient by. Make it with dtype=minigrad.float64, or convert it with "
@@ -157,18 +129,27 @@ def _check_inputs(inputs: tuple[Any, ...]) -> None:
 # The comparison --------------------------------------------------------------------------------------------
 
 
-def _compare(func: Function, inputs: tuple[Any, ...], check: _Check) -> None:
-    """Check every pair of an output and an input that requires a gradient."""
-    positions = [i for i, x in enumerate(inputs) if _is_differentiable(x)]
+def _agrees(
+    func: Function, inputs: tuple[Any, ...], strict: bool, eps: float, atol: float, rtol: float, nondet_tol: float
+) -> bool:
+    """Check every pair of an output and an input that requires a gradient. See ``gradcheck``."""
+    _check_inputs(inputs)
+    points = {i: x for i, x in enumerate(inputs) if _differentiable([x])}
     outputs = _float_outputs(func, inputs)
-    numerical = {i: _numerical(func, inputs, i, check.eps) for i in positions}
-    for j, output in enumerate(outputs):
-        analytical = _analytical(output, [inputs[i] for i in positions], check)
-        for i, matrix in zip(positions, analytical, strict=True):
-            expected = np.array([row[j] for row in numerical[i]]).reshape(matrix.shape)
-            wrong = ~(np.abs(matrix - expected) <= check.atol + check.rtol * np.abs(expected))
-            if wrong.any():
-                raise GradcheckError(_report(output, inputs[i], (i, j), matrix, expected, wrong))
+    try:
+        numerical = {i: _numerical(func, inputs, x.array, eps) for i, x in points.items()}
+        for j, output in enumerate(outputs):
+            analytical = _analytical(output, list(points.values()), nondet_tol)
+            for (i, x), matrix in zip(points.items(), analytical, strict=True):
+                expected = np.array([row[j] for row in numerical[i]]).reshape(matrix.shape)
+                wrong = ~(np.abs(matrix - expected) <= atol + rtol * np.abs(expected))
+                if wrong.any():
+                    raise GradcheckError(_report(output, x, (i, j), matrix, expected, wrong))
+    except GradcheckError:
+        if strict:
+            raise
+        return False
+    return True
 
 
 def _float_outputs(func: Function, inputs: tuple[Any, ...]) -> list[Variable]:
@@ -178,9 +159,8 @@ def _float_outputs(func: Function, inputs: tuple[Any, ...]) -> list[Variable]:
     return outputs
 
 
-def _numerical(func: Function, inputs: tuple[Any, ...], i: int, eps: float) -> list[list[Matrix]]:
-    """Central differences by input i: for each of its elements, those of each output, as a vector."""
-    array = inputs[i].array
+def _numerical(func: Function, inputs: tuple[Any, ...], array: Any, eps: float) -> list[list[Matrix]]:
+    """Central differences: for each element of an input's array, those of each output, as a vector."""
     rows = []
     for place in np.ndindex(array.shape):
         kept = float(array[place])
@@ -195,52 +175,38 @@ def _numerical(func: Function, inputs: tuple[Any, ...], i: int, eps: float) -> l
     return rows
 
 
-def _analytical(output: Variable, inputs: list[Variable], check: _Check) -> list[Matrix]:
-    """d output / d input for each input, in the shape of ``_numerical``, one backward pass an element."""
-    columns: list[list[Matrix]] = [[] for _ in inputs]
+def _analytical(output: Variable, inputs: list[Variable], tolerance: float) -> list[Matrix]:
+    """d output / d input for each input: a row for each element of the input, a column for each of the output."""
     size = output.array.size
-    for place in range(size):
-        gradients = _pass_back(output, inputs, place)
-        if place == 0:
-            _check_repeatable(gradients, _pass_back(output, inputs, place), check.nondet_tol)
-        for column, gradient in zip(columns, gradients, strict=True):
-            column.append(gradient)
-    return [
-        np.stack(column, axis=1) if column else np.zeros((x.array.size, 0))
-        for column, x in zip(columns, inputs, strict=True)
-    ]
-
-
-def _pass_back(output: Variable, inputs: list[Variable], place: int) -> list[Matrix]:
-    """The gradients of one element of the output."""
     if not output._wanted():
-        return [np.zeros(x.array.size) for x in inputs]
-    backend = of(output.array)
-    one = np.zeros(output.array.shape, output.array.dtype)
-    one.reshape(-1)[place] = 1
-    seed = wrap(backend.asarray(one, backend.device_of(output.array)))
-    gradients = grad(output, inputs, seed, retain_graph=True, allow_unused=True, materialize_grads=True)
-    for i, (gradient, x) in enumerate(zip(gradients, inputs, strict=True)):
-        if gradient.array.shape != x.array.shape or gradient.array.dtype != x.array.dtype:
+        return [np.zeros((x.array.size, size)) for x in inputs]
+
+    def pull(vector: Variable) -> tuple[Any, ...]:
+        gradients = grad(output, inputs, vector, retain_graph=True, materialize_grads=True)
+        for i, (gradient, x) in enumerate(zip(gradients, inputs, strict=True)):
+            if gradient.array.shape != x.array.shape or gradient.array.dtype != x.array.dtype:
+                raise GradcheckError(
+                    f"gradcheck: the gradient of checked input {i} has shape {tuple(gradient.array.shape)} and "
+                    f"dtype {gradient.array.dtype}, the input {tuple(x.array.shape)} and {x.array.dtype}"
+                )
+        return gradients
+
+    ones = wrap(xp(output.array).ones_like(output.array))
+    for i, twice in enumerate(zip(pull(ones), pull(ones), strict=True)):
+        difference = np.abs(np.subtract(*map(_host, twice))).max(initial=0.0)
+        if difference > tolerance:
             raise GradcheckError(
-                f"gradcheck: the gradient of checked input {i} has shape {tuple(gradient.array.shape)} and "
-                f"dtype {gradient.array.dtype}, the input {tuple(x.array.shape)} and {x.array.dtype}"
+                f"gradcheck: the backward pass is not repeatable: two passes over the same graph gave "
+                f"gradients for checked input {i} that differ by {difference}"
             )
-    return [_host(gradient) for gradient in gradients]
+    return [
+        _host(block).reshape(size, x.array.size).T for block, x in zip(rows(output, inputs, pull), inputs, strict=True)
+    ]
 
 
 def _host(tensor: Variable) -> Matrix:
     """The elements as a vector in NumPy's memory, a copy."""
     return np.array(of(tensor.array).to_numpy(tensor.array), np.float64).reshape(-1)
-
-
-def _check_repeatable(first: list[Matrix], second: list[Matrix], tolerance: float) -> None:
-    for i, (a, b) in enumerate(zip(first, second, strict=True)):
-        if a.size and float(np.max(np.abs(a - b), initial=0.0)) > tolerance:
-            raise GradcheckError(
-                f"gradcheck: the backward pass is not repeatable: two passes over the same graph gave "
-                f"gradients for checked input {i} that differ by {float(np.max(np.abs(a - b)))}"
-            )
 
 
 # The report ------------------------------------------------------------------------------------------------
@@ -255,49 +221,25 @@ def _report(output: Variable, x: Variable, which: tuple[int, int], matrix: Matri
     source = [int(k) for k in np.unravel_index(int(row), x.array.shape)] if x.array.ndim else "()"
     target = [int(k) for k in np.unravel_index(int(column), output.array.shape)] if output.array.ndim else "()"
     relative = abs(a - n) / max(abs(n), 1e-300)
+    rules = _rules_between(output, x)
+    more = [f"... and {len(rules) - _MOST_RULES} more"] if len(rules) > _MOST_RULES else []
+    lines = [*rules[:_MOST_RULES], *more] or ["none: the output does not depend on it through recorded ops"]
     return (
         f"gradcheck: the gradient of output {j} for input {i} is wrong in {int(wrong.sum())} of "
         f"{wrong.size} elements\n  worst: d output{target} / d input{source}\n"
         f"  analytical {a!r}, numerical {n!r}, absolute difference {abs(a - n):.3g}, relative "
-        f"{relative:.3g}\n  gradient rules from the output to this input:\n{_path_report(output, x)}"
+        f"{relative:.3g}\n  gradient rules from the output to this input:\n"
+        + "\n".join(f"    {line}" for line in lines)
     )
 
 
-def _path_report(output: Variable, x: Variable) -> str:
-    rules = rules_between(output, x)
-    if not rules:
-        return "    none: the output does not depend on it through recorded ops"
-    lines = [f"    {rule}" for rule in rules[:_MOST_RULES]]
-    if len(rules) > _MOST_RULES:
-        lines.append(f"    ... and {len(rules) - _MOST_RULES} more")
-    return "\n".join(lines)
-
-
-def rules_between(output: Variable, x: Variable) -> list[str]:
+def _rules_between(output: Variable, x: Variable) -> list[str]:
     """ "op for input (file:line)" of each gradient rule from ``output`` back to ``x``, each once."""
-    source, goal = x._source()[0], output._source()[0]
-    end = x if source is None else source
-    nodes = _behind(goal)
-    leads: set[Any] = {end}
-    for node in sorted(nodes, key=lambda n: n.order):
-        if any(edge[0] in leads for edge in node.edges):
-            leads.add(node)
+    useful = paths((output,), (x,))[1]
     rules = []
-    for node in sorted(nodes, key=lambda n: -n.order):
+    for node in sorted((n for n in useful if isinstance(n, Node)), key=lambda n: -n.order):
         for position, edge in zip(node.plan.inputs, node.edges, strict=True):
-            if edge[0] in leads:
+            if edge[0] in useful:
                 name = node.op.param(position)
                 rules.append(f"{node.op.name} for {name} ({node.op.rule_place(name)})")
     return list(dict.fromkeys(rules))
-
-
-def _behind(node: Node | None) -> set[Node]:
-    """A node and all behind it."""
-    seen: set[Node] = set()
-    stack = [] if node is None else [node]
-    while stack:
-        top = stack.pop()
-        if top not in seen:
-            seen.add(top)
-            stack.extend(edge[0] for edge in top.edges if isinstance(edge[0], Node))
-    return seen

@@ -16,7 +16,7 @@ from .calls import apply
 from .mode import state
 from .observer import span
 from .places import caller
-from .tape import RETAINED, Array, Node, record, wanted, wrap
+from .tape import RETAINED, Array, Node, record_observed, wanted, wrap
 from .views import Viewing
 
 
@@ -41,7 +41,7 @@ def mutate(target: Viewing, op: Op, args: tuple[Any, ...], out: Array | None = N
                 _keep_original(result._node, target)
             target.array[...] = result.array
         else:
-            result = record(op, args, wanted(op, args) if state.grad else 0, out)
+            result = record_observed(op, args, wanted(op, args) if state.grad else 0, out)
         bump(target, op.name)
         if state.grad:
             rebase(target, result)
@@ -121,7 +121,7 @@ def rebase(target: Viewing, result: Any) -> None:
         return
     view, args, slot = target._view  # type: ignore[misc]
     mask = (1 if base._needs else 0) | (2 if result._needs else 0)
-    rebase(base, record(assign_view, (base, result, view, args, slot), mask, base.array))
+    rebase(base, record_observed(assign_view, (base, result, view, args, slot), mask, base.array))
 
 
 def _move_retained(hooks: dict[int, Callable[..., Any]], target: Viewing) -> None:

@@ -8,6 +8,7 @@ The walk back over the nodes is in ``walk.py``. What a library adds rests on thi
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from itertools import count
 from typing import Any
 
@@ -55,6 +56,7 @@ class Variable(Traced):
         return self._node, self._slot
 
 
+@dataclass(slots=True, weakref_slot=True, eq=False, repr=False)
 class Node:
     """One application of an op, kept for the backward pass.
 
@@ -73,23 +75,6 @@ class Node:
         place: the line of the program that called the op, where somebody has noted it.
         order: its number in order of creation.
     """
-
-    __slots__ = (
-        "__weakref__",
-        "edges",
-        "hooks",
-        "kernel",
-        "op",
-        "order",
-        "out",
-        "place",
-        "plan",
-        "residual",
-        "results",
-        "saved",
-        "shapes",
-        "versions",
-    )
 
     op: Op
     plan: Plan
@@ -150,9 +135,9 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     try:
         if op.kernel:
             needs = op.plan(mask, len(args)).needs if mask else ()
-            result = lead_back(op, args, mask, *op.compute(arrays, needs))
+            result = record(op, args, mask, *op.compute(arrays, needs))
         else:
-            result = lead_back(op, args, mask, op.forward(*arrays))
+            result = record(op, args, mask, op.forward(*arrays))
     except BaseException:
         for observer in observers:
             observer.failed(op)
@@ -162,11 +147,11 @@ def apply(op: Op, args: tuple[Any, ...]) -> Any:
     return result
 
 
-def record(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
+def record_observed(op: Op, args: tuple[Any, ...], mask: int, out: Any) -> Any:
     """``apply`` of an op whose result ``out`` has been computed already."""
     for observer in watch.observers:
         observer.applying(op, args)
-    result = lead_back(op, args, mask, out)
+    result = record(op, args, mask, out)
     for observer in watch.observers:
         observer.applied(op, args, result, node_of(result))
     return result
@@ -182,7 +167,7 @@ def wanted(op: Op, args: tuple[Any, ...]) -> int:
     return mask & op.differentiable
 
 
-def lead_back(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = None, residual: Any = None) -> Any:
+def record(op: Op, args: tuple[Any, ...], mask: int, out: Any, kernel: Any = None, residual: Any = None) -> Any:
     """A Variable for the result ``out`` (several for a tuple), with the node that leads back to ``args``.
 
     Args:

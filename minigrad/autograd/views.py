@@ -10,7 +10,7 @@ from typing import Any
 
 from ..ops.op import Op
 from .mode import state
-from .tape import Node, Variable, record, wanted
+from .tape import Node, Variable, record_observed, wanted
 
 
 class Viewing(Variable):
@@ -41,7 +41,7 @@ class Viewing(Variable):
 def _record_again(op: Op, args: tuple[Any, ...]) -> Any:
     """The op's result with a node, but not as a view."""
     out = op.forward(*(a.array if isinstance(a, Variable) else a for a in args))
-    return record(op, args, wanted(op, args), out)
+    return record_observed(op, args, wanted(op, args), out)
 
 
 def note_view(op: Op, args: tuple[Any, ...], result: Any, slot: int = 0) -> None:

@@ -174,7 +174,7 @@ class Walk:
         self.wanted_of: dict[Node, list[tuple[int, int]]] = {}
         self.useful: dict[Any, bool] | None = None
         if targets is not None:
-            self.wanted_of, self.useful = _paths(roots, targets)
+            self.wanted_of, self.useful = paths(roots, targets)
         for root, start in zip(roots, starts, strict=True):
             source, slot = root._source()
             begin = root if source is None else source
@@ -277,7 +277,7 @@ def _arrived(target: Any, sums: dict[int, Sum]) -> None:
             observer.arrived(target, slot, held[0])
 
 
-def _paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
+def paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, list[tuple[int, int]]], dict[Any, bool]]:
     """Which nodes' results are targets, and which nodes and leaves are targets or on a path to one.
 
     The second mapping says of each of these whether a target lies behind it.
@@ -292,6 +292,15 @@ def _paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, li
             useful[target] = False
         else:
             wanted_of.setdefault(source, []).append((slot, position))
+    for node in nodes_behind(roots):
+        behind = any(edge[0] in useful for edge in node.edges)
+        if behind or node in wanted_of:
+            useful[node] = behind
+    return wanted_of, useful
+
+
+def nodes_behind(roots: Sequence[Variable]) -> list[Node]:
+    """All nodes from which the walk could pass gradients back, the oldest first."""
     seen: set[Node] = set()
     stack = [source for root in roots if (source := root._source()[0]) is not None]
     while stack:
@@ -299,11 +308,7 @@ def _paths(roots: tuple[Variable, ...], targets: Targets) -> tuple[dict[Node, li
         if node not in seen:
             seen.add(node)
             stack.extend(edge[0] for edge in node.edges if isinstance(edge[0], Node))
-    for node in sorted(seen, key=lambda n: n.order):
-        behind = any(edge[0] in useful for edge in node.edges)
-        if behind or node in wanted_of:
-            useful[node] = behind
-    return wanted_of, useful
+    return sorted(seen, key=lambda n: n.order)
 
 
 def _together(node: Node, sums: dict[int, Sum], create: bool) -> tuple[Any, ...]:
@@ -324,7 +329,7 @@ def _run_rules(node: Node, g: Any, saved: list[Any], create: bool, useful: dict[
     for i, (rule, pick) in enumerate(plan.rules):
         edge = node.edges[i]
         if useful is None or edge[0] in useful:
-            values = (g, out, edge[2], plan.inputs[i] - op.arity, node.shapes, *saved)
+            values = (g, out, edge[2], plan.inputs[i] - op.arity, node.shapes, saved, *saved)
             gradients.append(rule(*pick(values)))
         else:
             gradients.append(None)

@@ -6,9 +6,9 @@ meaning), and ``of(array)`` for the rest: an object with the attributes of ``Bac
 
 from . import cpu
 from .device import Device as Device
+from .kernels import Kernel as Kernel
 from .registry import ARRAY_TYPES as ARRAY_TYPES
 from .registry import Backend as Backend
-from .registry import Kernel as Kernel
 from .registry import for_device as for_device
 from .registry import in_order as in_order
 from .registry import is_array as is_array

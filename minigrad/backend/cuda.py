@@ -18,11 +18,7 @@ _INSTALL = "install CuPy for your driver: pip install cupy-cuda12x (or cupy-cuda
 
 
 class CupyBackend:
-    """Arrays are ``cupy.ndarray``; fused kernels are CUDA sources in ``kernels``, compiled on first use.
-
-    Args:
-        cupy: the module.
-    """
+    """Arrays are ``cupy.ndarray``; fused kernels are CUDA sources in ``kernels``, compiled on first use."""
 
     name = "cupy"
     device_type = "cuda"

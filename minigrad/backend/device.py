@@ -6,27 +6,7 @@ from typing import Any
 
 _TYPES: set[str] = {"cpu", "cuda"}
 # PyTorch's others: programs name them to ask whether a tensor is there; none can be
-_ELSEWHERE = frozenset(
-    (
-        "fpga",
-        "hip",
-        "hpu",
-        "ipu",
-        "lazy",
-        "maia",
-        "meta",
-        "mkldnn",
-        "mps",
-        "mtia",
-        "opencl",
-        "opengl",
-        "privateuseone",
-        "ve",
-        "vulkan",
-        "xla",
-        "xpu",
-    )
-)
+_ELSEWHERE = "fpga hip hpu ipu lazy maia meta mkldnn mps mtia opencl opengl privateuseone ve vulkan xla xpu"
 
 
 class Device:
@@ -54,7 +34,7 @@ class Device:
             self.type, self.index = "cuda", type
             return
         kind, colon, number = str(type).partition(":")
-        known = kind in _TYPES or kind in _ELSEWHERE
+        known = kind in _TYPES or kind in _ELSEWHERE.split()
         if not known or (colon and not number.isdecimal()) or (colon and index is not None):
             names = ", ".join(repr(name) for name in sorted(_TYPES))
             raise RuntimeError(f"{type!r} is not a device: expected one of {names}, or a GPU by number as 'cuda:0'")
@@ -92,7 +72,7 @@ _default: Device | None = None
 
 
 def default() -> Device | None:
-    """Set the device of new tensors that name none; None for the CPU."""
+    """The device of new tensors that name none; None for the CPU."""
     return _entered[-1] if _entered else _default
 
 

@@ -145,9 +145,9 @@ def as_dtype(dtype: Any) -> DType:
     return of_numpy(np.dtype(dtype))
 
 
-def can_cast(source: DType, target: DType) -> bool:
-    """Whether an in-place result of ``source`` may be stored as ``target``: never down a category."""
-    return source.rank <= target.rank
+def can_cast(from_: Any, to: Any) -> bool:
+    """Whether PyTorch's promotion may turn one dtype into another: never down a category."""
+    return as_dtype(from_).rank <= as_dtype(to).rank
 
 
 def has_gradient(kind: np.dtype[Any]) -> bool:
@@ -188,20 +188,11 @@ def result_type(*operands: Any) -> DType:
     return result
 
 
-def castable(from_: Any, to: Any) -> bool:
-    """Whether PyTorch's promotion may turn one dtype into another: never down a category."""
-    return can_cast(as_dtype(from_), as_dtype(to))
-
-
 # Ways to lie in memory, by name alone: arrays have strides --------------------------------------------------
 
 
 class layout:
-    """How a tensor's elements are stored: ``strided``, the only way here.
-
-    Args:
-        name: PyTorch's name for it.
-    """
+    """How a tensor's elements are stored, by PyTorch's name: ``strided``, the only way here."""
 
     def __init__(self, name: str) -> None:
         self.name = name

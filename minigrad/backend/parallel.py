@@ -113,9 +113,6 @@ class _Crew:
     Each is bound to a CPU other than the one that the caller is on: a thread that wakes may be put on the
     CPU of the one that woke it, where the two take turns while another CPU has nothing to do. A thread that
     comes when all blocks are taken is not waited for.
-
-    Args:
-        count: how many.
     """
 
     def __init__(self, count: int) -> None:
@@ -137,7 +134,7 @@ class _Crew:
         """Bind a thread to a CPU that no other one of the crew has."""
         if self.spare:
             try:
-                os.sched_setaffinity(member.id, {self.spare[0]})
+                os.sched_setaffinity(member.native_id or 0, {self.spare[0]})
             except OSError:  # not allowed: the system places it
                 self.spare, self.where = [], None
                 return
@@ -181,19 +178,18 @@ def _sched_getcpu() -> Callable[[], int] | None:
     return getcpu
 
 
-class _Member:
+class _Member(threading.Thread):
     """One thread of a crew. Its lock ``go`` is a signal: released by the caller, acquired by the thread."""
 
     def __init__(self, crew: _Crew) -> None:
+        super().__init__(name="minigrad", daemon=True)
         self.crew, self.wanted = crew, True
         self.cpu: int | None = None
         self.go = threading.Lock()
         self.go.acquire()
-        thread = threading.Thread(target=self.serve, name="minigrad", daemon=True)
-        thread.start()
-        self.id = thread.native_id or 0
+        self.start()
 
-    def serve(self) -> None:
+    def run(self) -> None:
         while True:
             self.go.acquire()
             if not self.wanted:
@@ -256,7 +252,6 @@ def over_rows(work: Work, rows: int, row_bytes: int) -> None:
 
     Args:
         work: a function that writes the result of its block into arrays.
-        rows: how many rows there are; none is fine.
         row_bytes: bytes that one row touches; it decides the size of a block.
     """
     if 0 < rows * row_bytes <= TINY_BYTES:
@@ -283,10 +278,14 @@ def each(work: Work, blocks: Blocks) -> None:
         crew.free.release()
 
 
-def spread(work: Callable[..., object], *arrays: Any) -> Any:
+def spread(work: Work, *arrays: Any) -> Any:
     """``work(*blocks, out=block)`` over blocks of arrays of one shape; returns what ``out`` is a block of, of
-    the first array's shape and dtype. For elementwise functions of large NumPy arrays."""
+    the first array's shape and dtype. For elementwise functions of NumPy arrays."""
     flat = [np.ascontiguousarray(a).reshape(-1) for a in arrays]
     out = np.empty_like(flat[0])
-    over_rows(lambda i, j: work(*[a[i:j] for a in flat], out=out[i:j]), out.size, 2 * out.itemsize)
+    each_bytes = (len(flat) + 1) * out.itemsize
+    if out.size * each_bytes <= TINY_BYTES:
+        work(*flat, out=out)
+    else:
+        over_rows(lambda i, j: work(*[a[i:j] for a in flat], out=out[i:j]), out.size, each_bytes)
     return out.reshape(arrays[0].shape)

@@ -163,10 +163,7 @@ class Generator:
         if high <= low:
             raise ValueError(f"random integers need low < high, not low={low}, high={high}")
         count, span = int(np.prod(shape, dtype=np.int64)), high - low
-        if span >= _WIDE_SPAN:
-            raw = self.words64(count)
-        else:
-            raw = self.words(count)
+        raw = self.words64(count) if span >= _WIDE_SPAN else self.words(count)
         drawn = raw % np.uint64(span) if span < 1 << 64 else raw
         return (drawn + np.uint64(low % (1 << 64))).astype(np.int64).reshape(shape)  # modulo 2**64
 

@@ -10,20 +10,7 @@ import numpy as np
 from . import device as _device
 from .device import Device
 from .dtype import Array
-
-
-class Kernel(Protocol):
-    """A fused forward and its gradient: a module of ``backend/kernels`` satisfies it.
-
-    ``args`` are the op's arguments, arrays and attributes, in the order of its forward. ``needs`` has a bool for each:
-    whether its gradient is wanted. Nothing else is computed or kept.
-    """
-
-    def forward(self, needs: tuple[bool, ...], *args: Any) -> tuple[Any, Any]:
-        """The op's result, and whatever ``backward`` wants kept."""
-
-    def backward(self, needs: tuple[bool, ...], saved: Any, g: Array, *args: Any) -> tuple[Array | None, ...]:
-        """The gradient for each argument, None where ``needs`` is False."""
+from .kernels import Kernel
 
 
 class Backend(Protocol):

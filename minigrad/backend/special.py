@@ -18,82 +18,67 @@ def error_function(x: Array) -> Array:
     return special(x) if special else _cody_erf(x)
 
 
-# Rational Chebyshev approximations for the error function, Math. Comp. 23 (1969), highest power first
-_NEAR = (
-    [
-        1.85777706184603153e-1,
-        3.16112374387056560e0,
-        1.13864154151050156e2,
-        3.77485237685302021e2,
-        3.20937758913846947e3,
-    ],
-    [1.0, 2.36012909523441209e1, 2.44024637934444173e2, 1.28261652607737228e3, 2.84423683343917062e3],
+Polynomials = tuple[list[float], list[float]]
+
+
+def _quotient(text: str) -> Polynomials:
+    """The coefficients of "numerator / denominator", each highest power first."""
+    above, below = ([float(number) for number in part.split()] for part in text.split("/"))
+    return above, below
+
+
+# Rational Chebyshev approximations for the error function, Math. Comp. 23 (1969)
+_NEAR = _quotient(
+    """
+    1.85777706184603153e-1 3.16112374387056560e0 1.13864154151050156e2 3.77485237685302021e2 3.20937758913846947e3
+    / 1.0 2.36012909523441209e1 2.44024637934444173e2 1.28261652607737228e3 2.84423683343917062e3
+    """
 )
-_MIDDLE = (
-    [
-        2.15311535474403846e-8,
-        5.64188496988670089e-1,
-        8.88314979438837594e0,
-        6.61191906371416295e1,
-        2.98635138197400131e2,
-        8.81952221241769090e2,
-        1.71204761263407058e3,
-        2.05107837782607147e3,
-        1.23033935479799725e3,
-    ],
-    [
-        1.0,
-        1.57449261107098347e1,
-        1.17693950891312499e2,
-        5.37181101862009858e2,
-        1.62138957456669019e3,
-        3.29079923573345963e3,
-        4.36261909014324716e3,
-        3.43936767414372164e3,
-        1.23033935480374942e3,
-    ],
+_MIDDLE = _quotient(
+    """
+    2.15311535474403846e-8 5.64188496988670089e-1 8.88314979438837594e0 6.61191906371416295e1
+    2.98635138197400131e2 8.81952221241769090e2 1.71204761263407058e3 2.05107837782607147e3 1.23033935479799725e3
+    / 1.0 1.57449261107098347e1 1.17693950891312499e2 5.37181101862009858e2 1.62138957456669019e3
+    3.29079923573345963e3 4.36261909014324716e3 3.43936767414372164e3 1.23033935480374942e3
+    """
 )
-_FAR = (
-    [
-        1.63153871373020978e-2,
-        3.05326634961232344e-1,
-        3.60344899949804439e-1,
-        1.25781726111229246e-1,
-        1.60837851487422766e-2,
-        6.58749161529837803e-4,
-    ],
-    [
-        1.0,
-        2.56852019228982242e0,
-        1.87295284992346725e0,
-        5.27905102951428412e-1,
-        6.05183413124413191e-2,
-        2.33520497626869185e-3,
-    ],
+_FAR = _quotient(
+    """
+    1.63153871373020978e-2 3.05326634961232344e-1 3.60344899949804439e-1 1.25781726111229246e-1
+    1.60837851487422766e-2 6.58749161529837803e-4
+    / 1.0 2.56852019228982242e0 1.87295284992346725e0 5.27905102951428412e-1 6.05183413124413191e-2
+    2.33520497626869185e-3
+    """
 )
 
 
-def _ratio(coefficients: tuple[list[float], list[float]], t: Array) -> Array:
-    """One polynomial over another, by Horner's rule."""
+def _ratio(coefficients: Polynomials, t: Array) -> Array:
+    """One polynomial over the other, by Horner's rule."""
     sums = []
-    for powers in coefficients:
-        total = powers[0] * t + powers[1] if len(powers) > 1 else powers[0]
-        for coefficient in powers[2:]:
+    for first, second, *rest in coefficients:
+        total = first * t + second
+        for coefficient in rest:
             total = total * t + coefficient
         sums.append(total)
     return sums[0] / sums[1]
+
+
+def _scaled_tail(y: Array) -> Array:
+    """erfc(y) e^(y²) of y >= 0.46875."""
+    m = xp(y)
+    large = m.maximum(y, 4.0)
+    inverse = 1 / large**2
+    far = (1 / math.sqrt(math.pi) - inverse * _ratio(_FAR, inverse)) / large
+    return m.where(y > 4, far, _ratio(_MIDDLE, m.minimum(y, 4.0)))
 
 
 def _cody_tail(y: Array) -> Array:
     """erfc of y >= 0.46875; up to 26, where it is smaller than any float64."""
     m = xp(y)
     clipped = m.clip(y, 0.46875, 26.6)
-    tail = _ratio(_MIDDLE, m.minimum(clipped, 4.0))
-    inverse = 1 / (m.maximum(clipped, 4.0) ** 2)
-    far = (1 / math.sqrt(math.pi) - inverse * _ratio(_FAR, inverse)) / m.maximum(clipped, 4.0)
     rounded = m.trunc(clipped * 16) / 16  # the square in two parts, so that its rounding does not grow
     square = m.exp(-rounded * rounded) * m.exp(-(clipped - rounded) * (clipped + rounded))
-    return m.where(y < 26.6, m.where(clipped > 4, far, tail) * square, 0)
+    return m.where(y < 26.6, _scaled_tail(clipped) * square, 0)
 
 
 def _cody_erf(x: Array) -> Array:
@@ -101,10 +86,7 @@ def _cody_erf(x: Array) -> Array:
     y = m.absolute(x)
     near = x * _ratio(_NEAR, m.minimum(y, 0.5) ** 2)
     clipped = m.clip(y, 0.46875, 6.0)
-    tail = _ratio(_MIDDLE, clipped)
-    inverse = 1 / (m.maximum(clipped, 4.0) ** 2)
-    far = (1 / math.sqrt(math.pi) - inverse * _ratio(_FAR, inverse)) / m.maximum(clipped, 4.0)
-    tail = m.where(clipped > 4, far, tail) * m.exp(-clipped * clipped)
+    tail = _scaled_tail(clipped) * m.exp(-clipped * clipped)
     return m.where(y <= 0.46875, near, m.where(m.isnan(x), x, m.sign(x) * (1 - tail)))
 
 

@@ -1,14 +1,13 @@
 """PyTorch's ways in: ``as_torch`` and ``python -m minigrad.compat``, other spellings, no-ops and refusals.
 
 It stands on top of the package, as the layer that ``extension.py`` asks for what is missing there. ``names.py`` is
-the one table of names and paths that are another spelling of something; ``advice.py`` says what to use instead of what
-is absent.
+the one table of names and paths that are another spelling of something, ``no_ops.py`` of what does nothing, and
+``absent.py`` of what is not there, with what to use instead.
 """
 
 from __future__ import annotations
 
-from .advice import missing
 from .alias import as_torch
-from .names import find, has_module, load, others
+from .names import find, has_module, load, missing, others
 
 __all__ = ["as_torch"]

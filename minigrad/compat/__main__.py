@@ -10,11 +10,9 @@ from __future__ import annotations
 
 import argparse
 import importlib.util
-import io
 import os
+import runpy
 import sys
-from types import ModuleType, TracebackType
-from typing import Any
 
 from . import as_torch
 
@@ -29,48 +27,27 @@ def main() -> None:
     parser.add_argument("program", help="a file, or with -m a module")
     parser.add_argument("arguments", nargs=argparse.REMAINDER, help="arguments of the program")
     options = parser.parse_args()
+    program = options.program
+    sys.argv = [program, *options.arguments]
+    sys.path[0] = os.getcwd() if options.m else os.path.dirname(os.path.realpath(program))
+    if options.m and importlib.util.find_spec(program) is None:
+        sys.exit(f"python -m minigrad.compat: no module named {program}")
+    if not options.m and not os.access(program, os.R_OK):
+        parser.error(f"cannot read {program}")
     as_torch()
-    path, name = _module(options.program) if options.m else (options.program, None)
+    run(program, options.m)
+
+
+def run(program: str, is_module: bool) -> None:
+    """Run a program as ``__main__``; tracebacks begin in the program."""
     try:
-        with io.open_code(os.path.abspath(path)) as file:
-            source = file.read()
-    except OSError as error:
-        parser.error(f"cannot read {path}: {error.strerror}")
-    sys.argv = [path, *options.arguments]
-    sys.path[0] = os.getcwd() if options.m else os.path.dirname(os.path.realpath(path))
-    run(source, path, name)
-
-
-def _module(name: str) -> tuple[str, str]:
-    """The file of a module, or of a package's ``__main__``, and its package."""
-    sys.path[0] = os.getcwd()
-    spec = importlib.util.find_spec(name)
-    if spec is not None and spec.submodule_search_locations is not None:
-        spec = importlib.util.find_spec(f"{name}.__main__")
-    if spec is None or spec.origin is None:
-        sys.exit(f"python -m minigrad.compat: no module named {name}")
-    return spec.origin, spec.parent or ""
-
-
-def run(source: bytes, path: str, package: str | None) -> None:
-    """Run a program's text as ``__main__``; tracebacks begin in the program.
-
-    Args:
-        source: the text.
-        path: its file.
-        package: the package of a module; None for a file.
-    """
-    program = ModuleType("__main__")
-    program.__file__, program.__package__ = path, package
-    vars(program).update(__builtins__=__builtins__, __cached__=None, __annotations__={})
-    sys.modules["__main__"] = program
-    try:
-        exec(compile(source, path, "exec", dont_inherit=True), vars(program))
-    except SystemExit:
-        raise
-    except BaseException as error:
-        trace: TracebackType | Any = error.__traceback__
-        while trace is not None and trace.tb_frame.f_code.co_filename == __file__:
+        if is_module:
+            runpy.run_module(program, run_name="__main__", alter_sys=True)
+        else:
+            runpy.run_path(program, run_name="__main__")
+    except (Exception, KeyboardInterrupt) as error:
+        trace, above = error.__traceback__, (__file__, runpy.run_path.__code__.co_filename)
+        while trace is not None and trace.tb_frame.f_code.co_filename in above:
             trace = trace.tb_next
         sys.excepthook(type(error), error.with_traceback(trace), trace)
         sys.exit(130 if isinstance(error, KeyboardInterrupt) else 1)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from types import ModuleType
 
 from ..extension import PACKAGE
@@ -11,20 +13,16 @@ minigrad = sys.modules[PACKAGE]
 Modules = dict[str, ModuleType]
 
 
-class _Aliased:
-    """The context that ``as_torch`` returns; its end restores ``sys.modules``."""
-
-    def __init__(self, before: Modules) -> None:
-        self._before = before
-
-    def __enter__(self) -> ModuleType:
-        return minigrad
-
-    def __exit__(self, *error: object) -> None:
-        _put(self._before)
+@contextmanager
+def _restoring(modules: Modules) -> Iterator[ModuleType]:
+    """A context whose end restores ``sys.modules``."""
+    try:
+        yield minigrad
+    finally:
+        _put(modules)
 
 
-def as_torch(replace: bool = False) -> _Aliased:
+def as_torch(replace: bool = False) -> AbstractContextManager[ModuleType]:
     """From now on ``import torch``, and every import from within it, gives minigrad.
 
     ``as_torch()`` lasts; ``with as_torch() as torch:`` restores ``sys.modules`` at its end. An installed PyTorch is
@@ -44,7 +42,7 @@ def as_torch(replace: bool = False) -> _Aliased:
             "anything imports torch, or put PyTorch aside with `with as_torch(replace=True):`"
         )
     _put({"torch": minigrad} if real else {**before, "torch": minigrad})
-    return _Aliased(before)
+    return _restoring(before)
 
 
 def _now() -> Modules:

@@ -188,16 +188,13 @@ class GradScaler:
         elif any(self._overflow.values()):
             self._scale, self._growth_tracker = self._scale * self._backoff_factor, 0
         else:
-            self._grow()
+            self._growth_tracker += 1
+            if self._growth_tracker == self._growth_interval:
+                self._growth_tracker = 0
+                if math.isfinite(self._scale * self._growth_factor):
+                    self._scale *= self._growth_factor
         self._overflow.clear()
         self._stepped.clear()
-
-    def _grow(self) -> None:
-        self._growth_tracker += 1
-        if self._growth_tracker == self._growth_interval:
-            if math.isfinite(self._scale * self._growth_factor):
-                self._scale *= self._growth_factor
-            self._growth_tracker = 0
 
     def get_growth_factor(self) -> float:
         """The factor by which the scale grows."""

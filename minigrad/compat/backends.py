@@ -16,13 +16,7 @@ __all__ = ["cpu", "cuda", "cudnn", "mkl", "mkldnn", "mps", "openmp", "opt_einsum
 
 
 class Switches(ModuleWithoutFile):
-    """A library's switches: any can be set and read.
-
-    Args:
-        name: the library's.
-        available: whether it is there.
-        **switches: the values at the beginning.
-    """
+    """A library's switches: any can be set and read. ``switches`` are the values at the beginning."""
 
     def __init__(self, name: str, available: bool = False, **switches: Any) -> None:
         super().__init__(f"{PACKAGE}.backends.{name}", "Switches without effect.")

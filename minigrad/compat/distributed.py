@@ -6,7 +6,6 @@ import os
 from collections.abc import Callable
 from datetime import timedelta
 from enum import Enum
-from inspect import Parameter, Signature
 from typing import Any, NoReturn
 
 from ..autograd import no_grad
@@ -157,67 +156,30 @@ def new_group(
     return ProcessGroup()
 
 
-# Collectives ----------------------------------------------------------------------------------------------
-
-# A collective of one process: its parameters, and what it copies into what (of a list, its only element).
-COLLECTIVES: dict[str, str] = {
-    "all_gather": "tensor_list tensor group=None async_op=False : tensor_list <- tensor",
-    "all_gather_into_tensor": "output_tensor input_tensor group=None async_op=False : output_tensor <- input_tensor",
-    "all_gather_object": "object_list obj group=None : object_list <- obj",
-    "all_reduce": "tensor op=SUM group=None async_op=False",
-    "all_to_all": (
-        "output_tensor_list input_tensor_list group=None async_op=False : output_tensor_list <- input_tensor_list"
-    ),
-    "barrier": "group=None async_op=False device_ids=None",
-    "broadcast": "tensor src=None group=None async_op=False group_src=None",
-    "broadcast_object_list": "object_list src=None group=None device=None group_src=None",
-    "gather": "tensor gather_list=None dst=None group=None async_op=False group_dst=None : gather_list <- tensor",
-    "gather_object": "obj object_gather_list=None dst=None group=None group_dst=None : object_gather_list <- obj",
-    "monitored_barrier": "group=None timeout=None wait_all_ranks=False",
-    "reduce": "tensor dst=None op=SUM group=None async_op=False group_dst=None",
-    "reduce_scatter": "output input_list op=SUM group=None async_op=False : output <- input_list",
-    "reduce_scatter_tensor": "output input op=SUM group=None async_op=False : output <- input",
-    "scatter": "tensor scatter_list=None src=None group=None async_op=False group_src=None : tensor <- scatter_list",
-}
-_DEFAULTS: dict[str, Any] = {"": Parameter.empty, "None": None, "False": False, "SUM": ReduceOp.SUM}
-_RANKS = ("dst", "src", "group_dst", "group_src")
+# The table ------------------------------------------------------------------------------------------------
 
 
-def collective(name: str) -> Callable[..., Work | None]:
-    """The function of a row of ``COLLECTIVES``."""
-    parameters, _, copy = COLLECTIVES[name].partition(" : ")
-    words = [parameter.partition("=") for parameter in parameters.split()]
-    kind = Parameter.POSITIONAL_OR_KEYWORD
-    signature = Signature([Parameter(word, kind, default=_DEFAULTS[default]) for word, _, default in words])
-
-    def call(*args: Any, **kwargs: Any) -> Work | None:
-        values = signature.bind(*args, **kwargs).arguments
-        _check(*(values.get(rank) for rank in _RANKS))
-        if copy:
-            target, source = (values.get(word) for word in copy.split(" <- "))
-            (_put if name.endswith("object") else _copy)(target, source)
-        return Work() if values.get("async_op") else None
-
-    call.__name__ = call.__qualname__ = name
-    call.__doc__ = f"{copy}." if copy else "Nothing is sent: each rank's tensors are these."
-    vars(call)["__signature__"] = signature
-    return call
+def _done(async_op: bool, *ranks: int | None) -> Work | None:
+    """A collective of one process: nothing is sent."""
+    _check(*ranks)
+    return Work() if async_op else None
 
 
-def _put(objects: list[Any] | None, value: Any) -> None:
-    if objects:
-        objects[0] = value
-
-
-def _copy(target: Any, source: Any) -> None:
+def _copy(source: Any, target: Any, async_op: bool, *ranks: int | None) -> Work | None:
     """Copy a tensor into a tensor, each alone or in a list; without a list there is nothing to copy."""
-    into, value = (x if isinstance(x, Tensor) else next(iter(x or ()), None) for x in (target, source))
+    work = _done(async_op, *ranks)
+    value, into = (x if isinstance(x, Tensor) else next(iter(x or ()), None) for x in (source, target))
     if into is not None and value is not None:
         with no_grad():
             into.copy_(value.reshape(into.shape))
+    return work
 
 
-# The other functions ----------------------------------------------------------------------------------------
+def _put(value: Any, objects: list[Any] | None, *ranks: int | None) -> None:
+    """Make a value the only one of a list."""
+    _check(*ranks)
+    if objects:
+        objects[0] = value
 
 
 def _value(value: Any) -> Any:
@@ -231,10 +193,31 @@ def _nobody(rank: int | None, verb: str) -> NoReturn:
     raise ValueError(f"{_ADVICE}: there is no rank {rank} to {verb}")
 
 
+SUM = ReduceOp.SUM
 _send = lambda tensor, dst=None, group=None, tag=0: _nobody(dst, "send to")
 _receive = lambda tensor, src=None, group=None, tag=0: _nobody(src, "receive from")
+# Rows of the table in no_ops.py: PyTorch's parameters, and what is left to do for one process.
 FUNCTIONS: dict[str, Callable[..., Any]] = {
-    **{name: collective(name) for name in COLLECTIVES},
+    "all_gather": lambda tensor_list, tensor, group=None, async_op=False: _copy(tensor, tensor_list, async_op),
+    "all_gather_into_tensor": lambda output_tensor, input_tensor, group=None, async_op=False: _copy(
+        input_tensor, output_tensor, async_op
+    ),
+    "all_gather_object": lambda object_list, obj, group=None: _put(obj, object_list),
+    "all_reduce": lambda tensor, op=SUM, group=None, async_op=False: _done(async_op),
+    "all_to_all": lambda output_tensor_list, input_tensor_list, group=None, async_op=False: _copy(
+        input_tensor_list, output_tensor_list, async_op
+    ),
+    "barrier": lambda group=None, async_op=False, device_ids=None: _done(async_op),
+    "broadcast": lambda tensor, src=None, group=None, async_op=False, group_src=None: _done(async_op, src, group_src),
+    "broadcast_object_list": lambda object_list, src=None, group=None, device=None, group_src=None: _check(
+        src, group_src
+    ),
+    "gather": lambda tensor, gather_list=None, dst=None, group=None, async_op=False, group_dst=None: _copy(
+        tensor, gather_list, async_op, dst, group_dst
+    ),
+    "gather_object": lambda obj, object_gather_list=None, dst=None, group=None, group_dst=None: _put(
+        obj, object_gather_list, dst, group_dst
+    ),
     "get_backend": lambda group=None: _value(GroupMember.backend.rpartition(":")[2]),
     "get_node_local_rank": lambda fallback_rank=None: 0,
     "get_rank": lambda group=None: _value(0),
@@ -248,6 +231,17 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "is_torchelastic_launched": lambda: False,
     "is_ucc_available": lambda: False,
     "isend": _send,
+    "monitored_barrier": lambda group=None, timeout=None, wait_all_ranks=False: _check(),
     "recv": _receive,
+    "reduce": lambda tensor, dst=None, op=SUM, group=None, async_op=False, group_dst=None: _done(
+        async_op, dst, group_dst
+    ),
+    "reduce_scatter": lambda output, input_list, op=SUM, group=None, async_op=False: _copy(
+        input_list, output, async_op
+    ),
+    "reduce_scatter_tensor": lambda output, input, op=SUM, group=None, async_op=False: _copy(input, output, async_op),
+    "scatter": lambda tensor, scatter_list=None, src=None, group=None, async_op=False, group_src=None: _copy(
+        scatter_list, tensor, async_op, src, group_src
+    ),
     "send": _send,
 }

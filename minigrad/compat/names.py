@@ -1,4 +1,4 @@
-"""The one table of names and paths that are another spelling of something, and the look-up.
+"""The one table of names and paths that are another spelling of something, the look-up, and what an error says.
 
 A *source* is a module below minigrad ("" is minigrad itself, "=typing" a module of Python), or "module:name" for
 something in one. The left column is PyTorch's spelling, without "torch.".
@@ -6,7 +6,7 @@ something in one. The left column is PyTorch's spelling, without "torch.".
 
 from __future__ import annotations
 
-import sys
+import difflib
 from functools import cache
 from importlib import import_module
 from operator import attrgetter
@@ -14,7 +14,9 @@ from types import ModuleType
 from typing import Any
 
 from ..extension import NO_FOLDER, PACKAGE, MissingName, ModuleWithoutFile
-from .absent import refusals
+from ..tensor import Tensor
+from . import backends
+from .absent import instead, refusals
 from .no_ops import no_ops
 
 Sources = str | tuple[str, ...]
@@ -45,14 +47,7 @@ MODULES: dict[str, Sources] = {
     "amp.autocast_mode": "compat.amp",
     "amp.grad_scaler": "compat.amp",
     "backends": "compat.backends",
-    "backends.cpu": "compat.backends:cpu",
-    "backends.cuda": "compat.backends:cuda",
-    "backends.cudnn": "compat.backends:cudnn",
-    "backends.mkl": "compat.backends:mkl",
-    "backends.mkldnn": "compat.backends:mkldnn",
-    "backends.mps": "compat.backends:mps",
-    "backends.openmp": "compat.backends:openmp",
-    "backends.opt_einsum": "compat.backends:opt_einsum",
+    **{f"backends.{name}": f"compat.backends:{name}" for name in backends.__all__},
     "cpu.amp": ("compat.amp",),
     "cuda.amp": ("compat.amp",),
     "cuda.amp.autocast_mode": ("cuda.amp",),
@@ -77,18 +72,24 @@ MODULES: dict[str, Sources] = {
     "autograd.profiler_util": "compat.profiler",
     "nn.common_types": "compat.types",
     "nn.modules": ("nn",),
-    **_layers("activation adaptive:loss batchnorm container:containers conv:convolution distance dropout"),
-    **_layers("flatten:shaping fold:shaping instancenorm:batchnorm linear loss module normalization padding"),
+    **_layers(
+        "activation adaptive:loss batchnorm:normalization container:containers conv:convolution distance:loss dropout"
+    ),
+    **_layers("flatten:shaping fold:shaping instancenorm:normalization linear loss normalization padding"),
     **_layers("pixelshuffle:shaping pooling rnn:recurrent sparse:embedding transformer upsampling:shaping"),
+    "nn.modules.module": ("nn.module", "nn.hooks", "nn.state", "nn"),
     "nn.modules.utils": "compat.types",
     "nn._functions": ("nn.parallel",),
+    "nn.utils.init": ("nn.init",),
     **_family("distributions.choices", "bernoulli categorical geometric multinomial one_hot_categorical"),
-    **_family("distributions.gamma", "beta dirichlet"),
-    **_family("distributions.location_scale", "cauchy gumbel half_normal laplace log_normal normal"),
+    **_family("distributions.distribution", "kl"),
+    **_family("distributions.gamma", "beta dirichlet exponential poisson"),
+    **_family("distributions.location_scale", "cauchy gumbel half_normal laplace log_normal normal uniform"),
     **_family("distributions.relaxed", "relaxed_bernoulli relaxed_categorical"),
     **_family("optim.adagrad", "adadelta rmsprop"),
     **_family("optim.adam", "adamax adamw nadam radam sparse_adam"),
     **_family("optim.sgd", "asgd rprop"),
+    "utils.data.distributed": "utils.data.sampler",
     "utils.hooks": ("nn.hooks", "tensor"),
 }
 
@@ -163,13 +164,12 @@ NAMES: dict[str, dict[str, str]] = {
 }
 
 
-class AliasModule(ModuleWithoutFile):
-    """A module that looks names up in others, after the table.
+# Where a name that is missing elsewhere may be.
+SEARCHED = "nn nn.functional nn.init nn.utils nn.utils.rnn optim optim.lr_scheduler utils.data Tensor"
 
-    Args:
-        name: its name, "minigrad.nn.modules.activation".
-        sources: modules, first to last.
-    """
+
+class AliasModule(ModuleWithoutFile):
+    """A module that looks names up in others (``sources``, first to last), after the table."""
 
     def __init__(self, name: str, sources: tuple[str, ...]) -> None:
         super().__init__(name, f"Names of {' and '.join(map(_full, sources)) or PACKAGE}, as PyTorch spells them.")
@@ -226,13 +226,8 @@ def load(path: str) -> ModuleType:
 def resolve(source: str) -> Any:
     """The module, or what it holds, that a source of the table names."""
     path, _, name = source.partition(":")
-    module = module_of(_full(path))
+    module = import_module(_full(path))
     return attrgetter(name)(module) if name else module
-
-
-def module_of(name: str) -> ModuleType:
-    """A module; the package itself stands above this folder, and is already there."""
-    return sys.modules[PACKAGE] if name == PACKAGE else import_module(name)
 
 
 def others(place: str) -> list[str]:
@@ -268,3 +263,34 @@ def _full(path: str) -> str:
 
 def _path(module: str) -> str:
     return module.removeprefix(PACKAGE).removeprefix(".")
+
+
+# The text about a missing name -----------------------------------------------------------------------------
+
+
+def missing(place: str, name: str) -> str:
+    """The error's text: PyTorch's full name, and what to use instead or the nearest name. See MissingName."""
+    wanted = public(place, name)
+    text = f"minigrad has no {wanted}"
+    if reason := instead(wanted.removeprefix("torch.")):
+        return f"{text}: {reason}"
+    near = nearest(place, name)
+    return f"{text}; nearest: {near}" if near else text
+
+
+def nearest(place: str, name: str) -> str:
+    """The full name that is spelt most like ``name`` in its place, or exactly like it in another; or ""."""
+    close = difflib.get_close_matches(name, _public_names(place), n=1)
+    if not close or close[0].lower() != name.lower():
+        for path in map(_full, ("", *SEARCHED.split())):
+            if name in _public_names(path):
+                return public(path, name)
+    return public(place, close[0]) if close else ""
+
+
+def _public_names(place: str) -> list[str]:
+    try:
+        holder = Tensor if place == "minigrad.Tensor" else import_module(place)
+    except ImportError:
+        return []
+    return [name for name in dict.fromkeys([*dir(holder), *others(place)]) if not name.startswith("_")]

@@ -6,14 +6,13 @@ Nothing is compiled, traced or recorded here, so that functions and modules come
 
 from __future__ import annotations
 
-import builtins
 from contextlib import nullcontext
 from functools import cache
 from types import FunctionType, SimpleNamespace
 from typing import Any
 
 from ..backend.dtype import bfloat16, float16
-from ..backend.random import default_generator
+from ..cuda import is_available, manual_seed
 from . import distributed
 from .backends import settings
 
@@ -23,8 +22,6 @@ SHARING = {"file_descriptor", "file_system"}
 # Forms that several functions share.
 same = lambda fn: fn
 same_object = lambda obj, *args, **kwargs: obj
-nothing = lambda *args, **kwargs: None
-no_mark = lambda tensor, *args, **kwargs: None
 never = lambda: False
 
 
@@ -85,9 +82,9 @@ def set_sharing_strategy(new_strategy: str) -> None:
     assert new_strategy in SHARING
 
 
-def seed_masks(seed: int) -> None:
-    """Start the draws of dropout masks from ``seed``, as ``cuda.manual_seed``."""
-    default_generator.seed_masks(seed)
+def _each(names: str, value: Any) -> dict[str, Any]:
+    """Rows of names that mean the same."""
+    return dict.fromkeys(names.split(), value)
 
 
 def _device(name: str, there: bool) -> dict[str, Any]:
@@ -98,132 +95,111 @@ def _device(name: str, there: bool) -> dict[str, Any]:
             raise RuntimeError(f"there is no {name} device here: guard the call with is_available()")
 
     return {
-        "current_allocated_memory": lambda: 0,
+        **_each("current_allocated_memory driver_allocated_memory memory_allocated memory_reserved", lambda: 0),
         "device_count": lambda: int(there),
-        "driver_allocated_memory": lambda: 0,
         "empty_cache": lambda: None,
         "is_available": lambda: there,
         "is_bf16_supported": lambda including_emulation=True: False,
         "is_initialized": never,
-        "manual_seed": seed_masks,
-        "manual_seed_all": seed_masks,
-        "memory_allocated": lambda: 0,
-        "memory_reserved": lambda: 0,
+        **_each("manual_seed manual_seed_all", manual_seed),
         "seed": lambda: None,
         "synchronize": synchronize,
     }
 
 
+def _row(path: str, reason: str, /, **functions: Any) -> tuple[str, str, dict[str, Any]]:
+    return path, reason, functions
+
+
 # PyTorch's path of a module, why its functions need do nothing, and the functions.
 NO_OPS: list[tuple[str, str, dict[str, Any]]] = [
-    (
+    _row(
         "_C",
         "there is no C++ library, and nothing records a program",
-        {
-            "_get_tracing_state": lambda: None,
-            "_jit_set_profiling_executor": lambda profiling_flag: False,
-            "_jit_set_profiling_mode": lambda profiling_flag: False,
-            "_log_api_usage_once": lambda event: None,
-        },
+        _get_tracing_state=lambda: None,
+        _jit_set_profiling_executor=lambda profiling_flag: False,
+        _jit_set_profiling_mode=lambda profiling_flag: False,
+        _log_api_usage_once=lambda event: None,
     ),
-    (
+    _row(
         "",
         "settings have no effect",
-        {
-            "are_deterministic_algorithms_enabled": lambda: settings["deterministic"],
-            "get_float32_matmul_precision": lambda: settings["precision"],
-            "get_num_interop_threads": lambda: settings["interop"],
-            "is_deterministic_algorithms_warn_only_enabled": lambda: settings["warn"],
-        },
+        are_deterministic_algorithms_enabled=lambda: settings["deterministic"],
+        get_float32_matmul_precision=lambda: settings["precision"],
+        get_num_interop_threads=lambda: settings["interop"],
+        is_deterministic_algorithms_warn_only_enabled=lambda: settings["warn"],
     ),
-    (
+    _row(
         "amp",
         "tensors keep their dtype, also inside autocast",
-        {
-            "custom_bwd": lambda bwd=None, *, device_type="cuda": same if bwd is None else bwd,
-            "custom_fwd": lambda fwd=None, *, device_type="cuda", cast_inputs=None: same if fwd is None else fwd,
-            "get_autocast_dtype": lambda device_type: float16 if device_type == "cuda" else bfloat16,
-            "get_autocast_gpu_dtype": lambda: float16,
-            "is_autocast_available": lambda device_type: device_type in ("cpu", "cuda"),
-            "is_autocast_enabled": lambda device_type="cuda": False,
-        },
+        custom_bwd=lambda bwd=None, *, device_type="cuda": same if bwd is None else bwd,
+        custom_fwd=lambda fwd=None, *, device_type="cuda", cast_inputs=None: same if fwd is None else fwd,
+        get_autocast_dtype=lambda device_type: float16 if device_type == "cuda" else bfloat16,
+        get_autocast_gpu_dtype=lambda: float16,
+        is_autocast_available=lambda device_type: device_type in ("cpu", "cuda"),
+        is_autocast_enabled=lambda device_type="cuda": False,
     ),
-    (
+    _row(
         "compiler",
         "NumPy and CuPy run one op after another",
-        {
-            "MODES": MODES,
-            "allow_in_graph": same,
-            "assume_constant_result": same,
-            "compile": compile,
-            "config": SimpleNamespace(suppress_errors=False, cache_size_limit=8, recompile_limit=8, verbose=False),
-            "cudagraph_mark_step_begin": nothing,
-            "disable": lambda fn=None, recursive=True, *, reason=None: same if fn is None else fn,
-            "disallow_in_graph": same,
-            "forbid_in_graph": same,
-            "graph_break": nothing,
-            "is_compiling": never,
-            "is_dynamo_compiling": never,
-            "is_exporting": never,
-            "list_backends": lambda exclude_tags=("debug", "experimental"): [],
-            "mark_dynamic": no_mark,
-            "mark_static": no_mark,
-            "mark_static_address": no_mark,
-            "maybe_mark_dynamic": no_mark,
-            "optimize": lambda *args, **kwargs: same,
-            "reset": nothing,
-            "run": lambda fn=None: same if fn is None else fn,
-            "set_stance": lambda stance="default", **options: nullcontext(),
-            "substitute_in_graph": same,
-        },
+        MODES=MODES,
+        **_each("allow_in_graph assume_constant_result disallow_in_graph forbid_in_graph", same),
+        **_each("cudagraph_mark_step_begin graph_break reset", lambda *args, **kwargs: None),
+        **_each("is_compiling is_dynamo_compiling is_exporting", never),
+        **_each(
+            "mark_dynamic mark_static mark_static_address maybe_mark_dynamic", lambda tensor, *args, **kwargs: None
+        ),
+        compile=compile,
+        config=SimpleNamespace(suppress_errors=False, cache_size_limit=8, recompile_limit=8, verbose=False),
+        disable=lambda fn=None, recursive=True, *, reason=None: same if fn is None else fn,
+        list_backends=lambda exclude_tags=("debug", "experimental"): [],
+        optimize=lambda *args, **kwargs: same,
+        run=lambda fn=None: same if fn is None else fn,
+        set_stance=lambda stance="default", **options: nullcontext(),
+        substitute_in_graph=same,
     ),
-    (
+    _row(
         "cpu",
         "the CPU is always there, and nothing runs in the background",
-        {
-            **_device("cpu", there=True),
-            "current_device": lambda: "cpu",
-            "set_device": lambda device: None,
-            "stream": lambda stream: nullcontext(),
-        },
+        **_device("cpu", there=True),
+        current_device=lambda: "cpu",
+        set_device=lambda device: None,
+        stream=lambda stream: nullcontext(),
     ),
-    ("distributed", "there is one process", distributed.FUNCTIONS),
-    ("fx", "nothing records a program", {"wrap": lambda fn_or_name: fn_or_name}),
-    (
+    _row(
+        "cuda",
+        "neither NumPy nor CuPy has bfloat16, and nothing is put off or shared with other processes",
+        _lazy_call=lambda callable, **kwargs: callable() if is_available() else None,
+        ipc_collect=lambda: None,
+        is_bf16_supported=lambda including_emulation=True: False,
+    ),
+    _row("distributed", "there is one process", **distributed.FUNCTIONS),
+    _row("fx", "nothing records a program", wrap=lambda fn_or_name: fn_or_name),
+    _row(
         "jit",
         "there are no scripts: functions and modules stay Python",
-        {
-            "_unwrap_optional": unwrap_optional,
-            "annotate": lambda the_type, the_value: the_value,
-            "export": same_object,
-            "freeze": same_object,
-            "fuser": lambda name: nullcontext(),
-            "ignore": lambda drop=False, **kwargs: drop if callable(drop) else same,
-            "interface": same_object,
-            "is_scripting": never,
-            "is_tracing": never,
-            "isinstance": lambda obj, target_type: builtins.isinstance(obj, target_type),
-            "optimize_for_inference": same_object,
-            "optimized_execution": lambda should_optimize: nullcontext(),
-            "script": lambda obj, optimize=None, example_inputs=None: obj,
-            "script_if_tracing": same_object,
-            "script_method": same_object,
-            "trace": trace,
-            "unused": same,
-        },
+        _unwrap_optional=unwrap_optional,
+        annotate=lambda the_type, the_value: the_value,
+        **_each("export freeze interface optimize_for_inference script_if_tracing script_method", same_object),
+        **_each("is_scripting is_tracing", never),
+        fuser=lambda name: nullcontext(),
+        ignore=lambda drop=False, **kwargs: drop if callable(drop) else same,
+        isinstance=lambda obj, target_type: isinstance(obj, target_type),
+        optimized_execution=lambda should_optimize: nullcontext(),
+        script=lambda obj, optimize=None, example_inputs=None: obj,
+        trace=trace,
+        unused=same,
     ),
-    ("mps", "there is no such device", _device("mps", there=False)),
-    (
+    _row("mps", "there is no such device", **_device("mps", there=False)),
+    _row(
         "multiprocessing",
         "tensors are sent by pickle",
-        {
-            "get_all_sharing_strategies": lambda: SHARING,
-            "get_sharing_strategy": lambda: "file_descriptor",
-            "set_sharing_strategy": set_sharing_strategy,
-        },
+        get_all_sharing_strategies=lambda: SHARING,
+        get_sharing_strategy=lambda: "file_descriptor",
+        set_sharing_strategy=set_sharing_strategy,
     ),
-    ("onnx", "nothing records a program", {"is_in_onnx_export": never}),
-    ("xpu", "there is no such device", _device("xpu", there=False)),
+    _row("onnx", "nothing records a program", is_in_onnx_export=never),
+    _row("xpu", "there is no such device", **_device("xpu", there=False)),
 ]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from ..profiler import ProfilerActivity, kineto_available, record_function
 from ..profiler import profile as _profile
 from ..profiler.averages import EventList, FunctionEventAvg
-from ..profiler.recorder import Event as FunctionEvent
+from ..profiler.event import Event as FunctionEvent
 
 __all__ = ["EventList", "FunctionEvent", "FunctionEventAvg", "kineto_available", "profile", "record_function"]
 
@@ -19,9 +19,7 @@ class profile(_profile):
         enabled: False for no recording.
         use_cuda: wait for the GPU at each event.
         use_device: "cuda" for the same.
-        record_shapes, with_flops, profile_memory, with_stack, with_modules, acc_events: see there.
-        use_kineto, use_cpu, experimental_config, custom_trace_id_callback, post_processing_timeout_s,
-            activity_filters: of PyTorch's library, without effect.
+        record_shapes and others that ``profile`` has: see there. The rest is without effect.
     """
 
     def __init__(

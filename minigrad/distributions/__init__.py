@@ -2,16 +2,12 @@
 
 from . import constraints, utils
 from .choices import Bernoulli, Categorical, Geometric, Multinomial, OneHotCategorical, OneHotCategoricalStraightThrough
-from .distribution import Distribution
-from .exponential import Exponential
-from .gamma import Beta, Dirichlet, Gamma
+from .distribution import Distribution, kl_divergence, register_kl
+from .gamma import Beta, Dirichlet, Exponential, Gamma, Poisson
 from .independent import Independent
-from .kl import kl_divergence, register_kl
-from .location_scale import Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal
+from .location_scale import Cauchy, Gumbel, HalfNormal, Laplace, LogNormal, Normal, Uniform
 from .multivariate_normal import MultivariateNormal
-from .poisson import Poisson
 from .relaxed import RelaxedBernoulli, RelaxedOneHotCategorical
-from .uniform import Uniform
 
 __all__ = ["Bernoulli", "Beta", "Categorical", "Cauchy", "Dirichlet", "Distribution", "Exponential", "Gamma"]
 __all__ += ["Geometric", "Gumbel", "HalfNormal", "Independent", "Laplace", "LogNormal", "Multinomial"]

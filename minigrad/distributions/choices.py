@@ -15,7 +15,6 @@ from ..backend import dtype as dt
 from ..functions import random
 from ..functions.creation import arange, eye, full, full_like, tensor, zeros, zeros_like
 from ..functions.pointwise import log1p, where
-from ..functions.random import multinomial, uniform_
 from ..nn.functional import binary_cross_entropy_with_logits, one_hot, softplus
 from ..tensor import Size, Tensor
 from . import constraints
@@ -63,11 +62,22 @@ class ProbsOrLogits(Distribution):
 
 
 class OfChoices(Distribution):
-    """A distribution that builds on one of choices, ``_choices``, and shares its probabilities."""
+    """A distribution that builds on one of choices, whose parameters are its own."""
 
-    _choices: ProbsOrLogits
+    def __init__(self, choices: Any, validate_args: bool | None = None) -> None:
+        self._choices = choices
+        shape, axes = choices._param.shape, len(choices.batch_shape)
+        super().__init__(shape[:axes], shape[axes:], validate_args)
+
     probs = formula(lambda d: d._choices.probs, doc="The probabilities of the choices.")
     logits = formula(lambda d: d._choices.logits, doc="Their log-odds, or logarithms.")
+
+
+def _divergence(p: Tensor, q: Tensor, log_ratio: Tensor) -> Tensor:
+    """p log(p / q); infinite where q alone is 0, and 0 where p is."""
+    terms = p * log_ratio
+    terms = except_where((q == 0).expand_as(terms), math.inf, terms)
+    return except_where((p == 0).expand_as(terms), 0.0, terms)
 
 
 def _likelier(probs: Tensor) -> Tensor:
@@ -97,19 +107,14 @@ class Bernoulli(ProbsOrLogits):
         return -binary_cross_entropy_with_logits(logits, value, reduction="none")
 
     def entropy(self) -> Tensor:
-        """-p log p - (1 - p) log (1 - p)."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none")
 
     def _all_values(self) -> Tensor:
         return arange(2, dtype=self._param.dtype, device=self._param.device)
 
     def _kl(self, q: Bernoulli) -> Tensor:
-        ones = self.probs * (softplus(-q.logits) - softplus(-self.logits))
-        ones = except_where((q.probs == 0).expand_as(ones), math.inf, ones)
-        ones = except_where((self.probs == 0).expand_as(ones), 0.0, ones)
-        nulls = (1 - self.probs) * (softplus(q.logits) - softplus(self.logits))
-        nulls = except_where((q.probs == 1).expand_as(nulls), math.inf, nulls)
-        return ones + except_where((self.probs == 1).expand_as(nulls), 0.0, nulls)
+        ones = _divergence(self.probs, q.probs, softplus(-q.logits) - softplus(-self.logits))
+        return ones + _divergence(1 - self.probs, 1 - q.probs, softplus(q.logits) - softplus(self.logits))
 
 
 class Geometric(ProbsOrLogits):
@@ -117,24 +122,22 @@ class Geometric(ProbsOrLogits):
 
     support = constraints.nonnegative_integer
 
-    def __init__(
-        self, probs: Value | None = None, logits: Value | None = None, validate_args: bool | None = None
-    ) -> None:
-        super().__init__(probs, logits, validate_args)
+    mean = formula(lambda d: 1 / d.probs - 1)
+    mode = formula(lambda d: zeros_like(d.probs))
+    variance = formula(lambda d: (1 / d.probs - 1) / d.probs)
+
+    def _validate_parameter(self, name: str) -> None:
+        super()._validate_parameter(name)
         p = self._param
-        if self._validate_args and logits is None and not bool((p > 0).all()):
+        if name == "probs" and not bool((p > 0).all()):
             raise ValueError(
                 f"Expected parameter probs ({type(p).__name__} of shape {tuple(p.shape)}) of "
                 f"distribution {self!r} to be positive but found invalid values:\n{p[p <= 0]}"
             )
 
-    mean = formula(lambda d: 1 / d.probs - 1)
-    mode = formula(lambda d: zeros_like(d.probs))
-    variance = formula(lambda d: (1 / d.probs - 1) / d.probs)
-
     def _sample(self, sample_shape: Size) -> Tensor:
         """log u / log(1 - p), rounded down, u even in (0, 1)."""
-        drawn = uniform_(self._empty(sample_shape, self.probs), dt.finfo(self.probs.dtype).tiny, 1)
+        drawn = random.uniform_(self._empty(sample_shape, self.probs), dt.finfo(self.probs.dtype).tiny, 1)
         return (drawn.log() / log1p(-self.probs)).floor()
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -143,7 +146,6 @@ class Geometric(ProbsOrLogits):
         return value * log1p(-where(sure, zeros_like(probs), probs)) + self.probs.log()
 
     def entropy(self) -> Tensor:
-        """That of a trial / p."""
         return binary_cross_entropy_with_logits(self.logits, self.probs, reduction="none") / self.probs
 
     def _kl(self, q: Geometric) -> Tensor:
@@ -165,11 +167,6 @@ class Categorical(ProbsOrLogits):
     has_enumerate_support = True
     _is_binary = False
 
-    def __init__(
-        self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
-    ) -> None:
-        super().__init__(probs, logits, validate_args)
-
     def _normalized(self, name: str, value: Any) -> Tensor:
         if value.dim() < 1:
             raise ValueError(f"`{name}` parameter must be at least one-dimensional.")
@@ -178,13 +175,8 @@ class Categorical(ProbsOrLogits):
         return value - value.logsumexp(dim=-1, keepdim=True)
 
     @property
-    def _num_events(self) -> int:
-        return self._param.shape[-1]
-
-    @property
     def support(self) -> constraints.Constraint:
-        """0 to K - 1."""
-        return constraints.integer_interval(0, self._num_events - 1)
+        return constraints.integer_interval(0, self._param.shape[-1] - 1)
 
     mean = variance = formula(  # classes have none
         lambda d: full(d._extended_shape(), math.nan, dtype=d.probs.dtype, device=d.probs.device)
@@ -197,26 +189,23 @@ class Categorical(ProbsOrLogits):
         return self._param.shape
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        rows = self.probs.reshape(-1, self._num_events)
-        return multinomial(rows, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
+        rows = self.probs.reshape(-1, self._param.shape[-1])
+        return random.multinomial(rows, sample_shape.numel(), True).T.reshape(self._extended_shape(sample_shape))
 
     def _log_prob(self, value: Tensor) -> Tensor:
         shape = np.broadcast_shapes(value.shape, self.logits.shape[:-1])
         index = value.long().expand(shape).unsqueeze(-1)
-        return self.logits.expand((*shape, self._num_events)).gather(-1, index).squeeze(-1)
+        return self.logits.expand((*shape, -1)).gather(-1, index).squeeze(-1)
 
     def entropy(self) -> Tensor:
-        """-∑ p log p; a probability of 0 counts nothing."""
         least = dt.finfo(self.logits.dtype).min
         return -(self.logits.clamp(min=least) * self.probs).sum(-1)
 
     def _all_values(self) -> Tensor:
-        return arange(self._num_events, device=self._param.device)
+        return arange(self._param.shape[-1], device=self._param.device)
 
     def _kl(self, q: Categorical) -> Tensor:
-        terms = self.probs * (self.logits - q.logits)
-        terms = except_where((q.probs == 0).expand_as(terms), math.inf, terms)
-        return except_where((self.probs == 0).expand_as(terms), 0.0, terms).sum(-1)
+        return _divergence(self.probs, q.probs, self.logits - q.logits).sum(-1)
 
 
 class OfCategorical(OfChoices):
@@ -227,14 +216,12 @@ class OfCategorical(OfChoices):
     def __init__(
         self, probs: Tensor | None = None, logits: Tensor | None = None, validate_args: bool | None = None
     ) -> None:
-        self._choices: Categorical = Categorical(probs, logits)
-        shape = self.param_shape
-        super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
+        super().__init__(Categorical(probs, logits), validate_args)
 
     @property
     def param_shape(self) -> Size:
         """The shape of the parameter."""
-        return self._choices.param_shape
+        return self._choices._param.shape
 
 
 class OneHotCategorical(OfCategorical):
@@ -253,7 +240,6 @@ class OneHotCategorical(OfCategorical):
         return self._choices.log_prob(value.argmax(dim=-1))
 
     def entropy(self) -> Tensor:
-        """-∑ p log p."""
         return self._choices.entropy()
 
     def _all_values(self) -> Tensor:
@@ -269,7 +255,6 @@ class OneHotCategoricalStraightThrough(OneHotCategorical):
     has_rsample = True
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """Vectors with a single 1, whose gradient is that of ``probs``."""
         probs = self.probs
         return self.sample(sample_shape) + (probs - probs.detach())
 
@@ -284,10 +269,7 @@ class Multinomial(OfCategorical):
     """Counts of the classes in ``total_count`` draws, in the dtype of the probabilities.
 
     Args:
-        total_count: how many draws. probs, logits: see Categorical.
-
-    Raises:
-        NotImplementedError: a ``total_count`` that is a tensor. ValueError: see Categorical.
+        total_count: how many draws, an int. probs, logits: see Categorical.
     """
 
     def __init__(
@@ -304,7 +286,6 @@ class Multinomial(OfCategorical):
 
     @property
     def support(self) -> constraints.Constraint:
-        """Counts."""
         return constraints.multinomial(self.total_count)
 
     mean = formula(lambda d: d.probs * d.total_count)

@@ -96,14 +96,6 @@ def multinomial(upper_bound: int) -> Constraint:
     return Constraint("Multinomial", lambda v: logical_and((v >= 0).all(-1), v.sum(-1) <= upper_bound), 1, True)
 
 
-def _is_simplex(v: Tensor) -> Tensor:
-    return logical_and((v >= 0).all(-1), (v.sum(-1) - 1).abs() < 1e-6)
-
-
-def _is_one_hot(v: Tensor) -> Tensor:
-    return logical_and((v == 0).logical_or(v == 1).all(-1), v.sum(-1) == 1)
-
-
 def _is_lower_cholesky(v: Tensor) -> Tensor:
     lower = (v.tril() == v).all(-1).all(-1)
     return logical_and(lower, (v.diagonal(dim1=-2, dim2=-1) > 0).all(-1))
@@ -119,10 +111,10 @@ def _is_positive_definite(v: Tensor) -> Tensor:
 real = Constraint("Real", lambda v: v == v)  # all but NaN
 real_vector = independent(real, 1)
 boolean = Constraint("Boolean", lambda v: (v == 0).logical_or(v == 1), is_discrete=True)
-one_hot = Constraint("OneHot", _is_one_hot, 1, True)
+one_hot = Constraint("OneHot", lambda v: logical_and(boolean.check(v).all(-1), v.sum(-1) == 1), 1, True)
 lower_cholesky = Constraint("LowerCholesky", _is_lower_cholesky, 2)
 positive_definite = Constraint("PositiveDefinite", _is_positive_definite, 2)
-simplex = Constraint("Simplex", _is_simplex, 1)
+simplex = Constraint("Simplex", lambda v: logical_and((v >= 0).all(-1), (v.sum(-1) - 1).abs() < 1e-6), 1)
 positive, nonnegative = greater_than(0.0), greater_than_eq(0.0)
 unit_interval = interval(0.0, 1.0)
 nonnegative_integer, positive_integer = _integer_from(0), _integer_from(1)

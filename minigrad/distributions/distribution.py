@@ -1,9 +1,10 @@
-"""Distribution: what all of them share."""
+"""Distribution: what all of them share; and the Kullback-Leibler divergence of two."""
 
 from __future__ import annotations
 
 import copy
 import warnings
+from collections.abc import Callable
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -11,12 +12,15 @@ import numpy as np
 from ..autograd import no_grad
 from ..functions.creation import empty
 from ..functions.pointwise import exp
+from ..functions.random import rand
 from ..tensor import Size, Tensor
 from .constraints import Constraint
 from .utils import Shape
 from .utils import size as size_of
 
+Rule = Callable[[Any, Any], Tensor]
 NO_AXES = Size()
+_RULES: dict[tuple[type, type], Rule] = {}
 
 
 class Distribution:
@@ -85,6 +89,10 @@ class Distribution:
         """A tensor to fill with draws, of the dtype and on the device of a parameter."""
         return empty(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
 
+    def _even(self, sample_shape: Any, like: Tensor) -> Tensor:
+        """Even numbers in [0, 1), of the dtype and on the device of a parameter."""
+        return rand(self._extended_shape(sample_shape), dtype=like.dtype, device=like.device)
+
     def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
         """The same distribution with its parameters repeated to a larger ``batch_shape``."""
         shape, axes = size_of(batch_shape), len(self._batch_shape)
@@ -144,7 +152,7 @@ class Distribution:
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
         """Draws as functions of the parameters, so that gradients reach these."""
-        raise NotImplementedError
+        raise NotImplementedError(f"{type(self).__name__} has no gradients of draws: sample(), and log_prob")
 
     def sample_n(self, n: int) -> Tensor:
         """``sample((n,))``, by its old name."""
@@ -163,13 +171,8 @@ class Distribution:
     # Probabilities --------------------------------------------------------------------------------------
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The logarithm of the probability, or of its density, at a value.
-
-        Raises:
-            ValueError: the value is no possible draw, or its shape does not fit.
-        """
-        if self._validate_args:
-            self._validate_sample(value)
+        """The logarithm of the probability, or of its density. Raises ValueError if no draw has the value or shape."""
+        self._validate_sample(value)
         return self._log_prob(value)
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -177,8 +180,7 @@ class Distribution:
 
     def cdf(self, value: Tensor) -> Tensor:
         """The probability of a draw up to a value. Errors are those of ``log_prob``."""
-        if self._validate_args:
-            self._validate_sample(value)
+        self._validate_sample(value)
         return self._cdf(value)
 
     def _cdf(self, value: Tensor) -> Tensor:
@@ -190,6 +192,8 @@ class Distribution:
 
     def _validate_sample(self, value: Tensor) -> None:
         """Refuse a value that is no possible draw, or whose shape does not fit the parameters'."""
+        if not self._validate_args:
+            return
         if not isinstance(value, Tensor):
             raise ValueError("The value argument to log_prob must be a Tensor")
         dims = len(self._event_shape)
@@ -221,3 +225,34 @@ class Distribution:
 
 def _kind(value: Tensor) -> str:
     return f"{type(value).__name__} of shape {tuple(value.shape)}"
+
+
+# Divergence ----------------------------------------------------------------------------------------------------
+
+
+def register_kl(type_p: Any, type_q: Any) -> Callable[[Rule], Rule]:
+    """Make a function the rule for a pair of classes of distributions: ``@register_kl(Normal, Mine)``."""
+    for kind in (type_p, type_q):
+        if not (isinstance(kind, type) and issubclass(kind, Distribution)):
+            raise TypeError(f"Expected a Distribution subclass but got {kind}")
+
+    def register(rule: Rule) -> Rule:
+        _RULES[type_p, type_q] = rule
+        return rule
+
+    return register
+
+
+def kl_divergence(p: Distribution, q: Distribution) -> Tensor:
+    """∑ p log(p / q), for each of the batch: by a registered rule, or within a class by its ``_kl``.
+
+    Raises NotImplementedError if there is none.
+    """
+    for kind_p in type(p).__mro__:
+        for kind_q in type(q).__mro__:
+            rule = _RULES.get((kind_p, kind_q))
+            if rule is None and kind_p is kind_q:
+                rule = vars(kind_p).get("_kl")
+            if rule is not None:
+                return rule(p, q)
+    raise NotImplementedError(f"No KL(p || q) for p type {type(p).__name__} and q type {type(q).__name__}")

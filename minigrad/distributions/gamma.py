@@ -1,5 +1,7 @@
-"""Gamma, the time to several events that may come at any moment; Dirichlet, probabilities of K classes; Beta, the first
-of Dirichlet's two.
+"""Events that may come at any moment, and what derives from their times.
+
+Exponential is the time to the first event, Gamma the time to several, Poisson the number of events in a span of time.
+Dirichlet are probabilities of K classes, gamma numbers over their sum; Beta is the first of two.
 """
 
 from __future__ import annotations
@@ -9,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from ..backend.random import default_generator
-from ..functions.creation import tensor
-from ..functions.pointwise import where, xlogy
+from ..functions import random
+from ..functions.creation import tensor, zeros_like
+from ..functions.pointwise import exp, log1p, where, xlogy
 from ..functions.shaping import stack
 from ..nn.functional import one_hot
 from ..tensor import Size, Tensor
@@ -19,37 +22,87 @@ from .distribution import Distribution
 from .utils import Value, broadcast_all, formula
 
 
-def standard_gamma(concentration: Tensor) -> Tensor:
-    """Draws of rate 1, without history, in the dtype of the concentrations; never 0."""
-    shapes = concentration.detach().cpu().numpy()
-    drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes.astype(np.float64))
-    least = np.finfo(shapes.dtype).tiny
-    drawn = np.maximum(drawn.astype(shapes.dtype), least)
-    return tensor(drawn, dtype=concentration.dtype, device=concentration.device)
+class Exponential(Distribution):
+    """Positive numbers with the density rate · exp(-rate · x); ``rate`` is a tensor or a number."""
+
+    arg_constraints = {"rate": constraints.positive}
+    support = constraints.nonnegative
+    has_rsample = True
+
+    def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+
+    mean = stddev = formula(lambda d: d.rate.reciprocal())
+    mode = formula(lambda d: zeros_like(d.rate))
+    variance = formula(lambda d: d.rate.pow(-2))
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return random.exponential_(self._empty(sample_shape, self.rate)) / self.rate
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        return self.rate.log() - self.rate * value
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return 1 - exp(-self.rate * value)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return -log1p(-value) / self.rate
+
+    def entropy(self) -> Tensor:
+        return 1 - self.rate.log()
+
+    def _kl(self, q: Exponential) -> Tensor:
+        ratio = q.rate / self.rate
+        return -ratio.log() + ratio - 1
+
+
+class Poisson(Distribution):
+    """Counts with the probability rateⁿ exp(-rate) / n!; ``rate``, the expected count, is a tensor or a number.
+
+    Draws have the dtype of the rate and the right distribution, but PyTorch draws others from the same seed.
+    """
+
+    arg_constraints = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+
+    def __init__(self, rate: Value, validate_args: bool | None = None) -> None:
+        (self.rate,) = broadcast_all(rate)
+        super().__init__(self.rate.shape, validate_args=validate_args)
+
+    mean = variance = formula(lambda d: d.rate)
+    mode = formula(lambda d: d.rate.floor())
+
+    def _sample(self, sample_shape: Size) -> Tensor:
+        return random.poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        rate, value = broadcast_all(self.rate, value)
+        return xlogy(value, rate) - rate - (value + 1).lgamma()
+
+    def _kl(self, q: Poisson) -> Tensor:
+        return self.rate * (self.rate.log() - q.rate.log()) - (self.rate - q.rate)
 
 
 class FromGamma(Distribution):
-    """What is drawn by ``standard_gamma``: Gamma, Dirichlet, Beta.
+    """What is drawn by NumPy's gamma numbers: Gamma, Dirichlet, Beta.
 
     Draws have the right distribution, but PyTorch draws others from the same seed, and they have no gradient (there
     is no ``rsample``): weigh ``log_prob`` instead.
     """
 
-    def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """There is none.
-
-        Raises:
-            NotImplementedError: always.
-        """
-        raise NotImplementedError(f"{type(self).__name__} has no gradients of draws: sample(), and log_prob")
+    def _standard_gamma(self, concentration: Tensor, sample_shape: Size) -> Tensor:
+        """Draws of rate 1, without history, in the dtype of the concentrations; never 0."""
+        shapes = concentration.detach().expand(self._extended_shape(sample_shape)).cpu().numpy()
+        drawn = np.random.default_rng(default_generator.random64()).standard_gamma(shapes.astype(np.float64))
+        drawn = np.maximum(drawn.astype(shapes.dtype), np.finfo(shapes.dtype).tiny)
+        return tensor(drawn, dtype=concentration.dtype, device=concentration.device)
 
 
 class Gamma(FromGamma):
-    """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α). About draws see FromGamma.
+    """Positive numbers with the density rateᵅ xᵅ⁻¹ exp(-rate · x) / Γ(α), α being ``concentration``.
 
-    Args:
-        concentration: α, a tensor or a number.
-        rate: a tensor or a number.
+    The arguments are tensors or numbers. About draws see FromGamma.
     """
 
     arg_constraints = {"concentration": constraints.positive, "rate": constraints.positive}
@@ -64,14 +117,13 @@ class Gamma(FromGamma):
     variance = formula(lambda d: d.concentration / d.rate.pow(2))
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        return standard_gamma(self.concentration.expand(self._extended_shape(sample_shape))) / self.rate
+        return self._standard_gamma(self.concentration, sample_shape) / self.rate
 
     def _log_prob(self, value: Tensor) -> Tensor:
         powers = xlogy(self.concentration, self.rate) + xlogy(self.concentration - 1, value)
         return powers - self.rate * value - self.concentration.lgamma()
 
     def entropy(self) -> Tensor:
-        """α - log rate + log Γ(α) + (1 - α) ψ(α)."""
         alpha = self.concentration
         return alpha - self.rate.log() + alpha.lgamma() + (1 - alpha) * alpha.digamma()
 
@@ -85,10 +137,7 @@ class Dirichlet(FromGamma):
     """Vectors of K probabilities, with the density ∏ xᵅ⁻¹ / B(α). About draws see FromGamma.
 
     Args:
-        concentration: α, (..., K).
-
-    Raises:
-        ValueError: a concentration that is not positive, or without axes.
+        concentration: α, (..., K), positive.
     """
 
     arg_constraints = {"concentration": constraints.independent(constraints.positive, 1)}
@@ -102,9 +151,9 @@ class Dirichlet(FromGamma):
         super().__init__(shape[:-1], shape[-1:], validate_args=validate_args)
 
     mean = formula(lambda d: d.concentration / d.concentration.sum(-1, keepdim=True))
-    mode = formula(lambda d: d._mode())
 
-    def _mode(self) -> Tensor:
+    @property
+    def mode(self) -> Tensor:
         """(α - 1) / ∑ (α - 1), each α - 1 at least 0; the first class alone where all α are below 1."""
         above = (self.concentration - 1).clamp(min=0)
         corner = one_hot(above.argmax(-1), self._event_shape[0]).to(above)  # PyTorch's choice of corners
@@ -118,7 +167,7 @@ class Dirichlet(FromGamma):
         return self.concentration * (total - self.concentration) / (total.pow(2) * (total + 1))
 
     def _sample(self, sample_shape: Size) -> Tensor:
-        drawn = standard_gamma(self.concentration.expand(self._extended_shape(sample_shape)))
+        drawn = self._standard_gamma(self.concentration, sample_shape)
         return drawn / drawn.sum(-1, keepdim=True)
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -141,10 +190,7 @@ class Dirichlet(FromGamma):
 class Beta(FromGamma):
     """Numbers from 0 to 1 with the density x^(concentration1 - 1) · (1 - x)^(concentration0 - 1) / B.
 
-    About draws see FromGamma.
-
-    Args:
-        concentration1, concentration0: tensors or numbers.
+    The arguments are tensors or numbers. About draws see FromGamma.
     """
 
     arg_constraints = {"concentration1": constraints.positive, "concentration0": constraints.positive}

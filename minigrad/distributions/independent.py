@@ -6,21 +6,14 @@ from typing import Any, Self
 
 from ..tensor import Tensor
 from . import constraints
-from .distribution import Distribution
-from .kl import kl_divergence
+from .distribution import Distribution, kl_divergence
 from .utils import formula
 from .utils import size as size_of
 
 
 class Independent(Distribution):
-    """A distribution whose last batch axes belong to the event: probabilities are multiplied over them.
-
-    Args:
-        base_distribution: any.
-        reinterpreted_batch_ndims: how many axes.
-
-    Raises:
-        ValueError: more axes than the batch has.
+    """A distribution of which the last ``reinterpreted_batch_ndims`` batch axes belong to the event: probabilities are
+    multiplied over them. Raises ValueError for more axes than the batch has.
     """
 
     def __init__(
@@ -43,12 +36,10 @@ class Independent(Distribution):
 
     @property
     def has_rsample(self) -> bool:  # type: ignore[override]
-        """Whether gradients reach the parameters."""
         return self.base_dist.has_rsample
 
     @property
     def support(self) -> constraints.Constraint | None:
-        """That of the base, over more axes."""
         base, count = self.base_dist.support, self.reinterpreted_batch_ndims
         return constraints.independent(base, count) if base is not None and count else base
 
@@ -63,11 +54,9 @@ class Independent(Distribution):
         return self.base_dist.rsample(sample_shape)
 
     def log_prob(self, value: Tensor) -> Tensor:
-        """The base's, added up over the axes."""
         return self._sum(self.base_dist.log_prob(value))
 
     def entropy(self) -> Tensor:
-        """The base's, added up over the axes."""
         return self._sum(self.base_dist.entropy())
 
     def _kl(self, q: Independent) -> Tensor:

@@ -1,8 +1,9 @@
-"""Families on all numbers that are moved by a ``loc`` and stretched by a ``scale``, and two that derive from Normal.
+"""Families of one shape that is moved and stretched, and two that derive from Normal.
 
-Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the largest of many numbers; Cauchy
-the ratio of two normal numbers, with tails so heavy that there is no mean. LogNormal numbers have normal logarithms;
-HalfNormal are the sizes of normal numbers.
+By a ``loc`` and a ``scale``: Normal is the bell curve; Laplace two exponential distributions back to back; Gumbel the
+largest of many numbers; Cauchy the ratio of two normal numbers, with tails so heavy that there is no mean. By its
+bounds: Uniform, all numbers of an interval alike. LogNormal numbers have normal logarithms; HalfNormal are the sizes
+of normal numbers.
 """
 
 from __future__ import annotations
@@ -14,11 +15,10 @@ from ..backend import dtype as dt
 from ..functions import random
 from ..functions.creation import full_like, zeros_like
 from ..functions.pointwise import atan, erf, erfinv, exp, expm1, log1p, tan, where
-from ..functions.random import cauchy_, rand, uniform_
 from ..tensor import Size, Tensor
 from . import constraints
-from .distribution import Distribution
-from .utils import Value, broadcast_all, formula
+from .distribution import Distribution, register_kl
+from .utils import Value, broadcast_all, except_where, formula
 
 
 class LocationScale(Distribution):
@@ -50,7 +50,6 @@ class Normal(LocationScale):
         return random.normal(self.loc.expand(shape), self.scale.expand(shape))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """loc + scale · ε, ε from the standard normal distribution."""
         return self.loc + random.normal_(self._empty(sample_shape, self.loc)) * self.scale
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -64,7 +63,6 @@ class Normal(LocationScale):
         return self.loc + self.scale * erfinv(2 * value - 1) * math.sqrt(2)
 
     def entropy(self) -> Tensor:
-        """log(scale · √(2 π e))."""
         return 0.5 + 0.5 * math.log(2 * math.pi) + self.scale.log()
 
     def _kl(self, q: Normal) -> Tensor:
@@ -80,8 +78,7 @@ class Laplace(LocationScale):
     variance = formula(lambda d: 2 * d.scale.pow(2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """loc - scale · sign(u) · log(1 - |u|), u even in (-1, 1)."""
-        drawn = uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
+        drawn = random.uniform_(self._empty(sample_shape, self.loc), dt.finfo(self.loc.dtype).eps - 1, 1)
         return self.loc - self.scale * drawn.sign() * log1p(-drawn.abs())
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -96,7 +93,6 @@ class Laplace(LocationScale):
         return self.loc - self.scale * side.sign() * log1p(-2 * side.abs())
 
     def entropy(self) -> Tensor:
-        """1 + log(2 · scale)."""
         return 1 + (2 * self.scale).log()
 
     def _kl(self, q: Laplace) -> Tensor:
@@ -116,10 +112,8 @@ class Gumbel(LocationScale):
     variance = formula(lambda d: d.stddev.pow(2))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """loc - scale · log(-log u), u even between the least positive number and 1 - eps."""
-        info, shape = dt.finfo(self.loc.dtype), self._extended_shape(sample_shape)
-        drawn = rand(shape, dtype=self.loc.dtype, device=self.loc.device)
-        drawn = info.tiny + drawn * (1 - info.eps - info.tiny)
+        info = dt.finfo(self.loc.dtype)
+        drawn = info.tiny + self._even(sample_shape, self.loc) * (1 - info.eps - info.tiny)
         return self.loc - self.scale * (-drawn.log()).log()
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -133,7 +127,6 @@ class Gumbel(LocationScale):
         return self.loc - self.scale * (-value.log()).log()
 
     def entropy(self) -> Tensor:
-        """log scale + 1 + γ, γ Euler's constant."""
         return self.scale.log() + (1 + EULER)
 
     def _kl(self, q: Gumbel) -> Tensor:
@@ -150,8 +143,7 @@ class Cauchy(LocationScale):
     variance = formula(lambda d: full_like(d.loc.detach(), math.inf))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """loc + scale · ε, ε from the Cauchy distribution of loc 0 and scale 1."""
-        return self.loc + cauchy_(self._empty(sample_shape, self.loc)) * self.scale
+        return self.loc + random.cauchy_(self._empty(sample_shape, self.loc)) * self.scale
 
     def _log_prob(self, value: Tensor) -> Tensor:
         distance = (value - self.loc) / self.scale
@@ -164,8 +156,58 @@ class Cauchy(LocationScale):
         return tan(math.pi * (value - 0.5)) * self.scale + self.loc
 
     def entropy(self) -> Tensor:
-        """log(4π · scale)."""
         return math.log(4 * math.pi) + self.scale.log()
+
+
+class Uniform(Distribution):
+    """Numbers from ``low`` up to ``high``, tensors or numbers; ``high``, which is larger, is not drawn."""
+
+    has_rsample = True
+
+    def __init__(self, low: Value, high: Value, validate_args: bool | None = None) -> None:
+        self.low, self.high = broadcast_all(low, high)
+        super().__init__(self.low.shape, validate_args=validate_args)
+
+    @property
+    def arg_constraints(self) -> dict[str, constraints.Constraint]:  # type: ignore[override]
+        """Each bound is limited by the other."""
+        return {"low": constraints.less_than(self.high), "high": constraints.greater_than(self.low)}
+
+    @property
+    def support(self) -> constraints.Constraint:
+        return constraints.interval(self.low, self.high)
+
+    mean = formula(lambda d: (d.high + d.low) / 2)
+    mode = formula(lambda d: full_like(d.high, math.nan))  # all are alike
+    stddev = formula(lambda d: (d.high - d.low) / 12**0.5)
+    variance = formula(lambda d: (d.high - d.low).pow(2) / 12)
+
+    def rsample(self, sample_shape: Any = ()) -> Tensor:
+        return self.low + self._even(sample_shape, self.low) * (self.high - self.low)
+
+    def _log_prob(self, value: Tensor) -> Tensor:
+        inside = self.low.le(value).type_as(self.low) * self.high.gt(value).type_as(self.low)
+        return inside.log() - (self.high - self.low).log()
+
+    def _cdf(self, value: Tensor) -> Tensor:
+        return ((value - self.low) / (self.high - self.low)).clamp(min=0, max=1)
+
+    def icdf(self, value: Tensor) -> Tensor:
+        return value * (self.high - self.low) + self.low
+
+    def entropy(self) -> Tensor:
+        return (self.high - self.low).log()
+
+    def _kl(self, q: Uniform) -> Tensor:
+        outside = (q.low > self.low).logical_or(q.high < self.high)
+        return except_where(outside, math.inf, ((q.high - q.low) / (self.high - self.low)).log())
+
+
+@register_kl(Uniform, Normal)
+def _uniform_normal(p: Uniform, q: Normal) -> Tensor:
+    width = p.high - p.low
+    log_ratio = (math.sqrt(2 * math.pi) * q.scale / width).log()
+    return log_ratio + 0.5 * (width.pow(2) / 12 + ((p.high + p.low - 2 * q.loc) / 2).pow(2)) / q.scale.pow(2)
 
 
 class LogNormal(Distribution):
@@ -189,7 +231,6 @@ class LogNormal(Distribution):
         return self.base_dist.sample(sample_shape).exp()
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """exp(loc + scale · ε), ε from the standard normal distribution."""
         return self.base_dist.rsample(sample_shape).exp()
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -203,7 +244,6 @@ class LogNormal(Distribution):
         return self.base_dist.icdf(value).exp()
 
     def entropy(self) -> Tensor:
-        """That of the normal distribution + loc."""
         return self.base_dist.entropy() + self.loc
 
     def _kl(self, q: LogNormal) -> Tensor:
@@ -232,7 +272,6 @@ class HalfNormal(Distribution):
         return self.base_dist.sample(sample_shape).abs()
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """|scale · ε|, ε from the standard normal distribution."""
         return self.base_dist.rsample(sample_shape).abs()
 
     def _log_prob(self, value: Tensor) -> Tensor:
@@ -246,7 +285,6 @@ class HalfNormal(Distribution):
         return self.base_dist.icdf((value + 1) / 2)
 
     def entropy(self) -> Tensor:
-        """That of the normal distribution - log 2."""
         return self.base_dist.entropy() - math.log(2)
 
     def _kl(self, q: HalfNormal) -> Tensor:

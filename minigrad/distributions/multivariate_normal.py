@@ -47,20 +47,15 @@ class MultivariateNormal(Distribution):
     ) -> None:
         if loc.dim() < 1:
             raise ValueError("loc must be at least one-dimensional.")
-        matrices = {
-            "covariance_matrix": covariance_matrix,
-            "scale_tril": scale_tril,
-            "precision_matrix": precision_matrix,
-        }
-        arguments = [(name, matrix) for name, matrix in matrices.items() if matrix is not None]
+        names = ["covariance_matrix", "precision_matrix", "scale_tril"]
+        matrices = zip(names, (covariance_matrix, precision_matrix, scale_tril), strict=True)
+        arguments = [(name, matrix) for name, matrix in matrices if matrix is not None]
         if len(arguments) != 1:
-            names = "covariance_matrix or precision_matrix or scale_tril"
-            raise ValueError(f"Exactly one of {names} may be specified.")
+            raise ValueError(f"Exactly one of {' or '.join(names)} may be specified.")
         ((name, matrix),) = arguments
         if matrix.dim() < 2:
             what = "scale_tril matrix" if name == "scale_tril" else name
-            least = "at least two-dimensional, with optional leading batch dimensions"
-            raise ValueError(f"{what} must be {least}")
+            raise ValueError(f"{what} must be at least two-dimensional, with optional leading batch dimensions")
         batch_shape = np.broadcast_shapes(matrix.shape[:-2], loc.shape[:-1])
         self.loc = loc.expand((*batch_shape, -1))
         self.__dict__[name] = matrix.expand((*batch_shape, -1, -1))
@@ -87,7 +82,6 @@ class MultivariateNormal(Distribution):
     variance = formula(lambda d: d.scale_tril.pow(2).sum(-1))
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """loc + L ε, ε from the standard normal distribution."""
         drawn = normal_(self._empty(sample_shape, self.loc))
         return self.loc + (self.scale_tril @ drawn.unsqueeze(-1)).squeeze(-1)
 
@@ -97,14 +91,11 @@ class MultivariateNormal(Distribution):
         return -0.5 * (self._event_shape[0] * math.log(2 * math.pi) + squared) - self._half_log_det()
 
     def entropy(self) -> Tensor:
-        """(n (1 + log 2π) + log det of the covariance matrix) / 2."""
         return 0.5 * self._event_shape[0] * (1 + math.log(2 * math.pi)) + self._half_log_det()
 
     def _kl(self, q: MultivariateNormal) -> Tensor:
         if self.event_shape != q.event_shape:
-            raise ValueError(
-                "KL-divergence between two Multivariate Normals with different event shapes cannot be computed"
-            )
+            raise ValueError("there is no KL divergence between Multivariate Normals of different event shapes")
         inverse = q._whitening()
         trace = (inverse @ self.scale_tril).pow(2).sum((-2, -1))
         distance = (inverse @ (q.loc - self.loc).unsqueeze(-1)).squeeze(-1).pow(2).sum(-1)

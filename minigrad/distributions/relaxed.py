@@ -7,15 +7,14 @@ Distribution".
 from __future__ import annotations
 
 import math
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from ..backend import dtype as dt
 from ..functions.pointwise import log1p, log_softmax, sigmoid
-from ..functions.random import rand
 from ..nn.functional import softplus
 from ..tensor import Tensor
 from . import constraints
-from .choices import Bernoulli, Categorical, OfChoices
+from .choices import Bernoulli, Categorical, OfChoices, ProbsOrLogits
 from .utils import Value, broadcast_all, clamp_probs
 
 
@@ -23,24 +22,7 @@ class Relaxed(OfChoices):
     """Choices with a temperature above 0: the lower it is, the nearer is a draw to a hard choice."""
 
     has_rsample = True
-    temperature: Tensor
-
-    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
-        larger = super().expand(batch_shape)
-        larger.temperature = self.temperature  # one for all
-        return larger
-
-    def _uniform(self, sample_shape: Any) -> Tensor:
-        """Even numbers, a rounding error away from 0 and 1."""
-        shape = self._extended_shape(sample_shape)
-        return clamp_probs(rand(shape, dtype=self.probs.dtype, device=self.probs.device))
-
-
-class RelaxedBernoulli(Relaxed):
-    """Numbers from 0 to 1, the nearer to an end the lower the temperature, a tensor. See Bernoulli."""
-
-    arg_constraints = Bernoulli.arg_constraints
-    support = constraints.unit_interval
+    _hard: ClassVar[type[ProbsOrLogits]]  # the class of hard choices
 
     def __init__(
         self,
@@ -49,12 +31,24 @@ class RelaxedBernoulli(Relaxed):
         logits: Value | None = None,
         validate_args: bool | None = None,
     ) -> None:
-        self.temperature, self._choices = temperature, Bernoulli(probs, logits, validate_args)
-        super().__init__(self._choices.batch_shape, validate_args=validate_args)
+        self.temperature = temperature
+        super().__init__(self._hard(probs, logits, validate_args), validate_args)
+
+    def expand(self, batch_shape: Any, _instance: Any = None) -> Self:
+        larger = super().expand(batch_shape)
+        larger.temperature = self.temperature  # one for all
+        return larger
+
+
+class RelaxedBernoulli(Relaxed):
+    """Numbers from 0 to 1, the nearer to an end the lower the temperature, a tensor. See Bernoulli."""
+
+    arg_constraints = Bernoulli.arg_constraints
+    support = constraints.unit_interval
+    _hard = Bernoulli
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """The sigmoid of (log-odds of p + log-odds of u) / temperature, u even in (0, 1)."""
-        drawn, probs = self._uniform(sample_shape), clamp_probs(self.probs)
+        drawn, probs = (clamp_probs(p) for p in (self._even(sample_shape, self.probs), self.probs))
         odds = drawn.log() - log1p(-drawn) + probs.log() - log1p(-probs)
         info = dt.finfo(probs.dtype)
         return sigmoid(odds / self.temperature).clamp(min=info.tiny, max=1 - info.eps)
@@ -73,20 +67,10 @@ class RelaxedOneHotCategorical(Relaxed):
 
     arg_constraints = Categorical.arg_constraints
     support = constraints.simplex
-
-    def __init__(
-        self,
-        temperature: Tensor,
-        probs: Tensor | None = None,
-        logits: Tensor | None = None,
-        validate_args: bool | None = None,
-    ) -> None:
-        self.temperature, self._choices = temperature, Categorical(probs, logits, validate_args)
-        super().__init__(self._choices.batch_shape, self._choices.param_shape[-1:], validate_args=validate_args)
+    _hard = Categorical
 
     def rsample(self, sample_shape: Any = ()) -> Tensor:
-        """The softmax of (logits + Gumbel noise) / temperature."""
-        noise = -(-self._uniform(sample_shape).log()).log()
+        noise = -(-clamp_probs(self._even(sample_shape, self.probs)).log()).log()
         return log_softmax((self.logits + noise) / self.temperature, dim=-1).exp()
 
     def _log_prob(self, value: Tensor) -> Tensor:

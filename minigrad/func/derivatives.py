@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from ..autograd import grad as gradients
-from ..autograd import is_grad_enabled
-from ..autograd.mode import enable_grad
-from ..functions.creation import zeros_like
-from ..functions.shaping import stack
+from ..autograd import enable_grad, is_grad_enabled
+from ..autograd.functional import filled, pull, push, rows
+from ..autograd.tape import Variable
+from ..autograd.walk import nodes_behind
 from ..tensor import Tensor
 from ..utils._pytree import tree_flatten, tree_map, tree_unflatten
 
@@ -163,28 +162,21 @@ class _Run:
         self.keep = keep
         self.outer = recording and _leads_elsewhere(self.outputs, self.inputs)
 
-    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], create: bool | None = None) -> list[Any]:
-        """The gradients of outputs times cotangents for the inputs."""
-        create = self.outer if create is None else create
-        return _gradients(outputs, self.inputs, cotangents, create or self.keep, create)
+    def pull(self, outputs: Sequence[Tensor], cotangents: Sequence[Any], keep: bool = False) -> Sequence[Any]:
+        """The gradients of outputs times cotangents for the inputs; zeros where no output depends on one."""
+        retain = keep or self.keep or self.outer
+        return filled(pull(outputs, self.inputs, cotangents, self.outer, retain), self.inputs)
 
     def push(self, tangents: Sequence[Any]) -> Any:
         """The Jacobian times tangents, in the form of the result."""
         with enable_grad():
-            us = [zeros_like(output).requires_grad_() for output in self.outputs]
-            products = _gradients(self.pull(self.outputs, us, True), us, tangents, True, self.outer)
-        return self.result(products)
+            products = push(self.outputs, self.inputs, tangents, self.outer, filled)
+        return self.result(filled(products, self.outputs))
 
-    def rows(self, output: Tensor) -> list[Any]:
+    def rows(self, output: Tensor) -> Sequence[Any]:
         """For each input the derivatives of all numbers of an output, in its shape and then the input's."""
-        shape, self.keep = tuple(output.shape), True
         with enable_grad():
-            numbers = output.reshape(-1)
-            rows = [self.pull([numbers[i]], [None]) for i in range(numbers.numel())]
-            if not rows:
-                return [zeros_like(x).new_zeros((*shape, *x.shape)) for x in self.inputs]
-            columns = zip(*rows, strict=True)
-            return [stack(list(c)).reshape(*shape, *x.shape) for c, x in zip(columns, self.inputs, strict=True)]
+            return rows(output, self.inputs, lambda vector: self.pull([output], [vector], keep=True))
 
     def result(self, tensors: Sequence[Tensor] | None = None) -> Any:
         """The result, or tensors in its form, without a graph that nothing outside can ask for."""
@@ -197,17 +189,6 @@ def _run_of_all(func: Function, primals: Sequence[Any], has_aux: bool) -> _Run:
     return _Run(func, primals, {}, tuple(range(len(primals))), has_aux, keep=True)
 
 
-def _gradients(
-    outputs: Sequence[Tensor], inputs: Sequence[Tensor], cotangents: Sequence[Any], retain: bool, create: bool
-) -> list[Any]:
-    """The gradients of outputs times cotangents; zeros for an input that no output depends on."""
-    pairs = [(x, cotangent) for x, cotangent in zip(outputs, cotangents, strict=True) if x.requires_grad]
-    if not pairs:
-        return [zeros_like(x) for x in inputs]
-    wanted, factors = (list(column) for column in zip(*pairs, strict=True))
-    return list(gradients(wanted, inputs, factors, retain_graph=retain, create_graph=create, materialize_grads=True))
-
-
 def _double(leaf: Any, recording: bool) -> Tensor:
     """An input's double: derivatives are for it alone, and its graph continues to the input's where that has one."""
     if not isinstance(leaf, Tensor):
@@ -218,14 +199,5 @@ def _double(leaf: Any, recording: bool) -> Tensor:
 def _leads_elsewhere(outputs: Sequence[Tensor], inputs: Sequence[Tensor]) -> bool:
     """Whether the outputs depend on a leaf that is not an input."""
     known = {id(x) for x in inputs}
-    left, seen = [output.grad_fn for output in outputs if output.grad_fn is not None], set()
-    while left:
-        node: Any = left.pop()
-        for before, _ in node.next_functions:
-            if hasattr(before, "variable"):
-                if id(before.variable) not in known:
-                    return True
-            elif id(before) not in seen:
-                seen.add(id(before))
-                left.append(before)
-    return False
+    edges = (edge for node in nodes_behind(outputs) for edge in node.edges)
+    return any(isinstance(edge[0], Variable) and id(edge[0]) not in known for edge in edges)

@@ -6,10 +6,8 @@ from . import utils as utils
 from .activation import *
 from .adaptive import *
 from .attention import *
-from .batchnorm import *
 from .containers import *
 from .convolution import *
-from .distance import *
 from .dropout import *
 from .embedding import *
 from .linear import *
@@ -21,6 +19,5 @@ from .parameter import *
 from .pooling import *
 from .positional import *
 from .recurrent import *
-from .rotary import *
 from .shaping import *
 from .transformer import *

@@ -5,11 +5,10 @@ from __future__ import annotations
 import warnings
 from typing import Any, ClassVar
 
-from ..functions.creation import full
 from ..tensor import Tensor
 from . import functional as F
 from . import init as fillers
-from .layer import FunctionLayer, layer
+from .layer import FunctionLayer, Layer
 from .module import Module
 from .parameter import Parameter
 
@@ -19,64 +18,46 @@ __all__ += ["Softmax", "Softmax2d", "Softmin", "Softplus", "Softshrink", "Softsi
 __all__ += ["Threshold"]
 
 
-@layer(F.relu)
-class ReLU(FunctionLayer):
+class _InPlace(FunctionLayer, fields=True):
+    inplace: bool = False
+
+
+class _AlongAxis(FunctionLayer, fields=True):
+    dim: int | None = None
+
+
+class ReLU(_InPlace, function=F.relu):
     """max(x, 0)."""
 
-    inplace: bool = False
 
-
-@layer(F.silu)
-class SiLU(FunctionLayer):
+class SiLU(_InPlace, function=F.silu):
     """x σ(x) (Elfwing et al. 2017)."""
 
-    inplace: bool = False
 
-
-@layer(F.gelu)
-class GELU(FunctionLayer):
+class GELU(FunctionLayer, function=F.gelu):
     """x Φ(x) (Hendrycks and Gimpel 2016), exact ("none") or by its "tanh" formula."""
 
     approximate: str = "none"
 
 
-@layer(F.mish)
-class Mish(FunctionLayer):
+class Mish(_InPlace, function=F.mish):
     """x tanh ln(1 + eˣ) (Misra 2019)."""
 
-    inplace: bool = False
 
-
-@layer(F.selu)
-class SELU(FunctionLayer):
+class SELU(_InPlace, function=F.selu):
     """1.0507 · (x for x > 0, else 1.6733 (eˣ - 1)) (Klambauer et al. 2017)."""
 
-    inplace: bool = False
 
-
-@layer(F.hardsigmoid)
-class Hardsigmoid(FunctionLayer):
+class Hardsigmoid(_InPlace, function=F.hardsigmoid, shown=()):
     """x / 6 + 1 / 2 clamped to [0, 1] (Courbariaux et al. 2015)."""
 
-    inplace: bool = False
-    _shown = ()
 
-
-@layer(F.hardswish)
-class Hardswish(FunctionLayer):
+class Hardswish(_InPlace, function=F.hardswish, shown=()):
     """x hardsigmoid(x) (Howard et al. 2019)."""
 
-    inplace: bool = False
-    _shown = ()
 
-
-@layer(F.hardtanh)
-class Hardtanh(FunctionLayer):
-    """x clamped to [min_val, max_val].
-
-    Raises:
-        AssertionError: max_val is not above min_val.
-    """
+class Hardtanh(FunctionLayer, function=F.hardtanh):
+    """x clamped to [min_val, max_val]; max_val must be above min_val."""
 
     min_val: float = -1.0
     max_val: float = 1.0
@@ -96,17 +77,14 @@ class Hardtanh(FunctionLayer):
             raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
 
-class ReLU6(Hardtanh):
+class ReLU6(Hardtanh, shown=("inplace",)):
     """x clamped to [0, 6] (Krizhevsky 2010)."""
-
-    _shown = ("inplace",)
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
 
 
-@layer(F.threshold)
-class Threshold(FunctionLayer):
+class Threshold(FunctionLayer, function=F.threshold):
     """x above the threshold, else ``value``."""
 
     threshold: float
@@ -114,35 +92,28 @@ class Threshold(FunctionLayer):
     inplace: bool = False
 
 
-@layer()
-class _Shrink(FunctionLayer):
+class _Shrink(FunctionLayer, fields=True):
     lambd: float = 0.5
-
-    def extra_repr(self) -> str:
-        return f"{self.lambd}"
+    _unnamed = 1
 
 
-@layer(F.hardshrink)
-class Hardshrink(_Shrink):
+class Hardshrink(_Shrink, function=F.hardshrink):
     """0 where |x| <= λ, else x."""
 
 
-@layer(F.softshrink)
-class Softshrink(_Shrink):
+class Softshrink(_Shrink, function=F.softshrink):
     """0 where |x| <= λ, else x - λ sign x."""
 
 
-@layer(F.tanhshrink)
-class Tanhshrink(FunctionLayer):
+class Tanhshrink(FunctionLayer, function=F.tanhshrink):
     """x - tanh x."""
 
 
-@layer(F.softsign)
-class Softsign(FunctionLayer):
+class Softsign(FunctionLayer, function=F.softsign):
     """x / (1 + |x|)."""
 
 
-class PReLU(Module):
+class PReLU(Layer):
     """x for x > 0, else weight · x (He et al. 2015).
 
     Args:
@@ -153,10 +124,13 @@ class PReLU(Module):
         weight: (num_parameters).
     """
 
+    _shown = ("num_parameters",)
+    weight: Parameter
+
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(full((num_parameters,), float(init), device=device, dtype=dtype))
+        self._add_parameters(device, dtype, weight=(num_parameters,))
 
     def reset_parameters(self) -> None:
         """Set the slopes to ``init``."""
@@ -165,12 +139,8 @@ class PReLU(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.prelu(input, self.weight)
 
-    def extra_repr(self) -> str:
-        return f"num_parameters={self.num_parameters}"
 
-
-@layer(F.rrelu)
-class RReLU(FunctionLayer):
+class RReLU(FunctionLayer, function=F.rrelu):
     """x for x > 0, else r · x; r is uniform in [lower, upper) in training, else their mean (Xu et al. 2015)."""
 
     lower: float = 1.0 / 8
@@ -178,87 +148,66 @@ class RReLU(FunctionLayer):
     inplace: bool = False
 
 
-@layer(F.tanh)
-class Tanh(FunctionLayer):
+class Tanh(FunctionLayer, function=F.tanh):
     """tanh x."""
 
 
-@layer(F.sigmoid)
-class Sigmoid(FunctionLayer):
+class Sigmoid(FunctionLayer, function=F.sigmoid):
     """1 / (1 + e⁻ˣ)."""
 
 
-@layer(F.logsigmoid)
-class LogSigmoid(FunctionLayer):
+class LogSigmoid(FunctionLayer, function=F.logsigmoid):
     """ln σ(x)."""
 
 
-@layer(F.softplus)
-class Softplus(FunctionLayer):
+class Softplus(FunctionLayer, function=F.softplus):
     """ln(1 + eᵝˣ) / β; x itself where βx is above the threshold."""
 
     beta: float = 1.0
     threshold: float = 20.0
 
 
-@layer(F.elu)
-class ELU(FunctionLayer):
+class ELU(FunctionLayer, function=F.elu):
     """x for x > 0, else α (eˣ - 1) (Clevert et al. 2015)."""
 
     alpha: float = 1.0
     inplace: bool = False
 
 
-@layer(F.celu)
-class CELU(FunctionLayer):
+class CELU(FunctionLayer, function=F.celu):
     """x for x > 0, else α (exp(x / α) - 1) (Barron 2017)."""
 
     alpha: float = 1.0
     inplace: bool = False
 
 
-@layer(F.leaky_relu)
-class LeakyReLU(FunctionLayer):
+class LeakyReLU(FunctionLayer, function=F.leaky_relu):
     """x for x > 0, else negative_slope · x."""
 
     negative_slope: float = 0.01
     inplace: bool = False
 
 
-@layer(F.glu)
-class GLU(FunctionLayer):
+class GLU(FunctionLayer, function=F.glu):
     """a σ(b), a and b being the halves of an axis (Dauphin et al. 2016)."""
 
     dim: int = -1
 
 
-@layer(F.softmax)
-class Softmax(FunctionLayer):
+class Softmax(_AlongAxis, function=F.softmax):
     """eˣ / Σ eˣ along ``dim``."""
 
-    dim: int | None = None
 
-
-@layer(F.log_softmax)
-class LogSoftmax(FunctionLayer):
+class LogSoftmax(_AlongAxis, function=F.log_softmax):
     """ln softmax along ``dim``."""
 
-    dim: int | None = None
 
-
-@layer(F.softmin)
-class Softmin(FunctionLayer):
+class Softmin(_AlongAxis, function=F.softmin):
     """softmax of -x along ``dim``."""
-
-    dim: int | None = None
 
 
 class Softmax2d(Module):
-    """softmax over the channels: (N, C, H, W) or (C, H, W).
-
-    Raises:
-        ValueError: the input has another number of axes.
-    """
+    """softmax over the channels: (N, C, H, W) or (C, H, W)."""
 
     def forward(self, input: Tensor) -> Tensor:
         if input.array.ndim not in (3, 4):

@@ -33,9 +33,6 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         cutoffs: the first class of each cluster, increasing, each in 1 .. C - 1.
         div_value: the ratio of the widths of successive clusters.
         head_bias: whether the head has a bias.
-
-    Raises:
-        ValueError: the cutoffs are not so.
     """
 
     def __init__(
@@ -53,10 +50,8 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if not cuts:
             raise ValueError("cutoffs should be a sequence of length larger than 0")
         if cuts != sorted({int(cut) for cut in cuts}) or cuts[0] <= 0 or cuts[-1] >= n_classes:
-            raise ValueError(
-                "cutoffs should be a sequence of unique, positive integers sorted in an increasing order, "
-                "where each value is between 1 and n_classes-1"
-            )
+            expected = "unique, positive integers sorted in an increasing order, each between 1 and n_classes-1"
+            raise ValueError(f"cutoffs should be a sequence of {expected}")
         self.in_features, self.n_classes = in_features, n_classes
         self.cutoffs, self.div_value, self.head_bias = [*cuts, n_classes], div_value, head_bias
         self.shortlist_size, self.n_clusters = cuts[0], len(cuts)
@@ -81,11 +76,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
             up.reset_parameters()
 
     def forward(self, input_: Tensor, target_: Tensor) -> ASMOutput:
-        """(N, D), (N) integers -> log-probabilities (N) and the loss; (D), () -> (), ().
-
-        Raises:
-            RuntimeError: shapes do not fit; targets are outside 0 .. C - 1.
-        """
+        """(N, D), (N) integers -> log-probabilities (N) and the loss; (D), () -> (), ()."""
         batched = self._check(input_, target_)
         rows, target = (input_, target_) if batched else (input_.unsqueeze(0), target_.unsqueeze(0))
         head = F.log_softmax(self.head(rows), 1)
@@ -110,16 +101,13 @@ class AdaptiveLogSoftmaxWithLoss(Module):
         if ndim > 1:
             raise RuntimeError("0D or 1D target tensor expected, multi-target not supported")
         if input.array.ndim != ndim + 1:
-            raise RuntimeError(
-                f"{ndim}D target tensor expects {ndim + 1}D input tensors, but found inputs with size {input.shape}"
-            )
+            expected = f"{ndim}D target tensor expects {ndim + 1}D input tensors"
+            raise RuntimeError(f"{expected}, but found inputs with size {input.shape}")
         if ndim and input.array.shape[0] != target.array.shape[0]:
             raise RuntimeError("Input and target should have the same size in the batch dimension.")
         if target.array.size and not bool(((target.array >= 0) & (target.array < self.n_classes)).all()):
-            raise RuntimeError(
-                f"Target values should be in [0, {self.n_classes - 1}], but values in range "
-                f"[{target.min().item()}, {target.max().item()}] were found. "
-            )
+            actual = f"values in range [{target.min().item()}, {target.max().item()}] were found"
+            raise RuntimeError(f"Target values should be in [0, {self.n_classes - 1}], but {actual}")
         return ndim == 1
 
     def log_prob(self, input: Tensor) -> Tensor:

@@ -66,9 +66,6 @@ class MultiheadAttention(Module):
         ValueError, AssertionError: ``num_heads`` does not divide ``embed_dim``.
     """
 
-    bias_k: Parameter | None
-    bias_v: Parameter | None
-
     def __init__(
         self,
         embed_dim: int,
@@ -98,20 +95,16 @@ class MultiheadAttention(Module):
         self.dropout, self.batch_first, self.add_zero_attn = dropout, batch_first, add_zero_attn
         self._qkv_same_embed_dim = self.kdim == self.vdim == embed_dim
 
-        def new(*shape: int) -> Parameter:
-            return Parameter(empty(shape, device=device, dtype=dtype))
+        def add(name: str, exists: bool, *shape: int) -> None:
+            self.register_parameter(name, Parameter(empty(shape, device=device, dtype=dtype)) if exists else None)
 
-        is_joint = self._qkv_same_embed_dim
-        if is_joint:
-            self.in_proj_weight = new(3 * embed_dim, embed_dim)
+        add("in_proj_weight", self._qkv_same_embed_dim, 3 * embed_dim, embed_dim)
         for letter, width in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim)):
-            self.register_parameter(f"{letter}_proj_weight", None if is_joint else new(embed_dim, width))
-        if not is_joint:
-            self.register_parameter("in_proj_weight", None)
-        self.register_parameter("in_proj_bias", new(3 * embed_dim) if bias else None)
+            add(f"{letter}_proj_weight", not self._qkv_same_embed_dim, embed_dim, width)
+        add("in_proj_bias", bias, 3 * embed_dim)
         self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias=bias, device=device, dtype=dtype)
-        self.register_parameter("bias_k", new(1, 1, embed_dim) if add_bias_kv else None)
-        self.register_parameter("bias_v", new(1, 1, embed_dim) if add_bias_kv else None)
+        add("bias_k", add_bias_kv, 1, 1, embed_dim)
+        add("bias_v", add_bias_kv, 1, 1, embed_dim)
         self._reset_parameters()
 
     def _reset_parameters(self) -> None:
@@ -154,16 +147,11 @@ class MultiheadAttention(Module):
         Raises:
             AssertionError, RuntimeError: shapes or dtypes do not fit.
         """
+        inputs = (query, key, value, self.embed_dim, self.num_heads)
         projections = (self.in_proj_weight, self.in_proj_bias, self.bias_k, self.bias_v, self.add_zero_attn)
         output = (self.dropout, self.out_proj.weight, self.out_proj.bias, self.training)
         masks = (key_padding_mask, need_weights, attn_mask)
         separate = (not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight)
-        return multi_head_attention_forward(
-            query,
-            key,
-            value,
-            *(self.embed_dim, self.num_heads, *projections, *output, *masks, *separate),
-            average_attn_weights=average_attn_weights,
-            is_causal=is_causal,
-            batch_first=self.batch_first,
-        )
+        last = (None, None, average_attn_weights, is_causal)
+        arguments: Any = (*inputs, *projections, *output, *masks, *separate, *last)
+        return multi_head_attention_forward(*arguments, batch_first=self.batch_first)

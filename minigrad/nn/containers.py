@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from collections import OrderedDict
-from collections.abc import Callable, ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import Callable, Iterable, Iterator, Mapping, MutableMapping
 from typing import Any, NoReturn, TypeVar, overload
 
 from ..tensor import Tensor
@@ -14,7 +14,6 @@ from .parameter import Parameter
 __all__ = ["Identity", "ModuleDict", "ModuleList", "ParameterDict", "ParameterList", "Sequential"]
 
 L = TypeVar("L", bound="_List")
-M = TypeVar("M", bound="_Modules")
 D = TypeVar("D", bound="ParameterDict")
 Pairs = Mapping[str, Any] | Iterable[tuple[str, Any]]
 
@@ -33,37 +32,58 @@ class Identity(Module):
 
 
 class _List(Module):
-    """What Sequential, ModuleList and ParameterList share."""
+    """What Sequential, ModuleList and ParameterList share: values in a row, which are attributes."""
+
+    def _names(self) -> list[str]:
+        """The attributes' names, in order."""
+        return list(self._modules)
+
+    def _name(self, index: Any) -> str:
+        names, position = self._names(), operator.index(index)
+        if not -len(names) <= position < len(names):
+            raise IndexError(f"index {position} is out of range: {self._get_name()} has {len(names)} entries")
+        return names[position]
 
     def __len__(self) -> int:
-        raise NotImplementedError
+        return len(self._names())
+
+    @overload
+    def __getitem__(self: L, index: slice) -> L: ...
+    @overload
+    def __getitem__(self, index: int) -> Any: ...
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, slice):
+            return self._part({name: getattr(self, name) for name in self._names()[index]})
+        return getattr(self, self._name(index))
+
+    def _part(self, named: dict[str, Any]) -> Any:
+        """A container of the same class around a slice."""
+        return type(self)(named.values())
+
+    def __setitem__(self, index: int, value: Any) -> None:
+        setattr(self, self._name(index), value)
 
     def append(self: L, value: Any) -> L:
         """Add a value at the end."""
-        raise NotImplementedError
+        self.add_module(str(len(self)), value)
+        return self
 
     def extend(self: L, values: Iterable[Any]) -> L:
         """Add values at the end."""
-        for value in list(_iterable(values, self, "extend", "an iterable")):
+        for value in list(values):
             self.append(value)
         return self
 
     def __iadd__(self: L, values: Iterable[Any]) -> L:
         return self.extend(values)
 
-    def _position(self, index: Any) -> int:
-        """A position counted from the start, from one that may count from the end."""
-        index = operator.index(index)
-        if not -len(self) <= index < len(self):
-            raise IndexError(f"index {index} is out of range: {self._get_name()} has {len(self)} entries")
-        return index % len(self)
-
 
 class _Modules(_List):
-    """What Sequential and ModuleList share: modules in a row, under the names "0", "1", ... or others."""
+    """What Sequential and ModuleList share: the names are "0", "1", ... or others."""
 
-    def _name(self, index: int) -> str:
-        return list(self._modules)[self._position(index)]
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self._modules.values())
 
     def _renew(self, modules: Iterable[Any]) -> None:
         """Hold these modules instead, numbered from 0."""
@@ -71,41 +91,9 @@ class _Modules(_List):
         self._modules.clear()
         self.extend(modules)
 
-    @overload
-    def __getitem__(self: M, index: slice) -> M: ...
-    @overload
-    def __getitem__(self, index: int) -> Any: ...
-
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return self._part(list(self._modules.items())[index])
-        return self._modules[self._name(index)]
-
-    def _part(self, named: list[tuple[str, Any]]) -> Any:
-        """A container of the same class around a slice."""
-        return type(self)([module for _, module in named])
-
-    def __setitem__(self, index: int, module: Any) -> None:
-        setattr(self, self._name(index), module)
-
     def __delitem__(self, index: int | slice) -> None:
-        names = list(self._modules)[index] if isinstance(index, slice) else [self._name(index)]
-        self._renew([module for name, module in self._modules.items() if name not in names])
-
-    def __len__(self) -> int:
-        return len(self._modules)
-
-    def __iter__(self) -> Iterator[Any]:
-        return iter(self._modules.values())
-
-    def append(self: M, module: Any) -> M:
-        """Add a module at the end."""
-        self.add_module(str(len(self)), module)
-        return self
-
-    def extend(self: M, modules: Iterable[Any]) -> M:
-        """Add modules at the end."""
-        return super().extend(modules)
+        names = self._names()[index] if isinstance(index, slice) else [self._name(index)]
+        self._renew(module for name, module in self._modules.items() if name not in names)
 
     def insert(self, index: int, module: Any) -> Any:
         """Put a module before position ``index``."""
@@ -125,11 +113,11 @@ class Sequential(_Modules):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0].items() if len(args) == 1 and isinstance(args[0], Mapping) else enumerate(args)
+        named = args[0].items() if len(args) == 1 and isinstance(args[0], dict) else enumerate(args)
         for name, module in named:
             self.add_module(str(name), module)
 
-    def _part(self, named: list[tuple[str, Any]]) -> Sequential:
+    def _part(self, named: dict[str, Any]) -> Sequential:
         return type(self)(OrderedDict(named))
 
     def insert(self, index: int, module: Any) -> Sequential:
@@ -155,7 +143,7 @@ class Sequential(_Modules):
 
     __rmul__ = __mul__
 
-    def __imul__(self: M, other: int) -> M:
+    def __imul__(self: L, other: int) -> L:
         return self.extend(list(self) * (self._times(other) - 1))
 
     def _times(self, other: Any) -> int:
@@ -203,24 +191,19 @@ class ParameterList(_List):
         if values is not None:
             self.extend(values)
 
-    def __getitem__(self, index: Any) -> Any:
-        if isinstance(index, slice):
-            return type(self)(self[i] for i in range(self._size)[index])
-        return getattr(self, str(self._position(index)))
-
-    def __setitem__(self, index: int, param: Any) -> None:
-        setattr(self, str(self._position(index)), _as_parameter(param))
-
-    def __len__(self) -> int:
-        return self._size
+    def _names(self) -> list[str]:
+        return [str(i) for i in range(self._size)]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([self[i] for i in range(self._size)])
+        return iter([getattr(self, name) for name in self._names()])
+
+    def __setitem__(self, index: int, param: Any) -> None:
+        super().__setitem__(index, _as_parameter(param))
 
     def append(self: L, value: Any) -> L:
         """Add a value at the end."""
-        setattr(self, str(len(self)), _as_parameter(value))
         self._size += 1
+        self[-1] = value
         return self
 
     def __call__(self, *args: Any, **kwargs: Any) -> NoReturn:
@@ -233,20 +216,14 @@ class ParameterList(_List):
 # Dicts -------------------------------------------------------------------------------------------------------
 
 
-class _Dict(Module):
-    """What ModuleDict and ParameterDict share, over the keys that ``_names`` returns."""
+class _Dict(Module, MutableMapping[str, Any]):
+    """What ModuleDict and ParameterDict share."""
+
+    __eq__, __hash__ = object.__eq__, object.__hash__  # a module equals itself alone
 
     def _names(self) -> dict[str, Any]:
-        raise NotImplementedError
-
-    def __getitem__(self, key: str) -> Any:
-        raise NotImplementedError
-
-    def __setitem__(self, key: str, value: Any) -> None:
-        raise NotImplementedError
-
-    def __delitem__(self, key: str) -> None:
-        raise NotImplementedError
+        """The keys, in order."""
+        return self._modules
 
     def __len__(self) -> int:
         return len(self._names())
@@ -254,29 +231,11 @@ class _Dict(Module):
     def __iter__(self) -> Iterator[str]:
         return iter(self._names())
 
+    def __reversed__(self) -> Iterator[str]:
+        return reversed(self._names())
+
     def __contains__(self, key: object) -> bool:
         return key in self._names()
-
-    def clear(self) -> None:
-        """Remove everything."""
-        for key in list(self):
-            del self[key]
-
-    def pop(self, key: str) -> Any:
-        """Remove the value of a key, and return it."""
-        value = self[key]
-        del self[key]
-        return value
-
-    def keys(self) -> KeysView[str]:
-        """The keys."""
-        return self._names().keys()
-
-    def _update(self, pairs: Pairs) -> None:
-        """Add values by key, from a mapping, from another container, or from pairs."""
-        pairs = _iterable(pairs, self, "update", "an iterable of key/value pairs")
-        for key, value in list(pairs.items() if isinstance(pairs, (Mapping, _Dict)) else pairs):
-            self[key] = value
 
 
 class ModuleDict(_Dict):
@@ -284,11 +243,7 @@ class ModuleDict(_Dict):
 
     def __init__(self, modules: Pairs | None = None) -> None:
         super().__init__()
-        if modules is not None:
-            self.update(modules)
-
-    def _names(self) -> dict[str, Any]:
-        return self._modules
+        self.update(modules or {})
 
     def __getitem__(self, key: str) -> Any:
         return self._modules[key]
@@ -299,18 +254,6 @@ class ModuleDict(_Dict):
     def __delitem__(self, key: str) -> None:
         del self._modules[key]
 
-    def items(self) -> ItemsView[str, Any]:
-        """(key, module) of each."""
-        return self._modules.items()
-
-    def values(self) -> ValuesView[Any]:
-        """The modules."""
-        return self._modules.values()
-
-    def update(self, modules: Pairs) -> None:
-        """Add modules by key, from a mapping or from pairs."""
-        self._update(modules)
-
 
 class ParameterDict(_Dict):
     """A dict of parameters that are registered: tensors become parameters, other values stay what they are."""
@@ -318,8 +261,7 @@ class ParameterDict(_Dict):
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
         self._keys: dict[str, None] = {}
-        if parameters is not None:
-            self.update(parameters)
+        self.update(parameters or {})
 
     def _names(self) -> dict[str, Any]:
         return self._keys
@@ -340,20 +282,9 @@ class ParameterDict(_Dict):
         del self._keys[key]
         delattr(self, key)
 
-    def __reversed__(self) -> Iterator[str]:
-        return reversed(self._keys)
-
-    def values(self) -> Iterable[Any]:
-        """The values."""
-        return [self[key] for key in self._keys]
-
-    def items(self) -> Iterable[tuple[str, Any]]:
-        """(key, value) of each."""
-        return [(key, self[key]) for key in self._keys]
-
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or ``default``."""
-        return self[key] if key in self._keys else default
+        return getattr(self, key) if key in self else default
 
     def setdefault(self, key: str, default: Any = None) -> Any:
         """The value of a key, which is set to ``default`` if it is missing."""
@@ -362,27 +293,24 @@ class ParameterDict(_Dict):
         return self[key]
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove the last (key, value), and return it."""
-        key = next(reversed(self._keys))
-        return key, self.pop(key)
+        """Remove the last (key, value), and return it. Raises KeyError if there is none."""
+        for key in reversed(self):
+            return key, self.pop(key)
+        raise KeyError("popitem(): ParameterDict is empty")
 
     def copy(self) -> ParameterDict:
         """Another dict of the same values."""
-        return ParameterDict(self.items())
+        return ParameterDict(self)
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """A new dict with one value for several keys."""
-        return ParameterDict((key, default) for key in keys)
-
-    def update(self, parameters: Pairs) -> None:
-        """Add values by key, from a mapping or from pairs."""
-        self._update(parameters)
+        return ParameterDict(dict.fromkeys(keys, default))
 
     def __or__(self, other: ParameterDict) -> ParameterDict:
-        return ParameterDict([*self.items(), *other.items()])
+        return ParameterDict({**self, **other})
 
     def __ror__(self, other: Any) -> ParameterDict:
-        return ParameterDict([*other.items(), *self.items()])
+        return ParameterDict({**other, **self})
 
     def __ior__(self: D, other: Any) -> D:  # type: ignore[misc]
         self.update(other)
@@ -393,13 +321,6 @@ class ParameterDict(_Dict):
 
     def extra_repr(self) -> str:
         return _described(self.items(), Tensor.type)
-
-
-def _iterable(values: Any, owner: Module, method: str, expected: str) -> Any:
-    if not isinstance(values, Iterable):
-        called = f"{owner._get_name()}.{method} should be called with {expected}"
-        raise TypeError(f"{called}, but got {type(values).__name__}")
-    return values
 
 
 def _as_parameter(value: Any) -> Any:

@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from typing import Any, ClassVar
 
-from ..functions.creation import empty
 from ..tensor import Tensor
 from . import functional as F
-from . import init
-from .functional._spatial import Each, tuple_of
-from .module import Module
+from .functional._spatial import Each, same_padding, tuple_of
+from .layer import UniformLayer
 from .parameter import Parameter
 
 __all__ = ["Conv1d", "Conv2d", "Conv3d", "ConvTranspose1d", "ConvTranspose2d", "ConvTranspose3d"]
@@ -20,24 +17,13 @@ _MODES = ("zeros", "reflect", "replicate", "circular")
 _UNUSUAL = {"padding": 0, "dilation": 1, "output_padding": 0, "groups": 1}  # shown by repr if they are not this
 
 
-class _ConvNd(Module):
-    """What all convolutions share: over ``axes`` axes, ``function`` computes them.
-
-    Attributes:
-        weight: (out_channels, in_channels/groups, *kernel_size), transposed (in_channels,
-            out_channels/groups, *kernel_size); initially uniform in ±1/√fan_in.
-        bias: (out_channels), likewise, or None.
-    """
+class _ConvNd(UniformLayer):
+    """What all convolutions share: over ``axes`` axes, ``function`` computes them."""
 
     _axes: ClassVar[int]
     _function: ClassVar[Callable[..., Tensor]]
     transposed: ClassVar[bool] = False
     bias: Parameter | None
-
-    def __init_subclass__(cls, axes: int = 0, function: Callable[..., Tensor] | None = None) -> None:
-        super().__init_subclass__()
-        if function is not None:
-            cls._axes, cls._function = axes, staticmethod(function)
 
     def __init__(
         self,
@@ -60,20 +46,13 @@ class _ConvNd(Module):
         self.padding: Any = padding if isinstance(padding, str) else tuple_of(padding, n)
         self.output_padding, self.padding_mode = (0,) * n, padding_mode
         _check(in_channels, out_channels, self.padding, self.stride, groups, padding_mode)
-        self._reversed_padding_repeated_twice = _pads(self.padding, self.kernel_size, self.dilation)
+        pairs = same_padding(self.kernel_size, self.dilation)
+        if padding != "same":
+            pairs = tuple((p, p) for p in tuple_of(0 if padding == "valid" else padding, n))
+        self._reversed_padding_repeated_twice = [width for pair in reversed(pairs) for width in pair]  # for F.pad
         first, second = (in_channels, out_channels) if self.transposed else (out_channels, in_channels)
-        self.weight = Parameter(empty((first, second // groups, *self.kernel_size), device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_channels, device=device, dtype=dtype)) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new values."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
-            if fan_in:
-                bound = 1 / math.sqrt(fan_in)
-                init.uniform_(self.bias, -bound, bound)
+        shapes = {"weight": (first, second // groups, *self.kernel_size), "bias": (out_channels,) if bias else None}
+        self._add_parameters(device, dtype, **shapes)
 
     def extra_repr(self) -> str:
         shown = [f"{self.in_channels}, {self.out_channels}", f"kernel_size={self.kernel_size}", f"stride={self.stride}"]
@@ -101,16 +80,6 @@ def _check(in_channels: int, out_channels: int, padding: Any, stride: Any, group
     if mode not in _MODES:
         modes = ", ".join(map(repr, _MODES))
         raise ValueError(f"padding_mode must be one of {{{modes}}}, but got padding_mode={mode!r}")
-
-
-def _pads(padding: Any, kernel: tuple[int, ...], dilation: tuple[int, ...]) -> list[int]:
-    """The padding as ``F.pad`` takes it: (before, after) from the last axis on."""
-    if padding == "valid":
-        return [0, 0] * len(kernel)
-    if padding == "same":
-        totals = [d * (k - 1) for d, k in zip(dilation, kernel, strict=True)]
-        return [width for t in reversed(totals) for width in (t // 2, t - t // 2)]
-    return [width for p in reversed(padding) for width in (p, p)]
 
 
 class _Conv(_ConvNd):
@@ -141,9 +110,6 @@ class Conv1d(_Conv, axes=1, function=F.conv1d):
 
     Attributes:
         weight: (O, C/groups, K), initially uniform in ±1/√(C K/groups). bias: (O), likewise, or None.
-
-    Raises:
-        ValueError: ``groups`` does not divide the channels, or the padding is unknown.
     """
 
 
@@ -186,11 +152,7 @@ class _ConvTransposeNd(_ConvNd):
         self.output_padding = tuple_of(output_padding, self._axes)
 
     def forward(self, input: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses P where the stride leaves several possible.
-
-        Raises:
-            ValueError: no input of these lengths leads to ``output_size``.
-        """
+        """(N, C, *lengths) -> (N, O, *P); ``output_size`` chooses P where the stride leaves several possible."""
         extra = self.output_padding if output_size is None else self._extra(input, tuple(output_size))
         options = (self.stride, self.padding, extra, self.groups, self.dilation)
         return self._function(input, self.weight, self.bias, *options)
@@ -202,18 +164,14 @@ class _ConvTransposeNd(_ConvNd):
         if len(output_size) == ndim:
             output_size = output_size[-n:]
         if len(output_size) != n:
-            raise ValueError(
-                f"{type(self).__name__}: for {ndim}D input, output_size must have {n} or {ndim} elements "
-                f"(got {len(output_size)})"
-            )
+            expected = f"for {ndim}D input, output_size must have {n} or {ndim} elements"
+            raise ValueError(f"{self._get_name()}: {expected} (got {len(output_size)})")
         axes = zip(lengths, self.stride, self.padding, self.dilation, self.kernel_size, strict=True)
         least = [(size - 1) * s - 2 * p + d * (k - 1) + 1 for size, s, p, d, k in axes]
         most = [size + s - 1 for size, s in zip(least, self.stride, strict=True)]
         if any(not low <= size <= high for low, size, high in zip(least, output_size, most, strict=True)):
-            raise ValueError(
-                f"requested an output size of {output_size}, but valid sizes range from {least} to {most} "
-                f"(for an input of {list(lengths)})"
-            )
+            valid = f"valid sizes range from {least} to {most} (for an input of {list(lengths)})"
+            raise ValueError(f"requested an output size of {output_size}, but {valid}")
         return tuple(size - low for size, low in zip(output_size, least, strict=True))
 
 

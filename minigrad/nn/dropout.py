@@ -5,19 +5,12 @@ from __future__ import annotations
 from ..tensor import Tensor
 from . import functional as F
 from .functional._checks import probability
-from .layer import FunctionLayer, layer
+from .layer import FunctionLayer
 
 __all__ = ["AlphaDropout", "Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "FeatureAlphaDropout"]
 
 
-@layer()
-class _DropoutNd(FunctionLayer):
-    """What all dropouts share.
-
-    Raises:
-        ValueError: ``p`` is not a probability.
-    """
-
+class _DropoutNd(FunctionLayer, fields=True):
     p: float = 0.5
     inplace: bool = False
 
@@ -28,28 +21,20 @@ class _DropoutNd(FunctionLayer):
         return f"p={self.p}, inplace={self.inplace}"
 
 
-@layer(F.dropout)
-class Dropout(_DropoutNd):
+class Dropout(_DropoutNd, function=F.dropout):
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014).
-
-    Raises:
-        ValueError: ``p`` is not a probability.
-    """
+    2014)."""
 
 
-@layer(F.dropout1d)
-class Dropout1d(_DropoutNd):
+class Dropout1d(_DropoutNd, function=F.dropout1d):
     """Dropout of whole channels: (N, C, L) or (C, L) (Tompson et al. 2015)."""
 
 
-@layer(F.dropout2d)
-class Dropout2d(_DropoutNd):
+class Dropout2d(_DropoutNd, function=F.dropout2d):
     """Dropout of whole channels: (N, C, H, W); three axes are (N, C, L)."""
 
 
-@layer(F.dropout3d)
-class Dropout3d(_DropoutNd):
+class Dropout3d(_DropoutNd, function=F.dropout3d):
     """Dropout of whole channels: (N, C, D, H, W) or (C, D, H, W)."""
 
 

@@ -8,6 +8,7 @@ from ..functions.creation import empty
 from ..tensor import Tensor
 from . import functional as F
 from . import init
+from .functional.embedding import padding_row
 from .module import Module
 from .parameter import Parameter
 
@@ -21,13 +22,10 @@ class _Table(Module):
         self, shape: tuple[int, int], padding_idx: int | None, weight: Tensor | None, device: Any, dtype: Any
     ) -> None:
         self.num_embeddings, self.embedding_dim = rows, _ = shape
-        if padding_idx is not None and not -rows <= padding_idx < rows:
-            raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
-        self.padding_idx = None if padding_idx is None else padding_idx % rows
+        self.padding_idx = padding_row(padding_idx, rows)
         if weight is not None and tuple(weight.shape) != shape:
-            raise AssertionError(
-                f"Shape of weight {tuple(weight.shape)} does not match (num_embeddings, embedding_dim) {shape}"
-            )
+            problem = f"does not match (num_embeddings, embedding_dim) {shape}"
+            raise AssertionError(f"Shape of weight {tuple(weight.shape)} {problem}")
         self.weight = Parameter(empty(shape, device=device, dtype=dtype) if weight is None else weight)
         if weight is None:
             self.reset_parameters()
@@ -48,9 +46,7 @@ class Embedding(_Table):
     Args:
         num_embeddings: V. embedding_dim: the length of a vector.
         padding_idx: an index whose vector is initially zero and gets no gradient.
-        max_norm: rows that are looked up are first scaled down, in place, to at most this norm.
-        norm_type: which norm. scale_grad_by_freq: divide a row's gradient by the number of its lookups.
-        sparse: has no effect; gradients are dense.
+        max_norm, norm_type, scale_grad_by_freq, sparse: see ``functional.embedding``.
         device, dtype: of the weight.
 
     Attributes:
@@ -108,10 +104,7 @@ class Embedding(_Table):
 class EmbeddingBag(_Table):
     """The sum, mean or maximum of the vectors of each bag of indices, (B, embedding_dim).
 
-    Args and attributes: as of ``Embedding``, but ``max_norm`` and ``scale_grad_by_freq`` are not provided.
-        mode: "sum", "mean" or "max".
-        include_last_offset: whether offsets have one more entry, the end of the last bag.
-        padding_idx: an index that is left out; its vector is initially zero and gets no gradient.
+    Args and attributes: as of ``Embedding`` and ``functional.embedding_bag``.
     """
 
     def __init__(
@@ -157,8 +150,7 @@ class EmbeddingBag(_Table):
 
     def forward(self, input: Tensor, offsets: Tensor | None = None, per_sample_weights: Tensor | None = None) -> Tensor:
         """(B, L), or (M) with ``offsets`` (B), integers -> (B, embedding_dim)."""
-        names = ("mode", "include_last_offset", "padding_idx")
-        options = {name: getattr(self, name) for name in names}
+        options = {name: getattr(self, name) for name in ("mode", "include_last_offset", "padding_idx")}
         return F.embedding_bag(input, self.weight, offsets, per_sample_weights=per_sample_weights, **options)
 
     def extra_repr(self) -> str:

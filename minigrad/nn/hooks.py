@@ -6,7 +6,9 @@ Each module keeps its own hooks; the tables here hold the hooks of all modules (
 from __future__ import annotations
 
 import warnings
+from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, NamedTuple
 
 from ..autograd import Function
@@ -26,6 +28,16 @@ class Hook(NamedTuple):
     def __call__(self, module: Any, args: Args, kwargs: Kwargs, *result: Any) -> Any:
         arguments = (args, kwargs) if self.with_kwargs else (args,)
         return self.function(module, *arguments, *result)
+
+    def replaced(self, replacement: Any, args: Args, kwargs: Kwargs) -> tuple[Args, Kwargs]:
+        """The arguments of forward, after this hook has returned ``replacement``."""
+        if replacement is None:
+            return args, kwargs
+        if not self.with_kwargs:
+            return (replacement if isinstance(replacement, tuple) else (replacement,)), kwargs
+        if isinstance(replacement, tuple) and len(replacement) == 2:
+            return replacement
+        raise RuntimeError(f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), got {replacement}")
 
 
 Table = dict[int, Any]
@@ -59,32 +71,13 @@ def register_module_forward_hook(
     return register(ALL_FORWARD, Hook(hook, with_kwargs, always_call))
 
 
-def register_module_full_backward_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, grad_output)`` when the gradient reaches the results of any module."""
-    return register(ALL_BACKWARD_PRE, hook)
-
-
-def register_module_full_backward_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, grad_input, grad_output)`` when the gradient has passed any module."""
-    return register(ALL_BACKWARD, hook)
-
-
-register_module_backward_hook = register_module_full_backward_hook
-
-
-def register_module_parameter_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, parameter)`` when one is registered; a result replaces the parameter."""
-    return register(ALL_REGISTRATION["parameter"], hook)
-
-
-def register_module_buffer_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, buffer)`` when one is registered; a result replaces the buffer."""
-    return register(ALL_REGISTRATION["buffer"], hook)
-
-
-def register_module_module_registration_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Call ``hook(module, name, submodule)`` when one is registered; a result replaces the submodule."""
-    return register(ALL_REGISTRATION["module"], hook)
+# The hooks of all modules are called as those of one module: with (module, grad_output), with (module, grad_input,
+# grad_output); and with (module, name, value) at a registration, where a result replaces the value.
+register_module_full_backward_pre_hook = partial(register, ALL_BACKWARD_PRE)
+register_module_full_backward_hook = register_module_backward_hook = partial(register, ALL_BACKWARD)
+register_module_parameter_registration_hook = partial(register, ALL_REGISTRATION["parameter"])
+register_module_buffer_registration_hook = partial(register, ALL_REGISTRATION["buffer"])
+register_module_module_registration_hook = partial(register, ALL_REGISTRATION["module"])
 
 
 def registered(kind: str, module: Any, name: str, value: Any) -> Any:
@@ -95,81 +88,48 @@ def registered(kind: str, module: Any, name: str, value: Any) -> Any:
     return value
 
 
-class Call:
-    """One call of a module with hooks around it."""
+def call(module: Any, args: Args, kwargs: Kwargs) -> Any:
+    """The result of ``module.forward(*args, **kwargs)``, with all hooks around it."""
+    after, result = deque([*ALL_FORWARD.values(), *module._forward_hooks.values()]), None
+    try:
+        for hook in [*ALL_FORWARD_PRE.values(), *module._forward_pre_hooks.values()]:
+            args, kwargs = hook.replaced(hook(module, args, kwargs), args, kwargs)
+        border = Border(module)
+        args = border.enter(args)
+        result = module.forward(*args, **kwargs)
+        while after:
+            replacement = after.popleft()(module, args, kwargs, result)
+            result = result if replacement is None else replacement
+        return border.leave(result)
+    except Exception:
+        for hook in after:
+            if hook.always:
+                _call_silently(hook, module, args, kwargs, result)
+        raise
 
-    def __init__(self, module: Any, args: Args, kwargs: Kwargs) -> None:
-        self.module, self.args, self.kwargs, self.result = module, args, kwargs, None
-        self.after: Table = {**ALL_FORWARD, **module._forward_hooks}
 
-    def run(self) -> Any:
-        """The result of forward, with all hooks around it.
-
-        Raises:
-            RuntimeError: a hook with keyword arguments returned neither None nor (args, kwargs).
-        """
-        try:
-            self._run()
-        except Exception:
-            self._run_always()
-            raise
-        return self.result
-
-    def _run(self) -> None:
-        self._run_before()
-        border = Border(self.module)
-        is_watched = bool(border.hooks or border.pre_hooks)
-        if is_watched:
-            self.args = border.enter(self.args)
-        self.result = self.module.forward(*self.args, **self.kwargs)
-        while self.after:
-            replacement = self._run_next()
-            self.result = self.result if replacement is None else replacement
-        if is_watched:
-            self.result = border.leave(self.result)
-
-    def _run_next(self) -> Any:
-        hook = self.after.pop(next(iter(self.after)))
-        return hook(self.module, self.args, self.kwargs, self.result)
-
-    def _run_before(self) -> None:
-        for hook in list({**ALL_FORWARD_PRE, **self.module._forward_pre_hooks}.values()):
-            replacement = hook(self.module, self.args, self.kwargs)
-            if replacement is None:
-                continue
-            if not hook.with_kwargs:
-                self.args = replacement if isinstance(replacement, tuple) else (replacement,)
-            elif isinstance(replacement, tuple) and len(replacement) == 2:
-                self.args, self.kwargs = replacement
-            else:
-                raise RuntimeError(
-                    f"forward pre-hook must return None or a tuple of (new_args, new_kwargs), got {replacement}"
-                )
-
-    def _run_always(self) -> None:
-        """After an error: the remaining hooks with ``always_call``."""
-        self.after = {key: hook for key, hook in self.after.items() if hook.always}
-        while self.after:
-            try:
-                self._run_next()
-            except Exception as error:
-                warnings.warn(
-                    f"a forward hook with always_call=True raised an exception, silenced as another "
-                    f"error came first: {error}",
-                    stacklevel=4,
-                )
+def _call_silently(hook: Hook, *arguments: Any) -> None:
+    """Call a hook after an error, which comes first."""
+    try:
+        hook(*arguments)
+    except Exception as error:
+        warnings.warn(
+            f"a forward hook with always_call=True raised an exception, silenced as another error came first: {error}",
+            stacklevel=5,
+        )
 
 
 class _Through(Function):
-    """The identity; ``seen`` gets the gradients that pass, and its result goes on."""
+    """The identity; ``seen`` gets the gradients that pass, and its result goes on. Other values than tensors stay."""
 
     @staticmethod
-    def forward(ctx: Any, seen: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
-        """The same tensors."""
+    def forward(ctx: Any, seen: Callable[[Args], Args], zeros: bool, *values: Any) -> Args:
+        """The same values."""
         ctx.seen = seen
         ctx.set_materialize_grads(zeros)
-        out = tuple(t.detach() for t in tensors)
-        ctx.mark_non_differentiable(*(o for o, t in zip(out, tensors, strict=True) if not t.requires_grad))
+        out = tuple(v.detach() if isinstance(v, Tensor) else v for v in values)
+        pairs = zip(out, values, strict=True)
+        ctx.mark_non_differentiable(*(o for o, v in pairs if isinstance(v, Tensor) and not v.requires_grad))
         return out
 
     @staticmethod
@@ -183,55 +143,50 @@ class Border:
 
     def __init__(self, module: Any) -> None:
         self.module = module
-        self.hooks: Table = {**ALL_BACKWARD, **module._backward_hooks}
-        self.pre_hooks: Table = {**ALL_BACKWARD_PRE, **module._backward_pre_hooks}
-        self.argument_count = self.result_count = 0
-        self.inputs: list[int] | None = None  # positions of the tensors; None if none requires a gradient
-        self.outputs: list[int] = []
+        self.hooks = [*ALL_BACKWARD.values(), *module._backward_hooks.values()]
+        self.pre_hooks = [*ALL_BACKWARD_PRE.values(), *module._backward_pre_hooks.values()]
+        self.is_watched = bool(self.hooks or self.pre_hooks)
+        self.argument_count, self.has_inputs = 0, False  # has_inputs: some argument requires a gradient
         self.grad_outputs: Args | None = None
 
     def enter(self, args: Args) -> Args:
-        """The arguments, tied to this border."""
-        self.argument_count = len(args)
-        tied, self.inputs = _tied(args, self._passed_input, True)
+        """The arguments, tied to this border if there are hooks."""
+        if not self.is_watched:
+            return args
+        tied = _tied(args, self._passed_input, True)
+        self.argument_count, self.has_inputs = len(args), tied is not args
         return tied
 
     def leave(self, result: Any) -> Any:
-        """The result or results, tied to this border."""
-        if not isinstance(result, (Tensor, tuple)):
-            warnings.warn(
-                "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                f"received {type(result)}",
-                stacklevel=4,
-            )
+        """The result or results, tied to this border if there are hooks."""
+        if not self.is_watched:
             return result
-        results = result if isinstance(result, tuple) else (result,)
-        self.result_count = len(results)
-        tied, positions = _tied(results, self._passed_output, False)
-        self.outputs = positions or []
-        return tied if isinstance(result, tuple) else tied[0]
+        if isinstance(result, tuple):
+            return _tied(result, self._passed_output, False)
+        if isinstance(result, Tensor):
+            return _tied((result,), self._passed_output, False)[0]
+        warnings.warn(
+            "For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+            f"received {type(result)}",
+            stacklevel=5,
+        )
+        return result
 
     def _passed_output(self, grads: Args) -> Args:
         """The gradients of the results have arrived."""
-        grad_output = _spread(grads, self.outputs, self.result_count)
-        for hook in list(self.pre_hooks.values()):
-            grad_output = _replaced(hook(self.module, grad_output), grad_output, "grad_output")
-        self.grad_outputs = grad_output
-        if self.inputs is None:
-            self._call_without_inputs(grad_output)
-        return tuple(grad_output[i] for i in self.outputs)
-
-    def _call_without_inputs(self, grad_output: Args) -> None:
-        """Call the hooks at once: no input requires a gradient that they could wait for."""
-        grad_input = (None,) * self.argument_count
-        for hook in list(self.hooks.values()):
-            replacement = hook(self.module, grad_input, grad_output)
+        for hook in self.pre_hooks:
+            grads = _replaced(hook(self.module, grads), grads, "grad_output")
+        if self.has_inputs:
+            self.grad_outputs = grads
+            return grads
+        for hook in self.hooks:  # now: there is no gradient that they could wait for
+            replacement = hook(self.module, (None,) * self.argument_count, grads)
             if replacement is not None and not (isinstance(replacement, tuple) and set(replacement) <= {None}):
                 raise RuntimeError(
                     "Backward hook for Modules where no input requires gradient should always return "
                     "None or None for all gradients."
                 )
-        self.grad_outputs = None
+        return grads
 
     def _passed_input(self, grads: Args) -> Args:
         """The gradients of the arguments are complete."""
@@ -240,36 +195,23 @@ class Border:
                 "Module backward hook for grad_input is called before the grad_output one: the gradient came "
                 "to the module's input without passing its output. Make the loss depend on the output"
             )
-        inputs = self.inputs or []
-        grad_input = _spread(grads, inputs, self.argument_count)
-        for hook in list(self.hooks.values()):
-            grad_input = _replaced(hook(self.module, grad_input, self.grad_outputs), grad_input, "grad_input")
+        for hook in self.hooks:
+            grads = _replaced(hook(self.module, grads, self.grad_outputs), grads, "grad_input")
         self.grad_outputs = None
-        return tuple(grad_input[i] for i in inputs)
+        return grads
 
 
-def _tied(values: Args, seen: Callable[[Args], Args], zeros: bool) -> tuple[Args, list[int] | None]:
-    """The values, with the tensors passed through an identity, and the tensors' positions.
+def _tied(values: Args, seen: Callable[[Args], Args], zeros: bool) -> Args:
+    """The values, with the tensors passed through an identity; the same tuple if none requires a gradient.
 
-    Args:
-        zeros: ``seen`` gets zeros, and not None, for a tensor whose gradient does not arrive.
+    With ``zeros``, ``seen`` gets zeros, and not None, for a gradient that does not arrive.
     """
-    positions = [i for i, value in enumerate(values) if isinstance(value, Tensor)]
-    if not any(values[i].requires_grad for i in positions):
-        return values, None
-    through = _Through.apply(seen, zeros, *(values[i] for i in positions))
-    if not any(t.requires_grad for t in through):  # nothing is recorded here
-        return values, None
-    tied = list(values)
-    for i, tensor in zip(positions, through, strict=True):
-        tied[i] = tensor
-    return (tuple(tied) if type(values) is tuple else type(values)(*tied)), positions
-
-
-def _spread(grads: Args, positions: list[int], count: int) -> Args:
-    """Gradients in their positions among ``count`` values, the others None."""
-    by_position = dict(zip(positions, grads, strict=True))
-    return tuple(by_position.get(i) for i in range(count))
+    if not any(isinstance(value, Tensor) and value.requires_grad for value in values):
+        return values
+    through = _Through.apply(seen, zeros, *values)
+    if not any(isinstance(value, Tensor) and value.requires_grad for value in through):  # nothing is recorded here
+        return values
+    return through if type(values) is tuple else type(values)(*through)
 
 
 def _replaced(replacement: Any, grads: Args, what: str) -> Args:

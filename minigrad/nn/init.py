@@ -6,22 +6,26 @@ Random numbers come from minigrad's generator; after ``manual_seed(s)`` they are
 from __future__ import annotations
 
 import functools
+import inspect
 import math
 import warnings
 from collections.abc import Callable
-from typing import Any, ParamSpec
+from typing import Any, ParamSpec, TypeVar
 
 from ..autograd import no_grad
 from ..autograd.tape import wrap
 from ..backend import of
-from ..backend.random import Generator
+from ..backend.random import Generator, default_generator
 from ..functions import creation
 from ..functions.creation import empty_like, ones_like
 from ..functions.pointwise import where
 from ..functions.random import randn, randperm
 from ..tensor import Tensor
+from .module import Module
 
 P = ParamSpec("P")
+T = TypeVar("T")
+M = TypeVar("M", bound=Module)
 _GAINS = {"linear": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 0.75}
 _GAINS.update({f"conv{kind}{n}d": 1.0 for kind in ("", "_transpose") for n in (1, 2, 3)})
 
@@ -55,15 +59,6 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     return shape[1] * field, shape[0] * field
 
 
-def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
-    """The fan that ``mode`` names."""
-    mode = mode.lower()
-    if mode not in ("fan_in", "fan_out"):
-        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
-    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
-    return fan_in if mode == "fan_in" else fan_out
-
-
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Generator | None = None) -> Tensor:
     """Uniform in [a, b)."""
@@ -92,34 +87,23 @@ def trunc_normal_(
             "incorrect.",
             stacklevel=3,
         )
-    draw = _normal_draws if _probability(mean, std, a, b) > 0.3 else _uniform_draws
     pending: Any = ones_like(tensor, dtype="bool")
     while pending.any():
-        fresh, refused = draw(empty_like(tensor), mean, std, a, b, generator)
+        fresh, refused = _draws(empty_like(tensor), mean, std, a, b, generator)
         tensor.copy_(where(pending, fresh, tensor))
         pending = pending & refused
     return tensor
 
 
-def _probability(mean: float, std: float, a: float, b: float) -> float:
-    """The probability that a normal number lies in [a, b]."""
-    low, high = (math.erf((bound - mean) / std / math.sqrt(2)) for bound in (a, b))
-    return (high - low) / 2
-
-
-def _normal_draws(
+def _draws(
     fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
 ) -> tuple[Tensor, Tensor]:
-    """Normal numbers, and a mask of those outside [a, b]."""
-    low, high = fresh.new_tensor([a, b])
-    fresh.normal_(mean, std, generator=generator)
-    return fresh, (fresh < low) | (fresh > high)
-
-
-def _uniform_draws(
-    fresh: Tensor, mean: float, std: float, a: float, b: float, generator: Generator | None
-) -> tuple[Tensor, Tensor]:
-    """Uniform numbers in [a, b], and a mask of those to reject, so that the others are normal there."""
+    """Numbers, and a mask of those to refuse, so that the others are normal in [a, b]."""
+    below, above = (math.erf((bound - mean) / std / math.sqrt(2)) / 2 for bound in (a, b))
+    if above - below > 0.3:  # most normal numbers lie in [a, b]
+        low, high = fresh.new_tensor([a, b])
+        fresh.normal_(mean, std, generator=generator)
+        return fresh, (fresh < low) | (fresh > high)
     peak = ((max(a, min(mean, b)) - mean) / std) ** 2 / -2
     fresh.uniform_(a, b, generator=generator)
     log_density = ((fresh - mean) / std) ** 2 * -0.5 - peak
@@ -204,7 +188,10 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
     if 0 in tensor.array.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=4)
         return 0.0
-    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+    if mode.lower() not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    fan_in, fan_out = _calculate_fan_in_and_fan_out(tensor)
+    return calculate_gain(nonlinearity, a) / math.sqrt(fan_in if mode.lower() == "fan_in" else fan_out)
 
 
 @no_grad()
@@ -250,21 +237,37 @@ def orthogonal_(tensor: Tensor, gain: float = 1, generator: Generator | None = N
     return tensor.copy_(values).mul_(gain)
 
 
-def _deprecated(function: Callable[P, Tensor]) -> Callable[P, Tensor]:
-    """A function under its old name, without the underscore."""
+def skip_init(module_cls: type[M], *args: Any, **kwargs: Any) -> M:
+    """A module with uninitialised parameters: load a state dict into it.
+
+    Raises:
+        RuntimeError: it is not a Module with an argument ``device``.
+    """
+    if not issubclass(module_cls, Module):
+        raise RuntimeError(f"Expected a Module; got {module_cls}")
+    if "device" not in inspect.signature(module_cls).parameters:
+        raise RuntimeError("Module must support a 'device' arg to skip initialization")
+    before = default_generator.get_state()
+    module = module_cls(*args, **kwargs)
+    default_generator.set_state(before)
+    return module.to_empty(device=kwargs.get("device") or "cpu")
+
+
+def renamed(function: Callable[P, T], name: str = "`nn.init.{}`") -> Callable[P, T]:
+    """A function under its old name, without the underscore; ``name`` says how a warning writes both names."""
     new = function.__name__
     old = new[:-1]
 
     @functools.wraps(function)
-    def renamed(*args: P.args, **kwargs: P.kwargs) -> Tensor:
-        warnings.warn(f"`nn.init.{old}` is now deprecated in favor of `nn.init.{new}`.", FutureWarning, stacklevel=2)
+    def warning(*args: P.args, **kwargs: P.kwargs) -> T:
+        warnings.warn(f"{name.format(old)} is now deprecated in favor of {name.format(new)}.", FutureWarning, 2)
         return function(*args, **kwargs)
 
-    renamed.__name__ = renamed.__qualname__ = old
-    return renamed
+    warning.__name__ = warning.__qualname__ = old
+    return warning
 
 
-uniform, normal, constant, eye = (_deprecated(f) for f in (uniform_, normal_, constant_, eye_))
-dirac, sparse, orthogonal = (_deprecated(f) for f in (dirac_, sparse_, orthogonal_))
-xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
-kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)
+uniform, normal, constant, eye = (renamed(f) for f in (uniform_, normal_, constant_, eye_))
+dirac, sparse, orthogonal = (renamed(f) for f in (dirac_, sparse_, orthogonal_))
+xavier_uniform, xavier_normal = renamed(xavier_uniform_), renamed(xavier_normal_)
+kaiming_uniform, kaiming_normal = renamed(kaiming_uniform_), renamed(kaiming_normal_)

@@ -1,81 +1,114 @@
-"""``@layer``: a module that keeps its arguments and calls one function with them.
+"""What layers share. One that calls one function declares what it passes on as fields, like a dataclass:
 
-    @layer(F.leaky_relu)
-    class LeakyReLU(FunctionLayer):
+    class LeakyReLU(FunctionLayer, function=F.leaky_relu):
         negative_slope: float = 0.01
         inplace: bool = False
 
-As with a dataclass, the annotated fields are the arguments of ``__init__``, and type checkers know it. ``forward``
-passes them to the function by name; ``extra_repr`` shows them.
+The fields, those of the bases first, are the arguments of ``__init__``, and type checkers know it; one of type Tensor
+is a buffer. ``forward`` calls the function with its inputs and, by name, with the fields (and ``training``) that the
+function takes. ``extra_repr`` shows them.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from inspect import Parameter as Argument
-from typing import Any, ClassVar, TypeVar, dataclass_transform
+from typing import Any, ClassVar, dataclass_transform
 
-from ..tensor import Tensor
+from ..functions.creation import empty
+from . import init
 from .module import Module
+from .parameter import Parameter
 
-C = TypeVar("C", bound="type[FunctionLayer]")
+
+class Layer(Module):
+    """A module whose ``repr`` shows attributes, and whose parameters are filled by ``reset_parameters``.
+
+    Keywords of a class statement become attributes: ``class Conv1d(_Conv, axes=1)`` sets ``_axes``.
+    """
+
+    _fields: ClassVar[dict[str, Argument]] = {}
+    _shown: ClassVar[tuple[str, ...] | None] = None  # the attributes that ``repr`` shows; None: the fields
+    _unnamed: ClassVar[int] = 0  # how many of them it shows without their names
+
+    def __init_subclass__(cls, **constants: Any) -> None:
+        super().__init_subclass__()
+        for name, value in constants.items():
+            setattr(cls, f"_{name}", staticmethod(value) if callable(value) else value)
+
+    def _add_parameters(self, device: Any, dtype: Any, **shapes: Any) -> None:
+        """Register a parameter of each shape; None reserves the name."""
+        for name, shape in shapes.items():
+            parameter = None if shape is None else Parameter(empty(shape, device=device, dtype=dtype))
+            self.register_parameter(name, parameter)
+        self.reset_parameters()
+
+    def extra_repr(self) -> str:
+        parts = []
+        for i, name in enumerate(self._fields if self._shown is None else self._shown):
+            value = getattr(self, name)
+            value = value is not None if name == "bias" else value
+            if name != "inplace" or value:
+                parts.append(repr(value) if i < self._unnamed else f"{name}={value!r}")
+        return ", ".join(parts)
 
 
-class FunctionLayer(Module):
-    """The base of all classes made by ``@layer``."""
+class UniformLayer(Layer):
+    """A layer whose weight and bias, if any, are initially uniform in ±1/√fan_in."""
+
+    weight: Parameter
+
+    def reset_parameters(self) -> None:
+        """Draw new values."""
+        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
+        if self.bias is not None:
+            fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
+            bound = 1 / math.sqrt(fan_in) if fan_in > 0 else 0.0
+            init.uniform_(self.bias, -bound, bound)
+
+
+@dataclass_transform(eq_default=False)
+class FunctionLayer(Layer):
+    """The base of these layers. A subclass that names neither a function nor ``fields=True`` is an ordinary one.
+
+    Args:
+        function: what ``forward`` calls.
+        fields: whether the annotations are fields although there is no function (yet).
+        kw_only: whether the fields are keyword-only.
+    """
 
     _function: ClassVar[Callable[..., Any]]
-    _fields: ClassVar[dict[str, Argument]] = {}
     _settings: ClassVar[tuple[str, ...]] = ()  # the attributes that the function takes
-    _shown: ClassVar[tuple[str, ...] | None] = None  # the fields that ``repr`` shows; None: all
+
+    def __init_subclass__(
+        cls, function: Callable[..., Any] | None = None, fields: bool = False, kw_only: bool = False, **constants: Any
+    ) -> None:
+        super().__init_subclass__(**constants)
+        if function is None and not fields:
+            return
+        kind = Argument.KEYWORD_ONLY if kw_only else Argument.POSITIONAL_OR_KEYWORD
+        cls._fields = dict(cls._fields)
+        for name, annotation in inspect.get_annotations(cls).items():
+            if not str(annotation).startswith("ClassVar"):
+                default = vars(cls).get(name, Argument.empty)
+                cls._fields[name] = Argument(name, kind, default=default, annotation=annotation)
+                if name in vars(cls):
+                    delattr(cls, name)
+        if cls._fields:
+            cls.__init__ = _constructor(cls._fields)  # type: ignore[method-assign]
+        if function is not None:
+            taken = inspect.signature(function).parameters
+            cls._function = staticmethod(function)
+            cls._settings = tuple(name for name in (*cls._fields, "training") if name in taken)
 
     def __post_init__(self) -> None:
         """Called after the fields have been set: check and convert them here."""
 
-    def _forward_one(self, input: Tensor) -> Tensor:
-        return self._call(input)
-
-    forward: Callable[..., Any] = _forward_one  # layers with other inputs write their own
-
-    def _call(self, *inputs: Any) -> Any:
-        return self._function(*inputs, **{name: getattr(self, name) for name in self._settings})
-
-    def extra_repr(self) -> str:
-        names = self._fields if self._shown is None else self._shown
-        shown = {name: getattr(self, name) for name in names}
-        return ", ".join(f"{name}={value!r}" for name, value in shown.items() if name != "inplace" or value)
-
-
-@dataclass_transform(eq_default=False)
-def layer(function: Callable[..., Any] | None = None, *, kw_only: bool = False) -> Callable[[C], C]:
-    """A class decorator that writes ``__init__`` from the annotated fields of a class and its decorated bases.
-
-    A field of type Tensor becomes a buffer. Undecorated subclasses inherit ``__init__`` as usual.
-
-    Args:
-        function: what ``forward`` calls: with the inputs, and with those fields (and ``training``) that it takes.
-        kw_only: whether the fields of this class are keyword-only.
-    """
-    kind = Argument.KEYWORD_ONLY if kw_only else Argument.POSITIONAL_OR_KEYWORD
-
-    def decorate(cls: C) -> C:
-        fields = dict(cls._fields)
-        for name, annotation in inspect.get_annotations(cls).items():
-            if not str(annotation).startswith("ClassVar"):
-                fields[name] = Argument(name, kind, default=vars(cls).get(name, Argument.empty), annotation=annotation)
-                if name in vars(cls):
-                    delattr(cls, name)
-        cls._fields = fields
-        if fields and "__init__" not in vars(cls):
-            cls.__init__ = _constructor(fields)  # type: ignore[method-assign]
-        if function is not None:
-            taken = inspect.signature(function).parameters
-            cls._function = staticmethod(function)
-            cls._settings = tuple(name for name in (*fields, "training") if name in taken)
-        return cls
-
-    return decorate
+    def forward(self, *inputs: Any, **named: Any) -> Any:
+        settings = {name: getattr(self, name) for name in self._settings}
+        return self._function(*inputs, **named, **settings)
 
 
 def _constructor(fields: dict[str, Argument]) -> Callable[..., None]:

@@ -5,17 +5,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ..functions.creation import empty
 from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .module import Module
+from .layer import Layer, UniformLayer
 from .parameter import Parameter
 
 __all__ = ["Bilinear", "Linear"]
 
 
-class Linear(Module):
+class Linear(UniformLayer):
     """x Wᵀ + b: (..., in_features) -> (..., out_features).
 
     Args:
@@ -28,40 +27,34 @@ class Linear(Module):
         bias: (out_features), likewise, or None.
     """
 
+    _shown = ("in_features", "out_features", "bias")
+
     def __init__(
         self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None
     ) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
-        self.weight = Parameter(empty(out_features, in_features, device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None)
-        self.reset_parameters()
-
-    def reset_parameters(self) -> None:
-        """Draw new values."""
-        init.kaiming_uniform_(self.weight, a=math.sqrt(5))
-        if self.bias is not None:
-            bound = 1 / math.sqrt(self.in_features) if self.in_features > 0 else 0.0
-            init.uniform_(self.bias, -bound, bound)
+        bias_shape = (out_features,) if bias else None
+        self._add_parameters(device, dtype, weight=(out_features, in_features), bias=bias_shape)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.linear(input, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        return f"in_features={self.in_features}, out_features={self.out_features}, bias={self.bias is not None}"
 
 
 class NonDynamicallyQuantizableLinear(Linear):
     """Linear, by the name it has inside PyTorch's MultiheadAttention."""
 
 
-class Bilinear(Module):
+class Bilinear(Layer):
     """x₁ᵀ Wₖ x₂ + bₖ: (..., in1_features), (..., in2_features) -> (..., out_features).
 
     Attributes:
         weight: (out_features, in1_features, in2_features), initially uniform in ±1/√in1_features.
         bias: (out_features), likewise, or None.
     """
+
+    _shown = ("in1_features", "in2_features", "out_features", "bias")
+    weight: Parameter
 
     def __init__(
         self,
@@ -76,9 +69,8 @@ class Bilinear(Module):
             raise ValueError(f"in1_features must be > 0, but got {in1_features}")
         super().__init__()
         self.in1_features, self.in2_features, self.out_features = in1_features, in2_features, out_features
-        self.weight = Parameter(empty(out_features, in1_features, in2_features, device=device, dtype=dtype))
-        self.register_parameter("bias", Parameter(empty(out_features, device=device, dtype=dtype)) if bias else None)
-        self.reset_parameters()
+        shapes = {"weight": (out_features, in1_features, in2_features), "bias": (out_features,) if bias else None}
+        self._add_parameters(device, dtype, **shapes)
 
     def reset_parameters(self) -> None:
         """Draw new values."""
@@ -88,7 +80,3 @@ class Bilinear(Module):
 
     def forward(self, input1: Tensor, input2: Tensor) -> Tensor:
         return F.bilinear(input1, input2, self.weight, self.bias)
-
-    def extra_repr(self) -> str:
-        names = ("in1_features", "in2_features", "out_features")
-        return ", ".join([f"{name}={getattr(self, name)}" for name in names] + [f"bias={self.bias is not None}"])

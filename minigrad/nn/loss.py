@@ -1,4 +1,4 @@
-"""Losses as modules. ``nn.functional`` documents their arguments, shapes and errors."""
+"""Losses, and distances, as modules. ``nn.functional`` documents their arguments, shapes and errors."""
 
 from __future__ import annotations
 
@@ -9,44 +9,56 @@ from typing import Any
 
 from ..tensor import Tensor
 from . import functional as F
-from .distance import PairwiseDistance
-from .functional._reduction import Flag, reduction_of
-from .layer import FunctionLayer, layer
+from .functional._checks import Flag, reduction_of
+from .layer import FunctionLayer
 from .linear import Linear
+from .module import Module
 
 __all__ = ["BCELoss", "BCEWithLogitsLoss", "CosineEmbeddingLoss", "CrossEntropyLoss", "CTCLoss", "GaussianNLLLoss"]
 __all__ += ["HingeEmbeddingLoss", "HuberLoss", "KLDivLoss", "L1Loss", "LinearCrossEntropyLoss", "MarginRankingLoss"]
 __all__ += ["MSELoss", "MultiLabelMarginLoss", "MultiLabelSoftMarginLoss", "MultiMarginLoss", "NLLLoss", "NLLLoss2d"]
+__all__ += ["CosineSimilarity", "PairwiseDistance"]
 __all__ += ["PoissonNLLLoss", "SmoothL1Loss", "SoftMarginLoss", "TripletMarginLoss", "TripletMarginWithDistanceLoss"]
 
 
+class CosineSimilarity(FunctionLayer, function=F.cosine_similarity):
+    """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``; the operands broadcast."""
+
+    dim: int = 1
+    eps: float = 1e-8
+    _shown = ()
+
+
+class PairwiseDistance(Module):
+    """‖x₁ - x₂ + eps‖ₚ along the last axis: (..., D), (..., D) -> (...)."""
+
+    def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
+        super().__init__()
+        self.norm, self.eps, self.keepdim = p, eps, keepdim
+
+    def forward(self, x1: Tensor, x2: Tensor) -> Tensor:
+        return F.pairwise_distance(x1, x2, self.norm, self.eps, self.keepdim)
+
+
 class _Loss(FunctionLayer):
-    """A loss of an input and a target, reduced as ``reduction`` says."""
+    """A loss, reduced as ``reduction`` says; PyTorch's old flags override it."""
 
     _shown = ()
-    size_average: Flag = None
-    reduce: Flag = None
 
     def __init__(self, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> None:
         super().__init__()
-        self.size_average, self.reduce, self.reduction = size_average, reduce, reduction
+        vars(self).update(size_average=size_average, reduce=reduce, reduction=reduction)
         _Loss.__post_init__(self)
 
     def __post_init__(self) -> None:
-        if self.size_average is not None or self.reduce is not None:
-            self.reduction = reduction_of(self.size_average, self.reduce, "mean")
-            self.size_average = self.reduce = None
-
-    def _forward_two(self, input: Tensor, target: Tensor) -> Tensor:
-        return self._call(input, target)
-
-    forward: Callable[..., Any] = _forward_two
+        size_average, reduce = (getattr(self, name, None) for name in ("size_average", "reduce"))
+        if size_average is not None or reduce is not None:
+            reduction = reduction_of(size_average, reduce, "mean")
+            vars(self).update(size_average=None, reduce=None, reduction=reduction)
 
 
 class _WeightedLoss(_Loss):
     """A loss with a weight for each class, which is a buffer."""
-
-    weight: Tensor | None
 
     def __init__(
         self, weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean"
@@ -55,8 +67,7 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-@layer()
-class _UsualLoss(_Loss):
+class _UsualLoss(_Loss, fields=True):
     """The fields that most losses begin with."""
 
     size_average: Flag = None
@@ -64,8 +75,7 @@ class _UsualLoss(_Loss):
     reduction: str = "mean"
 
 
-@layer()
-class _UsualWeightedLoss(_WeightedLoss):
+class _UsualWeightedLoss(_WeightedLoss, fields=True):
     """The fields that most losses with weights begin with."""
 
     weight: Tensor | None = None
@@ -74,15 +84,28 @@ class _UsualWeightedLoss(_WeightedLoss):
     reduction: str = "mean"
 
 
-@layer(F.cross_entropy)
-class CrossEntropyLoss(_WeightedLoss):
-    """-ln softmax(input) at the target class. See ``functional.cross_entropy``."""
+class _ClassLoss(_WeightedLoss, fields=True):
+    """The fields that losses of classes begin with."""
 
     weight: Tensor | None = None
     size_average: Flag = None
     ignore_index: int = -100
     reduce: Flag = None
     reduction: str = "mean"
+
+
+class _MarginLoss(_Loss, fields=True):
+    """The fields of losses with one margin."""
+
+    margin: float = 0.0
+    size_average: Flag = None
+    reduce: Flag = None
+    reduction: str = "mean"
+
+
+class CrossEntropyLoss(_ClassLoss, function=F.cross_entropy):
+    """-ln softmax(input) at the target class. See ``functional.cross_entropy``."""
+
     label_smoothing: float = 0.0
 
 
@@ -122,13 +145,12 @@ class LinearCrossEntropyLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         weight, bias = self.linear.weight, self.linear.bias
         shape = (self.num_classes, *self.out_features)
-        names = ("weight", "reduction", "ignore_index", "label_smoothing")
         return F.linear_cross_entropy(
             input,
             weight.reshape(*shape, -1),  # (C d1 ..., D) -> (C, d1, ..., D)
             target,
             linear_bias=None if bias is None else bias.reshape(shape),
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in ("weight", "reduction", "ignore_index", "label_smoothing")},
         )
 
     def extra_repr(self) -> str:
@@ -138,19 +160,11 @@ class LinearCrossEntropyLoss(_WeightedLoss):
         return ", ".join([f"in_features={self.linear.in_features}", *shown])
 
 
-@layer(F.nll_loss)
-class NLLLoss(_WeightedLoss):
+class NLLLoss(_ClassLoss, function=F.nll_loss):
     """-input at the target class, input being log-probabilities. See ``functional.nll_loss``."""
 
-    weight: Tensor | None = None
-    size_average: Flag = None
-    ignore_index: int = -100
-    reduce: Flag = None
-    reduction: str = "mean"
 
-
-@layer(F.nll_loss)
-class NLLLoss2d(NLLLoss):
+class NLLLoss2d(NLLLoss, function=F.nll_loss):
     """NLLLoss under its old name for images."""
 
     def __post_init__(self) -> None:
@@ -158,52 +172,44 @@ class NLLLoss2d(NLLLoss):
         super().__post_init__()
 
 
-@layer(F.mse_loss)
-class MSELoss(_UsualLoss):
+class MSELoss(_UsualLoss, function=F.mse_loss):
     """(input - target)²."""
 
 
-@layer(F.l1_loss)
-class L1Loss(_UsualLoss):
+class L1Loss(_UsualLoss, function=F.l1_loss):
     """|input - target|."""
 
 
-@layer(F.smooth_l1_loss)
-class SmoothL1Loss(_UsualLoss):
+class SmoothL1Loss(_UsualLoss, function=F.smooth_l1_loss):
     """d² / 2β where d = |input - target| < β, else d - β / 2."""
 
     beta: float = 1.0
 
 
-@layer(F.huber_loss)
-class HuberLoss(_Loss):
+class HuberLoss(_Loss, function=F.huber_loss):
     """d² / 2 where d = |input - target| < δ, else δ (d - δ / 2)."""
 
     reduction: str = "mean"
     delta: float = 1.0
 
 
-@layer(F.binary_cross_entropy)
-class BCELoss(_UsualWeightedLoss):
+class BCELoss(_UsualWeightedLoss, function=F.binary_cross_entropy):
     """-(t ln x + (1 - t) ln(1 - x)). See ``functional.binary_cross_entropy``."""
 
 
-@layer(F.binary_cross_entropy_with_logits)
-class BCEWithLogitsLoss(_UsualWeightedLoss):
+class BCEWithLogitsLoss(_UsualWeightedLoss, function=F.binary_cross_entropy_with_logits):
     """BCELoss of σ(input). See ``functional.binary_cross_entropy_with_logits``."""
 
     pos_weight: Tensor | None = None
 
 
-@layer(F.kl_div)
-class KLDivLoss(_UsualLoss):
+class KLDivLoss(_UsualLoss, function=F.kl_div):
     """t (ln t - input); reduction "batchmean" is the divergence. See ``functional.kl_div``."""
 
     log_target: bool = False
 
 
-@layer(F.poisson_nll_loss)
-class PoissonNLLLoss(_Loss):
+class PoissonNLLLoss(_Loss, function=F.poisson_nll_loss):
     """λ - t ln λ, where ln λ is the input. See ``functional.poisson_nll_loss``."""
 
     log_input: bool = True
@@ -214,78 +220,45 @@ class PoissonNLLLoss(_Loss):
     reduction: str = "mean"
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return self._call(log_input, target)
+        return super().forward(log_input, target)
 
 
-@layer(F.gaussian_nll_loss, kw_only=True)
-class GaussianNLLLoss(_Loss):
+class GaussianNLLLoss(_Loss, function=F.gaussian_nll_loss, kw_only=True):
     """(ln v + (input - target)² / v) / 2. See ``functional.gaussian_nll_loss``."""
 
     full: bool = False
     eps: float = 1e-6
     reduction: str = "mean"
 
-    def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        return self._call(input, target, var)
 
-
-@layer(F.ctc_loss)
-class CTCLoss(_Loss):
+class CTCLoss(_Loss, function=F.ctc_loss):
     """-ln of the probability that frames spell a target (Graves et al. 2006). See ``functional.ctc_loss``."""
 
     blank: int = 0
     reduction: str = "mean"
     zero_infinity: bool = False
 
-    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
-        return self._call(log_probs, targets, input_lengths, target_lengths)
 
-
-@layer()
-class _RankingLoss(_Loss):
-    """A loss of two inputs, and a target that says which should be the larger, or whether they are alike."""
-
-    margin: float = 0.0
-    size_average: Flag = None
-    reduce: Flag = None
-    reduction: str = "mean"
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return self._call(input1, input2, target)
-
-
-@layer(F.margin_ranking_loss)
-class MarginRankingLoss(_RankingLoss):
+class MarginRankingLoss(_MarginLoss, function=F.margin_ranking_loss):
     """max(0, -t (x₁ - x₂) + margin)."""
 
 
-@layer(F.cosine_embedding_loss)
-class CosineEmbeddingLoss(_RankingLoss):
+class CosineEmbeddingLoss(_MarginLoss, function=F.cosine_embedding_loss):
     """1 - cos(x₁, x₂) where the target is 1, max(0, cos(x₁, x₂) - margin) where it is -1."""
 
 
-@layer(F.hinge_embedding_loss)
-class HingeEmbeddingLoss(_Loss):
+class HingeEmbeddingLoss(_MarginLoss, function=F.hinge_embedding_loss):
     """x where the target is 1, max(0, margin - x) where it is -1."""
 
     margin: float = 1.0
-    size_average: Flag = None
-    reduce: Flag = None
-    reduction: str = "mean"
 
 
-@layer(F.soft_margin_loss)
-class SoftMarginLoss(_UsualLoss):
+class SoftMarginLoss(_UsualLoss, function=F.soft_margin_loss):
     """ln(1 + exp(-t x))."""
 
 
-@layer(F.multi_margin_loss)
-class MultiMarginLoss(_WeightedLoss):
-    """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C. See ``functional.multi_margin_loss``.
-
-    Raises:
-        ValueError: ``p`` is neither 1 nor 2, or the weight is not a vector.
-    """
+class MultiMarginLoss(_WeightedLoss, function=F.multi_margin_loss):
+    """Σᵢ wₜ max(0, margin - xₜ + xᵢ)ᵖ / C, p being 1 or 2. See ``functional.multi_margin_loss``."""
 
     p: int = 1
     margin: float = 1.0
@@ -299,42 +272,30 @@ class MultiMarginLoss(_WeightedLoss):
         if self.p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if self.weight is not None and self.weight.dim() != 1:
-            axes = self.weight.dim()
-            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {axes}D instead")
+            raise ValueError(
+                f"MultiMarginLoss: expected weight to be None or 1D tensor, got {self.weight.dim()}D instead"
+            )
 
 
-@layer(F.multilabel_margin_loss)
-class MultiLabelMarginLoss(_UsualLoss):
+class MultiLabelMarginLoss(_UsualLoss, function=F.multilabel_margin_loss):
     """Σₜ Σᵢ max(0, 1 - xₜ + xᵢ) / C. See ``functional.multilabel_margin_loss``."""
 
 
-@layer(F.multilabel_soft_margin_loss)
-class MultiLabelSoftMarginLoss(_UsualWeightedLoss):
+class MultiLabelSoftMarginLoss(_UsualWeightedLoss, function=F.multilabel_soft_margin_loss):
     """The mean over the classes of -(t ln σ(x) + (1 - t) ln σ(-x))."""
 
 
 class _TripletLoss(_Loss):
-    """A loss of an anchor, a positive and a negative; the margin must be positive."""
-
-    margin: float
+    """A loss whose margin must be positive."""
 
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.margin <= 0:
-            name = type(self).__name__
-            raise ValueError(f"{name}: expected margin to be greater than 0, got {self.margin} instead")
-
-    def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return self._call(anchor, positive, negative)
+            raise ValueError(f"{self._get_name()}: expected margin to be greater than 0, got {self.margin} instead")
 
 
-@layer(F.triplet_margin_loss)
-class TripletMarginLoss(_TripletLoss):
-    """max(0, ‖a - p‖ - ‖a - n‖ + margin). See ``functional.triplet_margin_loss``.
-
-    Raises:
-        ValueError: the margin is not positive.
-    """
+class TripletMarginLoss(_TripletLoss, function=F.triplet_margin_loss):
+    """max(0, ‖a - p‖ - ‖a - n‖ + margin), the margin > 0. See ``functional.triplet_margin_loss``."""
 
     margin: float = 1.0
     p: float = 2.0
@@ -345,13 +306,8 @@ class TripletMarginLoss(_TripletLoss):
     reduction: str = "mean"
 
 
-@layer(F.triplet_margin_with_distance_loss, kw_only=True)
-class TripletMarginWithDistanceLoss(_TripletLoss):
-    """TripletMarginLoss with any distance, by default ``PairwiseDistance()``.
-
-    Raises:
-        ValueError: the margin is not positive.
-    """
+class TripletMarginWithDistanceLoss(_TripletLoss, function=F.triplet_margin_with_distance_loss, kw_only=True):
+    """TripletMarginLoss with any distance, by default ``PairwiseDistance()``."""
 
     distance_function: Callable[[Tensor, Tensor], Tensor] | None = None
     margin: float = 1.0

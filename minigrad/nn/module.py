@@ -16,32 +16,12 @@ from ..functions.creation import empty_like
 from ..ops.op import watch
 from ..tensor import RemovableHandle, Tensor
 from . import hooks
-from .hooks import register_module_backward_hook as register_module_backward_hook
-from .hooks import register_module_buffer_registration_hook as register_module_buffer_registration_hook
-from .hooks import register_module_forward_hook as register_module_forward_hook
-from .hooks import register_module_forward_pre_hook as register_module_forward_pre_hook
-from .hooks import register_module_full_backward_hook as register_module_full_backward_hook
-from .hooks import register_module_full_backward_pre_hook as register_module_full_backward_pre_hook
-from .hooks import register_module_module_registration_hook as register_module_module_registration_hook
-from .hooks import register_module_parameter_registration_hook as register_module_parameter_registration_hook
 from .parameter import Buffer, Parameter
 from .state import Stateful
-from .state import _IncompatibleKeys as _IncompatibleKeys
 
 T = TypeVar("T", bound="Module")
 Convert = Callable[[Tensor], Tensor]
 _KINDS = {"parameter": "_parameters", "buffer": "_buffers", "module": "_modules"}  # registered attributes: their tables
-_TABLES = (
-    *_KINDS.values(),
-    "_forward_hooks",
-    "_forward_pre_hooks",
-    "_backward_hooks",
-    "_backward_pre_hooks",
-    "_state_dict_hooks",
-    "_state_dict_pre_hooks",
-    "_load_state_dict_pre_hooks",
-    "_load_state_dict_post_hooks",
-)
 
 
 class Module(Stateful):
@@ -63,7 +43,6 @@ class Module(Stateful):
         training: whether the module is in training mode (dropout is active); see ``train`` and ``eval``.
     """
 
-    dump_patches: bool = False
     call_super_init: bool = False  # whether __init__ passes its arguments on to the next base class
     training: bool
     _modules: dict[str, Module | None]
@@ -106,7 +85,7 @@ class Module(Stateful):
             or self._backward_pre_hooks
             or any(hooks.AROUND_CALLS)
         ):
-            return hooks.Call(self, args, kwargs).run()
+            return hooks.call(self, args, kwargs)
         return self.forward(*args, **kwargs)
 
     # Attributes ---------------------------------------------------------------------------------------------
@@ -172,19 +151,16 @@ class Module(Stateful):
         Raises:
             TypeError, KeyError: the name or the value cannot be registered. ValueError: the tensor is no leaf.
         """
-        self._check_new(name, "parameter", param, Parameter)
-        if param is not None and not param.is_leaf:
+        if isinstance(param, Parameter) and not param.is_leaf:
             raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}': make a Parameter of its .detach()")
-        self._parameters[name] = hooks.registered("parameter", self, name, param)
+        self._register("parameter", name, param, Parameter)
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
         """Add a tensor that is state but not a parameter: it moves with the module, and gets no gradient.
 
-        Args:
-            persistent: whether it is part of ``state_dict``.
+        ``persistent``: whether it is part of ``state_dict``.
         """
-        self._check_new(name, "buffer", tensor, Tensor)
-        self._buffers[name] = hooks.registered("buffer", self, name, tensor)
+        self._register("buffer", name, tensor, Tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
         else:
@@ -194,15 +170,14 @@ class Module(Stateful):
         """Add a submodule under a name; None reserves the name."""
         if module is not None and not isinstance(module, Module):
             raise TypeError(f"{type(module).__name__} is not a Module subclass")
-        self._check_new(name, "module", module, Module)
-        self._modules[name] = hooks.registered("module", self, name, module)
+        self._register("module", name, module, Module)
 
     def register_module(self, name: str, module: Module | None) -> None:
         """``add_module`` by another name."""
         self.add_module(name, module)
 
-    def _check_new(self, name: Any, kind: str, value: Any, expected: type[Any]) -> None:
-        """Refuse a name or a value that cannot be registered."""
+    def _register(self, kind: str, name: Any, value: Any, expected: type[Any]) -> None:
+        """Add a value, after a check of it and its name."""
         self._check_ready(kind)
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {type(name).__name__}")
@@ -215,6 +190,7 @@ class Module(Stateful):
         if value is not None and not isinstance(value, expected):
             actual, required = type(value).__name__, f"{expected.__name__} or None required"
             raise TypeError(f"cannot assign '{actual}' object to {kind} '{name}' ({required})")
+        self.__dict__[_KINDS[kind]][name] = hooks.registered(kind, self, name, value)
 
     # Hooks: called in the order of registration (or first, with ``prepend``) until ``handle.remove()`` --------
 
@@ -276,21 +252,15 @@ class Module(Stateful):
 
     def modules(self) -> Iterator[Module]:
         """This module and all below it."""
-        for _, module in self.named_modules():
-            yield module
+        return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Module]]:
         """(name, module) of the modules assigned to this one."""
-        seen: set[int] = set()
-        for name, module in self._modules.items():
-            if module is not None and id(module) not in seen:
-                seen.add(id(module))
-                yield name, module
+        return self._named_members(lambda m: m._modules.items(), recurse=False)
 
     def children(self) -> Iterator[Module]:
         """The modules assigned to this one."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def _named_members(
         self,
@@ -299,16 +269,16 @@ class Module(Stateful):
         recurse: bool = True,
         remove_duplicate: bool = True,
     ) -> Iterator[tuple[str, Any]]:
-        """(full name, tensor) for each (name, tensor) that ``get_members_fn`` returns of a module."""
+        """(full name, value) for each (name, value) that ``get_members_fn`` returns of a module."""
         modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         seen: set[int] = set()
         for owner_name, owner in modules:
-            for name, tensor in get_members_fn(owner):
-                if tensor is None or id(tensor) in seen:
+            for name, value in get_members_fn(owner):
+                if value is None or id(value) in seen:
                     continue
                 if remove_duplicate:
-                    seen.add(id(tensor))
-                yield (f"{owner_name}.{name}" if owner_name else name), tensor
+                    seen.add(id(value))
+                yield (f"{owner_name}.{name}" if owner_name else name), value
 
     def named_parameters(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -318,8 +288,7 @@ class Module(Stateful):
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """All parameters, each once."""
-        for _, parameter in self.named_parameters(recurse=recurse):
-            yield parameter
+        return (parameter for _, parameter in self.named_parameters(recurse=recurse))
 
     def named_buffers(
         self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True
@@ -329,8 +298,7 @@ class Module(Stateful):
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """All buffers, each once."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     def get_submodule(self, target: str) -> Module:
         """The submodule of a full name, such as "encoder.layers.0".
@@ -351,8 +319,7 @@ class Module(Stateful):
         """Replace the submodule of a full name, or add one unless ``strict``.
 
         Raises:
-            ValueError: no name, or no module. AttributeError: the parent does not exist, or the name is not a
-                module's.
+            ValueError: no name, or no module. AttributeError: see ``get_submodule``.
         """
         if not target:
             raise ValueError("Cannot set the submodule without a target name!")
@@ -522,10 +489,10 @@ class Module(Stateful):
 
 
 def _empty_tables() -> dict[str, Any]:
-    """The attributes of a new module."""
-    attributes: dict[str, Any] = {name: {} for name in _TABLES}
-    attributes.update(training=True, _non_persistent_buffers_set=set(), _is_full_backward_hook=None)
-    return attributes
+    """The attributes of a new module: a dict for each that is declared as one, and three more."""
+    declared = {**Stateful.__annotations__, **Module.__annotations__}
+    tables: dict[str, Any] = {name: {} for name, kind in declared.items() if kind.startswith("dict")}
+    return {**tables, "training": True, "_non_persistent_buffers_set": set(), "_is_full_backward_hook": None}
 
 
 def _put(table: dict[str, Any], kind: str, name: str, value: Any, allowed: type[Any] | None, expected: str) -> None:

@@ -1,29 +1,27 @@
-"""Layers that normalise over the last axes, or over groups of channels."""
+"""Layers that normalise: over the last axes, by channel, and by group of channels."""
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, ClassVar
 
-from ..functions.creation import empty
+from ..backend import dtype as dt
+from ..functions.creation import tensor, zeros
 from ..tensor import Tensor
 from . import functional as F
 from . import init
-from .layer import FunctionLayer, layer
+from .functional._spatial import tuple_of
+from .layer import FunctionLayer, Layer
 from .module import Module
 from .parameter import Parameter
 
-__all__ = ["GroupNorm", "LayerNorm", "LocalResponseNorm", "RMSNorm"]
+__all__ = ["BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "GroupNorm", "InstanceNorm1d", "InstanceNorm2d"]
+__all__ += ["InstanceNorm3d", "LayerNorm", "LocalResponseNorm", "RMSNorm", "SyncBatchNorm"]
 
 
-class Affine(Module):
+class _Affine(Layer):
     """A norm with a weight, initially 1, and a bias, initially 0; either may be None."""
-
-    def _add_affine(self, shape: int | Sequence[int], device: Any, dtype: Any, **wanted: bool) -> None:
-        for name, is_wanted in wanted.items():
-            new = Parameter(empty(shape, device=device, dtype=dtype)) if is_wanted else None
-            self.register_parameter(name, new)
-        self.reset_parameters()
 
     def reset_parameters(self) -> None:
         """Weight 1, bias 0."""
@@ -33,7 +31,7 @@ class Affine(Module):
                 fill(parameter)
 
 
-class LayerNorm(Affine):
+class LayerNorm(_Affine):
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
 
     Args:
@@ -46,6 +44,8 @@ class LayerNorm(Affine):
         weight: ``normalized_shape``, initially 1, or None. bias: the same shape, initially 0, or None.
     """
 
+    _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine", "bias"), 1
+
     def __init__(
         self,
         normalized_shape: int | Sequence[int],
@@ -56,20 +56,16 @@ class LayerNorm(Affine):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = shape = tuple_of(normalized_shape, 1)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        has_bias = elementwise_affine and bias
-        self._add_affine(self.normalized_shape, device, dtype, weight=elementwise_affine, bias=has_bias)
+        weight = shape if elementwise_affine else None
+        self._add_parameters(device, dtype, weight=weight, bias=weight if bias else None)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        affine = f"elementwise_affine={self.elementwise_affine}, bias={self.bias is not None}"
-        return f"{self.normalized_shape}, eps={self.eps}, {affine}"
 
-
-class RMSNorm(Affine):
+class RMSNorm(_Affine):
     """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019).
 
     Args: as of ``LayerNorm``; ``eps`` None stands for the dtype's machine epsilon.
@@ -77,6 +73,8 @@ class RMSNorm(Affine):
     Attributes:
         weight: ``normalized_shape``, initially 1, or None.
     """
+
+    _shown, _unnamed = ("normalized_shape", "eps", "elementwise_affine"), 1
 
     def __init__(
         self,
@@ -87,26 +85,22 @@ class RMSNorm(Affine):
         dtype: Any = None,
     ) -> None:
         super().__init__()
-        self.normalized_shape = (normalized_shape,) if isinstance(normalized_shape, int) else tuple(normalized_shape)
+        self.normalized_shape = shape = tuple_of(normalized_shape, 1)
         self.eps, self.elementwise_affine = eps, elementwise_affine
-        self._add_affine(self.normalized_shape, device, dtype, weight=elementwise_affine)
+        self._add_parameters(device, dtype, weight=shape if elementwise_affine else None)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.rms_norm(input, self.normalized_shape, self.weight, self.eps)
 
-    def extra_repr(self) -> str:
-        return f"{self.normalized_shape}, eps={self.eps}, elementwise_affine={self.elementwise_affine}"
 
-
-class GroupNorm(Affine):
+class GroupNorm(_Affine):
     """(x - mean) / √(variance + eps) · weight + bias over each group of channels (Wu and He 2018).
 
     (N, C, ...) -> the same. Args and attributes: as of ``LayerNorm``, but weight and bias: (C).
-        num_groups: the number of groups. num_channels: C. affine: whether there is a weight.
-
-    Raises:
-        ValueError: ``num_groups`` does not divide C.
+        num_groups: the number of groups, which divides C. num_channels: C. affine: whether there is a weight.
     """
+
+    _shown, _unnamed = ("num_groups", "num_channels", "eps", "affine", "bias"), 2
 
     def __init__(
         self,
@@ -123,24 +117,210 @@ class GroupNorm(Affine):
         if num_channels % num_groups:
             raise ValueError(f"num_channels ({num_channels}) must be divisible by num_groups ({num_groups})")
         self.num_groups, self.num_channels, self.eps, self.affine = num_groups, num_channels, eps, affine
-        self._add_affine(num_channels, device, dtype, weight=affine, bias=affine and bias)
+        weight = num_channels if affine else None
+        self._add_parameters(device, dtype, weight=weight, bias=weight if bias else None)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.group_norm(input, self.num_groups, self.weight, self.bias, self.eps)
 
-    def extra_repr(self) -> str:
-        affine = f"affine={self.affine}, bias={self.bias is not None}"
-        return f"{self.num_groups}, {self.num_channels}, eps={self.eps}, {affine}"
 
-
-@layer(F.local_response_norm)
-class LocalResponseNorm(FunctionLayer):
+class LocalResponseNorm(FunctionLayer, function=F.local_response_norm):
     """x / (k + alpha · mean of x² over ``size`` neighbouring channels)ᵝ (Krizhevsky et al. 2012)."""
 
     size: int
     alpha: float = 1e-4
     beta: float = 0.75
     k: float = 1.0
+    _unnamed = 1
 
-    def extra_repr(self) -> str:
-        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+class _NormBase(_Affine):
+    """What batch and instance norm share: parameters, and running statistics in buffers."""
+
+    _version = 2
+    _shown, _unnamed = ("num_features", "eps", "momentum", "affine", "bias", "track_running_stats"), 1
+    _dims: ClassVar[tuple[int, ...]]  # the numbers of axes that an input may have
+    weight: Parameter | None
+    bias: Parameter | None
+    running_mean: Tensor | None
+    running_var: Tensor | None
+    num_batches_tracked: Tensor | None
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__()
+        self.num_features, self.eps, self.momentum = num_features, eps, momentum
+        self.affine, self.track_running_stats = affine, track_running_stats
+        mean = zeros(num_features, device=device, dtype=dtype)
+        count = tensor(0, dtype=dt.int64, device=device)
+        statistics = {"running_mean": mean, "running_var": mean.add(1), "num_batches_tracked": count}
+        for name, initial in statistics.items():
+            self.register_buffer(name, initial if track_running_stats else None)
+        weight = num_features if affine else None
+        self._add_parameters(device, dtype, weight=weight, bias=weight if bias else None)
+
+    def reset_running_stats(self) -> None:
+        """Mean 0, variance 1, no batches."""
+        for name, value in (("running_mean", 0), ("running_var", 1), ("num_batches_tracked", 0)):
+            if self.track_running_stats:
+                getattr(self, name).fill_(value)
+
+    def reset_parameters(self) -> None:
+        """Weight 1, bias 0, and initial statistics."""
+        self.reset_running_stats()
+        super().reset_parameters()
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.array.ndim not in self._dims:
+            expected = " or ".join(f"{n}D" for n in self._dims)
+            raise ValueError(f"expected {expected} input (got {input.array.ndim}D input)")
+
+    def _load_from_state_dict(
+        self, state_dict: Any, prefix: str, local_metadata: Any, *others: Any, **named: Any
+    ) -> None:
+        """Files from before version 2 have no ``num_batches_tracked``."""
+        version, key = local_metadata.get("version"), prefix + "num_batches_tracked"
+        if (version is None or version < 2) and self.num_batches_tracked is not None:
+            state_dict.setdefault(key, self.num_batches_tracked)
+        super()._load_from_state_dict(state_dict, prefix, local_metadata, *others, **named)
+
+
+class _BatchNorm(_NormBase):
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        momentum = 0.0 if self.momentum is None else self.momentum
+        if self.training and self.track_running_stats and self.num_batches_tracked is not None:
+            self.num_batches_tracked.add_(1)
+            if self.momentum is None:  # the statistics become the mean of all batches so far
+                momentum = 1.0 / float(self.num_batches_tracked)
+        uses_batch = self.training or (self.running_mean is None and self.running_var is None)
+        takes_running = self.track_running_stats or not self.training
+        running = (self.running_mean, self.running_var) if takes_running else (None, None)
+        return F.batch_norm(input, *running, self.weight, self.bias, uses_batch, momentum, self.eps)
+
+
+class BatchNorm1d(_BatchNorm, dims=(2, 3)):
+    """(x - mean) / √(variance + eps) · weight + bias for each channel (Ioffe and Szegedy 2015).
+
+    (N, C) or (N, C, L) -> the same. In training, mean and variance are those of the batch; in evaluation, the
+    running ones, if there are any.
+
+    Args:
+        num_features: C. eps: added to the variance.
+        momentum: the weight of a new batch in the running statistics; None: they are the mean over all batches.
+        affine: whether there is a weight. bias: whether there is a bias, too.
+        track_running_stats: whether there are running statistics.
+        device, dtype: of parameters and buffers.
+
+    Attributes:
+        weight, bias: (C), initially 1 and 0, or None. running_mean, running_var: (C) buffers, initially 0 and 1, and
+            num_batches_tracked: (), the number of training batches, or None.
+
+    Raises:
+        ValueError: the input has another number of axes, or, in training, one value a channel.
+    """
+
+
+class BatchNorm2d(_BatchNorm, dims=(4,)):
+    """Batch norm of (N, C, H, W). Args and attributes: as of ``BatchNorm1d``."""
+
+
+class BatchNorm3d(_BatchNorm, dims=(5,)):
+    """Batch norm of (N, C, D, H, W). Args and attributes: as of ``BatchNorm1d``."""
+
+
+class SyncBatchNorm(_BatchNorm):
+    """Batch norm over all processes; there is one process here, so this is BatchNorm of (N, C, ...).
+
+    Args and attributes: as of ``BatchNorm1d``; ``process_group`` has no effect.
+    """
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float | None = 0.1,
+        affine: bool = True,
+        track_running_stats: bool = True,
+        process_group: Any = None,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+        self.process_group = process_group
+
+    def _check_input_dim(self, input: Tensor) -> None:
+        if input.array.ndim < 2:
+            raise ValueError(f"expected at least 2D input (got {input.array.ndim}D input)")
+
+    @classmethod
+    def convert_sync_batchnorm(cls, module: Module, process_group: Any = None) -> Module:
+        """The module itself: one process sees the whole batch."""
+        return module
+
+
+class _InstanceNorm(_NormBase):
+    """Instance norm; an input with the smaller number of axes in ``dims`` has no batch axis."""
+
+    def __init__(
+        self,
+        num_features: int,
+        eps: float = 1e-5,
+        momentum: float = 0.1,
+        affine: bool = False,
+        track_running_stats: bool = False,
+        device: Any = None,
+        dtype: Any = None,
+        *,
+        bias: bool = True,
+    ) -> None:
+        super().__init__(num_features, eps, momentum, affine, track_running_stats, device, dtype, bias=bias)
+
+    def forward(self, input: Tensor) -> Tensor:
+        self._check_input_dim(input)
+        is_single = input.array.ndim == self._dims[0]
+        self._check_features(input, 0 if is_single else 1)
+        x = input.unsqueeze(0) if is_single else input
+        uses_input = self.training or not self.track_running_stats
+        momentum = 0.0 if self.momentum is None else self.momentum
+        parameters = (self.running_mean, self.running_var, self.weight, self.bias)
+        out = F.instance_norm(x, *parameters, uses_input, momentum, self.eps)
+        return out.squeeze(0) if is_single else out
+
+    def _check_features(self, input: Tensor, dim: int) -> None:
+        size = input.array.shape[dim]
+        if size == self.num_features:
+            return
+        if self.affine:
+            expected = f"expected input's size at dim={dim} to match num_features ({self.num_features})"
+            raise ValueError(f"{expected}, but got: {size}.")
+        unused = "num_features, which is not used because affine=False"
+        warnings.warn(f"input's size at dim={dim} does not match {unused}", stacklevel=3)
+
+
+class InstanceNorm1d(_InstanceNorm, dims=(2, 3)):
+    """(x - mean) / √(variance + eps) · weight + bias for each channel of each sample (Ulyanov et al. 2016).
+
+    (N, C, L) or (C, L) -> the same. Args and attributes: as of ``BatchNorm1d``, but by default there are no
+    parameters and no running statistics.
+    """
+
+
+class InstanceNorm2d(_InstanceNorm, dims=(3, 4)):
+    """Instance norm of (N, C, H, W) or (C, H, W). Args and attributes: as of ``InstanceNorm1d``."""
+
+
+class InstanceNorm3d(_InstanceNorm, dims=(4, 5)):
+    """Instance norm of (N, C, D, H, W) or (C, D, H, W). Args and attributes: as of ``InstanceNorm1d``."""

@@ -7,14 +7,14 @@ from typing import ClassVar
 from ..tensor import Tensor
 from . import functional as F
 from .functional._spatial import Each, tuple_of
-from .module import Module
+from .layer import Layer
 
 __all__ = ["CircularPad1d", "CircularPad2d", "CircularPad3d", "ConstantPad1d", "ConstantPad2d", "ConstantPad3d"]
 __all__ += ["ReflectionPad1d", "ReflectionPad2d", "ReflectionPad3d", "ReplicationPad1d", "ReplicationPad2d"]
 __all__ += ["ReplicationPad3d", "ZeroPad1d", "ZeroPad2d", "ZeroPad3d"]
 
 
-class _PadNd(Module):
+class _PadNd(Layer):
     """Elements before and after the last axes.
 
     Args:
@@ -23,11 +23,8 @@ class _PadNd(Module):
 
     _axes: ClassVar[int]
     _mode: ClassVar[str]
-
-    def __init_subclass__(cls, axes: int = 0, mode: str = "") -> None:
-        super().__init_subclass__()
-        if axes:
-            cls._axes, cls._mode = axes, mode
+    _shown: ClassVar[tuple[str, ...]] = ("padding",)
+    _unnamed = 1
 
     def __init__(self, padding: Each) -> None:
         super().__init__()
@@ -36,20 +33,17 @@ class _PadNd(Module):
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, self._mode)
 
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
-
 
 class _ConstantPadNd(_PadNd):
+    _shown: ClassVar[tuple[str, ...]] = ("padding", "value")
+    _unnamed = 0
+
     def __init__(self, padding: Each, value: float) -> None:
         super().__init__(padding)
         self.value = value
 
     def forward(self, input: Tensor) -> Tensor:
         return F.pad(input, self.padding, "constant", self.value)
-
-    def extra_repr(self) -> str:
-        return f"padding={self.padding}, value={self.value}"
 
 
 class ConstantPad1d(_ConstantPadNd, axes=1):
@@ -65,11 +59,10 @@ class ConstantPad3d(_ConstantPadNd, axes=3):
 
 
 class _ZeroPadNd(_ConstantPadNd):
+    _shown, _unnamed = ("padding",), 1
+
     def __init__(self, padding: Each) -> None:
         super().__init__(padding, 0.0)
-
-    def extra_repr(self) -> str:
-        return f"{self.padding}"
 
 
 class ZeroPad1d(_ZeroPadNd, ConstantPad1d):

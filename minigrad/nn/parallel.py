@@ -8,9 +8,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import Any
+from typing import Any, ClassVar
 
 from ..backend import Device
+from .layer import FunctionLayer
 from .module import Module
 
 __all__ = ["DataParallel", "DistributedDataParallel"]
@@ -27,20 +28,22 @@ def _check_one(devices: Devices, what: str) -> None:
         )
 
 
-class _Wrapper(Module):
+class _Wrapper(FunctionLayer, fields=True):
     """A module that calls another one."""
 
-    def __init__(
-        self, module: Module, device_ids: Devices | None = None, output_device: Any = None, dim: int = 0
-    ) -> None:
-        super().__init__()
-        self.dim, self.module = dim, module
-        self.device_ids = [_index(device) for device in device_ids or ()]
+    _shown = ()
+
+    module: Module
+    device_ids: Devices | None = None
+    output_device: Any = None
+    dim: int = 0
+
+    def __post_init__(self) -> None:
+        self.device_ids = [_index(device) for device in self.device_ids or ()]
         _check_one(self.device_ids or [0], type(self).__name__)
-        self.output_device = None if output_device is None else _index(output_device)
+        self.output_device = None if self.output_device is None else _index(self.output_device)
 
     def forward(self, *inputs: Any, **kwargs: Any) -> Any:
-        """``module(*inputs, **kwargs)``."""
         return self.module(*inputs, **kwargs)
 
 
@@ -55,34 +58,26 @@ class DataParallel(_Wrapper):
     """
 
 
-class DistributedDataParallel(_Wrapper):
-    """Calls ``module``, in a world of one process. Options without meaning here are ignored or kept as attributes."""
+class DistributedDataParallel(_Wrapper, fields=True):
+    """Calls ``module``, in a world of one process. The other options are kept as attributes, without an effect."""
 
-    def __init__(
-        self,
-        module: Module,
-        device_ids: Devices | None = None,
-        output_device: Any = None,
-        dim: int = 0,
-        broadcast_buffers: bool | None = None,
-        init_sync: bool = True,
-        process_group: Any = None,
-        bucket_cap_mb: float | None = None,
-        find_unused_parameters: bool = False,
-        check_reduction: bool = False,
-        gradient_as_bucket_view: bool = False,
-        static_graph: bool = False,
-        delay_all_reduce_named_params: Any = None,
-        param_to_hook_all_reduce: Any = None,
-        mixed_precision: Any = None,
-        device_mesh: Any = None,
-        skip_all_reduce_unused_params: bool = False,
-    ) -> None:
-        super().__init__(module, device_ids, output_device, dim)
-        self.find_unused_parameters = find_unused_parameters
-        self.broadcast_buffers = True if broadcast_buffers is None else broadcast_buffers
-        self.process_group, self.static_graph = process_group, static_graph
-        self.gradient_as_bucket_view = gradient_as_bucket_view
+    broadcast_buffers: bool | None = None
+    init_sync: bool = True
+    process_group: Any = None
+    bucket_cap_mb: float | None = None
+    find_unused_parameters: bool = False
+    check_reduction: bool = False
+    gradient_as_bucket_view: bool = False
+    static_graph: bool = False
+    delay_all_reduce_named_params: Any = None
+    param_to_hook_all_reduce: Any = None
+    mixed_precision: Any = None
+    device_mesh: Any = None
+    skip_all_reduce_unused_params: bool = False
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        self.broadcast_buffers = True if self.broadcast_buffers is None else self.broadcast_buffers
         self.require_backward_grad_sync = True
 
     @contextmanager
@@ -102,9 +97,6 @@ class DistributedDataParallel(_Wrapper):
 
     def register_comm_hook(self, state: Any, hook: Callable[..., Any]) -> None:
         """No effect: nothing is sent, and the hook is never called."""
-
-
-DistributedDataParallelCPU = DistributedDataParallel
 
 
 # Functions: those with an argument for devices raise NotImplementedError for several ------------------------
@@ -171,42 +163,39 @@ def _index(device: Any) -> int | None:
 # ``nn.parallel._functions``: for one device, each ``apply`` returns its tensors -------------------------------
 
 
-class Broadcast:
+class _Function:
+    _options: ClassVar[int] = 0  # arguments between the devices and the tensors
+
+    @classmethod
+    def apply(cls, devices: Any, *args: Any) -> Any:
+        """The tensors among the arguments."""
+        _check_one(devices if isinstance(devices, (tuple, list)) else [devices], f"{cls.__name__}.apply")
+        return args[cls._options :]
+
+
+class Broadcast(_Function):
     """``Broadcast.apply(target_gpus, *tensors)``: the tensors."""
 
-    @staticmethod
-    def apply(target: Any, *inputs: Any) -> tuple[Any, ...]:
-        """The tensors."""
-        _check_one(target if isinstance(target, (tuple, list)) else [target], "apply")
-        return inputs
 
-
-class ReduceAddCoalesced:
+class ReduceAddCoalesced(_Function):
     """``ReduceAddCoalesced.apply(destination, num_inputs, *grads)``: the gradients."""
 
-    @staticmethod
-    def apply(target: Any, num_inputs: Any, *grads: Any) -> tuple[Any, ...]:
-        """The gradients."""
-        return grads
+    _options = 1
 
 
-class Scatter:
+class Scatter(_Function):
     """``Scatter.apply(target_gpus, chunk_sizes, dim, tensor)``: the tensor, in a tuple."""
 
-    @staticmethod
-    def apply(target: Any, chunk_sizes: Any, dim: Any, *inputs: Any) -> tuple[Any, ...]:
-        """The tensor, in a tuple."""
-        _check_one(target, "Scatter.apply")
-        return inputs
+    _options = 2
 
 
-class Gather:
+class Gather(_Function):
     """``Gather.apply(target_device, dim, *tensors)``: the one tensor."""
 
-    @staticmethod
-    def apply(target: Any, dim: Any, *inputs: Any) -> Any:
+    @classmethod
+    def apply(cls, devices: Any, *args: Any) -> Any:
         """The tensor."""
-        return gather(inputs, target)
+        return gather(args[1:], devices)
 
 
 # In PyTorch each of these is a file, and some share their name with a function. Entries in ``sys.modules`` let

@@ -44,11 +44,7 @@ class Buffer(Tensor):
     """A tensor that a Module registers as a buffer when it is assigned as an attribute.
 
     Args:
-        data: the values, whose memory the buffer shares. None stands for an empty tensor.
-        persistent: whether it is part of ``state_dict``.
-
-    Raises:
-        TypeError: ``data`` is not a tensor.
+        data: as in Parameter. persistent: whether it is part of ``state_dict``.
     """
 
     persistent: bool = True

@@ -8,31 +8,29 @@ from typing import Any, ClassVar
 from ..tensor import Tensor
 from . import functional as F
 from .functional._spatial import Each, tuple_of
-from .layer import FunctionLayer, layer
+from .layer import FunctionLayer
 
 __all__ = ["AdaptiveAvgPool1d", "AdaptiveAvgPool2d", "AdaptiveAvgPool3d", "AdaptiveMaxPool1d", "AdaptiveMaxPool2d"]
 __all__ += ["AdaptiveMaxPool3d", "AvgPool1d", "AvgPool2d", "AvgPool3d", "LPPool1d", "LPPool2d", "MaxPool1d"]
 __all__ += ["MaxPool2d", "MaxPool3d", "MaxUnpool1d", "MaxUnpool2d"]
 
 
-@layer()
-class _PoolNd(FunctionLayer):
-    """A pool over windows.
-
-    Args:
-        kernel_size, stride: a number, or one an axis; stride None is ``kernel_size``.
-    """
-
+class _PoolNd(FunctionLayer, fields=True):
     kernel_size: Each
     stride: Each | None = None
+    padding: Each = 0
+    _axes: ClassVar[int] = 0  # of pools that keep a tuple of so many numbers
+    _shown: ClassVar[tuple[str, ...]] = ("kernel_size", "stride", "padding")
 
     def __post_init__(self) -> None:
         if self.stride is None:
             self.stride = self.kernel_size
+        if self._axes:
+            for name in ("kernel_size", "stride", "padding"):
+                setattr(self, name, tuple_of(getattr(self, name), self._axes))
 
 
-@layer()
-class _MaxPoolNd(_PoolNd):
+class _MaxPoolNd(_PoolNd, fields=True):
     """The largest element of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *P) or (C, *P).
 
     Args:
@@ -41,84 +39,54 @@ class _MaxPoolNd(_PoolNd):
         ceil_mode: whether the last window may reach beyond the end.
     """
 
-    padding: Each = 0
     dilation: Each = 1
     return_indices: bool = False
     ceil_mode: bool = False
     _shown = ("kernel_size", "stride", "padding", "dilation", "ceil_mode")
 
 
-@layer(F.max_pool1d)
-class MaxPool1d(_MaxPoolNd):
+class MaxPool1d(_MaxPoolNd, function=F.max_pool1d):
     """The largest element of each window of one axis. Args: see ``_MaxPoolNd``."""
 
 
-@layer(F.max_pool2d)
-class MaxPool2d(_MaxPoolNd):
+class MaxPool2d(_MaxPoolNd, function=F.max_pool2d):
     """The largest element of each window of two axes. Args: see ``_MaxPoolNd``."""
 
 
-@layer(F.max_pool3d)
-class MaxPool3d(_MaxPoolNd):
+class MaxPool3d(_MaxPoolNd, function=F.max_pool3d):
     """The largest element of each window of three axes. Args: see ``_MaxPoolNd``."""
 
 
-@layer()
 class _MaxUnpoolNd(_PoolNd):
     """Zeros, and each element where a max pool took it from. Args: those of the max pool."""
 
-    padding: Each = 0
-    _axes: ClassVar[int]
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in self._fields:
-            setattr(self, name, tuple_of(getattr(self, name), self._axes))
-
     def forward(self, input: Tensor, indices: Tensor, output_size: Sequence[int] | None = None) -> Tensor:
-        return self._function(input, indices, self.kernel_size, self.stride, self.padding, output_size)
+        return super().forward(input, indices, output_size=output_size)
 
 
-@layer(F.max_unpool1d)
-class MaxUnpool1d(_MaxUnpoolNd):
+class MaxUnpool1d(_MaxUnpoolNd, function=F.max_unpool1d, axes=1):
     """The inverse of ``MaxPool1d(return_indices=True)``."""
 
-    _axes = 1
 
-
-@layer(F.max_unpool2d)
-class MaxUnpool2d(_MaxUnpoolNd):
+class MaxUnpool2d(_MaxUnpoolNd, function=F.max_unpool2d, axes=2):
     """The inverse of ``MaxPool2d(return_indices=True)``."""
 
-    _axes = 2
 
-
-@layer()
-class _AvgPoolNd(_PoolNd):
-    padding: Each = 0
+class _AvgPoolNd(_PoolNd, fields=True):
     ceil_mode: bool = False
     count_include_pad: bool = True
-    _shown = ("kernel_size", "stride", "padding")
 
 
-@layer(F.avg_pool1d)
-class AvgPool1d(_AvgPoolNd):
+class AvgPool1d(_AvgPoolNd, function=F.avg_pool1d, axes=1):
     """The mean of each window: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
 
     Args:
-        kernel_size, stride, padding: numbers; stride None is ``kernel_size``.
-        ceil_mode: whether the last window may reach beyond the end.
+        kernel_size, stride, padding, ceil_mode: as of ``MaxPool1d``.
         count_include_pad: whether the mean counts the padding.
     """
 
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        for name in self._shown:
-            setattr(self, name, tuple_of(getattr(self, name), 1))
 
-
-@layer(F.avg_pool2d)
-class AvgPool2d(_AvgPoolNd):
+class AvgPool2d(_AvgPoolNd, function=F.avg_pool2d):
     """The mean of each window of two axes. Args: as of ``AvgPool1d``, and
 
     divisor_override: divides each sum, instead of the number of elements.
@@ -127,13 +95,11 @@ class AvgPool2d(_AvgPoolNd):
     divisor_override: int | None = None
 
 
-@layer(F.avg_pool3d)
-class AvgPool3d(AvgPool2d):
+class AvgPool3d(AvgPool2d, function=F.avg_pool3d):
     """The mean of each window of three axes. Args: as of ``AvgPool2d``."""
 
 
-@layer()
-class _LPPoolNd(FunctionLayer):
+class _LPPoolNd(FunctionLayer, fields=True):
     """(Σ xᵖ)^(1/p) of each window. Args: ``norm_type``, which is p, and those of ``MaxPool1d``."""
 
     norm_type: float
@@ -142,57 +108,45 @@ class _LPPoolNd(FunctionLayer):
     ceil_mode: bool = False
 
 
-@layer(F.lp_pool1d)
-class LPPool1d(_LPPoolNd):
+class LPPool1d(_LPPoolNd, function=F.lp_pool1d):
     """(Σ xᵖ)^(1/p) of each window of one axis."""
 
 
-@layer(F.lp_pool2d)
-class LPPool2d(_LPPoolNd):
+class LPPool2d(_LPPoolNd, function=F.lp_pool2d):
     """(Σ xᵖ)^(1/p) of each window of two axes."""
 
 
-@layer()
-class _AdaptiveAvgPoolNd(FunctionLayer):
-    """The mean of each of ``output_size`` bins; None keeps the length of an axis."""
-
+class _AdaptivePoolNd(FunctionLayer, fields=True):
     output_size: Any
 
 
-@layer(F.adaptive_avg_pool1d)
-class AdaptiveAvgPool1d(_AdaptiveAvgPoolNd):
-    """The mean of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P)."""
+class AdaptiveAvgPool1d(_AdaptivePoolNd, function=F.adaptive_avg_pool1d):
+    """The mean of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P); None keeps the length."""
 
 
-@layer(F.adaptive_avg_pool2d)
-class AdaptiveAvgPool2d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool2d(_AdaptivePoolNd, function=F.adaptive_avg_pool2d):
     """The mean of each of ``output_size`` bins of two axes."""
 
 
-@layer(F.adaptive_avg_pool3d)
-class AdaptiveAvgPool3d(_AdaptiveAvgPoolNd):
+class AdaptiveAvgPool3d(_AdaptivePoolNd, function=F.adaptive_avg_pool3d):
     """The mean of each of ``output_size`` bins of three axes."""
 
 
-@layer()
-class _AdaptiveMaxPoolNd(FunctionLayer):
-    """The largest element of each of ``output_size`` bins; with ``return_indices``, (values, indices)."""
-
-    output_size: Any
+class _AdaptiveMaxPoolNd(_AdaptivePoolNd, fields=True):
     return_indices: bool = False
     _shown = ("output_size",)
 
 
-@layer(F.adaptive_max_pool1d)
-class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd):
-    """The largest element of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P)."""
+class AdaptiveMaxPool1d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool1d):
+    """The largest element of each of ``output_size`` bins: (N, C, L) or (C, L) -> (N, C, P) or (C, P).
+
+    With ``return_indices``, (values, indices).
+    """
 
 
-@layer(F.adaptive_max_pool2d)
-class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool2d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool2d):
     """The largest element of each of ``output_size`` bins of two axes."""
 
 
-@layer(F.adaptive_max_pool3d)
-class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd):
+class AdaptiveMaxPool3d(_AdaptiveMaxPoolNd, function=F.adaptive_max_pool3d):
     """The largest element of each of ``output_size`` bins of three axes."""

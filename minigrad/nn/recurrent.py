@@ -10,7 +10,7 @@ import math
 import warnings
 from collections.abc import Sequence
 from numbers import Number
-from typing import Any
+from typing import Any, ClassVar
 
 from ..autograd.calls import apply
 from ..functions.creation import empty, zeros
@@ -52,9 +52,11 @@ def _permuted(states: States, order: Tensor | None) -> States:
     return states if order is None else tuple(s.index_select(1, order) for s in states)
 
 
-class _Uniform(Module):
-    """Parameters that are initially uniform in ±1/√H."""
+class _Recurrent(Module):
+    """What layers and cells share: parameters, initially uniform in ±1/√H."""
 
+    _usual: ClassVar[dict[str, Any]] = {"bias": True}  # attributes that ``repr`` shows if they are not this
+    input_size: int
     hidden_size: int
 
     def _add_parameters(self, shapes: dict[str, Shape], device: Any, dtype: Any) -> None:
@@ -67,8 +69,12 @@ class _Uniform(Module):
         for weight in self.parameters():
             init.uniform_(weight, -bound, bound)
 
+    def extra_repr(self) -> str:
+        unusual = [f"{name}={value}" for name, usual in self._usual.items() if (value := getattr(self, name)) != usual]
+        return ", ".join([f"{self.input_size}, {self.hidden_size}", *unusual])
 
-class RNNBase(_Uniform):
+
+class RNNBase(_Recurrent):
     """What RNN, LSTM and GRU share: parameters, checks, layers and directions.
 
     Args:
@@ -83,12 +89,15 @@ class RNNBase(_Uniform):
         device, dtype: of the parameters.
 
     Attributes:
-        weight_ih_l0, weight_hh_l0, bias_ih_l0, bias_hh_l0, weight_hr_l0: of layer 0, initially uniform in
-            ±1/√H; "_reverse" after the name for the other direction.
+        weight_ih_l0: (G·H, I), of layer 0, G being 4 in the LSTM, 3 in the GRU, 1 in the RNN. weight_hh_l0: (G·H, P).
+        bias_ih_l0, bias_hh_l0: (G·H). weight_hr_l0: (P, H), with a ``proj_size``. All are initially uniform in
+        ±1/√H. The input of the other layers has the width D·P. "_reverse" after the name for the other direction.
 
     Raises:
         ValueError, TypeError: invalid sizes or options.
     """
+
+    _usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0, "bidirectional": False}
 
     def __init__(
         self,
@@ -112,22 +121,13 @@ class RNNBase(_Uniform):
         self.bidirectional, self.proj_size = bidirectional, proj_size
         self._all_weights: list[list[str]] = []
         for layer in range(num_layers):
+            width = (proj_size or hidden_size) * (1 + bidirectional) if layer else input_size
+            shapes = _shapes(_GATES[mode], width, hidden_size, bias, proj_size)
             for suffix in ("", "_reverse") if bidirectional else ("",):
-                shapes = {f"{name}_l{layer}{suffix}": shape for name, shape in self._shapes(layer).items()}
-                self._add_parameters(shapes, device, dtype)
-                self._all_weights.append(list(shapes))
+                named = {f"{name}_l{layer}{suffix}": shape for name, shape in shapes.items()}
+                self._add_parameters(named, device, dtype)
+                self._all_weights.append(list(named))
         self.reset_parameters()
-
-    def _shapes(self, layer: int) -> dict[str, Shape]:
-        """The shapes of a layer's parameters, for one direction."""
-        rows, state = _GATES[self.mode] * self.hidden_size, self.proj_size or self.hidden_size
-        width = state * (1 + self.bidirectional) if layer else self.input_size
-        shapes: dict[str, Shape] = {"weight_ih": (rows, width), "weight_hh": (rows, state)}
-        if self.bias:
-            shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)}
-        if self.proj_size:
-            shapes["weight_hr"] = (self.proj_size, self.hidden_size)
-        return shapes
 
     def flatten_parameters(self) -> None:
         """No effect: PyTorch moves the weights into one block of GPU memory, which is of no use here."""
@@ -183,13 +183,15 @@ class RNNBase(_Uniform):
             raise RuntimeError(msg.format(tuple(expected_hidden_size), list(hx.shape)))
 
     def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """``check_input`` and ``check_hidden_size``."""
+        """``check_input``, and ``check_hidden_size`` of the state or states."""
         self.check_input(input, batch_sizes)
-        self.check_hidden_size(hidden, self.get_expected_hidden_size(input, batch_sizes))
+        for i, shape in enumerate(self._state_shapes(input, batch_sizes)):
+            name = f"hidden[{i}]" if self.mode == "LSTM" else "hidden"
+            self.check_hidden_size(self._as_tuple(hidden)[i], shape, f"Expected {name} size {{}}, got {{}}")
 
     def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """A hidden state with the batch in another order."""
-        return _permuted((hx,), permutation)[0]
+        """A hidden state, or an LSTM's pair, with the batch in another order."""
+        return self._returned(_permuted(self._as_tuple(hx), permutation))
 
     # Running ------------------------------------------------------------------------------------------------
 
@@ -215,7 +217,7 @@ class RNNBase(_Uniform):
         batch_axis = 0 if self.batch_first else 1
         batched = input.dim() == 3
         x = input if batched else input.unsqueeze(batch_axis)
-        states = self._initial_states(x, self._states(hx, batched), None)
+        states = self._initial_states(x, hx, None, batched)
         x = x.transpose(0, 1) if self.batch_first else x
         time, batch = x.shape[:2]
         out, states = self._layers(x.reshape(time * batch, self.input_size), states, (batch,) * time)
@@ -227,7 +229,7 @@ class RNNBase(_Uniform):
 
     def _forward_packed(self, packed: PackedSequence, hx: Any) -> tuple[PackedSequence, Any]:
         data, batch_sizes, order, back = packed
-        states = _permuted(self._initial_states(data, self._states(hx, True), batch_sizes), order)
+        states = _permuted(self._initial_states(data, hx, batch_sizes), order)
         out, states = self._layers(data, states, tuple(batch_sizes.tolist()))
         return PackedSequence(out, batch_sizes, order, back), self._returned(_permuted(states, back))
 
@@ -254,50 +256,48 @@ class RNNBase(_Uniform):
         biases = weights[2:4] if self.bias else [None, None]
         return [*weights[:2], *biases, weights[-1] if self.proj_size else None]
 
-    # Hidden states: a tuple of one here, of two in the LSTM -------------------------------------------------
+    # Hidden states: a tuple of one, of two in the LSTM ------------------------------------------------------
 
     def _kind(self) -> str:
         return self.mode.partition("_")[0]
 
-    def _states(self, hx: Any, batched: bool) -> States:
-        """A hidden state as a tuple with a batch axis; () for None."""
-        if hx is None:
-            return ()
-        if not isinstance(hx, Tensor):
-            raise TypeError(f"{self._kind()}: hx must be a Tensor, not {type(hx).__name__}")
-        if hx.dim() != 2 + batched:
-            raise RuntimeError(
-                f"For {_BATCHED[batched]} input, hx should also be {2 + batched}-D but got {hx.dim()}-D tensor"
-            )
-        return (hx if batched else hx.unsqueeze(1),)
-
-    def _initial_states(self, x: Tensor, states: States, batch_sizes: Tensor | None) -> States:
-        """``states`` after a check, or zeros if there are none."""
-        if not states:
-            self.check_input(x, batch_sizes)
-            return tuple(zeros(*s, dtype=x.dtype, device=x.device) for s in self._state_shapes(x, batch_sizes))
-        self.check_forward_args(x, self._returned(states), batch_sizes)
-        for state in states:
-            if state.dtype != x.dtype:
-                raise RuntimeError(
-                    f"{self._kind()}: input and hx must have the same dtype, but got {x.dtype} and {state.dtype}"
-                )
-        return states
-
-    def _state_shapes(self, x: Tensor, batch_sizes: Tensor | None) -> list[Shape]:
-        return [self.get_expected_hidden_size(x, batch_sizes)]
+    def _as_tuple(self, hx: Any) -> States:
+        return tuple(hx) if self.mode == "LSTM" else (hx,)
 
     def _returned(self, states: States) -> Any:
-        return states[0]
+        return states if self.mode == "LSTM" else states[0]
 
-    def extra_repr(self) -> str:
-        usual = {"proj_size": 0, "num_layers": 1, "bias": True, "batch_first": False, "dropout": 0}
-        usual["bidirectional"] = False
-        unusual = [f"{name}={value}" for name, default in usual.items() if (value := getattr(self, name)) != default]
-        return ", ".join([f"{self.input_size}, {self.hidden_size}", *unusual])
+    def _state_shapes(self, x: Tensor, batch_sizes: Tensor | None) -> list[Shape]:
+        hidden = self.get_expected_hidden_size(x, batch_sizes)
+        return [hidden, (*hidden[:2], self.hidden_size)] if self.mode == "LSTM" else [hidden]
+
+    def _initial_states(self, x: Tensor, hx: Any, batch_sizes: Tensor | None, batched: bool = True) -> States:
+        """The initial states with a batch axis, after a check of them and the input; zeros for None."""
+        if hx is None:
+            self.check_input(x, batch_sizes)
+            return tuple(zeros(*s, dtype=x.dtype, device=x.device) for s in self._state_shapes(x, batch_sizes))
+        if self.mode == "LSTM" and len(hx) != 2:
+            raise RuntimeError("LSTM expects two hidden states: hx must be a pair (h_0, c_0)")
+        if self.mode != "LSTM" and not isinstance(hx, Tensor):
+            raise TypeError(f"{self._kind()}: hx must be a Tensor, not {type(hx).__name__}")
+        states = self._as_tuple(hx)
+        if any(state.dim() != 2 + batched for state in states):
+            form, actual = "batched 3-D" if batched else "unbatched 2-D", ", ".join(f"{s.dim()}-D" for s in states)
+            raise RuntimeError(f"For {form} input, hx (and cx) should also be {2 + batched}-D but got {actual} tensors")
+        states = states if batched else tuple(state.unsqueeze(1) for state in states)
+        self.check_forward_args(x, self._returned(states), batch_sizes)
+        if any(state.dtype != x.dtype for state in states):
+            dtypes = ", ".join(str(t.dtype) for t in (x, *states))
+            raise RuntimeError(f"{self._kind()}: input and hx must have the same dtype, but got {dtypes}")
+        return states
 
 
-_BATCHED = {True: "batched 3-D", False: "unbatched 2-D"}
+def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0) -> dict[str, Shape]:
+    """The shapes of the parameters of a cell, or of a layer in one direction."""
+    rows = gates * hidden
+    shapes: dict[str, Shape] = {"weight_ih": (rows, width), "weight_hh": (rows, projected or hidden)}
+    shapes |= {"bias_ih": (rows,), "bias_hh": (rows,)} if bias else {}
+    return shapes | ({"weight_hr": (projected, hidden)} if projected else {})
 
 
 def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int, dropout: Any, proj_size: int) -> None:
@@ -319,6 +319,8 @@ def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int
             raise TypeError(f"{name} should be of type int, got: {type(size).__name__}")
         if size <= 0:
             raise ValueError(f"{name} must be greater than zero")
+    if proj_size and mode != "LSTM":
+        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
     if proj_size < 0:
         raise ValueError("proj_size should be a positive integer or zero to disable projections")
     if proj_size >= hidden_size:
@@ -329,14 +331,8 @@ class RNN(RNNBase):
     """h ← tanh(W x + b + W' h + b'), or relu, over sequences (Elman 1990).
 
     Args:
-        nonlinearity: "tanh" or "relu". The others: see RNNBase.
-
-    Attributes:
-        weight_ih_l0: (H, I). weight_hh_l0: (H, H). bias_ih_l0, bias_hh_l0: (H). Likewise for the other layers,
-            whose input has the width D·H.
+        nonlinearity: "tanh" or "relu". The others and the attributes: see RNNBase.
     """
-
-    nonlinearity: str
 
     def __init__(
         self,
@@ -348,66 +344,19 @@ class RNN(RNNBase):
         batch_first: bool = False,
         dropout: float = 0.0,
         bidirectional: bool = False,
+        proj_size: int = 0,
         device: Any = None,
         dtype: Any = None,
-        **other: Any,
     ) -> None:
-        _refuse_projection("RNN", other)
         if nonlinearity not in ("tanh", "relu"):
             raise ValueError(f"Unknown nonlinearity '{nonlinearity}'. Select from 'tanh' or 'relu'.")
-        options = (num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
+        options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
         super().__init__(f"RNN_{nonlinearity.upper()}", input_size, hidden_size, *options)
         self.nonlinearity = nonlinearity
 
 
-class GRU(RNNBase):
-    """The gated recurrent unit over sequences (Cho et al. 2014): r, z = σ(W x + b + W' h + b'),
-    n = tanh(W x + b + r (W' h + b')), h ← (1 - z) n + z h.
-
-    Args: see RNNBase.
-
-    Attributes:
-        weight_ih_l0: (3H, I), for r, z and n. weight_hh_l0: (3H, H). bias_ih_l0, bias_hh_l0: (3H). Likewise for
-            the other layers, whose input has the width D·H.
-    """
-
-    def __init__(
-        self,
-        input_size: int,
-        hidden_size: int,
-        num_layers: int = 1,
-        bias: bool = True,
-        batch_first: bool = False,
-        dropout: float = 0.0,
-        bidirectional: bool = False,
-        device: Any = None,
-        dtype: Any = None,
-        **other: Any,
-    ) -> None:
-        _refuse_projection("GRU", other)
-        options = (num_layers, bias, batch_first, dropout, bidirectional, 0, device, dtype)
-        super().__init__("GRU", input_size, hidden_size, *options)
-
-
-def _refuse_projection(name: str, other: dict[str, Any]) -> None:
-    """Only the LSTM can project its hidden state; there are no other keywords."""
-    if "proj_size" in other:
-        raise ValueError("proj_size argument is only supported for LSTM, not RNN or GRU")
-    if other:
-        raise TypeError(f"{name}.__init__() got an unexpected keyword argument {next(iter(other))!r}")
-
-
-class LSTM(RNNBase):
-    """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
-    al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(likewise), c ← f c + i g, h ← o tanh c.
-
-    Args: see RNNBase. ``hx`` is a pair (h, c), and so is the last hidden state.
-
-    Attributes:
-        weight_ih_l0: (4H, I), for i, f, g and o. weight_hh_l0: (4H, P). bias_ih_l0, bias_hh_l0: (4H).
-            weight_hr_l0: (P, H), if there is a ``proj_size``. Likewise for the other layers, whose input has the
-            width D·P.
-    """
+class _Gated(RNNBase):
+    """A layer whose class has the mode."""
 
     def __init__(
         self,
@@ -423,57 +372,44 @@ class LSTM(RNNBase):
         dtype: Any = None,
     ) -> None:
         options = (num_layers, bias, batch_first, dropout, bidirectional, proj_size, device, dtype)
-        super().__init__("LSTM", input_size, hidden_size, *options)
+        super().__init__(self.mode, input_size, hidden_size, *options)
+
+
+class GRU(_Gated):
+    """The gated recurrent unit over sequences (Cho et al. 2014): r, z = σ(W x + b + W' h + b'),
+    n = tanh(W x + b + r (W' h + b')), h ← (1 - z) n + z h.
+
+    Args and attributes: see RNNBase; the weights' rows are those of r, z and n.
+    """
+
+    mode = "GRU"
+
+
+class LSTM(_Gated):
+    """Long short-term memory over sequences (Hochreiter and Schmidhuber 1997, with the forget gate of Gers et
+    al. 2000): i, f, o = σ(W x + b + W' h + b'), g = tanh(likewise), c ← f c + i g, h ← o tanh c.
+
+    Args and attributes: see RNNBase; the weights' rows are those of i, f, g and o. ``hx`` is a pair (h, c), and so
+    is the last hidden state.
+    """
+
+    mode = "LSTM"
 
     def get_expected_cell_size(self, input: Tensor, batch_sizes: Tensor | None) -> Shape:
         """(L·D, B, H): the shape of the cell state for an input."""
-        return *self.get_expected_hidden_size(input, batch_sizes)[:2], self.hidden_size
-
-    def check_forward_args(self, input: Tensor, hidden: Any, batch_sizes: Tensor | None) -> None:
-        """``check_input``, and ``check_hidden_size`` of both states."""
-        self.check_input(input, batch_sizes)
-        for i, shape in enumerate(self._state_shapes(input, batch_sizes)):
-            self.check_hidden_size(hidden[i], shape, f"Expected hidden[{i}] size {{}}, got {{}}")
-
-    def permute_hidden(self, hx: Any, permutation: Tensor | None) -> Any:
-        """A pair of states with the batch in another order."""
-        return _permuted(tuple(hx), permutation)
-
-    def _states(self, hx: Any, batched: bool) -> States:
-        if hx is None:
-            return ()
-        if len(hx) != 2:
-            raise RuntimeError("LSTM expects two hidden states: hx must be a pair (h_0, c_0)")
-        h, c = hx
-        if h.dim() != 2 + batched or c.dim() != 2 + batched:
-            raise RuntimeError(
-                f"For {_BATCHED[batched]} input, hx and cx should also be {2 + batched}-D but got "
-                f"({h.dim()}-D, {c.dim()}-D) tensors"
-            )
-        return (h, c) if batched else (h.unsqueeze(1), c.unsqueeze(1))
-
-    def _state_shapes(self, x: Tensor, batch_sizes: Tensor | None) -> list[Shape]:
-        return [self.get_expected_hidden_size(x, batch_sizes), self.get_expected_cell_size(x, batch_sizes)]
-
-    def _returned(self, states: States) -> Any:
-        return states
+        return self._state_shapes(input, batch_sizes)[1]
 
 
 # Cells ---------------------------------------------------------------------------------------------------
 
 
-class RNNCellBase(_Uniform):
+class RNNCellBase(_Recurrent):
     """What the cells share: parameters and checks.
 
-    Args:
-        input_size, hidden_size: I and H.
-        bias: whether there are biases.
-        num_chunks: the weights have num_chunks·H rows.
-        device, dtype: of the parameters.
+    Args: as of RNNBase; ``num_chunks`` is its G.
 
     Attributes:
-        weight_ih: (num_chunks·H, I), weight_hh: (num_chunks·H, H), bias_ih, bias_hh: (num_chunks·H) or None,
-            all initially uniform in ±1/√H.
+        weight_ih: (G·H, I). weight_hh: (G·H, H). bias_ih, bias_hh: (G·H) or None.
     """
 
     def __init__(
@@ -481,51 +417,34 @@ class RNNCellBase(_Uniform):
     ) -> None:
         super().__init__()
         self.input_size, self.hidden_size, self.bias = input_size, hidden_size, bias
-        rows = num_chunks * hidden_size
-        weights: dict[str, Shape] = {"weight_ih": (rows, input_size), "weight_hh": (rows, hidden_size)}
-        self._add_parameters(weights, device, dtype)
-        if bias:
-            self._add_parameters({"bias_ih": (rows,), "bias_hh": (rows,)}, device, dtype)
-        else:
+        self._add_parameters(_shapes(num_chunks, input_size, hidden_size, bias), device, dtype)
+        if not bias:
             self.register_parameter("bias_ih", None)
             self.register_parameter("bias_hh", None)
         self.reset_parameters()
 
-    def _step(self, input: Tensor, states: tuple[Any, ...], mode: str, count: int = 1) -> States:
-        """One step: (B, I), or (I), and ``count`` states (B, H), or (H), () for zeros -> the next states."""
-        name = type(self).__name__
-        if input.dim() not in (1, 2):
-            raise ValueError(f"{name}: Expected input to be 1D or 2D, got {input.dim()}D instead")
-        for i, state in enumerate(states):
-            if state.dim() not in (1, 2):
-                argument = "hidden" if count == 1 else f"hx[{i}]"
-                raise ValueError(f"{name}: Expected {argument} to be 1D or 2D, got {state.dim()}D instead")
+    def _step(self, input: Tensor, states: tuple[Any, ...], mode: str) -> States:
+        """One step: (B, I), or (I), and the states (B, H), or (H), () for zeros -> the next states."""
+        for value in (input, *states):
+            if value.dim() not in (1, 2):
+                problem = f"Expected {'input' if value is input else 'hx'} to be 1D or 2D, got {value.dim()}D instead"
+                raise ValueError(f"{self._get_name()}: {problem}")
         batched = input.dim() == 2
-        x = input if batched else input.unsqueeze(0)
-        states = tuple(s if batched else s.unsqueeze(0) for s in states)
-        self._check(x, states)
-        if not states:
-            states = (zeros(x.shape[0], self.hidden_size, dtype=x.dtype, device=x.device),) * count
-        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
-        _, *ends = _direction(mode, x, weights, states, (x.shape[0],), False)
-        return tuple(s if batched else s.squeeze(0) for s in ends)
-
-    def _check(self, x: Tensor, states: States) -> None:
+        x, *initial = (t if batched else t.unsqueeze(0) for t in (input, *states))
         if x.shape[1] != self.input_size:
             raise RuntimeError(f"input has inconsistent input_size: got {x.shape[1]} expected {self.input_size}")
-        for i, state in enumerate(states):
-            batch = state.shape[0] if state.dim() == 2 else state.numel()
-            if state.dim() != 2 or batch != x.shape[0]:
-                raise RuntimeError(f"Input batch size {x.shape[0]} doesn't match hidden{i} batch size {batch}")
-            if state.shape[1] != self.hidden_size:
-                raise RuntimeError(
-                    f"hidden{i} has inconsistent hidden_size: got {state.shape[1]}, expected {self.hidden_size}"
-                )
+        shape = (x.shape[0], self.hidden_size)
+        for i, state in enumerate(initial):
+            if tuple(state.shape) != shape:
+                problem = f"got {tuple(state.shape)}, expected {shape}, batch size and hidden_size"
+                raise RuntimeError(f"hidden{i} has inconsistent shape: {problem}")
             if state.dtype != x.dtype:
                 raise RuntimeError(f"input and hidden{i} must have the same dtype, but got {x.dtype} and {state.dtype}")
-
-    def extra_repr(self) -> str:
-        return f"{self.input_size}, {self.hidden_size}" + ("" if self.bias else ", bias=False")
+        if not initial:
+            initial = [zeros(shape, dtype=x.dtype, device=x.device)] * (2 if mode == "LSTM" else 1)
+        weights = (self.weight_ih, self.weight_hh, self.bias_ih, self.bias_hh, None)
+        _, *ends = _direction(mode, x, weights, tuple(initial), (x.shape[0],), False)
+        return tuple(s if batched else s.squeeze(0) for s in ends)
 
 
 class RNNCell(RNNCellBase):
@@ -534,6 +453,8 @@ class RNNCell(RNNCellBase):
     Args:
         nonlinearity: "tanh" or "relu". The others: see RNNCellBase.
     """
+
+    _usual = {"bias": True, "nonlinearity": "tanh"}
 
     def __init__(
         self,
@@ -552,10 +473,6 @@ class RNNCell(RNNCellBase):
         if self.nonlinearity not in ("tanh", "relu"):
             raise RuntimeError(f"Unknown nonlinearity: {self.nonlinearity}")
         return self._step(input, () if hx is None else (hx,), f"RNN_{self.nonlinearity.upper()}")[0]
-
-    def extra_repr(self) -> str:
-        shown = super().extra_repr()
-        return shown if self.nonlinearity == "tanh" else f"{shown}, nonlinearity={self.nonlinearity}"
 
 
 class GRUCell(RNNCellBase):
@@ -585,5 +502,5 @@ class LSTMCell(RNNCellBase):
             raise TypeError("LSTMCell: argument hx must be a tuple of Tensors (h, c), not a Tensor")
         if hx is not None and len(hx) != 2:
             raise RuntimeError("lstm_cell expects two hidden states")
-        h, c = self._step(input, () if hx is None else tuple(hx), "LSTM", 2)
+        h, c = self._step(input, () if hx is None else tuple(hx), "LSTM")
         return h, c

@@ -8,27 +8,21 @@ from typing import Any
 from ..tensor import Tensor
 from . import functional as F
 from .functional._spatial import Each
-from .layer import FunctionLayer, layer
+from .layer import FunctionLayer
 
 __all__ = ["ChannelShuffle", "Flatten", "Fold", "PixelShuffle", "PixelUnshuffle", "Unflatten", "Unfold", "Upsample"]
 __all__ += ["UpsamplingBilinear2d", "UpsamplingNearest2d"]
 
 
-@layer(Tensor.flatten)
-class Flatten(FunctionLayer):
+class Flatten(FunctionLayer, function=Tensor.flatten):
     """The axes from ``start_dim`` to ``end_dim`` as one."""
 
     start_dim: int = 1
     end_dim: int = -1
 
 
-@layer()
-class Unflatten(FunctionLayer):
-    """An axis ``dim`` as several, of the lengths ``unflattened_size``.
-
-    Raises:
-        TypeError: the lengths are not a tuple of ints, or ``dim`` is a name (tensors have no named axes).
-    """
+class Unflatten(FunctionLayer, fields=True):
+    """An axis ``dim`` as several, of the lengths ``unflattened_size``."""
 
     dim: int
     unflattened_size: Sequence[int]
@@ -48,8 +42,7 @@ class Unflatten(FunctionLayer):
         return input.unflatten(self.dim, tuple(self.unflattened_size))
 
 
-@layer(F.unfold)
-class Unfold(FunctionLayer):
+class Unfold(FunctionLayer, function=F.unfold):
     """The blocks of a sliding window: (N, C, H, W) -> (N, C · kernel, places); also without N."""
 
     kernel_size: Each
@@ -58,8 +51,7 @@ class Unfold(FunctionLayer):
     stride: Each = 1
 
 
-@layer(F.fold)
-class Fold(FunctionLayer):
+class Fold(FunctionLayer, function=F.fold):
     """Overlapping blocks, added: (N, C · kernel, places) -> (N, C, *output_size); also without N."""
 
     output_size: Each
@@ -69,8 +61,7 @@ class Fold(FunctionLayer):
     stride: Each = 1
 
 
-@layer(F.interpolate)
-class Upsample(FunctionLayer):
+class Upsample(FunctionLayer, function=F.interpolate):
     """Spatial axes resampled to other lengths: (N, C, *lengths) -> (N, C, *size). Args: see ``F.interpolate``."""
 
     size: Any = None
@@ -105,22 +96,19 @@ class UpsamplingBilinear2d(Upsample):
         super().__init__(size, scale_factor, "bilinear", align_corners=True)
 
 
-@layer(F.pixel_shuffle)
-class PixelShuffle(FunctionLayer):
+class PixelShuffle(FunctionLayer, function=F.pixel_shuffle):
     """Channels turned into pixels: (..., C r², H, W) -> (..., C, H r, W r) (Shi et al. 2016)."""
 
     upscale_factor: int
 
 
-@layer(F.pixel_unshuffle)
-class PixelUnshuffle(FunctionLayer):
+class PixelUnshuffle(FunctionLayer, function=F.pixel_unshuffle):
     """Pixels turned into channels: (..., C, H r, W r) -> (..., C r², H, W)."""
 
     downscale_factor: int
 
 
-@layer(F.channel_shuffle)
-class ChannelShuffle(FunctionLayer):
+class ChannelShuffle(FunctionLayer, function=F.channel_shuffle):
     """The channels of ``groups`` groups interleaved: (N, C, ...) -> the same (Zhang et al. 2018)."""
 
     groups: int

@@ -19,12 +19,7 @@ from .parameter import Parameter
 EXTRA = "_extra_state"
 
 
-class _Keys(NamedTuple):
-    missing_keys: list[str]
-    unexpected_keys: list[str]
-
-
-class _IncompatibleKeys(_Keys):
+class _IncompatibleKeys(NamedTuple("_Keys", [("missing_keys", list[str]), ("unexpected_keys", list[str])])):
     """The names that a module has and the state dict lacks, and the other way round."""
 
     __slots__ = ()
@@ -33,8 +28,6 @@ class _IncompatibleKeys(_Keys):
         if not self.missing_keys and not self.unexpected_keys:
             return "<All keys matched successfully>"
         return super().__repr__()
-
-    __str__ = __repr__
 
 
 class Stateful:
@@ -105,14 +98,16 @@ class Stateful:
         state: Any = OrderedDict(state_dict)
         if metadata is not None:
             state._metadata = metadata
-        keys, plan = _IncompatibleKeys([], []), _Plan()
-        _load(self, state, "", metadata or {}, assign, keys, plan)
-        if strict:
-            plan[:0] = _listed("Missing", keys.missing_keys) + _listed("Unexpected", keys.unexpected_keys)
+        plan = _Plan(metadata or {}, assign)
+        plan.load(self, state, "")
+        for kind, names in (("Unexpected", plan.keys.unexpected_keys), ("Missing", plan.keys.missing_keys)):
+            if strict and names:
+                quoted = ", ".join(f'"{name}"' for name in names)
+                plan.insert(0, f"{kind} key(s) in state_dict: {quoted}. ")
         if plan:
             raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t" + "\n\t".join(plan))
         plan.carry_out()
-        return keys
+        return plan.keys
 
     # For one module, without those below it: subclasses may replace these ------------------------------------
 
@@ -147,17 +142,16 @@ class Stateful:
         unexpected_keys: list[str],
         error_msgs: list[str],
     ) -> None:
-        """Load this module's state from a dict with full names.
+        """Load this module's state from a dict with full names, and add to the three lists.
 
         Args:
             prefix: of this module's names. local_metadata: saved with the state, such as "version".
             strict: report missing and unexpected names.
-            missing_keys, unexpected_keys, error_msgs: lists to add to.
         """
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
-        plan = error_msgs if isinstance(error_msgs, _Plan) else _Plan()
         assign = local_metadata.get("assign_to_params_buffers", False)
+        plan = error_msgs if isinstance(error_msgs, _Plan) else _Plan({}, assign)
         for name, tensor in self._saved_tensors():
             key = prefix + name
             if key not in state_dict:
@@ -169,7 +163,7 @@ class Stateful:
             elif assign:
                 plan.steps.append(partial(_replace, self, name, tensor, value, plan.replaced))
             else:
-                plan.steps.append(partial(_copy, tensor, value))
+                plan.steps.append(partial(tensor.copy_, value))
         if type(self).set_extra_state is not Stateful.set_extra_state:
             if prefix + EXTRA in state_dict:
                 plan.steps.append(partial(self.set_extra_state, state_dict[prefix + EXTRA]))
@@ -213,11 +207,12 @@ class Stateful:
 
 
 class _Plan(list[str]):
-    """Error messages, and the steps to carry out if there are none."""
+    """The loading of a state dict: error messages, and the steps to carry out if there are none."""
 
-    def __init__(self) -> None:
+    def __init__(self, metadata: Mapping[str, Any], assign: bool) -> None:
         super().__init__()
-        self.steps: list[Callable[[], None]] = []
+        self.metadata, self.assign, self.keys = metadata, assign, _IncompatibleKeys([], [])
+        self.steps: list[Callable[[], Any]] = []
         self.replaced: dict[int, Tensor] = {}  # the new tensor for the old one's id: tied weights stay tied
 
     def carry_out(self) -> None:
@@ -228,33 +223,23 @@ class _Plan(list[str]):
                 for step in steps:
                     step()
 
-
-def _load(
-    module: Stateful,
-    state_dict: dict[str, Any],
-    prefix: str,
-    metadata: Mapping[str, Any],
-    assign: bool,
-    keys: _IncompatibleKeys,
-    plan: _Plan,
-) -> None:
-    """Load a module and all below it, each by its own method."""
-    local_metadata = dict(metadata.get(prefix[:-1], {}))
-    if assign:
-        local_metadata["assign_to_params_buffers"] = True
-    module._load_from_state_dict(state_dict, prefix, local_metadata, True, *keys, plan)
-    for name, child in module._modules.items():
-        if child is not None:
-            inner = f"{prefix}{name}."
-            part = {key: value for key, value in state_dict.items() if key.startswith(inner)}
-            _load(child, part, inner, metadata, assign, keys, plan)
-    for hook in list(module._load_state_dict_post_hooks.values()):
-        plan.carry_out()
-        if hook(module, keys) is not None:
-            raise AssertionError(
-                "Hooks registered with register_load_state_dict_post_hook are not expected to return new "
-                "values: incompatible_keys is to be changed in place"
-            )
+    def load(self, module: Stateful, state_dict: dict[str, Any], prefix: str) -> None:
+        """Load a module and all below it, each by its own method."""
+        local_metadata = dict(self.metadata.get(prefix[:-1], {}))
+        if self.assign:
+            local_metadata["assign_to_params_buffers"] = True
+        module._load_from_state_dict(state_dict, prefix, local_metadata, True, *self.keys, self)
+        for name, child in module._modules.items():
+            if child is not None:
+                inner = f"{prefix}{name}."
+                self.load(child, {key: value for key, value in state_dict.items() if key.startswith(inner)}, inner)
+        for hook in list(module._load_state_dict_post_hooks.values()):
+            self.carry_out()
+            if hook(module, self.keys) is not None:
+                raise AssertionError(
+                    "Hooks registered with register_load_state_dict_post_hook are not expected to return new "
+                    "values: incompatible_keys is to be changed in place"
+                )
 
 
 def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
@@ -267,11 +252,6 @@ def _is_unexpected(module: Stateful, key: str, prefix: str) -> bool:
     if first == EXTRA:
         return type(module).set_extra_state is Stateful.set_extra_state
     return all(first != name for name, _ in module._saved_tensors())
-
-
-def _listed(kind: str, names: list[str]) -> list[str]:
-    quoted = ", ".join(f'"{name}"' for name in names)
-    return [f"{kind} key(s) in state_dict: {quoted}. "] if names else []
 
 
 def _fit(name: str, tensor: Tensor, value: Any) -> tuple[Any, str]:
@@ -288,10 +268,6 @@ def _fit(name: str, tensor: Tensor, value: Any) -> tuple[Any, str]:
             f"the shape in current model is {tensor.shape}."
         )
     return value, ""
-
-
-def _copy(tensor: Tensor, value: Tensor) -> None:
-    tensor.copy_(value.to(device=tensor.device, dtype=tensor.dtype))
 
 
 def _replace(module: Stateful, name: str, tensor: Tensor, value: Tensor, replaced: dict[int, Tensor]) -> None:

@@ -18,7 +18,7 @@ from .activation import GELU, ReLU
 from .attention import MultiheadAttention
 from .containers import ModuleList
 from .dropout import Dropout
-from .functional.heads import causal_mask
+from .functional.multihead import causal_mask
 from .linear import Linear
 from .module import Module
 from .normalization import LayerNorm
@@ -28,6 +28,11 @@ __all__ += ["TransformerEncoderLayer"]
 
 Activation = Callable[[Tensor], Tensor]
 Mask = Tensor | None
+
+
+def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
+    """The causal mask as numbers to add, (sz, sz): -inf above the diagonal, 0 elsewhere."""
+    return full((sz, sz), float("-inf"), device=device, dtype=dtype).triu(1)
 
 
 class _Block(Module):
@@ -72,6 +77,10 @@ class _Block(Module):
             if self.activation is function or isinstance(self.activation, layer):
                 self.activation_relu_or_gelu = number
 
+    def _residual(self, x: Tensor, norm: Module, part: Callable[[Tensor], Tensor]) -> Tensor:
+        """x plus a part's result, with the norm before the part (Xiong et al. 2020) or after the sum."""
+        return x + part(norm(x)) if self.norm_first else norm(x + part(x))
+
     def _attend(
         self, attention: Module, x: Tensor, memory: Tensor, mask: Mask, padding: Mask, is_causal: bool
     ) -> Tensor:
@@ -113,12 +122,9 @@ class TransformerEncoderLayer(_Block):
             src_mask: (S, S) or (B H, S, S). src_key_padding_mask: (B, S).
             is_causal: ``src_mask`` is the causal mask (or stands for it, if None).
         """
-        x, masks = src, (src_mask, src_key_padding_mask, is_causal)
-        if self.norm_first:  # Xiong et al. 2020
-            x = x + self._sa_block(self.norm1(x), *masks)
-            return x + self._ff_block(self.norm2(x))
-        x = self.norm1(x + self._sa_block(x, *masks))
-        return self.norm2(x + self._ff_block(x))
+        masks = (src_mask, src_key_padding_mask, is_causal)
+        x = self._residual(src, self.norm1, lambda x: self._sa_block(x, *masks))
+        return self._residual(x, self.norm2, self._ff_block)
 
     def _nests(self) -> bool:
         """Whether PyTorch has a form of this block for rows of different lengths."""
@@ -157,16 +163,11 @@ class TransformerDecoderLayer(_Block):
             tgt_key_padding_mask: (B, T). memory_key_padding_mask: (B, S).
             tgt_is_causal, memory_is_causal: the mask is the causal one (or stands for it, if None).
         """
-        x = tgt
         tgt_masks = (tgt_mask, tgt_key_padding_mask, tgt_is_causal)
         memory_masks = (memory_mask, memory_key_padding_mask, memory_is_causal)
-        if self.norm_first:  # Xiong et al. 2020
-            x = x + self._sa_block(self.norm1(x), *tgt_masks)
-            x = x + self._mha_block(self.norm2(x), memory, *memory_masks)
-            return x + self._ff_block(self.norm3(x))
-        x = self.norm1(x + self._sa_block(x, *tgt_masks))
-        x = self.norm2(x + self._mha_block(x, memory, *memory_masks))
-        return self.norm3(x + self._ff_block(x))
+        x = self._residual(tgt, self.norm1, lambda x: self._sa_block(x, *tgt_masks))
+        x = self._residual(x, self.norm2, lambda x: self._mha_block(x, memory, *memory_masks))
+        return self._residual(x, self.norm3, self._ff_block)
 
     def _mha_block(
         self, x: Tensor, mem: Tensor, attn_mask: Mask, key_padding_mask: Mask, is_causal: bool = False
@@ -326,24 +327,15 @@ class Transformer(Module):
 
     def _check(self, src: Tensor, tgt: Tensor) -> None:
         shapes, at = (tuple(src.shape), tuple(tgt.shape)), 0 if self.batch_first else 1
+        problem = ""
         if len(shapes[0]) != len(shapes[1]) or (len(shapes[0]) == 3 and shapes[0][at] != shapes[1][at]):
-            raise RuntimeError(
-                f"Transformer: the batch number of src and tgt must be equal, but their shapes are {shapes}"
-            )
-        if shapes[0][-1] != self.d_model or shapes[1][-1] != self.d_model:
-            raise RuntimeError(
-                f"Transformer: the feature number of src and tgt must be equal to d_model = {self.d_model}, "
-                f"but their shapes are {shapes}"
-            )
+            problem = "batch number of src and tgt must be equal"
+        elif shapes[0][-1] != self.d_model or shapes[1][-1] != self.d_model:
+            problem = f"feature number of src and tgt must be equal to d_model = {self.d_model}"
+        if problem:
+            raise RuntimeError(f"Transformer: the {problem}, but their shapes are {shapes}")
 
-    @staticmethod
-    def generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-        """The causal mask as numbers to add, (sz, sz): -inf above the diagonal, 0 elsewhere."""
-        return _generate_square_subsequent_mask(sz, device, dtype)
-
-
-def _generate_square_subsequent_mask(sz: int, device: Any = None, dtype: Any = None) -> Tensor:
-    return full((sz, sz), float("-inf"), device=device, dtype=dtype).triu(1)
+    generate_square_subsequent_mask = staticmethod(_generate_square_subsequent_mask)
 
 
 def _detect_is_causal_mask(mask: Mask, is_causal: bool | None = None, size: int | None = None) -> bool:

@@ -23,27 +23,3 @@ from . import (
     softmax,
     special,
 )
-
-__all__ = [
-    "activation",
-    "attention",
-    "complex",
-    "convolution",
-    "cumulative",
-    "device",
-    "dropout",
-    "elementwise",
-    "fourier",
-    "indexing",
-    "joining",
-    "linear",
-    "loss",
-    "normalization",
-    "pooling",
-    "recurrent",
-    "reduction",
-    "rotary",
-    "shape",
-    "softmax",
-    "special",
-]

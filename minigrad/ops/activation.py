@@ -11,7 +11,11 @@ from .elementwise import erf, exp, minimum, sigmoid, softplus, tanh, where
 from .op import op
 
 
-@op(promote="float")
+@op(
+    "dx = g (Φ(x) + x φ(x))",
+    x=lambda g, x, approximate: g * (_normal_cdf(x, approximate) + x * _normal_pdf(x, approximate)),
+    promote="float",
+)
 def gelu(x: Array, approximate: str = "none") -> Array:
     """x Φ(x), Φ the normal distribution function (Hendrycks and Gimpel 2016), exact or by its tanh formula"""
     return x * _normal_cdf(x, approximate)
@@ -33,23 +37,17 @@ def _normal_pdf(x: Array, approximate: str) -> Array:
 
 
 _ROOT = math.sqrt(2 / math.pi)
-gelu.gradient(
-    "dx = g (Φ(x) + x φ(x))",
-    x=lambda g, x, approximate: g * (_normal_cdf(x, approximate) + x * _normal_pdf(x, approximate)),
+
+
+@op(
+    "dx = g · scale where x > 0, else g · scale · α · input_scale · exp(input_scale · x)",
+    x=lambda g, x, alpha, scale, input_scale: g * _elu_slope(x, alpha * input_scale, input_scale) * scale,
+    promote="float",
 )
-
-
-@op(promote="float")
 def scaled_elu(x: Array, alpha: float, scale: float, input_scale: float) -> Array:
     """scale · (x for x > 0, else α (exp(input_scale · x) - 1)): SELU and CELU in one"""
     m = xp(x)
     return m.where(x > 0, x * scale, (alpha * scale) * m.expm1(m.minimum(x, 0) * input_scale))
-
-
-scaled_elu.gradient(
-    "dx = g · scale where x > 0, else g · scale · α · input_scale · exp(input_scale · x)",
-    x=lambda g, x, alpha, scale, input_scale: g * _elu_slope(x, alpha * input_scale, input_scale) * scale,
-)
 
 
 def _elu_slope(x: Array, slope: float, input_scale: float) -> Array:
@@ -57,92 +55,70 @@ def _elu_slope(x: Array, slope: float, input_scale: float) -> Array:
     return where(x > 0, 1.0, slope * exp(minimum(x, 0.0) * input_scale))
 
 
-@op(promote="float")
+@op(
+    "dx = g (t + x σ(x) (1 − t²)), t = tanh ln(1 + eˣ)",
+    x=lambda g, x: g * _mish_slope(x, tanh(softplus(x, 1.0, math.inf))),
+    promote="float",
+)
 def mish(x: Array) -> Array:
     """x tanh ln(1 + eˣ) (Misra 2019)"""
     return x * tanh(softplus(x, 1.0, math.inf))
-
-
-mish.gradient(
-    "dx = g (t + x σ(x) (1 − t²)), t = tanh ln(1 + eˣ)",
-    x=lambda g, x: g * _mish_slope(x, tanh(softplus(x, 1.0, math.inf))),
-)
 
 
 def _mish_slope(x: Array, t: Array) -> Array:
     return t + x * sigmoid(x) * (1 - t * t)
 
 
-@op
+@op("dx = g where low < x < high, else 0", x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g))
 def hardtanh(x: Array, low: float = -1.0, high: float = 1.0) -> Array:
     """x held within [low, high]; the gradient is 0 at the ends, too, where clamp's is 1"""
     m = xp(x)
     return m.minimum(m.maximum(x, low), high)
 
 
-hardtanh.gradient(
-    "dx = g where low < x < high, else 0", x=lambda g, x, low, high: where((x <= low) | (x >= high), 0.0, g)
-)
-
-
-@op(promote="float")
+@op("dx = g / 6 where −3 < x < 3, else 0", x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0.0), promote="float")
 def hardsigmoid(x: Array) -> Array:
     """x / 6 + 1 / 2, held within [0, 1] (Courbariaux et al. 2015)"""
     m = xp(x)
     return m.minimum(m.maximum(x + 3, 0), 6) / 6
 
 
-hardsigmoid.gradient("dx = g / 6 where −3 < x < 3, else 0", x=lambda g, x: where((x > -3) & (x < 3), g / 6, 0.0))
-
-
-@op(promote="float")
+@op(
+    "dx = g (x / 3 + ½) where −3 < x < 3, g above, 0 below",
+    x=lambda g, x: where(x <= -3, 0.0, where(x < 3, g * (x / 3 + 0.5), g)),
+    promote="float",
+)
 def hardswish(x: Array) -> Array:
     """x hardsigmoid(x) (Howard et al. 2019)"""
     m = xp(x)
     return x * m.minimum(m.maximum(x + 3, 0), 6) / 6
 
 
-hardswish.gradient(
-    "dx = g (x / 3 + ½) where −3 < x < 3, g above, 0 below",
-    x=lambda g, x: where(x <= -3, 0.0, where(x < 3, g * (x / 3 + 0.5), g)),
-)
-
-
-@op
+@op("dx = g where |x| > λ, else 0", x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
 def hardshrink(x: Array, lambd: float = 0.5) -> Array:
     """0 where |x| <= λ, else x"""
     m = xp(x)
     return m.where(m.absolute(x) <= lambd, x.dtype.type(0), x)
 
 
-@op
+@op("dx = g where |x| > λ, else 0", x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
 def softshrink(x: Array, lambd: float = 0.5) -> Array:
     """0 where |x| <= λ, else x - λ sign x"""
     m = xp(x)
     return m.where(m.absolute(x) <= lambd, x.dtype.type(0), x - lambd * m.sign(x))
 
 
-hardshrink.gradient("dx = g where |x| > λ, else 0", x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
-softshrink.gradient("dx = g where |x| > λ, else 0", x=lambda g, x, lambd: where(absolute(x) <= lambd, 0.0, g))
-
-
-@op
+@op("dx = g where x > threshold, else 0", x=lambda g, x, threshold: where(x <= threshold, 0.0, g))
 def threshold(x: Array, threshold: float, value: float) -> Array:
     """x above the threshold, else ``value``"""
     return xp(x).where(x <= threshold, x.dtype.type(value), x)
 
 
-threshold.gradient("dx = g where x > threshold, else 0", x=lambda g, x, threshold: where(x <= threshold, 0.0, g))
-
-
-@op
-def prelu(x: Array, weight: Array) -> Array:
-    """x for x > 0, else weight · x (He et al. 2015)"""
-    return xp(x).where(x > 0, x, weight * x)
-
-
-prelu.gradient(
+@op(
     "dx = g where x > 0, else g w; dw = Σ g x where x ≤ 0",
     x=lambda g, x, weight: where(x > 0, g, g * weight),
     weight=lambda g, x: where(x > 0, 0.0, g * x),
 )
+def prelu(x: Array, weight: Array) -> Array:
+    """x for x > 0, else weight · x (He et al. 2015)"""
+    return xp(x).where(x > 0, x, weight * x)

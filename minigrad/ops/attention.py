@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ..backend import xp
 from ..backend.dtype import Array
 from .dropout import dropout
@@ -13,7 +16,17 @@ from .shape import transpose
 from .softmax import softmax
 
 
-@op
+@op(
+    "dq = scale · dS k, dS = P (g vᵀ − Σ g y); dk = scale · dSᵀ q; dv = Pᵀ g; dmask = Σ dS",
+    query=lambda g, out, key, scale, arguments: matmul(_score_slope(g, out, arguments), key) * scale,
+    key=lambda g, out, query, scale, arguments: matmul(
+        transpose(_score_slope(g, out, arguments), -1, -2), query * scale
+    ),
+    value=lambda g, query, key, mask, keep, is_causal, scale, dropout_p: matmul(
+        transpose(_drop(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), -1, -2), g
+    ),
+    mask=lambda g, out, arguments: _score_slope(g, out, arguments),
+)
 def scaled_dot_product_attention(
     query: Array,
     key: Array,
@@ -52,36 +65,8 @@ def _drop(x: Array, keep: Array, dropout_p: float) -> Array:
     return x if keep is None else dropout(x, keep, 1 / (1 - dropout_p) if dropout_p < 1 else 0.0)
 
 
-def _score_slope(
-    g: Array,
-    out: Array,
-    query: Array,
-    key: Array,
-    value: Array,
-    mask: Array,
-    keep: Array,
-    is_causal: bool,
-    scale: float,
-    dropout_p: float,
-) -> Array:
+def _score_slope(g: Array, out: Array, arguments: Sequence[Any]) -> Array:
     """dS = P (dP − Σ P dP), where dP = g vᵀ and Σ P dP over the keys is Σ g y over the width of the values."""
+    query, key, value, mask, keep, is_causal, scale, dropout_p = arguments
     slope = _drop(matmul(g, transpose(value, -1, -2)), keep, dropout_p)
     return attention_weights(query, key, mask, is_causal, scale) * (slope - sum_over(g * out, -1, True))
-
-
-scaled_dot_product_attention.gradient(
-    "dq = scale · dS k, dS = P (g vᵀ − Σ g y); dk = scale · dSᵀ q; dv = Pᵀ g; dmask = Σ dS",
-    query=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: (
-        matmul(_score_slope(g, out, query, key, value, mask, keep, is_causal, scale, dropout_p), key) * scale
-    ),
-    key=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: matmul(
-        transpose(_score_slope(g, out, query, key, value, mask, keep, is_causal, scale, dropout_p), -1, -2),
-        query * scale,
-    ),
-    value=lambda g, query, key, mask, keep, is_causal, scale, dropout_p: matmul(
-        transpose(_drop(attention_weights(query, key, mask, is_causal, scale), keep, dropout_p), -1, -2), g
-    ),
-    mask=lambda g, out, query, key, value, mask, keep, is_causal, scale, dropout_p: _score_slope(
-        g, out, query, key, value, mask, keep, is_causal, scale, dropout_p
-    ),
-)

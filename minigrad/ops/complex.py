@@ -21,22 +21,16 @@ from .op import Op, op
 _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
 
 
-@op(view=True)
+@op("dx = (Re g, Im g)", x=lambda g: view_as_real(g), view=True)
 def view_as_complex(x: Array) -> Array:
     """(..., 2) real -> (...): the last axis holds real and imaginary part"""
     return x.view(_COMPLEX[x.dtype.name]).squeeze(-1)
 
 
-view_as_complex.gradient("dx = (Re g, Im g)", x=lambda g: view_as_real(g))
-
-
-@op(view=True)
+@op("dx = g₀ + i g₁", x=lambda g: as_complex(g), view=True)
 def view_as_real(x: Array) -> Array:
     """(...) complex -> (..., 2): real and imaginary part in a new last axis"""
     return x[..., None].view(x.real.dtype)
-
-
-view_as_real.gradient("dx = g₀ + i g₁", x=lambda g: as_complex(g))
 
 
 def as_complex(g: Array) -> Array:
@@ -44,88 +38,66 @@ def as_complex(g: Array) -> Array:
     return complex(g[..., 0], g[..., 1])
 
 
-@op(promote="same")
+@op("da = Re g; db = Im g", real=lambda g: real(g), imag=lambda g: imag(g), promote="same")
 def complex(real: Array, imag: Array) -> Array:
     """real + i imag"""
     return real + imag * _COMPLEX[real.dtype.name](1j)
 
 
-complex.gradient("da = Re g; db = Im g", real=lambda g: real(g), imag=lambda g: imag(g))
-
-
-@op(view=True)
+@op("dx = g + 0i", x=lambda g: complex(g, g * 0), view=True)
 def real(x: Array) -> Array:
     """The real part"""
     return x.real
 
 
-real.gradient("dx = g + 0i", x=lambda g: complex(g, g * 0))
-
-
-@op(view=True)
+@op("dx = 0 + i g", x=lambda g: complex(g * 0, g), view=True)
 def imag(x: Array) -> Array:
     """The imaginary part"""
     return x.imag
 
 
-imag.gradient("dx = 0 + i g", x=lambda g: complex(g * 0, g))
-
-
-@op
+@op("dx = conj(g)", x=lambda g: conj(g))
 def conj(x: Array) -> Array:
     """a - bi of a + bi"""
     return xp(x).conjugate(x)
 
 
-conj.gradient("dx = conj(g)", x=lambda g: conj(g))
-
-
-@op(promote="same")
+@op(
+    "da = g conj(b); db = g conj(a)",
+    a=lambda g, b: multiply(g, _conjugate(b)),
+    b=lambda g, a: multiply(g, _conjugate(a)),
+    promote="same",
+)
 def multiply(a: Array, b: Array) -> Array:
     """a b, of complex numbers"""
     return a * b
 
 
-multiply.gradient(
-    "da = g conj(b); db = g conj(a)",
-    a=lambda g, b: multiply(g, _conjugate(b)),
-    b=lambda g, a: multiply(g, _conjugate(a)),
-)
-
-
-@op(promote="same")
-def divide(a: Array, b: Array) -> Array:
-    """a / b, of complex numbers"""
-    return a / b
-
-
-divide.gradient(
+@op(
     "da = g / conj(b); db = −g conj(y) / conj(b)",
     a=lambda g, b: divide(g, _conjugate(b)),
     b=lambda g, b, out: -divide(multiply(g, _conjugate(out)), _conjugate(b)),
+    promote="same",
 )
+def divide(a: Array, b: Array) -> Array:
+    """a / b, of complex numbers"""
+    return a / b
 
 
 def _conjugate(x: Any) -> Any:
     return x.conjugate() if isinstance(x, (int, float, builtins.complex)) else conj(x)
 
 
-@op
+@op("dx = g x / |x|, 0 at 0", x=lambda g, x, out: g * divide(x, out + (out == 0)))
 def modulus(x: Array) -> Array:
     """|a + bi|; the gradient at 0 is 0"""
     return xp(x).absolute(x)
 
 
-modulus.gradient("dx = g x / |x|, 0 at 0", x=lambda g, x, out: g * divide(x, out + (out == 0)))
-
-
-@op
+@op("dx = g (−b + ai) / (a² + b²) for x = a + bi", x=lambda g, x: _turned(g, x))
 def angle(x: Array) -> Array:
     """The angle of a + bi to the real axis, in (-π, π]"""
     return xp(x).angle(x)
-
-
-angle.gradient("dx = g (−b + ai) / (a² + b²) for x = a + bi", x=lambda g, x: _turned(g, x))
 
 
 def _turned(g: Array, x: Array) -> Array:

@@ -68,7 +68,7 @@ def padded(x: Array, window: Window, value: float = 0) -> Array:
     return out
 
 
-@op
+@op("dx = overlay(g)", x=lambda g, shape, window: overlay(g, window, shape[2:]))
 def columns(x: Array, window: Window) -> Array:
     """What each element of a kernel meets at each place: (N, C, *lengths) -> (C, *kernel, N, *places)"""
     places = window.places(x.shape[2:])
@@ -79,7 +79,7 @@ def columns(x: Array, window: Window) -> Array:
     return out
 
 
-@op
+@op("dx = columns(g)", x=lambda g, window: columns(g, window))
 def overlay(x: Array, window: Window, lengths: Ints) -> Array:
     """What ``columns`` takes out, added back: (C, *kernel, N, *places) -> (N, C, *lengths)"""
     n = len(window.kernel)
@@ -90,11 +90,12 @@ def overlay(x: Array, window: Window, lengths: Ints) -> Array:
     return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))])
 
 
-columns.gradient("dx = overlay(g)", x=lambda g, shape, window: overlay(g, window, shape[2:]))
-overlay.gradient("dx = columns(g)", x=lambda g, window: columns(g, window))
-
-
-@op
+@op(
+    "dx = g laid over itself by W; dW = Σ g x over all places; db = Σ g",
+    x=lambda g, weight, shape, window, groups: convolve_back(g, weight, window, groups, shape[2:]),
+    weight=lambda g, x, window, groups: convolve_weight(x, g, window, groups),
+    bias=lambda g: sum_over(g, (0, *range(2, len(g.shape))), False),
+)
 def convolve(x: Array, weight: Array, bias: Array, window: Window, groups: int = 1) -> Array:
     """Σ weight x over a window (LeCun et al. 1989): (N, C, *lengths) -> (N, O, *places)"""
     n, o, places = x.shape[0], weight.shape[0], window.places(x.shape[2:])
@@ -106,7 +107,11 @@ def convolve(x: Array, weight: Array, bias: Array, window: Window, groups: int =
     return xp(x).add(out, shift, out=xp(x).empty(out.shape, out.dtype))
 
 
-@op
+@op(
+    "dy = g convolved by W; dW = Σ y g over all places",
+    y=lambda g, weight, window, groups: convolve(g, weight, None, window, groups),
+    weight=lambda g, y, window, groups: convolve_weight(g, y, window, groups),
+)
 def convolve_back(y: Array, weight: Array, window: Window, groups: int, lengths: Ints) -> Array:
     """Each element of y times the kernel, laid over each other: (N, O, *places) -> (N, C, *lengths)"""
     o, c = weight.shape[0], weight.shape[1] * groups
@@ -115,7 +120,11 @@ def convolve_back(y: Array, weight: Array, window: Window, groups: int, lengths:
     return overlay(taken, window, lengths)
 
 
-@op
+@op(
+    "dx = y laid over itself by g; dy = x convolved by g",
+    x=lambda g, y, shape, window, groups: convolve_back(y, g, window, groups, shape[2:]),
+    y=lambda g, x, window, groups: convolve(x, g, None, window, groups),
+)
 def convolve_weight(x: Array, y: Array, window: Window, groups: int) -> Array:
     """Σ y x over all places: (N, C, *lengths), (N, O, *places) -> (O, C/groups, *kernel)"""
     product_of = products.matmul(_by_group(y, groups), _columns(x, window, groups).swapaxes(1, 2))
@@ -132,21 +141,3 @@ def _columns(x: Array, window: Window, groups: int) -> Array:
 def _by_group(y: Array, groups: int) -> Array:
     """(N, O, *P) as a matrix for each group, (groups, O/groups, N · P)."""
     return y.swapaxes(0, 1).reshape(groups, y.shape[1] // groups, y.shape[0] * prod(y.shape[2:]))
-
-
-convolve.gradient(
-    "dx = g laid over itself by W; dW = Σ g x over all places; db = Σ g",
-    x=lambda g, weight, shape, window, groups: convolve_back(g, weight, window, groups, shape[2:]),
-    weight=lambda g, x, window, groups: convolve_weight(x, g, window, groups),
-    bias=lambda g: sum_over(g, (0, *range(2, len(g.shape))), False),
-)
-convolve_back.gradient(
-    "dy = g convolved by W; dW = Σ y g over all places",
-    y=lambda g, weight, window, groups: convolve(g, weight, None, window, groups),
-    weight=lambda g, y, window, groups: convolve_weight(g, y, window, groups),
-)
-convolve_weight.gradient(
-    "dx = y laid over itself by g; dy = x convolved by g",
-    x=lambda g, y, shape, window, groups: convolve_back(y, g, window, groups, shape[2:]),
-    y=lambda g, x, window, groups: convolve(x, g, None, window, groups),
-)

@@ -21,13 +21,10 @@ def _wide(x: Array) -> Any:
     return x.dtype if x.dtype.kind in "fc" else np.int64
 
 
-@op
+@op("dxᵢ = g Π xⱼ over j ≠ i", x=lambda g, x, shape, dim: spread(g, shape, dim) * _others(x, dim))
 def prod(x: Array, dim: int | None = None, keepdim: bool = False) -> Array:
     """Π x"""
     return x.prod(axis=dim, keepdims=keepdim, dtype=_wide(x))
-
-
-prod.gradient("dxᵢ = g Π xⱼ over j ≠ i", x=lambda g, x, shape, dim: spread(g, shape, dim) * _others(x, dim))
 
 
 def _others(x: Array, dim: int | None) -> Array:
@@ -50,22 +47,16 @@ def cumprod_exclusive(x: Array, dim: int) -> Array:
     return concatenate(axis, *parts)
 
 
-@op
+@op("dxᵢ = Σ gₖ over k ≥ i", x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
 def cumsum(x: Array, dim: int) -> Array:
     """Running sums along an axis"""
     return in_order(xp(x).cumsum(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
 
 
-cumsum.gradient("dxᵢ = Σ gₖ over k ≥ i", x=lambda g, dim: flip(cumsum(flip(g, (dim,)), dim), (dim,)))
-
-
-@op
+@op("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_slope(g, x, dim))
 def cumprod(x: Array, dim: int) -> Array:
     """Running products along an axis"""
     return in_order(xp(x).cumprod(x, axis=dim, dtype=_wide(x)).reshape(x.shape))
-
-
-cumprod.gradient("dxᵢ = Σₖ≥ᵢ gₖ Π xⱼ over j ≤ k, j ≠ i", x=lambda g, x, dim: _cumprod_slope(g, x, dim))
 
 
 def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
@@ -84,13 +75,10 @@ def _cumprod_slope(g: Array, x: Array, dim: int) -> Array:
     return concatenate(axis, *columns) if columns else g
 
 
-@op(promote="float")
+@op("dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)", x=lambda g, x, out, dim: _logcumsumexp_slope(g, x, out, dim), promote="float")
 def logcumsumexp(x: Array, dim: int) -> Array:
     """ln of the running sums of eˣ along an axis"""
     return xp(x).logaddexp.accumulate(x, axis=dim) if type(x) is np.ndarray else _running(x, dim)
-
-
-logcumsumexp.gradient("dxᵢ = Σₖ≥ᵢ gₖ exp(xᵢ − yₖ)", x=lambda g, x, out, dim: _logcumsumexp_slope(g, x, out, dim))
 
 
 def _running(x: Array, dim: int) -> Array:

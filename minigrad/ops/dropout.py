@@ -6,10 +6,7 @@ from ..backend.dtype import Array
 from .op import op
 
 
-@op
+@op("dx = g · keep · scale", x=lambda g, keep, scale: dropout(g, keep, scale))
 def dropout(x: Array, keep: Array, scale: float) -> Array:
     """x · scale where ``keep`` is True, 0 elsewhere; scale = 1/(1 - p) (Srivastava et al. 2014)"""
     return x * (keep * x.dtype.type(scale))
-
-
-dropout.gradient("dx = g · keep · scale", x=lambda g, keep, scale: dropout(g, keep, scale))

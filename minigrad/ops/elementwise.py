@@ -17,42 +17,29 @@ from .op import op
 # Arithmetic ------------------------------------------------------------------------------------------------
 
 
-@op(promote="same")
+@op("da = g; db = g", a=lambda g: g, b=lambda g: g, promote="same")
 def add(a: Array, b: Array) -> Array:
     """a + b"""
     return a + b
 
 
-add.gradient("da = g; db = g", a=lambda g: g, b=lambda g: g)
-
-
-@op(promote="same")
+@op("da = g; db = −g", a=lambda g: g, b=lambda g: -g, promote="same")
 def sub(a: Array, b: Array) -> Array:
     """a - b"""
     return a - b
 
 
-sub.gradient("da = g; db = −g", a=lambda g: g, b=lambda g: -g)
-
-
-@op(promote="same")
+@op("da = g b; db = g a", a=lambda g, b: g * b, b=lambda g, a: g * a, promote="same")
 def mul(a: Array, b: Array) -> Array:
     """a b"""
     return a * b
 
 
-mul.gradient("da = g b; db = g a", a=lambda g, b: g * b, b=lambda g, a: g * a)
-
-
-@op(promote="float")
+# The rule for b divides twice, as b * b could underflow.
+@op("da = g / b; db = −g a / b²", a=lambda g, b: g / b, b=lambda g, a, b: -g * ((a / b) / b), promote="float")
 def div(a: Array, b: Array) -> Array:
     """a / b"""
     return xp(_array_of(a, b)).true_divide(a, b)
-
-
-div.gradient(
-    "da = g / b; db = −g a / b²", a=lambda g, b: g / b, b=lambda g, a, b: -g * ((a / b) / b)
-)  # b * b could underflow
 
 
 def _check_divisor(a: Array, b: Array) -> None:
@@ -69,27 +56,26 @@ def floor_divide(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).floor_divide(a, b)
 
 
-@op(promote="same")
+@op("da = g; db = −g ⌊a / b⌋", a=lambda g: g, b=lambda g, a, b: -g * floor(a / b), promote="same")
 def remainder(a: Array, b: Array) -> Array:
     """a - ⌊a / b⌋ b, with the sign of b"""
     _check_divisor(a, b)
     return xp(_array_of(a, b)).remainder(a, b)
 
 
-remainder.gradient("da = g; db = −g ⌊a / b⌋", a=lambda g: g, b=lambda g, a, b: -g * floor(a / b))
-
-
-@op(promote="same")
+@op("da = g; db = −g trunc(a / b)", a=lambda g: g, b=lambda g, a, b: -g * trunc(a / b), promote="same")
 def fmod(a: Array, b: Array) -> Array:
     """a - trunc(a / b) b, with the sign of a"""
     _check_divisor(a, b)
     return xp(_array_of(a, b)).fmod(a, b)
 
 
-fmod.gradient("da = g; db = −g trunc(a / b)", a=lambda g: g, b=lambda g, a, b: -g * trunc(a / b))
-
-
-@op(promote="same")
+@op(
+    "da = g b aᵇ⁻¹; db = g aᵇ ln a",
+    a=lambda g, a, b: g * _power_slope(a, b),
+    b=lambda g, a, b, out: g * _exponent_slope(a, b, out),
+    promote="same",
+)
 def pow(a: Array, b: Array) -> Array:
     """aᵇ"""
     if isinstance(b, (int, float)) and b == 2:
@@ -97,23 +83,15 @@ def pow(a: Array, b: Array) -> Array:
     return xp(_array_of(a, b)).power(a, b)
 
 
-# At b = 0 the first is 0 and not 0 * inf; at a = 0 the second is 0 for b >= 0, as aᵇ is flat in b there.
-pow.gradient(
-    "da = g b aᵇ⁻¹; db = g aᵇ ln a",
-    a=lambda g, a, b: g * _power_slope(a, b),
-    b=lambda g, a, b, out: g * _exponent_slope(a, b, out),
-)
-
-
 def _power_slope(a: Array, b: Array) -> Array:
-    """b aᵇ⁻¹, and 0 where b = 0."""
+    """b aᵇ⁻¹, and 0 where b = 0 (not 0 · inf)."""
     if isinstance(b, (int, float)):
         return 0.0 * a if b == 0 else a * 2 if b == 2 else b * pow(a, b - 1)
     return where(b == 0, 0.0, b * pow(a, where(b == 0, 1.0, b - 1)))
 
 
 def _exponent_slope(a: Array, b: Array, out: Array) -> Array:
-    """aᵇ ln a, and 0 where a = 0 and b >= 0."""
+    """aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there."""
     if isinstance(a, (int, float)):
         return out * math.log(a) if a > 0 else where(b >= 0, 0.0, float("-inf" if a == 0 else "nan"))
     return where((a == 0) & (b >= 0), 0.0, out * log(where(a == 0, 1.0, a)))
@@ -124,275 +102,190 @@ def _array_of(*operands: Any) -> Any:
     return next((o for o in operands if hasattr(o, "dtype")), operands[0])
 
 
-@op
+@op("dx = −g", x=lambda g: -g)
 def neg(x: Array) -> Array:
     """-x"""
     return -x
 
 
-neg.gradient("dx = −g", x=lambda g: -g)
-
-
-@op(promote="same")
+@op("dx = g sign(x)", x=lambda g, x: g * sign(x), promote="same")
 def abs(x: Array) -> Array:
     """|x|; the gradient at 0 is 0"""
     return xp(x).absolute(x)
 
 
-abs.gradient("dx = g sign(x)", x=lambda g, x: g * sign(x))
-
-
-@op
+@op("dx = 0", x=lambda g: g * 0)
 def sign(x: Array) -> Array:
     """-1, 0 or 1"""
     return xp(x).sign(x)
 
 
-sign.gradient("dx = 0", x=lambda g: g * 0)
-
 # Powers, exponentials, logarithms --------------------------------------------------------------------------
 
 
-@op
+@op("dx = 2 g x", x=lambda g, x: g * (2 * x))
 def square(x: Array) -> Array:
     """x²"""
     return x * x
 
 
-square.gradient("dx = 2 g x", x=lambda g, x: g * (2 * x))
-
-
-@op(promote="float")
+@op("dx = g / (2y)", x=lambda g, out: g / (2 * out), promote="float")
 def sqrt(x: Array) -> Array:
     """√x"""
     return xp(x).sqrt(x)
 
 
-sqrt.gradient("dx = g / (2y)", x=lambda g, out: g / (2 * out))
-
-
-@op(promote="float")
+@op("dx = −½ g y³", x=lambda g, out: g * (-0.5 * (out * out * out)), promote="float")
 def rsqrt(x: Array) -> Array:
     """1 / √x"""
     return 1 / xp(x).sqrt(x)
 
 
-rsqrt.gradient("dx = −½ g y³", x=lambda g, out: g * (-0.5 * (out * out * out)))
-
-
-@op(promote="float")
+@op("dx = −g y²", x=lambda g, out: -g * (out * out), promote="float")
 def reciprocal(x: Array) -> Array:
     """1 / x"""
     return 1 / x
 
 
-reciprocal.gradient("dx = −g y²", x=lambda g, out: -g * (out * out))
-
-
-@op(promote="float")
+@op("dx = g y", x=lambda g, out: g * out, promote="float")
 def exp(x: Array) -> Array:
     """eˣ"""
     return xp(x).exp(x)
 
 
-exp.gradient("dx = g y", x=lambda g, out: g * out)
-
-
-@op(promote="float")
+@op("dx = g y ln 2", x=lambda g, out: g * (out * math.log(2)), promote="float")
 def exp2(x: Array) -> Array:
     """2ˣ"""
     return xp(x).exp2(x)
 
 
-exp2.gradient("dx = g y ln 2", x=lambda g, out: g * (out * math.log(2)))
-
-
-@op(promote="float")
+@op("dx = g (y + 1)", x=lambda g, out: g * (out + 1), promote="float")
 def expm1(x: Array) -> Array:
     """eˣ - 1, exact near 0"""
     return xp(x).expm1(x)
 
 
-expm1.gradient("dx = g (y + 1)", x=lambda g, out: g * (out + 1))
-
-
-@op(promote="float")
+@op("dx = g / x", x=lambda g, x: g / x, promote="float")
 def log(x: Array) -> Array:
     """ln x"""
     return xp(x).log(x)
 
 
-log.gradient("dx = g / x", x=lambda g, x: g / x)
-
-
-@op(promote="float")
+@op("dx = g / (x ln 2)", x=lambda g, x: g / (x * math.log(2)), promote="float")
 def log2(x: Array) -> Array:
     """log₂ x"""
     return xp(x).log2(x)
 
 
-log2.gradient("dx = g / (x ln 2)", x=lambda g, x: g / (x * math.log(2)))
-
-
-@op(promote="float")
+@op("dx = g / (x ln 10)", x=lambda g, x: g / (x * math.log(10)), promote="float")
 def log10(x: Array) -> Array:
     """log₁₀ x"""
     return xp(x).log10(x)
 
 
-log10.gradient("dx = g / (x ln 10)", x=lambda g, x: g / (x * math.log(10)))
-
-
-@op(promote="float")
+@op("dx = g / (1 + x)", x=lambda g, x: g / (1 + x), promote="float")
 def log1p(x: Array) -> Array:
     """ln(1 + x), exact near 0"""
     return xp(x).log1p(x)
 
 
-log1p.gradient("dx = g / (1 + x)", x=lambda g, x: g / (1 + x))
-
 # Trigonometric and hyperbolic ------------------------------------------------------------------------------
 
 
-@op(promote="float")
+@op("dx = g cos x", x=lambda g, x: g * cos(x), promote="float")
 def sin(x: Array) -> Array:
     """sin x"""
     return xp(x).sin(x)
 
 
-sin.gradient("dx = g cos x", x=lambda g, x: g * cos(x))
-
-
-@op(promote="float")
+@op("dx = −g sin x", x=lambda g, x: -g * sin(x), promote="float")
 def cos(x: Array) -> Array:
     """cos x"""
     return xp(x).cos(x)
 
 
-cos.gradient("dx = −g sin x", x=lambda g, x: -g * sin(x))
-
-
-@op(promote="float")
+@op("dx = g (1 + y²)", x=lambda g, out: g * (1 + out * out), promote="float")
 def tan(x: Array) -> Array:
     """tan x"""
     return xp(x).tan(x)
 
 
-tan.gradient("dx = g (1 + y²)", x=lambda g, out: g * (1 + out * out))
-
-
-@op(promote="float")
+@op("dx = g / (1 + x²)", x=lambda g, x: g / (1 + x * x), promote="float")
 def atan(x: Array) -> Array:
     """arctan x"""
     return xp(x).arctan(x)
 
 
-atan.gradient("dx = g / (1 + x²)", x=lambda g, x: g / (1 + x * x))
-
-
-@op(promote="float")
+@op("dx = g (1 − y²)", x=lambda g, out: g - g * out * out, promote="float")
 def tanh(x: Array) -> Array:
     """tanh x"""
     return xp(x).tanh(x)
 
 
-tanh.gradient("dx = g (1 − y²)", x=lambda g, out: g - g * out * out)
-
-
-@op(promote="float")
+@op("dx = g / √(1 − x²)", x=lambda g, x: g / sqrt(1 - x * x), promote="float")
 def asin(x: Array) -> Array:
     """arcsin x"""
     return xp(x).arcsin(x)
 
 
-asin.gradient("dx = g / √(1 − x²)", x=lambda g, x: g / sqrt(1 - x * x))
-
-
-@op(promote="float")
+@op("dx = −g / √(1 − x²)", x=lambda g, x: -g / sqrt(1 - x * x), promote="float")
 def acos(x: Array) -> Array:
     """arccos x"""
     return xp(x).arccos(x)
 
 
-acos.gradient("dx = −g / √(1 − x²)", x=lambda g, x: -g / sqrt(1 - x * x))
-
-
-@op(promote="float")
+@op("dx = g cosh x", x=lambda g, x: g * cosh(x), promote="float")
 def sinh(x: Array) -> Array:
     """sinh x"""
     return xp(x).sinh(x)
 
 
-sinh.gradient("dx = g cosh x", x=lambda g, x: g * cosh(x))
-
-
-@op(promote="float")
+@op("dx = g sinh x", x=lambda g, x: g * sinh(x), promote="float")
 def cosh(x: Array) -> Array:
     """cosh x"""
     return xp(x).cosh(x)
 
 
-cosh.gradient("dx = g sinh x", x=lambda g, x: g * sinh(x))
-
-
-@op(promote="float")
+@op("dx = g / √(x² + 1)", x=lambda g, x: g / sqrt(x * x + 1), promote="float")
 def asinh(x: Array) -> Array:
     """arsinh x"""
     return xp(x).arcsinh(x)
 
 
-asinh.gradient("dx = g / √(x² + 1)", x=lambda g, x: g / sqrt(x * x + 1))
-
-
-@op(promote="float")
+@op("dx = g / √(x² − 1)", x=lambda g, x: g / sqrt(x * x - 1), promote="float")
 def acosh(x: Array) -> Array:
     """arcosh x"""
     return xp(x).arccosh(x)
 
 
-acosh.gradient("dx = g / √(x² − 1)", x=lambda g, x: g / sqrt(x * x - 1))
-
-
-@op(promote="float")
+@op("dx = g / (1 − x²)", x=lambda g, x: g / (1 - x * x), promote="float")
 def atanh(x: Array) -> Array:
     """artanh x"""
     return xp(x).arctanh(x)
 
 
-atanh.gradient("dx = g / (1 − x²)", x=lambda g, x: g / (1 - x * x))
-
-
-@op(promote="float")
+@op("dx = g · 2/√π · exp(−x²)", x=lambda g, x: g * (exp(-(x * x)) * (2 / math.sqrt(math.pi))), promote="float")
 def erf(x: Array) -> Array:
     """2/√π ∫₀ˣ exp(-t²) dt"""
     return error_function(x)
 
 
-erf.gradient("dx = g · 2/√π · exp(−x²)", x=lambda g, x: g * (exp(-(x * x)) * (2 / math.sqrt(math.pi))))
-
-
-@op(promote="float")
+@op("dx = −g · 2/√π · exp(−x²)", x=lambda g, x: g * (exp(-(x * x)) * (-2 / math.sqrt(math.pi))), promote="float")
 def erfc(x: Array) -> Array:
     """1 - erf x, exact where that is tiny"""
     return complementary_error_function(x)
 
 
-erfc.gradient("dx = −g · 2/√π · exp(−x²)", x=lambda g, x: g * (exp(-(x * x)) * (-2 / math.sqrt(math.pi))))
-
-
-@op(promote="float")
+@op("dx = g · √π/2 · exp(y²)", x=lambda g, out: g * (exp(out * out) * (math.sqrt(math.pi) / 2)), promote="float")
 def erfinv(x: Array) -> Array:
     """The inverse of erf"""
     return inverse_error_function(x)
 
 
-erfinv.gradient("dx = g · √π/2 · exp(y²)", x=lambda g, out: g * (exp(out * out) * (math.sqrt(math.pi) / 2)))
-
-
 # Activations -----------------------------------------------------------------------------------------------
 
 
-@op
+@op("dx = g where y > 0, else 0", x=lambda g, out: _where_positive(g, out))
 def relu(x: Array) -> Array:
     """max(x, 0); the gradient at 0 is 0"""
     if type(x) is not np.ndarray:
@@ -401,7 +294,6 @@ def relu(x: Array) -> Array:
     return spread(partial(_maximum, zero), x) if x.size >= WIDE else np.maximum(x, zero)
 
 
-relu.gradient("dx = g where y > 0, else 0", x=lambda g, out: _where_positive(g, out))
 _ZEROS = {np.dtype(kind): np.zeros((), kind) for kind in ("f4", "f8")}  # as operands cheaper than a Python 0
 
 
@@ -422,130 +314,107 @@ def _times_positive(g: Array, block: Array, out: Array) -> None:
     np.multiply(g, block > 0, out=out)
 
 
-@op(promote="float")
+@op("dx = g y (1 − y)", x=lambda g, out: g * (out * (1 - out)), promote="float")
 def sigmoid(x: Array) -> Array:
     """1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be"""
     return 1 / (1 + xp(x).exp(-x))
 
 
-sigmoid.gradient("dx = g y (1 − y)", x=lambda g, out: g * (out * (1 - out)))
-
-
-@op(promote="float")
+@op("dx = g σ(x) (1 + x (1 − σ(x)))", x=lambda g, x: g * _silu_slope(x, sigmoid(x)), promote="float")
 def silu(x: Array) -> Array:
     """x σ(x) (Elfwing et al. 2017, "swish")"""
     return x * sigmoid(x)
-
-
-silu.gradient("dx = g σ(x) (1 + x (1 − σ(x)))", x=lambda g, x: g * _silu_slope(x, sigmoid(x)))
 
 
 def _silu_slope(x: Array, s: Array) -> Array:
     return s * (1 + x * (1 - s))
 
 
-@op(promote="float")
+@op(
+    "dx = g σ(βx), g above the threshold",
+    x=lambda g, x, beta, threshold: g * where(x * beta > threshold, 1.0, sigmoid(x * beta)),
+    promote="float",
+)
 def softplus(x: Array, beta: float = 1.0, threshold: float = 20.0) -> Array:
     """ln(1 + eᵝˣ) / β, and x itself where βx exceeds the threshold"""
     scaled = x * beta
     return xp(x).where(scaled > threshold, x, xp(x).logaddexp(scaled, xp(x).zeros_like(scaled)) / beta)
 
 
-softplus.gradient(
-    "dx = g σ(βx), g above the threshold",
-    x=lambda g, x, beta, threshold: g * where(x * beta > threshold, 1.0, sigmoid(x * beta)),
-)
-
-
-@op(promote="float")
+@op("dx = g σ(−x)", x=lambda g, x: g * sigmoid(-x), promote="float")
 def logsigmoid(x: Array) -> Array:
     """ln σ(x) = -ln(1 + e⁻ˣ), in a form that cannot overflow"""
     m = xp(x)
     return m.minimum(x, 0) - m.log1p(m.exp(-m.absolute(x)))
 
 
-logsigmoid.gradient("dx = g σ(−x)", x=lambda g, x: g * sigmoid(-x))
-
-
-@op(promote="float")
+@op(
+    "dx = g where x > 0, else g α eˣ",
+    x=lambda g, x, alpha: g * where(x > 0, 1.0, alpha * exp(minimum(x, 0.0))),
+    promote="float",
+)
 def elu(x: Array, alpha: float = 1.0) -> Array:
     """x for x > 0, else α (eˣ - 1) (Clevert et al. 2015)"""
     m = xp(x)
     return m.where(x > 0, x, alpha * m.expm1(m.minimum(x, 0)))
 
 
-elu.gradient(
-    "dx = g where x > 0, else g α eˣ", x=lambda g, x, alpha: g * where(x > 0, 1.0, alpha * exp(minimum(x, 0.0)))
-)
-
-
-@op
+@op("dx = g where x > 0, else g · slope", x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope))
 def leaky_relu(x: Array, negative_slope: float = 0.01) -> Array:
     """x for x > 0, else slope · x"""
     return xp(x).where(x > 0, x, x * negative_slope)
 
 
-leaky_relu.gradient(
-    "dx = g where x > 0, else g · slope", x=lambda g, x, negative_slope: where(x > 0, g, g * negative_slope)
-)
-
 # Rounding --------------------------------------------------------------------------------------------------
 
 
-@op
+@op("dx = 0", x=lambda g: g * 0)
 def floor(x: Array) -> Array:
     """⌊x⌋"""
     return xp(x).floor(x)
 
 
-@op
+@op("dx = 0", x=lambda g: g * 0)
 def ceil(x: Array) -> Array:
     """⌈x⌉"""
     return xp(x).ceil(x)
 
 
-@op
+@op("dx = 0", x=lambda g: g * 0)
 def round(x: Array, decimals: int = 0) -> Array:
     """The nearest integer, halves to even"""
     return xp(x).round(x, decimals)
 
 
-@op
+@op("dx = 0", x=lambda g: g * 0)
 def trunc(x: Array) -> Array:
     """x without its fraction"""
     return xp(x).trunc(x)
 
 
-floor.gradient("dx = 0", x=lambda g: g * 0)
-ceil.gradient("dx = 0", x=lambda g: g * 0)
-round.gradient("dx = 0", x=lambda g: g * 0)
-trunc.gradient("dx = 0", x=lambda g: g * 0)
-
 # Choice ----------------------------------------------------------------------------------------------------
 
 
-@op(promote="same")
+@op(
+    "da = g where a > b, g/2 where equal, else 0; db = g where b > a, g/2 where equal, else 0",
+    a=lambda g, a, b: g * _share(a > b, a == b),
+    b=lambda g, a, b: g * _share(b > a, a == b),
+    promote="same",
+)
 def maximum(a: Array, b: Array) -> Array:
     """max(a, b); equal operands share the gradient"""
     return xp(_array_of(a, b)).maximum(a, b)
 
 
-@op(promote="same")
-def minimum(a: Array, b: Array) -> Array:
-    """min(a, b); equal operands share the gradient"""
-    return xp(_array_of(a, b)).minimum(a, b)
-
-
-maximum.gradient(
-    "da = g where a > b, g/2 where equal, else 0; db = g where b > a, g/2 where equal, else 0",
-    a=lambda g, a, b: g * _share(a > b, a == b),
-    b=lambda g, a, b: g * _share(b > a, a == b),
-)
-minimum.gradient(
+@op(
     "da = g where a < b, g/2 where equal, else 0; db = g where b < a, g/2 where equal, else 0",
     a=lambda g, a, b: g * _share(a < b, a == b),
     b=lambda g, a, b: g * _share(b < a, a == b),
+    promote="same",
 )
+def minimum(a: Array, b: Array) -> Array:
+    """min(a, b); equal operands share the gradient"""
+    return xp(_array_of(a, b)).minimum(a, b)
 
 
 def _share(wins: Array, ties: Array) -> Array:
@@ -553,7 +422,7 @@ def _share(wins: Array, ties: Array) -> Array:
     return where(wins, 1.0, where(ties, 0.5, 0.0))
 
 
-@op
+@op("dx = g where min ≤ x ≤ max, else 0", x=lambda g, x, min, max: g * _inside(x, min, max))
 def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
     """x held within [min, max]; the gradient is 0 outside"""
     m = xp(x)
@@ -562,16 +431,17 @@ def clamp(x: Array, min: Array = None, max: Array = None) -> Array:
     return x if max is None else m.minimum(x, max)
 
 
-clamp.gradient("dx = g where min ≤ x ≤ max, else 0", x=lambda g, x, min, max: g * _inside(x, min, max))
-
-
 def _inside(x: Array, low: Array, high: Array) -> Array:
     """Whether low <= x <= high, a missing bound being none."""
     above = True if low is None else x >= low
     return above if high is None else (x <= high) & above
 
 
-@op
+@op(
+    "da = g where the condition holds, else 0; db = 0 where the condition holds, else g",
+    a=lambda g, condition: where(condition, g, 0.0),
+    b=lambda g, condition: where(condition, 0.0, g),
+)
 def where(condition: Array, a: Array, b: Array) -> Array:
     """a where the condition holds, b elsewhere"""
     m = xp(condition)
@@ -580,88 +450,67 @@ def where(condition: Array, a: Array, b: Array) -> Array:
     return m.where(condition, a, b)
 
 
-where.gradient(
-    "da = g where the condition holds, else 0; db = 0 where the condition holds, else g",
-    a=lambda g, condition: where(condition, g, 0.0),
-    b=lambda g, condition: where(condition, 0.0, g),
+@op(
+    "da = g (1 − w); db = g w; dw = g (b − a)",
+    a=lambda g, weight: g * (1 - weight),
+    b=lambda g, weight: g * weight,
+    weight=lambda g, a, b: g * (b - a),
+    promote="same",
 )
-
-
-@op(promote="same")
 def lerp(a: Array, b: Array, weight: Array) -> Array:
     """a + weight (b - a)"""
     return a + weight * (b - a)
 
 
-lerp.gradient(
-    "da = g (1 − w); db = g w; dw = g (b − a)",
-    a=lambda g, weight: g * (1 - weight),
-    b=lambda g, weight: g * weight,
-    weight=lambda g, a, b: g * (b - a),
+@op(
+    "da = g b / (a² + b²); db = −g a / (a² + b²)",
+    a=lambda g, a, b: g * b / (a * a + b * b),
+    b=lambda g, a, b: -g * a / (a * a + b * b),
+    promote="same",
 )
-
-
-@op(promote="same")
 def atan2(a: Array, b: Array) -> Array:
     """The angle of the point (b, a)"""
     return xp(_array_of(a, b)).arctan2(a, b)
 
 
-atan2.gradient(
-    "da = g b / (a² + b²); db = −g a / (a² + b²)",
-    a=lambda g, a, b: g * b / (a * a + b * b),
-    b=lambda g, a, b: -g * a / (a * a + b * b),
-)
-
-
-@op(promote="float")
+@op("da = g a / y; db = g b / y", a=lambda g, a, out: g * (a / out), b=lambda g, b, out: g * (b / out), promote="float")
 def hypot(a: Array, b: Array) -> Array:
     """√(a² + b²), without overflow"""
     return xp(_array_of(a, b)).hypot(a, b)
 
 
-hypot.gradient("da = g a / y; db = g b / y", a=lambda g, a, out: g * (a / out), b=lambda g, b, out: g * (b / out))
-
-
-@op(promote="float")
+@op(
+    "da = g exp(a − y); db = g exp(b − y)",
+    a=lambda g, a, out: g * exp(a - out),
+    b=lambda g, b, out: g * exp(b - out),
+    promote="float",
+)
 def logaddexp(a: Array, b: Array) -> Array:
     """ln(eᵃ + eᵇ), without overflow"""
     return xp(_array_of(a, b)).logaddexp(a, b)
 
 
-logaddexp.gradient(
-    "da = g exp(a − y); db = g exp(b − y)", a=lambda g, a, out: g * exp(a - out), b=lambda g, b, out: g * exp(b - out)
-)
-
 # Copies and dtypes -----------------------------------------------------------------------------------------
 
 
-@op
+@op("dx = g", x=lambda g: g)
 def clone(x: Array) -> Array:
     """A copy"""
     return x.copy()
 
 
-clone.gradient("dx = g", x=lambda g: g)
-
-
-@op
+@op("dx = g in the dtype of x", x=lambda g: g)
 def cast(x: Array, dtype: Any) -> Array:
     """x in another NumPy dtype, of complex numbers the real part (the walk brings gradients back to the input's)"""
     to_real = x.dtype.kind == "c" and np.dtype(dtype).kind in "fiu"
     return (x.real if to_real else x).astype(dtype)
 
 
-cast.gradient("dx = g in the dtype of x", x=lambda g: g)
-
-
-@op
+@op("dx = g where x is finite, else 0", x=lambda g, x: where(isfinite(x), g, 0.0))
 def nan_to_num(x: Array, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None) -> Array:
     """x with NaN and infinities replaced"""
     return xp(x).nan_to_num(x, nan=nan, posinf=posinf, neginf=neginf)
 
-
-nan_to_num.gradient("dx = g where x is finite, else 0", x=lambda g, x: where(isfinite(x), g, 0.0))
 
 # Comparison and logic: bools, without gradient --------------------------------------------------------------
 

@@ -9,17 +9,13 @@ from .op import op
 _ADJOINT = {"backward": "forward", "forward": "backward", "ortho": "ortho"}
 
 
-@op
+@op("dx = n · ifft(g)", x=lambda g, dim, norm: ifft(g, dim, _ADJOINT[norm]))
 def fft(x: Array, dim: int, norm: str = "backward") -> Array:
     """Σₖ xₖ e^(-2πi jk/n), of complex x; ``norm`` "forward" divides by n, "ortho" by √n"""
     return xp(x).fft.fft(x, axis=dim, norm=norm).astype(x.dtype)
 
 
-@op
+@op("dx = fft(g) / n", x=lambda g, dim, norm: fft(g, dim, _ADJOINT[norm]))
 def ifft(x: Array, dim: int, norm: str = "backward") -> Array:
     """Σⱼ xⱼ e^(2πi jk/n) / n, of complex x; ``norm`` "forward" does not divide, "ortho" by √n"""
     return xp(x).fft.ifft(x, axis=dim, norm=norm).astype(x.dtype)
-
-
-fft.gradient("dx = n · ifft(g)", x=lambda g, dim, norm: ifft(g, dim, _ADJOINT[norm]))
-ifft.gradient("dx = fft(g) / n", x=lambda g, dim, norm: fft(g, dim, _ADJOINT[norm]))

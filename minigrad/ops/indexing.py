@@ -24,7 +24,7 @@ def _copy(x: Array) -> Array:
     return xp(x).array(x, order="C")
 
 
-@op(view=True)
+@op("dx = zeros with g added at index", x=lambda g, shape, index: put_back(g, shape, index), view=True)
 def getitem(x: Array, index: tuple[Any, ...]) -> Array:
     """x[index]: a view for numbers and slices, a copy for integer arrays and masks"""
     if _is_basic(index) and not any(i is Ellipsis for i in index):
@@ -32,10 +32,7 @@ def getitem(x: Array, index: tuple[Any, ...]) -> Array:
     return x[index] if _is_basic(index) else in_order(x[index])
 
 
-getitem.gradient("dx = zeros with g added at index", x=lambda g, shape, index: put_back(g, shape, index))
-
-
-@op
+@op("dx = g[index]", x=lambda g, index: getitem(g, index))
 def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
     """Zeros of a shape with x added at an index: what ``getitem`` takes out, put back. Repeats add up"""
     m = xp(x)
@@ -50,19 +47,17 @@ def put_back(x: Array, size: Shape, index: tuple[Any, ...]) -> Array:
     return out
 
 
-put_back.gradient("dx = g[index]", x=lambda g, index: getitem(g, index))
-
-
-@op
+@op("dxᵢ = g at row indicesᵢ", x=lambda g, indices: index_select(g, 0, indices))
 def scatter_add_rows(x: Array, indices: Array, rows: int) -> Array:
     """out[indices[i]] += x[i], from zeros (rows, D): an embedding's gradient"""
     return index_add((rows, x.shape[1]), 0, indices, x)
 
 
-scatter_add_rows.gradient("dxᵢ = g at row indicesᵢ", x=lambda g, indices: index_select(g, 0, indices))
-
-
-@op
+@op(
+    "dx = g with 0 at index; dvalue = g[index]",
+    x=lambda g, index: put(g, 0.0, index),
+    value=lambda g, index: getitem(g, index),
+)
 def put(x: Array, value: Array, index: tuple[Any, ...]) -> Array:
     """A copy of x with x[index] = value"""
     out = _copy(x)
@@ -70,14 +65,11 @@ def put(x: Array, value: Array, index: tuple[Any, ...]) -> Array:
     return out
 
 
-put.gradient(
-    "dx = g with 0 at index; dvalue = g[index]",
-    x=lambda g, index: put(g, 0.0, index),
-    value=lambda g, index: getitem(g, index),
+@op(
+    "dx = g with 0 in the view; dvalue = view(g)",
+    x=lambda g, view, args, slot: assign_view(g, 0.0, view, args, slot),
+    value=lambda g, view, args, slot: _view_of(g, view, args, slot),
 )
-
-
-@op
 def assign_view(x: Array, value: Array, view: Op, args: tuple[Any, ...], slot: int) -> Array:
     """A copy of x in which the part that ``view(x, *args)`` shows is ``value``"""
     out = _copy(x)
@@ -85,28 +77,15 @@ def assign_view(x: Array, value: Array, view: Op, args: tuple[Any, ...], slot: i
     return out
 
 
-assign_view.gradient(
-    "dx = g with 0 in the view; dvalue = view(g)",
-    x=lambda g, view, args, slot: assign_view(g, 0.0, view, args, slot),
-    value=lambda g, view, args, slot: _view_of(g, view, args, slot),
-)
-
-
 def _view_of(x: Array, view: Op, args: tuple[Any, ...], slot: int) -> Array:
     seen = view(x, *args)
     return seen[slot] if isinstance(seen, tuple) else seen
 
 
-@op
+@op("dx = zeros with g added at index along dim", x=lambda g, shape, dim, index: _spread_out(g, shape, dim, index))
 def gather(x: Array, dim: int, index: Array) -> Array:
     """out[i, j] = x[index[i, j], j] for dim 0, and so on for other axes"""
     return x[_along(x.ndim, dim, index)]
-
-
-gather.gradient(
-    "dx = zeros with g added at index along dim",
-    x=lambda g, shape, dim, index: scatter_add(_zeros_for(g, shape), dim, index, g),
-)
 
 
 def _along(ndim: int, dim: int, index: Array) -> tuple[Array, ...]:
@@ -117,59 +96,52 @@ def _along(ndim: int, dim: int, index: Array) -> tuple[Array, ...]:
     return tuple(grid)
 
 
-def _zeros_for(g: Any, shape: Shape) -> Array:
+def _spread_out(g: Array, shape: Shape, dim: int, index: Array) -> Array:
+    """Zeros of a shape with g added where ``gather`` took its elements from."""
     array = bare(g)
-    return xp(array).zeros(shape, array.dtype)
+    return scatter_add(xp(array).zeros(shape, array.dtype), dim, index, g)
 
 
-@op
-def scatter(x: Array, dim: int, index: Array, src: Array) -> Array:
-    """A copy of x with out[index[i, j], j] = src[i, j] for dim 0; src is an array or a number"""
-    out = _copy(x)
-    out[_along(x.ndim, dim, index)] = src[tuple(slice(0, n) for n in index.shape)] if hasattr(src, "shape") else src
-    return out
-
-
-scatter.gradient(
+@op(
     "dx = g with 0 at index along dim; dsrc = g at index along dim",
     x=lambda g, dim, index: scatter(g, dim, index, 0.0),
     src=lambda g, shape, dim, index: _in_corner(gather(g, dim, index), shape),
 )
+def scatter(x: Array, dim: int, index: Array, src: Array) -> Array:
+    """A copy of x with out[index[i, j], j] = src[i, j] for dim 0; src is an array or a number"""
+    out = _copy(x)
+    out[_along(x.ndim, dim, index)] = src[_corner(index.shape)] if hasattr(src, "shape") else src
+    return out
+
+
+def _corner(shape: Shape) -> tuple[slice, ...]:
+    return tuple(slice(0, n) for n in shape)
 
 
 def _in_corner(x: Array, shape: Shape) -> Array:
     """x, then zeros up to a shape (for the part of ``src`` that no index named)."""
-    return x if x.shape == shape else put_back(x, shape, tuple(slice(0, n) for n in x.shape))
+    return x if x.shape == shape else put_back(x, shape, _corner(x.shape))
 
 
-@op
-def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
-    """A copy of x with out[index[i, j], j] += src[i, j] for dim 0; repeats add up"""
-    out = _copy(x)
-    part = src[tuple(slice(0, n) for n in index.shape)]
-    xp(out).add.at(out, _along(x.ndim, dim, index), part)
-    return out
-
-
-scatter_add.gradient(
+@op(
     "dx = g; dsrc = g at index along dim",
     x=lambda g: g,
     src=lambda g, shape, dim, index: _in_corner(gather(g, dim, index), shape),
 )
+def scatter_add(x: Array, dim: int, index: Array, src: Array) -> Array:
+    """A copy of x with out[index[i, j], j] += src[i, j] for dim 0; repeats add up"""
+    out = _copy(x)
+    xp(out).add.at(out, _along(x.ndim, dim, index), src[_corner(index.shape)])
+    return out
 
 
-@op
+@op("dx = zeros with the slices of g added at index", x=lambda g, shape, dim, index: index_add(shape, dim, index, g))
 def index_select(x: Array, dim: int, index: Array) -> Array:
     """The slices of an axis that a one-dimensional index names"""
     return xp(x).take(x, index, axis=dim)
 
 
-index_select.gradient(
-    "dx = zeros with the slices of g added at index", x=lambda g, shape, dim, index: index_add(shape, dim, index, g)
-)
-
-
-@op
+@op("dsrc = the slices of g at index", src=lambda g, dim, index: index_select(g, dim, index))
 def index_add(size: Shape, dim: int, index: Array, src: Array) -> Array:
     """Zeros of a shape, to whose slices index[i] along ``dim`` the slices i of src are added"""
     m = xp(src)
@@ -178,28 +150,19 @@ def index_add(size: Shape, dim: int, index: Array, src: Array) -> Array:
     return out
 
 
-index_add.gradient("dsrc = the slices of g at index", src=lambda g, dim, index: index_select(g, dim, index))
-
-
-@op
+@op("dx = 0 where the mask is True, else g", x=lambda g, mask: where(mask, 0.0, g))
 def masked_fill(x: Array, mask: Array, value: float) -> Array:
     """x with ``value`` where the mask is True"""
     return in_order(xp(x).where(mask, xp(x).asarray(value, x.dtype), x))
 
 
-masked_fill.gradient("dx = 0 where the mask is True, else g", x=lambda g, mask: where(mask, 0.0, g))
-
-
-@op
-def embedding(weight: Array, indices: Array, padding_idx: int | None = None) -> Array:
-    """Rows of ``weight`` (V, D) by index (any shape) -> (..., D); the row ``padding_idx`` gets no gradient"""
-    return xp(weight).take(weight, indices, axis=0)
-
-
-embedding.gradient(
+@op(
     "dW = the rows of g added up by index",
     weight=lambda g, shape, indices, padding_idx: _row_gradient(g, shape, indices, padding_idx),
 )
+def embedding(weight: Array, indices: Array, padding_idx: int | None = None) -> Array:
+    """Rows of ``weight`` (V, D) by index (any shape) -> (..., D); the row ``padding_idx`` gets no gradient"""
+    return xp(weight).take(weight, indices, axis=0)
 
 
 def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | None) -> Array:
@@ -214,42 +177,27 @@ def _row_gradient(g: Array, shape: Shape, indices: Array, padding_idx: int | Non
 @op
 def nonzero(x: Array) -> tuple[Array, ...]:
     """The indices of the elements that are not 0, an array for each axis"""
-    chosen = xp(x).nonzero(x)
-    return tuple(chosen)
+    return tuple(xp(x).nonzero(x))
 
 
-@op
+@op(
+    "dx = g put back in the order of x",
+    x=lambda g, shape, x, dim, descending: _spread_out(g[0], shape, dim, _stable_order(bare(x), dim, descending)),
+)
 def sort(x: Array, dim: int = -1, descending: bool = False) -> tuple[Array, Array]:
     """(values, indices) in order along an axis; equal elements keep their order"""
     order = _stable_order(x, dim, descending)
     return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
 
 
-sort.gradient(
-    "dx = g put back in the order of x",
-    x=lambda g, shape, x, dim, descending: _unsorted(g[0], shape, _order_of(x, dim, descending), dim),
+@op(
+    "dx = g at the places it was taken from, else 0",
+    x=lambda g, shape, x, k, dim, largest: _spread_out(g[0], shape, dim, _top_order(bare(x), k, dim, largest)),
 )
-
-
-@op
 def topk(x: Array, k: int, dim: int = -1, largest: bool = True) -> tuple[Array, Array]:
     """(values, indices) of the k largest (or smallest) along an axis, in order"""
     order = _top_order(x, k, dim, largest)
     return in_order(xp(x).take_along_axis(x, order, dim)), in_order(order)
-
-
-topk.gradient(
-    "dx = g at the places it was taken from, else 0",
-    x=lambda g, shape, x, k, dim, largest: _unsorted(g[0], shape, _top_order_of(x, k, dim, largest), dim),
-)
-
-
-def _order_of(x: Any, dim: int, descending: bool) -> Array:
-    return _stable_order(bare(x), dim, descending)
-
-
-def _top_order_of(x: Any, k: int, dim: int, largest: bool) -> Array:
-    return _top_order(bare(x), k, dim, largest)
 
 
 def _stable_order(x: Array, dim: int, descending: bool) -> Array:
@@ -301,11 +249,6 @@ def _smallest(key: Array, k: int) -> Array:
     places = m.concatenate((places, rest), -1)
     chosen = m.argpartition(m.take_along_axis(key, places, -1), k - 1, axis=-1)[..., :k]
     return m.take_along_axis(places, chosen, -1)
-
-
-def _unsorted(g: Array, shape: Shape, order: Array, dim: int) -> Array:
-    """g's elements back at the places that ``order`` took them from."""
-    return scatter_add(_zeros_for(g, shape), dim, order, g)
 
 
 def check_indices(indices: Array, rows: int, name: str, error: type[Exception] = IndexError) -> None:

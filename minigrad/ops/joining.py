@@ -15,50 +15,39 @@ from .reduction import sum as sum_over
 from .shape import Shape, permute, reshape
 
 
-@op
+@op("dx = Σ g over the copies", x=lambda g, shape, repeats: _sum_tiles(g, shape, repeats))
 def repeat(x: Array, repeats: Shape) -> Array:
     """x laid out ``repeats`` times along each axis"""
     return xp(x).tile(x, repeats)
 
 
-repeat.gradient("dx = Σ g over the copies", x=lambda g, shape, repeats: _sum_tiles(g, shape, repeats))
-
-
 def _sum_tiles(g: Array, shape: Shape, repeats: Shape) -> Array:
     """The sum of the copies of each element."""
-
     padded = (1,) * (len(repeats) - len(shape)) + tuple(shape)
     split = tuple(n for pair in zip(repeats, padded, strict=True) for n in pair)
     return reshape(sum_over(reshape(g, split), tuple(range(0, len(split), 2)), False), shape)
 
 
-@op
+@op(
+    "dxᵢ = the part of g that xᵢ became",
+    xs=lambda g, dim, which, shapes: _part(g, dim, [shape[dim] for shape in shapes], which),
+)
 def concatenate(dim: int, *xs: Array) -> Array:
     """Arrays one after another along an axis they have"""
     return in_order(xp(xs[0]).concatenate(xs, axis=dim))
 
 
-concatenate.gradient(
-    "dxᵢ = the part of g that xᵢ became",
-    xs=lambda g, dim, which, shapes: _part(g, dim, [shape[dim] for shape in shapes], which),
-)
-
-
 def _part(g: Array, dim: int, lengths: list[int], index: int) -> Array:
     """The piece of g that input ``index`` became."""
-
     start = sum(lengths[:index])
     lead = (slice(None),) * (dim % len(g.shape))
     return getitem(g, (*lead, slice(start, start + lengths[index])))
 
 
-@op
+@op("dx = g without its margins", x=lambda g, widths: _inner(g, widths))
 def pad(x: Array, widths: tuple[tuple[int, int], ...], value: float = 0.0) -> Array:
     """x with (before, after) elements of a constant added on each axis"""
     return in_order(xp(x).pad(x, widths, mode="constant", constant_values=value))
-
-
-pad.gradient("dx = g without its margins", x=lambda g, widths: _inner(g, widths))
 
 
 def _inner(g: Array, widths: tuple[tuple[int, int], ...]) -> Array:
@@ -66,7 +55,7 @@ def _inner(g: Array, widths: tuple[tuple[int, int], ...]) -> Array:
     return getitem(g, tuple(slice(b, n - a) for (b, a), n in zip(widths, g.shape, strict=True)))
 
 
-@op(view=True)
+@op("dx = the gᵢ one after another", x=lambda g, dim: _rejoined(g, dim, False), view=True)
 def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
     """Consecutive pieces of an axis, of these lengths"""
     lead, pieces, start = (slice(None),) * (dim % x.ndim), [], 0
@@ -76,17 +65,11 @@ def split(x: Array, sizes: tuple[int, ...], dim: int) -> tuple[Array, ...]:
     return tuple(pieces)
 
 
-split.gradient("dx = the gᵢ one after another", x=lambda g, dim: _rejoined(g, dim, False))
-
-
-@op(view=True)
+@op("dx = the gᵢ side by side", x=lambda g, dim: _rejoined(g, dim, True), view=True)
 def unbind(x: Array, dim: int) -> tuple[Array, ...]:
     """The slices along an axis, which they lose"""
     lead = (slice(None),) * (dim % x.ndim)
     return tuple(x[(*lead, i, ...)] for i in range(x.shape[dim]))
-
-
-unbind.gradient("dx = the gᵢ side by side", x=lambda g, dim: _rejoined(g, dim, True))
 
 
 def _rejoined(pieces: tuple[Array, ...], dim: int, new_axis: bool) -> Array:
@@ -124,13 +107,10 @@ def _as_view(pieces: tuple[Array, ...], at: int, new_axis: bool) -> Array | None
     return whole if whole.flags.c_contiguous else None
 
 
-@op
+@op("dxᵢ = slice i of g", xs=lambda g, dim, which: _slice_at(g, dim, which))
 def stack(dim: int, *xs: Array) -> Array:
     """Arrays of one shape side by side along a new axis"""
     return in_order(xp(xs[0]).stack(xs, axis=dim))
-
-
-stack.gradient("dxᵢ = slice i of g", xs=lambda g, dim, which: _slice_at(g, dim, which))
 
 
 def _slice_at(g: Array, dim: int, index: int) -> Array:
@@ -138,35 +118,26 @@ def _slice_at(g: Array, dim: int, index: int) -> Array:
     return getitem(g, (*(slice(None),) * (dim % len(g.shape)), index, ...))
 
 
-@op
+@op("dx = Σ g over the copies of each element", x=lambda g, shape, repeats, dim: _sum_runs(g, shape, repeats, dim))
 def repeat_interleave(x: Array, repeats: Any, dim: int) -> Array:
     """Each element of an axis ``repeats`` times in a row (one number, or one for each)"""
     return xp(x).repeat(x, repeats, axis=dim)
 
 
-repeat_interleave.gradient(
-    "dx = Σ g over the copies of each element", x=lambda g, shape, repeats, dim: _sum_runs(g, shape, repeats, dim)
-)
-
-
 def _sum_runs(g: Array, shape: Shape, repeats: Any, dim: int) -> Array:
     """The sum of each element's copies."""
-
     module = xp(repeats) if hasattr(repeats, "dtype") else xp(bare(g))
     source = module.repeat(module.arange(shape[dim]), repeats)
     return index_add(shape, dim, source, g)
 
 
-@op
-def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
-    """Elements of x's memory by sizes, steps and a start, in elements (a copy; x is contiguous)"""
-    return x.reshape(-1)[_strided_places(xp(x), size, stride, offset)]
-
-
-as_strided.gradient(
+@op(
     "dx = Σ g over the elements that show a place in memory",
     x=lambda g, shape, size, stride, offset: _strided_back(g, shape, size, stride, offset),
 )
+def as_strided(x: Array, size: Shape, stride: Shape, offset: int) -> Array:
+    """Elements of x's memory by sizes, steps and a start, in elements (a copy; x is contiguous)"""
+    return x.reshape(-1)[_strided_places(xp(x), size, stride, offset)]
 
 
 def _strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
@@ -179,12 +150,14 @@ def _strided_places(m: Any, size: Shape, stride: Shape, offset: int) -> Array:
 
 def _strided_back(g: Array, shape: Shape, size: Shape, stride: Shape, offset: int) -> Array:
     """Each element's gradient to the place in memory that it shows."""
-
     places = _strided_places(xp(bare(g)), size, stride, offset)
     return reshape(put_back(g, (int(np.prod(shape, dtype=np.int64)),), (places,)), shape)
 
 
-@op
+@op(
+    "dx = Σ g over the windows that hold an element",
+    x=lambda g, shape, dim, size, step: _refold(g, shape, dim, size, step),
+)
 def unfold(x: Array, dim: int, size: int, step: int) -> Array:
     """Windows of ``size`` elements along an axis, every ``step`` (a copy): the axis counts the windows, a new
     last axis their elements"""
@@ -195,15 +168,8 @@ def unfold(x: Array, dim: int, size: int, step: int) -> Array:
     return m.moveaxis(taken.reshape(*x.shape[:dim], count, size, *x.shape[dim + 1 :]), dim + 1, -1)
 
 
-unfold.gradient(
-    "dx = Σ g over the windows that hold an element",
-    x=lambda g, shape, dim, size, step: _refold(g, shape, dim, size, step),
-)
-
-
 def _refold(g: Array, shape: Shape, dim: int, size: int, step: int) -> Array:
     """The windows' gradients added up where they overlap."""
-
     m, count, last = xp(bare(g)), g.shape[dim], len(g.shape) - 1
     order = (*range(dim + 1), last, *range(dim + 1, last))
     merged = reshape(permute(g, order), (*shape[:dim], count * size, *shape[dim + 1 :]))

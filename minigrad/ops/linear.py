@@ -14,7 +14,7 @@ from .reduction import sum_to
 from .shape import broadcast_to, reshape, transpose, tril, unsqueeze
 
 
-@op(promote="same")
+@op("da = g bᵀ; db = aᵀ g", a=lambda g, a, b: _left(g, a, b), b=lambda g, a, b: _right(g, a, b), promote="same")
 def matmul(a: Array, b: Array) -> Array:
     """a b over the last two axes, leading axes broadcast; a vector is a row (left) or a column (right)"""
     if a.ndim == 0 or b.ndim == 0:
@@ -22,7 +22,7 @@ def matmul(a: Array, b: Array) -> Array:
     inner, rows = a.shape[-1], b.shape[0 if b.ndim == 1 else -2]
     if inner != rows:
         raise RuntimeError(
-            f"matmul: mat1 and mat2 shapes cannot be multiplied ({_told(a)} and {_told(b)}): "
+            f"matmul: mat1 and mat2 shapes cannot be multiplied ({_lengths(a)} and {_lengths(b)}): "
             f"the last axis of the first ({inner}) must equal the "
             f"{'' if b.ndim == 1 else 'last but one '}axis of the second ({rows})"
         )
@@ -31,10 +31,7 @@ def matmul(a: Array, b: Array) -> Array:
     return products.matmul(a, b)
 
 
-matmul.gradient("da = g bᵀ; db = aᵀ g", a=lambda g, a, b: _left(g, a, b), b=lambda g, a, b: _right(g, a, b))
-
-
-def _told(x: Array) -> str:
+def _lengths(x: Array) -> str:
     return "x".join(map(str, x.shape))
 
 
@@ -58,19 +55,17 @@ def _right(g: Array, a: Array, b: Array) -> Array:
     return matmul(transpose(a, -1, -2), g)
 
 
-@op(promote="same")
-def linear(x: Array, weight: Array, bias: Array = None) -> Array:
-    """x Wᵀ + b: x (..., in), W (out, in), b (out)"""
-    out = matmul(x, transpose(weight, 0, 1))
-    return out if bias is None else out + bias
-
-
-linear.gradient(
+@op(
     "dx = g W; dW = gᵀ x; db = Σ g",
     x=lambda g, weight: matmul(g, weight),
     weight=lambda g, x: matmul(transpose(_rows(g), 0, 1), _rows(x)),
     bias=lambda g: g,
+    promote="same",
 )
+def linear(x: Array, weight: Array, bias: Array = None) -> Array:
+    """x Wᵀ + b: x (..., in), W (out, in), b (out)"""
+    out = matmul(x, transpose(weight, 0, 1))
+    return out if bias is None else out + bias
 
 
 def _rows(x: Array) -> Array:
@@ -78,17 +73,15 @@ def _rows(x: Array) -> Array:
     return reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
 
 
-@op(promote="same")
-def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
-    """Einstein's sum of two operands: the letters of a, of b and of the result, each once in its operand"""
-    return _contract(a, b, *subscripts)
-
-
-einsum_pair.gradient(
+@op(
     "da = the sum of g and b over the letters that a lacks; db = the sum of g and a over the letters that b lacks",
     a=lambda g, b, shape, subscripts: _einsum_slope(g, b, shape, subscripts[0], subscripts[1], subscripts[2]),
     b=lambda g, a, shape, subscripts: _einsum_slope(g, a, shape, subscripts[1], subscripts[0], subscripts[2]),
+    promote="same",
 )
+def einsum_pair(a: Array, b: Array, subscripts: tuple[str, str, str]) -> Array:
+    """Einstein's sum of two operands: the letters of a, of b and of the result, each once in its operand"""
+    return _contract(a, b, *subscripts)
 
 
 def _contract(a: Array, b: Array, left: str, right: str, result: str) -> Array:
@@ -128,13 +121,10 @@ def _einsum_slope(g: Array, other: Array, shape: tuple[int, ...], mine: str, oth
     return broadcast_to(reshape(slope, full), shape)
 
 
-@op
+@op("da = g b; db = gᵀ a", a=lambda g, b: matmul(g, b), b=lambda g, a: matmul(a, g))
 def outer(a: Array, b: Array) -> Array:
     """aᵢ bⱼ of two vectors"""
     return xp(a).multiply(a[:, None], b[None, :])
-
-
-outer.gradient("da = g b; db = gᵀ a", a=lambda g, b: matmul(g, b), b=lambda g, a: matmul(a, g))
 
 
 # Equations and determinants, computed on the CPU by LAPACK --------------------------------------------------
@@ -163,31 +153,22 @@ def on_host(function: Any, *arrays: Array) -> Any:
     return moved if isinstance(results, tuple) else moved[0]
 
 
-@op
+@op("dx = −yᵀ g yᵀ", x=lambda g, out: -matmul(transpose(out, -1, -2), matmul(g, transpose(out, -1, -2))))
 def inverse(x: Array) -> Array:
     """x⁻¹ of square matrices"""
     return on_host(np.linalg.inv, x)
 
 
-inverse.gradient("dx = −yᵀ g yᵀ", x=lambda g, out: -matmul(transpose(out, -1, -2), matmul(g, transpose(out, -1, -2))))
-
-
-@op
+@op("dx = g y x⁻ᵀ", x=lambda g, x, out: _one_matrix(g * out) * transpose(inverse(x), -1, -2))
 def det(x: Array) -> Array:
     """|x| of square matrices"""
     return on_host(np.linalg.det, x)
 
 
-det.gradient("dx = g y x⁻ᵀ", x=lambda g, x, out: _one_matrix(g * out) * transpose(inverse(x), -1, -2))
-
-
-@op
+@op("dx = g x⁻ᵀ", x=lambda g, x: _one_matrix(g[1]) * transpose(inverse(x), -1, -2))
 def slogdet(x: Array) -> tuple[Array, Array]:
     """The sign of |x| and the logarithm of its size"""
     return on_host(lambda a: tuple(np.linalg.slogdet(a)), x)
-
-
-slogdet.gradient("dx = g x⁻ᵀ", x=lambda g, x: _one_matrix(g[1]) * transpose(inverse(x), -1, -2))
 
 
 def _one_matrix(x: Array) -> Array:
@@ -195,29 +176,24 @@ def _one_matrix(x: Array) -> Array:
     return unsqueeze(unsqueeze(x, -1), -1)
 
 
-@op(promote="same")
+@op(
+    "da = −a⁻ᵀ g yᵀ; db = a⁻ᵀ g",
+    a=lambda g, a, out: -matmul(solve(transpose(a, -1, -2), g), transpose(out, -1, -2)),
+    b=lambda g, a: solve(transpose(a, -1, -2), g),
+    promote="same",
+)
 def solve(a: Array, b: Array) -> Array:
     """x of a x = b, for square a (..., N, N) and b (..., N, K)"""
     return on_host(np.linalg.solve, a, b)
 
 
-solve.gradient(
-    "da = −a⁻ᵀ g yᵀ; db = a⁻ᵀ g",
-    a=lambda g, a, out: -matmul(solve(transpose(a, -1, -2), g), transpose(out, -1, -2)),
-    b=lambda g, a: solve(transpose(a, -1, -2), g),
-)
-
-
-@op
-def cholesky(x: Array) -> Array:
-    """L of L Lᵀ = x, for positive definite x"""
-    return on_host(np.linalg.cholesky, x)
-
-
-cholesky.gradient(
+@op(
     "dx = the symmetric part of y⁻ᵀ Φ(yᵀ g) y⁻¹, Φ the lower triangle with half the diagonal",
     x=lambda g, out: _cholesky_slope(g, out),
 )
+def cholesky(x: Array) -> Array:
+    """L of L Lᵀ = x, for positive definite x"""
+    return on_host(np.linalg.cholesky, x)
 
 
 def _cholesky_slope(g: Array, out: Array) -> Array:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ..backend import xp
 from ..backend.dtype import Array
 from .elementwise import log, maximum, where
@@ -13,7 +16,7 @@ from .shape import reshape, transpose, unsqueeze
 from .softmax import log_softmax, softmax
 
 
-@op
+@op("dx = g (softmax(x) Σ q w − q w)", logits=lambda g, arguments: _logit_slope(unsqueeze(g, 1), *arguments))
 def cross_entropy(
     logits: Array, target: Array, weight: Array = None, ignore_index: int = -100, label_smoothing: float = 0.0
 ) -> Array:
@@ -35,36 +38,25 @@ def cross_entropy(
     return where(ignored, 0.0, loss)
 
 
-def _weighted_targets(
-    logits: Array, target: Array, weight: Array, ignore_index: int, label_smoothing: float
-) -> tuple[Array, Array]:
-    """q w, (N, V), zeros in the rows that are ignored, and its sum over the classes, (N, 1)."""
-    logits, target, weight = bare(logits), bare(target), bare(weight)
-    m, (rows, classes) = xp(logits), logits.shape
-    counts = target != ignore_index
-    q = m.full((rows, classes), label_smoothing / classes, logits.dtype)
-    q[m.arange(rows), m.where(counts, target, 0)] += 1 - label_smoothing
-    q = (q if weight is None else q * weight) * counts[:, None]
-    return q, q.sum(axis=1, keepdims=True)
-
-
 def _logit_slope(
     g: Array, logits: Array, target: Array, weight: Array, ignore_index: int, label_smoothing: float
 ) -> Array:
-    """g (p Σ q w − q w), p = softmax(logits); g is (N, 1) or a number."""
-    q, total = _weighted_targets(logits, target, weight, ignore_index, label_smoothing)
-    return g * (softmax(logits, -1) * total - q)
+    """g (p Σ q w − q w), p = softmax(logits), 0 in the rows that are ignored; g is (N, 1) or a number."""
+    target, weight = bare(target), bare(weight)
+    m, (rows, classes) = xp(target), logits.shape
+    counts = target != ignore_index
+    q = m.full((rows, classes), label_smoothing / classes, bare(logits).dtype)
+    q[m.arange(rows), m.where(counts, target, 0)] += 1 - label_smoothing
+    q = (q if weight is None else q * weight) * counts[:, None]
+    return g * (softmax(logits, -1) * q.sum(axis=1, keepdims=True) - q)
 
 
-cross_entropy.gradient(
-    "dx = g (softmax(x) Σ q w − q w)",
-    logits=lambda g, logits, target, weight, ignore_index, label_smoothing: _logit_slope(
-        unsqueeze(g, 1), logits, target, weight, ignore_index, label_smoothing
-    ),
+@op(
+    "dx = dz W, dz = g (softmax(z) − q) / N; dW = dzᵀ x; db = Σ dz",
+    x=lambda g, weight, arguments: matmul(_head_slope(g, arguments), weight),
+    weight=lambda g, x, arguments: matmul(transpose(_head_slope(g, arguments), 0, 1), x),
+    bias=lambda g, arguments: _head_slope(g, arguments),
 )
-
-
-@op
 def linear_cross_entropy(
     x: Array,
     weight: Array,
@@ -88,45 +80,20 @@ def count_targets(target: Array, ignore_index: int) -> int:
     return int((bare(target) != ignore_index).sum())
 
 
-def _head_slope(
-    g: Array,
-    x: Array,
-    weight: Array,
-    bias: Array,
-    target: Array,
-    ignore_index: int,
-    label_smoothing: float,
-    reduction: str,
-) -> Array:
+def _head_slope(g: Array, arguments: Sequence[Any]) -> Array:
     """dz, the gradient of the logits z = x Wᵀ + b, (N, V)."""
+    x, weight, bias, target, ignore_index, label_smoothing, reduction = arguments
     rows = 1 if reduction == "sum" else max(1, count_targets(target, ignore_index))
     return _logit_slope(g / rows, linear(x, weight, bias), target, None, ignore_index, label_smoothing)
 
 
-linear_cross_entropy.gradient(
-    "dx = dz W, dz = g (softmax(z) − q) / N; dW = dzᵀ x; db = Σ dz",
-    x=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: matmul(
-        _head_slope(g, x, weight, bias, target, ignore_index, label_smoothing, reduction), weight
-    ),
-    weight=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: matmul(
-        transpose(_head_slope(g, x, weight, bias, target, ignore_index, label_smoothing, reduction), 0, 1), x
-    ),
-    bias=lambda g, x, weight, bias, target, ignore_index, label_smoothing, reduction: _head_slope(
-        g, x, weight, bias, target, ignore_index, label_smoothing, reduction
-    ),
+@op(
+    "dx = g (x − t) / (x (1 − x)); dt = g (ln(1 − x) − ln x)",
+    x=lambda g, x, target: g * (x - target) / maximum(x * (1 - x), 1e-12),
+    target=lambda g, x: g * (maximum(log(1 - x), -100.0) - maximum(log(x), -100.0)),
 )
-
-
-@op
 def binary_cross_entropy(x: Array, target: Array) -> Array:
     """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100 (so are the gradient's, PyTorch's rule)"""
     m = xp(x)
     yes, no = m.maximum(m.log(x), -100), m.maximum(m.log1p(-x), -100)
     return (target - 1) * no - target * yes
-
-
-binary_cross_entropy.gradient(
-    "dx = g (x − t) / (x (1 − x)); dt = g (ln(1 − x) − ln x)",
-    x=lambda g, x, target: g * (x - target) / maximum(x * (1 - x), 1e-12),
-    target=lambda g, x: g * (maximum(log(1 - x), -100.0) - maximum(log(x), -100.0)),
-)

@@ -8,7 +8,12 @@ from .op import op
 from .reduction import mean
 
 
-@op
+@op(
+    "dx = (gw − mean(gw) − x̂ mean(gw x̂)) / √(variance + eps); dw = Σ g x̂; db = Σ g",
+    x=lambda g, x, weight, eps: _standardize_slope(g if weight is None else g * weight, x, eps),
+    weight=lambda g, x, eps: g * _standardize(x, eps)[0],
+    bias=lambda g: g,
+)
 def layer_norm(x: Array, weight: Array = None, bias: Array = None, eps: float = 1e-5) -> Array:
     """(x - mean) / √(variance + eps) · weight + bias over the last axis (Ba et al. 2016)"""
     out = _standardize(x, eps)[0]
@@ -29,15 +34,11 @@ def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
     return scale * (g - mean(g, -1, True) - normal * mean(g * normal, -1, True))
 
 
-layer_norm.gradient(
-    "dx = (gw − mean(gw) − x̂ mean(gw x̂)) / √(variance + eps); dw = Σ g x̂; db = Σ g",
-    x=lambda g, x, weight, eps: _standardize_slope(g if weight is None else g * weight, x, eps),
-    weight=lambda g, x, eps: g * _standardize(x, eps)[0],
-    bias=lambda g: g,
+@op(
+    "dx = (gw − x̂ mean(gw x̂)) / √(mean(x²) + eps); dw = Σ g x̂",
+    x=lambda g, x, weight, eps: _rms_slope(g if weight is None else g * weight, x, _inverse_rms(x, eps)),
+    weight=lambda g, x, eps: g * (x * _inverse_rms(x, eps)),
 )
-
-
-@op
 def rms_norm(x: Array, weight: Array = None, eps: float = 1e-6) -> Array:
     """x / √(mean of x² + eps) · weight over the last axis (Zhang and Sennrich 2019)"""
     out = x * _inverse_rms(x, eps)
@@ -51,10 +52,3 @@ def _inverse_rms(x: Array, eps: float) -> Array:
 def _rms_slope(g: Array, x: Array, scale: Array) -> Array:
     normal = x * scale
     return scale * (g - normal * mean(g * normal, -1, True))
-
-
-rms_norm.gradient(
-    "dx = (gw − x̂ mean(gw x̂)) / √(mean(x²) + eps); dw = Σ g x̂",
-    x=lambda g, x, weight, eps: _rms_slope(g if weight is None else g * weight, x, _inverse_rms(x, eps)),
-    weight=lambda g, x, eps: g * (x * _inverse_rms(x, eps)),
-)

@@ -1,15 +1,13 @@
-"""What an op is: a forward on arrays, and beside it one gradient rule for each input.
+"""What an op is: a forward on arrays, and beside it one gradient rule for each input, with its formula.
 
-    @op
+    @op("dx = g (1 - y²)", x=lambda g, out: g * (1 - out * out))
     def tanh(x):
         return xp(x).tanh(x)
 
-    tanh.gradient("dx = g (1 - y²)", x=lambda g, out: g * (1 - out * out))
-
 The names of a rule's parameters say what the tape keeps for it: ``g`` is the gradient of the result, ``out`` the
 result, ``shape`` the shape of the input that the rule is for (of a variadic input ``which`` is its number, and
-``shapes`` are those of all), and any other name is an argument of the forward. Nothing else is held in memory, and
-the rule of an input that needs no gradient never runs.
+``shapes`` are those of all), ``arguments`` all arguments of the forward in their order, and any other name one of
+them. Nothing else is held in memory, and the rule of an input that needs no gradient never runs.
 
 Rules are written in operators and ops. An op called on arrays returns an array; called on a Tensor, it returns a
 Tensor and is recorded. So the same rule gives numbers in ``backward()`` and, on Tensors, a graph of its own in
@@ -32,7 +30,7 @@ from ..backend import kernels, of
 
 Rule = Callable[..., Any]
 _VARIADIC = 0x04  # CO_VARARGS
-_VALUES = ("g", "out", "shape", "which", "shapes")  # what a rule may name beside the op's arguments
+_VALUES = ("g", "out", "shape", "which", "shapes", "arguments")  # what a rule may name beside one of the op's arguments
 
 
 class Watch(threading.local):
@@ -68,7 +66,7 @@ class Plan:
         keep: the positions of the arguments to keep.
         keeps_out: whether to keep the result.
         rules: for each input its rule, and the getter that picks the rule's arguments out of
-            ``(g, out, shape, which, shapes, *kept)``.
+            ``(g, out, shape, which, shapes, kept, *kept)``.
     """
 
     __slots__ = ("inputs", "keep", "keeps_out", "needs", "rules")
@@ -79,7 +77,7 @@ class Plan:
         rules = [op.rules[op.param(i)] for i in self.inputs] if op.rules else []
         kept_for = op.rules.values() if op.kernel else rules  # a kernel may want what any of the rules names
         names = {name for _, wanted in kept_for for name in wanted}
-        self.keep = tuple(i for i in range(arity) if op.param(i) in names)
+        self.keep = tuple(i for i in range(arity) if op.param(i) in names or "arguments" in names)
         self.keeps_out = "out" in names
         place = {name: i for i, name in enumerate((*_VALUES, *map(op.param, self.keep)))}
         self.rules = [(rule, _picker([place[name] for name in wanted])) for rule, wanted in rules]
@@ -238,18 +236,25 @@ def op(forward: Callable[..., Any], /) -> Any:
 
 
 @overload
-def op(*, promote: str = "", view: bool = False) -> Callable[[Callable[..., Any]], Any]:
-    """``@op(promote="same")``: what makes an Op."""
+def op(
+    formulas: str = "", /, *, promote: str = "", view: bool = False, **rules: Rule
+) -> Callable[[Callable[..., Any]], Any]:
+    """``@op("dx = g y", x=lambda g, out: g * out)``: what makes an Op."""
 
 
-def op(forward: Callable[..., Any] | None = None, *, promote: str = "", view: bool = False) -> Any:
-    """Turn a function of arrays into an op, and register it by its name. See ``Op`` for the arguments."""
+def op(first: Any = "", /, *, promote: str = "", view: bool = False, **rules: Rule) -> Any:
+    """Turn a function of arrays into an op, and register it by its name.
+
+    Args:
+        formulas, rules: see ``Op.gradient``.
+        promote, view: see ``Op``.
+    """
 
     def register(function: Callable[..., Any]) -> Op:
-        result = Op(function, promote=promote, view=view)
+        result = Op(function, promote=promote, view=view).gradient("" if callable(first) else first, **rules)
         if result.name in REGISTRY:
             raise ValueError(f"there is an op {result.name!r} already, in {REGISTRY[result.name].__module__}")
         REGISTRY[result.name] = result
         return result
 
-    return register if forward is None else register(forward)
+    return register(first) if callable(first) else register

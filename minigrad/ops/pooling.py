@@ -14,7 +14,7 @@ from .convolution import Ints, Window, padded
 from .op import op
 
 
-@op
+@op("dx = Σ g over the windows that hold an element", x=lambda g, shape, window: window_spread(g, window, shape[2:]))
 def window_sum(x: Array, window: Window) -> Array:
     """Σ x over a window: (N, C, *lengths) -> (N, C, *places)"""
     places = window.places(x.shape[2:])
@@ -25,7 +25,7 @@ def window_sum(x: Array, window: Window) -> Array:
     return out
 
 
-@op
+@op("dx = Σ g over the window of an element", x=lambda g, window: window_sum(g, window))
 def window_spread(x: Array, window: Window, lengths: Ints) -> Array:
     """Each element added to all of its window: (N, C, *places) -> (N, C, *lengths)"""
     out = xp(x).zeros((*x.shape[:2], *window.padded(lengths)), x.dtype)
@@ -34,19 +34,13 @@ def window_spread(x: Array, window: Window, lengths: Ints) -> Array:
     return xp(x).ascontiguousarray(out[(..., *window.inner(lengths))])
 
 
-window_sum.gradient(
-    "dx = Σ g over the windows that hold an element", x=lambda g, shape, window: window_spread(g, window, shape[2:])
-)
-window_spread.gradient("dx = Σ g over the window of an element", x=lambda g, window: window_sum(g, window))
-
-
-@op
+@op("dx = zeros with g added at cells", x=lambda g, shape, cells: put_picked(g, cells, shape[2:]))
 def pick(x: Array, cells: Array) -> Array:
     """The elements that ``cells`` names by their number in a plane: (N, C, *lengths) -> (N, C, *places)"""
     return xp(x).take(x.reshape(-1), _flat(cells, prod(x.shape[2:]))).reshape(cells.shape)
 
 
-@op
+@op("dx = g at cells", x=lambda g, cells: pick(g, cells))
 def put_picked(x: Array, cells: Array, lengths: Ints) -> Array:
     """Zeros with each element added at its cell: what ``pick`` takes out, put back"""
     m, planes, size = xp(x), x.shape[0] * x.shape[1], prod(lengths)
@@ -60,10 +54,6 @@ def _flat(cells: Array, size: int) -> Array:
     m, planes = xp(cells), cells.shape[0] * cells.shape[1]
     each = cells.reshape(planes, prod(cells.shape[2:]))
     return (each + m.arange(planes)[:, None] * size).reshape(-1)
-
-
-pick.gradient("dx = zeros with g added at cells", x=lambda g, shape, cells: put_picked(g, cells, shape[2:]))
-put_picked.gradient("dx = g at cells", x=lambda g, cells: pick(g, cells))
 
 
 @op

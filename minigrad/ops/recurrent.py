@@ -10,6 +10,9 @@ for its gradient. In each ``_through_time`` the forward's steps run again, then 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 from ..backend.dtype import Array
 from .elementwise import relu, sigmoid, tanh, where
 from .indexing import getitem
@@ -42,7 +45,12 @@ def _outer(slopes: Array, inputs: Array) -> Array:
     return matmul(transpose(slopes, 0, 1), inputs)
 
 
-@op
+@op(
+    "dx = da, daₜ = (gₜ + daₜ₊₁ W)(1 − hₜ²); dW = Σ daₜᵀ hₜ₋₁; dh₀ = da₁ W",
+    x=lambda g, arguments: _rnn_through_time(g, arguments)[0],
+    weight=lambda g, arguments: _outer(*_rnn_through_time(g, arguments)[:2]),
+    h=lambda g, arguments: _rnn_through_time(g, arguments)[2],
+)
 def rnn(
     x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool = False, rectify: bool = False
 ) -> tuple[Array, Array]:
@@ -67,11 +75,10 @@ def _rnn_steps(
     return outs, before, h
 
 
-def _rnn_through_time(
-    g: tuple[Array, Array], x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool, rectify: bool
-) -> tuple[Array, Array, Array]:
+def _rnn_through_time(g: tuple[Array, ...], arguments: Sequence[Any]) -> tuple[Array, Array, Array]:
     """da and h of the step before, both (N, H), and the gradient of the first h, (B, H)."""
-    outs, before, _ = _rnn_steps(x, weight, h, sizes, reverse, rectify)
+    _, weight, _, sizes, reverse, rectify = arguments
+    outs, before, _ = _rnn_steps(*arguments)
     slopes, dh = list(split(g[0], sizes, 0)), g[1]
     for t in reversed(order(sizes, reverse)):
         back = slopes[t] + _first(dh, sizes[t])
@@ -80,17 +87,13 @@ def _rnn_through_time(
     return concatenate(0, *slopes), concatenate(0, *before), dh
 
 
-rnn.gradient(
-    "dx = da, daₜ = (gₜ + daₜ₊₁ W)(1 − hₜ²); dW = Σ daₜᵀ hₜ₋₁; dh₀ = da₁ W",
-    x=lambda g, x, weight, h, sizes, reverse, rectify: _rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[0],
-    weight=lambda g, x, weight, h, sizes, reverse, rectify: _outer(
-        *_rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[:2]
-    ),
-    h=lambda g, x, weight, h, sizes, reverse, rectify: _rnn_through_time(g, x, weight, h, sizes, reverse, rectify)[2],
+@op(
+    "dx = da of r, z and n; dW = Σ d(Wh + b)ₜᵀ hₜ₋₁; db = Σ d(Wh + b)ₜ; dh₀ = dh₁ z + d(Wh + b)₁ W",
+    x=lambda g, arguments: _gru_through_time(g, arguments)[0],
+    weight=lambda g, arguments: _outer(*_gru_through_time(g, arguments)[1:3]),
+    bias=lambda g, arguments: _gru_through_time(g, arguments)[1],
+    h=lambda g, arguments: _gru_through_time(g, arguments)[3],
 )
-
-
-@op
 def gru(x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool = False) -> tuple[Array, Array]:
     """r, z = σ(x + W h + b), n = tanh(x + r (W h + b)), h ← n + z (h - n) (Cho et al. 2014)
 
@@ -120,11 +123,10 @@ def _gru_steps(
     return outs, gates, before, h
 
 
-def _gru_through_time(
-    g: tuple[Array, Array], x: Array, weight: Array, bias: Array, h: Array, sizes: Sizes, reverse: bool
-) -> tuple[Array, Array, Array, Array]:
+def _gru_through_time(g: tuple[Array, ...], arguments: Sequence[Any]) -> tuple[Array, Array, Array, Array]:
     """The gradients of x and of W h + b, (N, 3H), h of the step before, (N, H), and that of the first h, (B, H)."""
-    _, gates, before, _ = _gru_steps(x, weight, bias, h, sizes, reverse)
+    _, weight, *_, sizes, reverse = arguments
+    _, gates, before, _ = _gru_steps(*arguments)
     slopes, shares, dh = list(split(g[0], sizes, 0)), list(before), g[1]
     for t in reversed(order(sizes, reverse)):
         r, z, n, hn = gates[t]
@@ -137,18 +139,14 @@ def _gru_through_time(
     return concatenate(0, *slopes), concatenate(0, *shares), concatenate(0, *before), dh
 
 
-gru.gradient(
-    "dx = da of r, z and n; dW = Σ d(Wh + b)ₜᵀ hₜ₋₁; db = Σ d(Wh + b)ₜ; dh₀ = dh₁ z + d(Wh + b)₁ W",
-    x=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[0],
-    weight=lambda g, x, weight, bias, h, sizes, reverse: _outer(
-        *_gru_through_time(g, x, weight, bias, h, sizes, reverse)[1:3]
-    ),
-    bias=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[1],
-    h=lambda g, x, weight, bias, h, sizes, reverse: _gru_through_time(g, x, weight, bias, h, sizes, reverse)[3],
+@op(
+    "dx = da of i, f, g and o; dW = Σ daₜᵀ hₜ₋₁; dP = Σ dhₜᵀ (oₜ tanh cₜ); dh₀ = da₁ W; dc₀ = dc₁ f₁",
+    x=lambda g, arguments: _lstm_through_time(g, arguments)[0],
+    weight=lambda g, arguments: _outer(*_lstm_through_time(g, arguments)[:2]),
+    project=lambda g, arguments: _outer(*_lstm_through_time(g, arguments)[2:4]),
+    h=lambda g, arguments: _lstm_through_time(g, arguments)[4],
+    c=lambda g, arguments: _lstm_through_time(g, arguments)[5],
 )
-
-
-@op
 def lstm(
     x: Array, weight: Array, project: Array, h: Array, c: Array, sizes: Sizes, reverse: bool = False
 ) -> tuple[Array, Array, Array]:
@@ -181,18 +179,10 @@ def _lstm_steps(
     return outs, gates, before, h, c
 
 
-def _lstm_through_time(
-    g: tuple[Array, Array, Array],
-    x: Array,
-    weight: Array,
-    project: Array,
-    h: Array,
-    c: Array,
-    sizes: Sizes,
-    reverse: bool,
-) -> tuple[Array, Array, Array, Array, Array, Array]:
+def _lstm_through_time(g: tuple[Array, ...], arguments: Sequence[Any]) -> tuple[Array, ...]:
     """da (N, 4H), h of the step before and the gradient of each h, (N, P), o tanh c (N, H), those of h and c."""
-    _, gates, before, _, _ = _lstm_steps(x, weight, project, h, c, sizes, reverse)
+    _, weight, project, *_, sizes, reverse = arguments
+    _, gates, before, _, _ = _lstm_steps(*arguments)
     slopes, backs, tops = list(split(g[0], sizes, 0)), list(before), list(before)
     dh, dc = g[1], g[2]
     for t in reversed(order(sizes, reverse)):
@@ -206,23 +196,3 @@ def _lstm_through_time(
         dh, dc = _with_first(dh, matmul(slopes[t], weight)), _with_first(dc, dcell * f)
     da, hidden, backs, tops = (concatenate(0, *steps) for steps in (slopes, before, backs, tops))
     return da, hidden, backs, tops, dh, dc
-
-
-lstm.gradient(
-    "dx = da of i, f, g and o; dW = Σ daₜᵀ hₜ₋₁; dP = Σ dhₜᵀ (oₜ tanh cₜ); dh₀ = da₁ W; dc₀ = dc₁ f₁",
-    x=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
-        g, x, weight, project, h, c, sizes, reverse
-    )[0],
-    weight=lambda g, x, weight, project, h, c, sizes, reverse: _outer(
-        *_lstm_through_time(g, x, weight, project, h, c, sizes, reverse)[:2]
-    ),
-    project=lambda g, x, weight, project, h, c, sizes, reverse: _outer(
-        *_lstm_through_time(g, x, weight, project, h, c, sizes, reverse)[2:4]
-    ),
-    h=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
-        g, x, weight, project, h, c, sizes, reverse
-    )[4],
-    c=lambda g, x, weight, project, h, c, sizes, reverse: _lstm_through_time(
-        g, x, weight, project, h, c, sizes, reverse
-    )[5],
-)

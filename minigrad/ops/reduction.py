@@ -32,7 +32,7 @@ def _restore(value: Array, shape: tuple[int, ...], dim: Axes) -> Array:
     return reshape(value, keepdim_shape(shape, dim)) if shape else value
 
 
-@op
+@op("dx = g repeated along dim", x=lambda g, shape, dim: spread(g, shape, dim))
 def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x over the axes ``dim`` (all of them where None)"""
     if x.dtype.kind in "biu":
@@ -42,9 +42,6 @@ def sum(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     if type(x) is np.ndarray and (columns := _leading(x, dim)):
         return _column_sums(x, columns, keepdim)
     return in_order(x.sum(axis=dim, keepdims=keepdim))
-
-
-sum.gradient("dx = g repeated along dim", x=lambda g, shape, dim: spread(g, shape, dim))
 
 
 def _leading(x: Array, dim: Axes) -> int:
@@ -72,15 +69,12 @@ def sum_to(x: Array, shape: tuple[int, ...]) -> Array:
     return summed if summed.shape == shape else reshape(summed, shape)
 
 
-@op
+@op("dx = g / n repeated along dim", x=lambda g, shape, dim: spread(g / _count(shape, dim), shape, dim))
 def mean(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """Σ x / n over the axes ``dim``"""
     if not x.size:  # NaN, without NumPy's warning
         return sum(x, dim, keepdim) / (_count(x.shape, dim) or float("nan"))
     return in_order(x.mean(axis=dim, keepdims=keepdim))
-
-
-mean.gradient("dx = g / n repeated along dim", x=lambda g, shape, dim: spread(g / _count(shape, dim), shape, dim))
 
 
 def _count(shape: tuple[int, ...], dim: Axes) -> int:
@@ -89,18 +83,15 @@ def _count(shape: tuple[int, ...], dim: Axes) -> int:
     return int(np.prod([n for n, k in zip(shape, kept, strict=True) if k == 1], dtype=np.int64)) if shape else 1
 
 
-@op
-def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
-    """Σ (x - mean)² / (n - correction)"""
-    return _quiet_var(x, dim, correction, keepdim)
-
-
-var.gradient(
+@op(
     "dx = g · 2 (x − mean) / (n − correction)",
     x=lambda g, x, shape, dim, correction: (
         spread(g * 2, shape, dim) * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
     ),
 )
+def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
+    """Σ (x - mean)² / (n - correction)"""
+    return _quiet_var(x, dim, correction, keepdim)
 
 
 def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
@@ -114,39 +105,28 @@ def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
     return in_order((centred * centred).sum(axis=dim, keepdims=keepdim)) / _degrees(x.shape, dim, correction)
 
 
-@op
-def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
-    """√var; where it is 0 the gradient is 0"""
-    return xp(x).sqrt(_quiet_var(x, dim, correction, keepdim))
-
-
-std.gradient(
+@op(
     "dx = g (x − mean) / (y (n − correction)), 0 where y = 0",
     x=lambda g, x, out, shape, dim, correction: (
         spread(where(out == 0, 0.0, g / where(out == 0, 1.0, out)), shape, dim)
         * ((x - mean(x, dim, True)) / _degrees(shape, dim, correction))
     ),
 )
+def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
+    """√var; where it is 0 the gradient is 0"""
+    return xp(x).sqrt(_quiet_var(x, dim, correction, keepdim))
 
 
-@op
+@op("dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
 def amax(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """The largest; equal ones share the gradient"""
     return in_order(x.max(axis=dim, keepdims=keepdim))
 
 
-@op
+@op("dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
 def amin(x: Array, dim: Axes = None, keepdim: bool = False) -> Array:
     """The smallest; equal ones share the gradient"""
     return in_order(x.min(axis=dim, keepdims=keepdim))
-
-
-amax.gradient(
-    "dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim)
-)
-amin.gradient(
-    "dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim)
-)
 
 
 def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axes) -> Array:
@@ -155,7 +135,11 @@ def _to_winners(g: Array, x: Array, out: Array, shape: tuple[int, ...], dim: Axe
     return wins * (_restore(g, shape, dim) / sum(wins, dim, True)) if shape else g
 
 
-@op(promote="float")
+@op(
+    "dx = g exp(x − y)",
+    x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - finite(_restore(out, shape, dim))),
+    promote="float",
+)
 def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
     """ln Σ eˣ, the largest taken out first"""
     m = xp(x)
@@ -164,12 +148,6 @@ def logsumexp(x: Array, dim: Axes, keepdim: bool = False) -> Array:
     with np.errstate(divide="ignore"):
         total = m.log(m.exp(x - top).sum(axis=dim, keepdims=True)) + top
     return in_order(total if keepdim else m.squeeze(total, axis=dim))
-
-
-logsumexp.gradient(
-    "dx = g exp(x − y)",
-    x=lambda g, x, out, shape, dim: _restore(g, shape, dim) * exp(x - finite(_restore(out, shape, dim))),
-)
 
 
 def finite(x: Array) -> Array:

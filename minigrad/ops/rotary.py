@@ -9,7 +9,7 @@ from ..backend.dtype import Array
 from .op import op
 
 
-@op
+@op("dx = g turned by −θ", x=lambda g, turns, back: rotate(g, turns, not back))
 def rotate(x: Array, turns: Array, back: bool = False) -> Array:
     """Numbers 2i and 2i+1 of each row turned, (a + bi) · e^(iθ) (Su et al. 2021, equation 15)
 
@@ -19,9 +19,6 @@ def rotate(x: Array, turns: Array, back: bool = False) -> Array:
     pairs = _as_complex(x, x)
     out = pairs * (phases.conj() if back else phases)  # as complex numbers: one pass over memory, not six
     return out.view(out.real.dtype).astype(x.dtype, copy=False)
-
-
-rotate.gradient("dx = g turned by −θ", x=lambda g, turns, back: rotate(g, turns, not back))
 
 
 def _as_complex(x: Array, like: Array) -> Any:

@@ -11,22 +11,16 @@ from .op import op
 Shape = tuple[int, ...]
 
 
-@op(view=True)
+@op("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape), view=True)
 def reshape(x: Array, size: Shape) -> Array:
     """The same elements in another shape; one -1 is worked out"""
     return x.reshape(size)
 
 
-reshape.gradient("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape))
-
-
-@op(view=True)
+@op("dx = g with its axes put back", x=lambda g, dims: permute(g, _inverse(dims)), view=True)
 def permute(x: Array, dims: Shape) -> Array:
     """The axes in another order"""
     return x.transpose(dims)
-
-
-permute.gradient("dx = g with its axes put back", x=lambda g, dims: permute(g, _inverse(dims)))
 
 
 def _inverse(dims: Shape) -> Shape:
@@ -35,47 +29,39 @@ def _inverse(dims: Shape) -> Shape:
     return tuple(axes.index(i) for i in range(len(axes)))
 
 
-@op(view=True)
+@op("dx = gᵀ", x=lambda g, dim0, dim1: transpose(g, dim0, dim1), view=True)
 def transpose(x: Array, dim0: int, dim1: int) -> Array:
     """Two axes exchanged"""
     return x.swapaxes(dim0, dim1)
 
 
-transpose.gradient("dx = gᵀ", x=lambda g, dim0, dim1: transpose(g, dim0, dim1))
-
-
-@op(view=True)
+@op("dx = g without the new axis", x=lambda g, shape: reshape(g, shape), view=True)
 def unsqueeze(x: Array, dim: int) -> Array:
     """A new axis of length 1 at ``dim``"""
     return xp(x).expand_dims(x, dim)
 
 
-unsqueeze.gradient("dx = g without the new axis", x=lambda g, shape: reshape(g, shape))
-
-
-@op(view=True)
+@op("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape), view=True)
 def squeeze(x: Array, dim: int | Shape | None = None) -> Array:
     """Without its axes of length 1 (those in ``dim``; longer ones stay)"""
     axes = range(x.ndim) if dim is None else [d % max(x.ndim, 1) for d in ((dim,) if isinstance(dim, int) else dim)]
     return x.reshape(tuple(n for i, n in enumerate(x.shape) if n != 1 or i not in axes))
 
 
-squeeze.gradient("dx = g in the shape of x", x=lambda g, shape: reshape(g, shape))
-
-
-@op(view=True)
+@op("dx = Σ g over the broadcast axes", x=lambda g: g, view=True)
 def broadcast_to(x: Array, size: Shape) -> Array:
-    """x repeated along axes of length 1 and along new ones in front, without a copy"""
+    """x repeated along axes of length 1 and along new ones in front, without a copy (the walk sums g back)"""
     out = xp(x).broadcast_to(x, size)
     if getattr(x.flags, "writeable", False):  # NumPy's is read-only; the tape refuses what would be wrong
         out.flags.writeable = True
     return out
 
 
-broadcast_to.gradient("dx = Σ g over the broadcast axes", x=lambda g: g)  # the walk sums over the broadcast axes
-
-
-@op(view=True)
+@op(
+    "dx = zeros with g on the diagonal",
+    x=lambda g, shape, offset, dim1, dim2: diagonal_scatter(g, shape, offset, dim1, dim2),
+    view=True,
+)
 def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     """The elements (i, i + offset) of two axes, as a last axis"""
     out = xp(x).diagonal(x, offset, dim1, dim2)
@@ -84,13 +70,7 @@ def diagonal(x: Array, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Array:
     return out
 
 
-diagonal.gradient(
-    "dx = zeros with g on the diagonal",
-    x=lambda g, shape, offset, dim1, dim2: diagonal_scatter(g, shape, offset, dim1, dim2),
-)
-
-
-@op
+@op("dx = the diagonal of g", x=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
 def diagonal_scatter(x: Array, size: Shape, offset: int, dim1: int, dim2: int) -> Array:
     """Zeros of a shape with x on a diagonal: what ``diagonal`` takes out, put back"""
     m = xp(x)
@@ -101,42 +81,29 @@ def diagonal_scatter(x: Array, size: Shape, offset: int, dim1: int, dim2: int) -
     return out
 
 
-diagonal_scatter.gradient("dx = the diagonal of g", x=lambda g, offset, dim1, dim2: diagonal(g, offset, dim1, dim2))
-
-
-@op
+@op("dx = g flipped along dims", x=lambda g, dims: flip(g, dims))
 def flip(x: Array, dims: Shape) -> Array:
     """The order of elements reversed along ``dims``"""
     return xp(x).flip(x, dims).copy()
 
 
-flip.gradient("dx = g flipped along dims", x=lambda g, dims: flip(g, dims))
-
-
-@op
+@op("dx = g rolled back", x=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
 def roll(x: Array, shifts: int | Shape, dims: int | Shape | None = None) -> Array:
     """Elements moved along ``dims``, those that fall off coming in at the other end"""
     return in_order(xp(x).roll(x, shifts, dims))
-
-
-roll.gradient("dx = g rolled back", x=lambda g, shifts, dims: roll(g, _negated(shifts), dims))
 
 
 def _negated(shifts: int | Shape) -> int | Shape:
     return -shifts if isinstance(shifts, int) else tuple(-s for s in shifts)
 
 
-@op
+@op("dx = the lower triangle of g", x=lambda g, diagonal: tril(g, diagonal))
 def tril(x: Array, diagonal: int = 0) -> Array:
     """The lower triangle of the last two axes, zeros above it"""
     return in_order(xp(x).tril(x, diagonal))
 
 
-@op
+@op("dx = the upper triangle of g", x=lambda g, diagonal: triu(g, diagonal))
 def triu(x: Array, diagonal: int = 0) -> Array:
     """The upper triangle of the last two axes, zeros below it"""
     return in_order(xp(x).triu(x, diagonal))
-
-
-tril.gradient("dx = the lower triangle of g", x=lambda g, diagonal: tril(g, diagonal))
-triu.gradient("dx = the upper triangle of g", x=lambda g, diagonal: triu(g, diagonal))

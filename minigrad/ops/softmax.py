@@ -9,7 +9,7 @@ from .reduction import amax, logsumexp
 from .reduction import sum as sum_over
 
 
-@op(promote="float")
+@op("dx = y (g − Σ g y)", x=lambda g, out, dim: out * (g - sum_over(g * out, dim, True)), promote="float")
 def softmax(x: Array, dim: int) -> Array:
     """eˣ / Σ eˣ along an axis, the largest taken out first; an axis that is all -inf gives zeros"""
     top = amax(x, dim, True)
@@ -18,13 +18,7 @@ def softmax(x: Array, dim: int) -> Array:
     return powers / where(total == 0, 1.0, total)
 
 
-softmax.gradient("dx = y (g − Σ g y)", x=lambda g, out, dim: out * (g - sum_over(g * out, dim, True)))
-
-
-@op(promote="float")
+@op("dx = g − eʸ Σ g", x=lambda g, out, dim: g - exp(out) * sum_over(g, dim, True), promote="float")
 def log_softmax(x: Array, dim: int) -> Array:
     """x - ln Σ eˣ along an axis"""
     return x - logsumexp(x, dim, True)
-
-
-log_softmax.gradient("dx = g − eʸ Σ g", x=lambda g, out, dim: g - exp(out) * sum_over(g, dim, True))

@@ -11,9 +11,7 @@ from .optimizer import ZEROS, Optimizer, Params, Rate, State, Values, check, che
 class Adagrad(Optimizer):
     """θ ← θ - lr / (1 + (t - 1) lr_decay) · g / (√s + ε), where s is the sum of all g² so far (Duchi et al. 2011).
 
-    Args:
-        lr_decay: as above. initial_accumulator_value: what s starts with.
-        params, lr, eps, weight_decay, maximize and the rest: see Optimizer.
+    It begins with ``initial_accumulator_value``.
     """
 
     _state = {"step": 0, "sum": ZEROS}
@@ -52,12 +50,9 @@ class Adagrad(Optimizer):
 
 
 class Adadelta(Optimizer):
-    """θ ← θ - lr · d, where d = g · √(u + ε) / √(v + ε); v and u are running means of g² and d²
-    (Zeiler 2012).
+    """θ ← θ - lr · d, where d = g · √(u + ε) / √(v + ε); v and u are running means of g² and d² (Zeiler 2012).
 
-    Args:
-        lr: a factor of the step, 1 in the paper. rho: how slowly the means forget, in [0, 1].
-        params, eps, weight_decay, maximize and the rest: see Optimizer.
+    In the paper lr is 1. ``rho`` is how slowly the means forget, in [0, 1].
     """
 
     _state = {"step": 0, "square_avg": ZEROS, "acc_delta": ZEROS}
@@ -96,7 +91,6 @@ class RMSprop(Optimizer):
         alpha: how slowly v forgets.
         momentum: steps along b ← momentum · b + g / (√v + ε) (Sutskever et al. 2013).
         centered: v less the square of the mean gradient (Graves 2013).
-        params, lr, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "square_avg": ZEROS, "momentum_buffer": "momentum", "grad_avg": "centered"}

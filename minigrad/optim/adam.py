@@ -56,9 +56,7 @@ def update_means(exp_avg: Array, exp_avg_sq: Array, g: Array, betas: tuple[float
 class Adam(Optimizer):
     """Steps along the mean of gradients over the root of the mean of their squares: see ``plain_step``.
 
-    Args:
-        amsgrad: divide by the largest mean of squares so far.
-        params, lr, betas, eps, weight_decay, maximize and the rest: see Optimizer.
+    With ``amsgrad`` it is the root of the largest mean of squares so far.
     """
 
     _state = {"step": 0, "exp_avg": ZEROS, "exp_avg_sq": ZEROS, "max_exp_avg_sq": "amsgrad"}
@@ -151,10 +149,6 @@ class NAdam(Optimizer):
 
     θ ← θ - lr · ((1 - μₜ) / (1 - Πₜ) · g + μₜ₊₁ / (1 - Πₜ₊₁) · m) / (√(v / (1 - β₂ᵗ)) + ε), where m and v are
     Adam's means, μₜ = β₁ (1 - 0.96^(t · momentum_decay) / 2), and Πₜ is the product of μ₁ to μₜ.
-
-    Args:
-        momentum_decay: how soon the momentum grows.
-        params, lr, betas, eps, weight_decay, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "mu_product": 1, "exp_avg": ZEROS, "exp_avg_sq": ZEROS}

@@ -1,31 +1,43 @@
-"""L-BFGS: Newton's method with a curvature that is estimated from the last steps (Liu and Nocedal 1989)."""
+"""L-BFGS: Newton's method with a curvature that is estimated from the last steps (Liu and Nocedal 1989).
+
+Its line search goes along a direction as far as the strong Wolfe conditions ask.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..autograd import enable_grad
 from ..autograd.tape import wrap
 from ..backend import xp
 from ..backend.dtype import Array
-from .line_search import Point, strong_wolfe
 from .optimizer import Optimizer, Params, Rate, State, checked
+
+ENOUGH = 1e-4  # of the decrease that the slope promises
+FLATTER = 0.9  # the slope is to be at most this part of the first one
+
+
+class Point(NamedTuple):
+    """A place on the line."""
+
+    t: float  # how far along the direction
+    f: float  # the loss there
+    gradient: Array
+    slope: float  # the derivative along the line
 
 
 class LBFGS(Optimizer):
     """Several Newton-like steps on one batch: ``step(closure)`` computes the loss again and again.
 
     Args:
-        params: as of Optimizer, but one group. lr: the length of a step, in units of the direction's.
+        params: of one group, else ValueError. lr: the length of a step, in units of the direction's.
         max_iter, max_eval: the most steps, and the most losses (max_iter · 1.25 if None), of a call.
         tolerance_grad: stop where no number of the gradient is larger.
         tolerance_change: stop where the loss or the parameters change by less.
         history_size: from how many of the last steps the curvature is estimated.
         line_search_fn: None, or "strong_wolfe".
-
-    Raises:
-        ValueError: several groups, or a negative rate.
     """
 
     def __init__(
@@ -45,16 +57,10 @@ class LBFGS(Optimizer):
             raise ValueError("LBFGS doesn't support per-parameter options (parameter groups)")
 
     def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
-        """Go on until a limit or a tolerance is reached.
+        """Go on until a limit or a tolerance is reached. Raises RuntimeError for an unknown ``line_search_fn``.
 
-        Args:
-            closure: clears the gradients, computes the loss and its gradients, and returns the loss.
-
-        Returns:
-            The first loss.
-
-        Raises:
-            RuntimeError: an unknown ``line_search_fn``.
+        ``closure`` clears the gradients, computes the loss and its gradients, and returns the loss; the result is the
+        first one.
         """
         group = self.param_groups[0]
         state = self.state[group["params"][0]]
@@ -155,3 +161,71 @@ def _direction(state: State, g: Array, history: int) -> Array:
     for (y, s, rho), part in zip(steps, reversed(parts), strict=True):
         q = q + s * (part - (y @ q) * rho)
     return q
+
+
+# The line search ------------------------------------------------------------------------------------------
+
+
+def cubic_minimum(a: Point, b: Point, low: float, high: float) -> float:
+    """Where the cubic through two points, with their slopes, has its minimum, clipped to [low, high]."""
+    a, b = (a, b) if a.t <= b.t else (b, a)
+    d1 = a.slope + b.slope - 3 * (a.f - b.f) / (a.t - b.t)
+    square = d1 * d1 - a.slope * b.slope
+    if not square >= 0:
+        return (low + high) / 2
+    d2 = math.sqrt(square)
+    t = b.t - (b.t - a.t) * ((b.slope + d2 - d1) / (b.slope - a.slope + 2 * d2))
+    return min(max(t, low), high)
+
+
+def strong_wolfe(
+    at: Callable[[float], Point], start: Point, t: float, length: float, tolerance: float = 1e-9, most: int = 25
+) -> tuple[Point, int]:
+    """A point with enough decrease and a slope flat enough (Nocedal and Wright 2006, algorithms 3.5 and 3.6).
+
+    Args:
+        at: the point at t. start: the one at 0, whose slope is negative.
+        t: where to look first. length: the largest number of the direction.
+        tolerance: give up where the bracket is shorter. most: how many points to try.
+
+    Returns:
+        The best point, and how many were computed.
+    """
+    low, high, done, tries = _bracket(at, start, t, most)
+    evaluations, insufficient = tries + 1, False
+    while not done and tries < most and abs(high.t - low.t) * length >= tolerance:
+        left, right = sorted((low.t, high.t))
+        t = cubic_minimum(low, high, left, right)
+        margin = 0.1 * (right - left)
+        near = min(right - t, t - left) < margin
+        if near and (insufficient or t >= right or t <= left):
+            t = right - margin if abs(t - right) < abs(t - left) else left + margin
+            near = False
+        insufficient = near  # at most once in a row so close to an end
+        new = at(t)
+        tries, evaluations = tries + 1, evaluations + 1
+        if new.f > start.f + ENOUGH * t * start.slope or new.f >= low.f:
+            low, high = (low, new) if low.f <= new.f else (new, low)
+            continue
+        done = abs(new.slope) <= -FLATTER * start.slope
+        if not done and new.slope * (high.t - low.t) >= 0:
+            high = low
+        low = new
+    return low, evaluations
+
+
+def _bracket(at: Callable[[float], Point], start: Point, t: float, most: int) -> tuple[Point, Point, bool, int]:
+    """Two points with a good one between them, the better one first; or a good one, and True."""
+    last, new, tries = start, at(t), 0
+    while tries < most:
+        if new.f > start.f + ENOUGH * new.t * start.slope or (tries > 1 and new.f >= last.f):
+            break
+        if abs(new.slope) <= -FLATTER * start.slope:
+            return new, new, True, tries
+        if new.slope >= 0:
+            break
+        t = cubic_minimum(last, new, new.t + 0.01 * (new.t - last.t), new.t * 10)
+        last, new, tries = new, at(t), tries + 1
+    if tries == most:
+        last = start
+    return (last, new, False, tries) if last.f <= new.f else (new, last, False, tries)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
-from typing import Any
 
 from ..backend import xp
 from ..backend.dtype import Array
@@ -12,7 +10,7 @@ from ..backend.parallel import each, get_num_threads
 from ..ops.linear import matmul
 from ..tensor import Tensor
 from .adam import AdamW
-from .optimizer import Group, Optimizer, Params, Rate, State, Values, arguments, plain_options, zeros_like
+from .optimizer import Group, Optimizer, Params, Rate, Values, arguments, checked, plain_options, zeros_like
 
 Coefficients = tuple[float, float, float]
 JORDAN: Coefficients = (3.4445, -4.775, 2.0315)
@@ -50,29 +48,15 @@ def rate_of(lr: float, shape: tuple[int, ...], adjust: str | None) -> float:
     return lr * math.sqrt(max(1.0, rows / columns))
 
 
-def muon_steps(params: list[Tensor], states: Mapping[Tensor, State], group: Group) -> None:
-    """An update of several matrices, in place; on the CPU each of them by one core, if there are enough."""
-    options = plain_options(group)
-    for p in params:
-        if not states[p]:
-            states[p]["momentum_buffer"] = zeros_like(p)
-    if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
-        for p in params:
-            muon_step(p, states[p], options)
-        return
-    order = sorted(params, key=lambda p: p.numel() * min(p.shape), reverse=True)  # the long ones first
-    each(lambda i: muon_step(order[i], states[order[i]], options), [(i,) for i in range(len(order))])
-
-
-def muon_step(p: Tensor, state: State, options: Values) -> None:
-    """One update of a matrix, in place."""
-    array, g, mean, lr = p.array, p._grad.array, state["momentum_buffer"].array, options.lr
-    mean += (1 - options.momentum) * (g - mean)
-    update = g + options.momentum * (mean - g) if options.nesterov else mean
+def muon_step(param: Array, grad: Array, mean: Array, options: Values) -> None:
+    """One update of a matrix and of its momentum, in place."""
+    lr = options.lr
+    mean += (1 - options.momentum) * (grad - mean)
+    update = grad + options.momentum * (mean - grad) if options.nesterov else mean
     if options.weight_decay:
-        array *= 1 - lr * options.weight_decay
+        param *= 1 - lr * options.weight_decay
     direction = orthogonal(update, options.ns_coefficients, options.eps, options.ns_steps)
-    array -= rate_of(lr, array.shape, options.adjust_lr_fn) * direction
+    param -= rate_of(lr, param.shape, options.adjust_lr_fn) * direction
 
 
 def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int, adjust_lr_fn: str | None) -> None:
@@ -84,14 +68,6 @@ def check_options(lr: Rate, weight_decay: float, momentum: float, ns_steps: int,
         raise ValueError("Number of steps must be less than 100 for computational efficiency")
     if adjust_lr_fn not in (None, ORIGINAL, MATCHED):
         raise ValueError(f"Adjust learning rate function {adjust_lr_fn} is not supported")
-
-
-def check_matrices(optimizer: Optimizer, refusal: str) -> None:
-    """Take the last group out again if one of its parameters is no matrix."""
-    for p in optimizer.param_groups[-1]["params"]:
-        if p.ndim != 2:
-            optimizer.param_groups.pop()
-            raise ValueError(refusal.format(size=p.size(), shape=tuple(p.shape)))
 
 
 class Muon(Optimizer):
@@ -109,6 +85,8 @@ class Muon(Optimizer):
     Raises:
         ValueError: an option outside its range, or a parameter that is no matrix.
     """
+
+    _refusal = "Muon only supports 2D parameters whereas we found a parameter with size: {size}"
 
     def __init__(
         self,
@@ -128,13 +106,29 @@ class Muon(Optimizer):
     def add_param_group(self, param_group: Group) -> None:
         """Add matrices with options of their own."""
         super().add_param_group(param_group)
-        check_matrices(self, "Muon only supports 2D parameters whereas we found a parameter with size: {size}")
+        for p in param_group["params"] if param_group.get("muon", True) else ():
+            if p.ndim != 2:
+                self.param_groups.pop()
+                raise ValueError(self._refusal.format(size=p.size(), shape=tuple(p.shape)))
 
     def _update_all(self, params: list[Tensor], group: Group) -> None:
-        muon_steps(params, self.state, group)
+        """On the CPU each matrix is changed by one core, if there are enough of them."""
+        if not group.get("muon", True):
+            return super()._update_all(params, group)
+        options = plain_options(group)
+        params = sorted(params, key=lambda p: p.numel() * min(p.shape), reverse=True)  # the long ones first
+        for p in params:
+            if not self.state[p]:
+                self.state[p]["momentum_buffer"] = zeros_like(p)
+        work = [(p.array, p._grad.array, self.state[p]["momentum_buffer"].array, options) for p in params]
+        if len(params) < get_num_threads() or any(p.device.type != "cpu" for p in params):
+            for arguments in work:
+                muon_step(*arguments)
+        else:
+            each(lambda i: muon_step(*work[i]), [(i,) for i in range(len(work))])
 
 
-class MuonWithAdamW(AdamW):
+class MuonWithAdamW(Muon, AdamW):
     """Muon for the groups that have ``muon=True``, AdamW for all others: one optimiser, and one schedule.
 
         MuonWithAdamW([{"params": matrices, "muon": True}, {"params": rest}], lr=5e-3, betas=(0.9, 0.98))
@@ -145,9 +139,10 @@ class MuonWithAdamW(AdamW):
         params: groups. lr, betas, eps, weight_decay: AdamW's; Muon has lr and weight_decay as well.
         momentum, ns_steps: Muon's.
 
-    Raises:
-        ValueError: an option outside its range, or a parameter for Muon that is no matrix.
+    Errors are Muon's.
     """
+
+    _refusal = "Muon is for matrices, and a parameter has the size {shape}"
 
     def __init__(
         self,
@@ -161,28 +156,7 @@ class MuonWithAdamW(AdamW):
         ns_steps: int = 5,
     ) -> None:
         check_options(lr, weight_decay, momentum, ns_steps, MATCHED)
-        self._muon: dict[str, Any] = {
-            "muon": False,
-            "momentum": momentum,
-            "nesterov": True,
-            "ns_coefficients": JORDAN,
-            "ns_steps": ns_steps,
-            "adjust_lr_fn": MATCHED,
-        }
-        super().__init__(params, lr, betas, eps, weight_decay)
-        self.defaults.update(self._muon)
-
-    def add_param_group(self, param_group: Group) -> None:
-        """Add parameters; with "muon": True they are matrices."""
-        if isinstance(param_group, dict):
-            for name, value in self._muon.items():
-                param_group.setdefault(name, value)
-        super().add_param_group(param_group)
-        if param_group["muon"]:
-            check_matrices(self, "Muon is for matrices, and a parameter has the size {shape}")
-
-    def _update_all(self, params: list[Tensor], group: Group) -> None:
-        if group["muon"]:
-            muon_steps(params, self.state, group)
-        else:
-            super()._update_all(params, group)
+        options = checked(locals())
+        options |= {"muon": False, "nesterov": True, "ns_coefficients": JORDAN, "adjust_lr_fn": MATCHED}
+        options |= {"amsgrad": False, "maximize": False, "decoupled_weight_decay": True}
+        Optimizer.__init__(self, params, options)

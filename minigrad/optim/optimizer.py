@@ -67,9 +67,7 @@ def _with_hooks(step: Step) -> Step:
             changed = hook(self, args, kwargs)
             if changed is not None:
                 if not (isinstance(changed, tuple) and len(changed) == 2):
-                    raise RuntimeError(
-                        f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}."
-                    )
+                    raise RuntimeError(f"a step hook must return None or (new_args, new_kwargs), but got {changed}.")
                 args, kwargs = changed
         with span(f"{type(self).__name__}.step", "step", self):
             result = step(*args, **kwargs)
@@ -87,7 +85,7 @@ class Optimizer:
     options, state)``, which changes arrays in place. Its ``__init__`` passes on ``checked(locals())``. Or it
     writes ``step(closure)`` whole.
 
-    Options that mean the same in every optimiser:
+    Options that mean the same in every optimiser, and that its docstring leaves out:
         lr: the learning rate, a number or a tensor of one element.
         betas: how slowly the running means, of the gradient and of its square, forget; in [0, 1).
         eps: a small number that keeps a division from 0.
@@ -124,10 +122,7 @@ class Optimizer:
 
     def __init__(self, params: Params, defaults: dict[str, Any]) -> None:
         if isinstance(params, Tensor):
-            raise TypeError(
-                "params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                f"{params.type()}"
-            )
+            raise TypeError(f"params should be an iterable of Tensors or dicts, but got {params.type()}")
         _check_flags(type(self).__name__, defaults)
         self._hooks: defaultdict[str, dict[int, Callable[..., Any]]] = defaultdict(dict)
         self.defaults = defaults
@@ -174,10 +169,7 @@ class Optimizer:
             warnings.warn("optimizer contains a parameter group with duplicate parameters", stacklevel=3)
         if self.param_groups and ("param_names" in param_group) != ("param_names" in self.param_groups[0]):
             less = "without" if "param_names" in self.param_groups[0] else "with"
-            raise ValueError(
-                "all optimizer param groups should be with/without names. cannot add param "
-                f"group {less} names to the optimizer"
-            )
+            raise ValueError(f"cannot add param group {less} names: all groups should be with/without names")
         others = {id(p) for group in self.param_groups for p in group["params"]}
         if any(id(p) in others for p in params):
             raise ValueError("some parameters appear in more than one parameter group")
@@ -195,11 +187,7 @@ class Optimizer:
     def step(self, closure: Closure | None = None) -> Any:
         """Change every parameter that has a gradient.
 
-        Args:
-            closure: computes the loss and its gradients anew; it is called first.
-
-        Returns:
-            What the closure returned, or None.
+        A ``closure``, which computes the loss and its gradients anew, is called first, and its result returned.
         """
         loss = None
         if closure is not None:
@@ -282,21 +270,23 @@ class Optimizer:
         return self._passed("state_post", {"state": state, "param_groups": groups})
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and
-        devices.
+        """Take over options and state, also PyTorch's. Tensors are copied to the parameters' dtypes and devices.
 
-        Raises:
-            ValueError: another number of groups, or of parameters in one; nothing has changed then.
+        Raises ValueError, and changes nothing, for another number of groups, or of parameters in one.
         """
         loaded = self._passed("load_pre", dict(state_dict))
         groups = copy.deepcopy(list(loaded["param_groups"]))
-        _check_sizes([len(group["params"]) for group in self.param_groups], [len(group["params"]) for group in groups])
+        present, saved = ([len(group["params"]) for group in each] for each in (self.param_groups, groups))
+        if len(present) != len(saved):
+            raise ValueError(f"a different number of parameter groups was saved: {len(saved)}, not {len(present)}")
+        if present != saved:
+            raise ValueError(f"the state dict doesn't match the size of optimizer's group: {saved}, not {present}")
         by_number: dict[Any, Tensor] = {}
-        for present, group in zip(self.param_groups, groups, strict=True):
-            by_number.update(zip(group["params"], present["params"], strict=True))
-            group["params"] = present["params"]
-            if "param_names" in present:
-                group.setdefault("param_names", present["param_names"])
+        for mine, group in zip(self.param_groups, groups, strict=True):
+            by_number.update(zip(group["params"], mine["params"], strict=True))
+            group["params"] = mine["params"]
+            if "param_names" in mine:
+                group.setdefault("param_names", mine["param_names"])
         state: defaultdict[Any, Any] = defaultdict(dict)
         for number, values in loaded["state"].items():
             if number in by_number:
@@ -404,11 +394,7 @@ def arguments(local: dict[str, Any], first: str = "") -> dict[str, Any]:
 
 
 def checked(local: dict[str, Any], first: str = "") -> dict[str, Any]:
-    """``arguments``, of which those that optimisers share are in their range.
-
-    Raises:
-        ValueError: one is outside, or ``lr`` is a tensor of several elements.
-    """
+    """``arguments``. Raises ValueError if one that optimisers share is outside its range."""
     options = arguments(local, first)
     lr = options["lr"]
     if isinstance(lr, Tensor) and lr.numel() != 1:
@@ -440,26 +426,11 @@ def _check_flags(name: str, defaults: dict[str, Any]) -> None:
         )
 
 
-def _check_sizes(present: list[int], loaded: list[int]) -> None:
-    if len(loaded) != len(present):
-        raise ValueError(
-            f"loaded state dict has a different number of parameter groups ({len(loaded)}, not {len(present)})"
-        )
-    if loaded != present:
-        raise ValueError(
-            f"loaded state dict contains a parameter group that doesn't match the size of optimizer's "
-            f"group: {loaded} parameters, not {present}"
-        )
-
-
 def _take_names(group: Group) -> list[Tensor]:
     """Make a list of a group's "params", and of (name, parameter) pairs also a list "param_names"."""
     params = group["params"]
     if isinstance(params, set):
-        raise TypeError(
-            "optimizer parameters need to be organized in ordered collections, but the order of tensors "
-            "in sets will change between runs. Please use a list instead."
-        )
+        raise TypeError("params are a set, whose order changes between runs. Please use a list instead.")
     params = [params] if isinstance(params, Tensor) else list(params)
     named = [p for p in params if isinstance(p, tuple)]
     if named and len(named) < len(params):

@@ -12,11 +12,8 @@ from .optimizer import ZEROS, Optimizer, Params, Rate, Values, check, checked, s
 class SGD(Optimizer):
     """Stochastic gradient descent: θ ← θ - lr · b, where b ← momentum · b + (1 - dampening) · g; the first b is g.
 
-    Without momentum b is g. With ``nesterov`` the step is g + momentum · b (Sutskever et al. 2013).
-
-    Args:
-        momentum, dampening, nesterov: as above; nesterov needs a momentum, and no dampening.
-        params, lr, weight_decay, maximize and the rest: see Optimizer.
+    Without momentum b is g. With ``nesterov``, which needs a momentum and no dampening, the step is g + momentum · b
+    (Sutskever et al. 2013).
     """
 
     def __init__(
@@ -58,7 +55,6 @@ class ASGD(Optimizer):
 
     Args:
         lr: the first η. lambd, alpha: η = lr / (1 + lambd · lr · t)^alpha. t0: where the mean begins.
-        params, weight_decay, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "eta": 0, "mu": 1, "ax": ZEROS}
@@ -99,7 +95,6 @@ class Rprop(Optimizer):
     Args:
         lr: the first size. step_sizes: the bounds of sizes.
         etas: the factors by which a size shrinks and grows, 0 < shrink < 1 < grow.
-        params, maximize and the rest: see Optimizer.
     """
 
     _state = {"step": 0, "prev": ZEROS, "step_size": ZEROS}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -10,8 +11,8 @@ from ..autograd import no_grad
 from ..functions.creation import tensor
 from ..nn.module import Module
 from ..tensor import Tensor
-from .lr_scheduler.cyclic import check_strategy, cosine, line
-from .lr_scheduler.scheduler import GroupScheduler, for_each_group
+from .lr_scheduler.cyclic import check_strategy
+from .lr_scheduler.scheduler import FactorScheduler, for_each_group
 from .optimizer import Optimizer
 
 __all__ = ["SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn"]
@@ -22,11 +23,7 @@ Averages = Callable[[Sequence[Tensor], Sequence[Tensor], Any], None]
 
 
 def get_ema_avg_fn(decay: float = 0.999) -> Average:
-    """decay · mean + (1 - decay) · new.
-
-    Raises:
-        ValueError: decay outside [0, 1].
-    """
+    """decay · mean + (1 - decay) · new. Raises ValueError for a decay outside [0, 1]."""
     if not 0 <= decay <= 1:
         raise ValueError(f"Invalid decay value {decay} provided. Please provide a value in [0,1] range.")
     return no_grad()(lambda mean, new, count: decay * mean + (1 - decay) * new)
@@ -97,12 +94,10 @@ class AveragedModel(Module):
         """Take the parameters of ``model`` into the mean; the first ones are copied."""
         means, new = (_tensors(m, self.use_buffers) for m in (self.module, model))
         new = [n.to(device=mean.device) for n, mean in zip(new, means, strict=True)]
+        update = self.multi_avg_fn or _for_each(self.avg_fn or get_swa_avg_fn())
         if self.n_averaged.item() == 0:
-            for mean, n in zip(means, new, strict=True):
-                mean.copy_(n)
-        else:
-            update = self.multi_avg_fn or _for_each(self.avg_fn or get_swa_avg_fn())
-            update(means, new, self.n_averaged)
+            update = _for_each(lambda mean, first, count: first)
+        update(means, new, self.n_averaged)
         if not self.use_buffers:
             for b, n in zip(self.module.buffers(), model.buffers(), strict=True):
                 b.copy_(n.to(device=b.device))
@@ -140,11 +135,10 @@ def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     model.train(was_training)
 
 
-class SWALR(GroupScheduler):
+class SWALR(FactorScheduler):
     """From the present rate to ``swa_lr`` in ``anneal_epochs`` calls, and constant from there on.
 
     Args:
-        optimizer, last_epoch: see LRScheduler.
         swa_lr: a number, or one for each group.
         anneal_epochs: how many calls it takes, not negative. anneal_strategy: "cos" or "linear".
     """
@@ -165,15 +159,9 @@ class SWALR(GroupScheduler):
         self._anneal_strategy, self.anneal_epochs = anneal_strategy, anneal_epochs
         super().__init__(optimizer, last_epoch)
 
-    def _part(self, e: int) -> float:
-        """How far along the way call e is."""
-        t = max(0.0, min(1.0, e / max(1, self.anneal_epochs)))
-        return t if self._anneal_strategy == "linear" else cosine(0.0, 1.0, t)
+    def _floor(self, i: int) -> float:
+        return float(self.optimizer.param_groups[i]["swa_lr"])
 
-    def _rate(self, i: int, lr: float) -> float:
-        e = self.last_epoch if self.anneal_epochs else max(1, self.last_epoch)
-        target, before, now = self.optimizer.param_groups[i]["swa_lr"], self._part(e - 1), self._part(e)
-        if before == 1:
-            return float(target)
-        first = (lr - before * target) / (1 - before)  # where the way began
-        return line(first, target, now)
+    def _factor(self, e: int) -> float:
+        part = min(1.0, e / self.anneal_epochs) if self.anneal_epochs else 1.0
+        return 1 - part if self._anneal_strategy == "linear" else (1 + math.cos(math.pi * part)) / 2

@@ -1,10 +1,4 @@
-"""Where the time goes: ``profile`` records every op, module and step while it is on, by PyTorch's names.
-
-with profile() as p:
-    loss = model(x).sum()
-    loss.backward()
-print(p.by_module().table())
-"""
+"""Where the time goes: ``profile`` records every op, module and step while it is on, by PyTorch's names."""
 
 from .profiler import (
     DeviceType,

@@ -2,38 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from dataclasses import dataclass, field
 from os import PathLike
 from typing import Any
 
 from . import trace
-from .recorder import Event
-from .table import Column, check_unit, cut, format_bytes, format_count, format_rows, format_share, format_time, select
+from .event import Event
+from .table import Columns, cut, format_bytes, format_count, format_rows, format_share, format_time
 
 _DEVICES = ("device_", "cuda_", "xpu_", "privateuse1_")
 _TIMES = ("cpu_time_total", "self_cpu_time_total", "cpu_time")
 SORT_KEYS = (*_TIMES, "cpu_memory_usage", "self_cpu_memory_usage", "count", "bytes", "flops")
 
 
+@dataclass(eq=False, repr=False)
 class FunctionEventAvg:
-    """Several events of one name together.
+    """Several events of one name together: times in µs, with and without what lies within them, and sums."""
 
-    Attributes:
-        key: their name. count: how many.
-        cpu_time_total, self_cpu_time_total: their times in µs, with and without what lies within. One that
-            lies within another of the same name is in the latter's time already.
-        bytes, flops, cpu_memory_usage, self_cpu_memory_usage: sums of the events'.
-        input_shapes, stack: of the first of them, where they were asked for.
-        phase: "forward", "backward" or "other", of the first.
-    """
-
-    def __init__(self, key: str) -> None:
-        self.key = key
-        self.count = self.bytes = self.flops = self.cpu_memory_usage = self.self_cpu_memory_usage = 0
-        self.cpu_time_total = self.self_cpu_time_total = 0.0
-        self.input_shapes: Any = ""
-        self.stack: list[str] = []
-        self.phase = ""
+    key: str  # their name
+    count: int = 0
+    cpu_time_total: float = 0.0  # of one within another of the same name, the time is in the latter's already
+    self_cpu_time_total: float = 0.0
+    cpu_memory_usage: int = 0
+    self_cpu_memory_usage: int = 0
+    bytes: int = 0
+    flops: int = 0
+    input_shapes: Any = ""  # of the first of them, where they were asked for
+    stack: list[str] = field(default_factory=list)  # so, too
+    phase: str = ""  # "forward", "backward" or "other", of the first
 
     def add(self, event: Event) -> None:
         """One more event."""
@@ -75,20 +72,12 @@ def attribute(name: str) -> str:
 
 
 class EventList(list[Any]):
-    """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``).
+    """A list of events (``profile.events()``) or of their averages (``profile.key_averages()``), of a recorder. Its
+    ``columns`` are those of "memory", "shapes", "stack", "flops" that the table has."""
 
-    Args:
-        events: its contents.
-        total: the time of all in µs, of which the table shows parts.
-        columns: of "memory", "shapes", "stack", "flops", those that were recorded.
-        recorder: of the profile, for the trace.
-    """
-
-    def __init__(
-        self, events: Iterable[Any] = (), total: float = 0.0, columns: Iterable[str] = (), recorder: Any = None
-    ) -> None:
+    def __init__(self, events: Iterable[Any] = (), columns: Iterable[str] = (), recorder: Any = None) -> None:
         super().__init__(events)
-        self.total, self.columns, self.recorder = total, frozenset(columns), recorder
+        self.columns, self.recorder = frozenset(columns), recorder
 
     def __str__(self) -> str:
         return self.table()
@@ -98,16 +87,13 @@ class EventList(list[Any]):
         """The time of all events in µs, each moment of a thread counted once."""
         return sum(event.self_cpu_time_total for event in self)
 
+    total = self_cpu_time_total
+
     def key_averages(
         self, group_by_input_shapes: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
     ) -> EventList:
-        """Sums by name; of modules by class.
-
-        Args:
-            group_by_input_shapes: and by the shapes of the arguments.
-            group_by_stack_n: and by so many lines of the program, the innermost first.
-            group_by_overload_name: without effect: ops have no overloads here.
-        """
+        """Sums by name, of modules by class; and by the shapes of the arguments, or by so many lines of the program,
+        the innermost first. Ops have no overloads here."""
         groups: dict[Any, FunctionEventAvg] = {}
         for event in self:
             shapes = str(event.input_shapes) if group_by_input_shapes else ""
@@ -118,7 +104,7 @@ class EventList(list[Any]):
             average.stack = average.stack[:group_by_stack_n]
         unasked = {"shapes": not group_by_input_shapes, "stack": not group_by_stack_n}
         columns = [name for name in self.columns if not unasked.get(name)]
-        return EventList(groups.values(), self.total, columns, self.recorder)
+        return EventList(groups.values(), columns, self.recorder)
 
     def total_average(self) -> FunctionEventAvg:
         """The sum of all: its ``self_cpu_time_total`` is the time of the profile's events, in µs."""
@@ -140,32 +126,29 @@ class EventList(list[Any]):
         top_level_events_only: bool = False,
         time_unit: str | None = None,
     ) -> str:
-        """The events as a table of text.
+        """The events as a table of text, with ``header`` above it.
 
         Args:
-            sort_by: the largest first: "cpu_time_total", "self_cpu_time_total", "cpu_time", "count",
-                "bytes", "cpu_memory_usage", "self_cpu_memory_usage" or "flops"; None leaves the order.
+            sort_by: the largest first: one of ``SORT_KEYS``; None leaves the order.
             row_limit: at most so many rows; -1 for all.
             max_..._column_width: longer texts are cut; None for none.
-            header: a line above it.
             top_level_events_only: only events that lie within no other.
             time_unit: "s", "ms" or "us"; None chooses by the size.
 
         Raises:
             ValueError: an unknown ``sort_by`` or ``time_unit``.
         """
-        check_unit(time_unit)
         rows = [e for e in self if not (top_level_events_only and getattr(e, "cpu_parent", None))]
-        rows = select(rows, sort_by and attribute(sort_by), SORT_KEYS, row_limit)
-        widths = (max_name_column_width, max_shapes_column_width, max_src_column_width)
+        columns = self._columns(time_unit, max_name_column_width, max_shapes_column_width, max_src_column_width)
         foot = f"Self CPU time total: {format_time(self.total, time_unit)}"
-        return format_rows(list(self._columns(time_unit, *widths)), rows, foot, header)
+        return format_rows(columns, rows, sort_by and attribute(sort_by), SORT_KEYS, row_limit, foot, header)
 
-    def _columns(self, unit: str | None, name: int | None, shapes: int | None, source: int | None) -> Iterator[Column]:
+    def _columns(self, unit: str | None, name: int | None, shapes: int | None, source: int | None) -> Columns:
+        whole = self.total
         yield "Name", lambda e: cut(e.key, name)
-        yield "Self CPU %", lambda e: format_share(e.self_cpu_time_total, self.total)
+        yield "Self CPU %", lambda e: format_share(e.self_cpu_time_total, whole)
         yield "Self CPU", lambda e: format_time(e.self_cpu_time_total, unit)
-        yield "CPU total %", lambda e: format_share(e.cpu_time_total, self.total)
+        yield "CPU total %", lambda e: format_share(e.cpu_time_total, whole)
         yield "CPU total", lambda e: format_time(e.cpu_time_total, unit)
         yield "CPU time avg", lambda e: format_time(e.cpu_time, unit)
         if "memory" in self.columns:

@@ -1,16 +1,14 @@
-"""Where the time of a profile goes: its events' self times, added up by module or by op.
-
-Every nanosecond of every event is in one row, and in one of the columns forward and backward (or in neither,
-for the optimiser and the loading of data), so that a column adds up to the whole.
-"""
+"""Where the time of a profile goes: its events' self times, added up by module or by op. Each nanosecond is in one row,
+and in the column forward or backward (in neither, for the optimiser and the loading of data): columns add up."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import accumulate
 
-from .recorder import MODULE, OP, Event
-from .table import Column, check_unit, format_bytes, format_rows, format_share, format_time, select
+from .event import MODULE, OP, Event
+from .table import Columns, format_bytes, format_rows, format_share, format_time
 
 _OUTSIDE = "[no module]"
 _BETWEEN = "[between ops]"
@@ -32,33 +30,19 @@ class Row:
     bytes: int = 0  # of the results, and of the gradients in the backward
     memory: int = 0  # by how much the memory in use grew in the forward, if that was asked for: what is kept
 
-    def add(self, event: Event) -> None:
-        """Add what an event has outside the events within it."""
+    def add(self, event: Event, itself: bool = True) -> None:
+        """Add what an event of this row, or else of a module below, has outside the events within it."""
         time = event.self_cpu_time_total
         for name in ("total", event.phase) if event.phase in ("forward", "backward") else ("total",):
-            setattr(self, name, getattr(self, name) + time)
-            setattr(self, f"self_{name}", getattr(self, f"self_{name}") + time)
+            for column in (name, f"self_{name}") if itself else (name,):
+                setattr(self, column, getattr(self, column) + time)
         self.bytes += event.bytes * event.is_outermost
         self.memory += event.self_cpu_memory_usage * (event.phase == "forward")
 
-    def add_below(self, below: Row) -> None:
-        """Add the self times of a module below this one."""
-        for name in ("total", "forward", "backward"):
-            setattr(self, name, getattr(self, name) + getattr(below, f"self_{name}"))
-        self.bytes += below.bytes
-        self.memory += below.memory
-
 
 class Breakdown(list[Row]):
-    """The rows of ``profile.by_module()`` or ``profile.by_op()``.
-
-    Args:
-        title: the head of the first column.
-        rows: in the order of the table.
-        profiled: how long the profile ran, in µs.
-        nested: whether some rows lie within others: then there are columns of self time.
-        memory: whether memory was recorded.
-    """
+    """The rows of ``profile.by_module()`` or ``profile.by_op()``, which ran for ``profiled`` µs. Where some lie within
+    others (``nested``) there are columns of self time; with ``memory`` one of what was kept."""
 
     def __init__(self, title: str, rows: Iterable[Row], profiled: float, nested: bool, memory: bool) -> None:
         super().__init__(rows)
@@ -75,19 +59,13 @@ class Breakdown(list[Row]):
     def table(
         self, sort_by: str | None = None, row_limit: int = -1, header: str | None = None, time_unit: str | None = None
     ) -> str:
-        """The rows as a table of text.
-
-        Args:
-            sort_by: the largest first: a column of ``Row``; None leaves modules in the order of their tree,
-                and ops with the longest first.
-            row_limit, header, time_unit: as in ``EventList.table``, which raises the same errors.
-        """
-        check_unit(time_unit)
+        """The rows as a table of text; see ``EventList.table``. ``sort_by`` is a column of ``Row``: the largest first;
+        None leaves modules in the order of their tree, and ops with the longest first."""
         whole, on = (format_time(us, time_unit) for us in (self.self_cpu_time_total, self.profiled))
         foot = f"Time of all events: {whole} of the {on} that the profile was on"
-        return format_rows(list(self._columns(time_unit)), select(self, sort_by, SORT_KEYS, row_limit), foot, header)
+        return format_rows(self._columns(time_unit), self, sort_by, SORT_KEYS, row_limit, foot, header)
 
-    def _columns(self, unit: str | None) -> Iterator[Column]:
+    def _columns(self, unit: str | None) -> Columns:
         def time(us: float) -> str:
             return format_time(us, unit) if us else "--"
 
@@ -108,29 +86,20 @@ class Breakdown(list[Row]):
 
 
 def by_module(events: Iterable[Event], depth: int | None) -> list[Row]:
-    """A row for each module that was called, parents before children, and one for each thing outside.
-
-    Args:
-        events: of a profile.
-        depth: modules below so many levels are part of those above them; None for no limit.
-    """
-    alone: dict[str, Row] = {}
-    order: dict[str, int] = {}
+    """A row for each module that was called, parents before children, and one for each thing outside; what lies more
+    than ``depth`` levels below the outermost is part of those above (None: no limit)."""
+    rows: dict[str, Row] = {}
+    with_events: set[str] = set()
     for event in events:
-        paths = _paths(event.place or _OUTSIDE)
-        paths = paths if depth is None else paths[: depth + 1]
-        for above in paths:
-            order.setdefault(above, len(order))
-        key = paths[-1]
-        row = alone.setdefault(key, Row(key))
-        row.calls += event.kind == MODULE and event.place == key and event.phase == "forward"
-        row.add(event)
-    rows = {key: replace(row) for key, row in alone.items()}
-    for key, row in alone.items():
-        for above in _paths(key)[:-1]:
-            if above in rows:
-                rows[above].add_below(row)
-    return sorted(rows.values(), key=lambda r: (r.key.startswith("["), [order[p] for p in _paths(r.key)]))
+        place = event.place or _OUTSIDE
+        paths = _paths(place)[: None if depth is None else depth + 1]
+        for path in paths:
+            rows.setdefault(path, Row(path)).add(event, path == paths[-1])
+        with_events.add(paths[-1])
+        rows[paths[-1]].calls += event.kind == MODULE and place == paths[-1] and event.phase == "forward"
+    order = {path: i for i, path in enumerate(rows)}
+    shown = [rows[path] for path in with_events]
+    return sorted(shown, key=lambda r: (r.key.startswith("["), [order[p] for p in _paths(r.key)]))
 
 
 def by_op(events: Iterable[Event]) -> list[Row]:
@@ -147,7 +116,4 @@ def by_op(events: Iterable[Event]) -> list[Row]:
 
 def _paths(path: str) -> list[str]:
     """A path and those above it, the outermost first."""
-    if path.startswith("["):
-        return [path]
-    parts = path.split(".")
-    return [".".join(parts[: i + 1]) for i in range(len(parts))]
+    return [path] if path.startswith("[") else list(accumulate(path.split("."), "{}.{}".format))

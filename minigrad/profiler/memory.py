@@ -1,9 +1,8 @@
 """How many bytes are in use, asked at the beginning and end of every event.
 
-NumPy takes the memory of arrays from the C library, and glibc knows how much it has handed out: asking takes a
-microsecond and slows nothing else. Python's own small objects are not in that figure, as Python keeps them in
-memory of its own. Where there is no glibc, ``tracemalloc`` counts: NumPy reports to it. It sees every object
-of Python as well, and makes programs of many small ops slower by a factor of two or three.
+NumPy takes the memory of arrays from the C library (of small ones it keeps some to use again), and glibc knows how
+much it has handed out: asking takes a microsecond. Python's small objects are not in that figure. Without glibc
+``tracemalloc`` counts, which sees every object of Python, and makes programs of many small ops twice as slow or worse.
 """
 
 from __future__ import annotations

@@ -19,7 +19,8 @@ from .. import cuda
 from . import memory, trace, watch
 from .averages import EventList, FunctionEventAvg
 from .breakdown import Breakdown, by_module, by_op
-from .recorder import USER, Event, Recorder, gpu_clock
+from .event import USER, Event
+from .watch import Recorder, gpu_clock
 
 
 class ProfilerActivity(enum.Enum):
@@ -78,14 +79,9 @@ def schedule(
     def action(step: int) -> ProfilerAction:
         if step < 0:
             raise ValueError(f"a step's number is at least 0, not {step}")
-        if step < skip_first:
+        turn, place = divmod(step - skip_first + (wait if skip_first_wait else 0), length)
+        if step < skip_first or (repeat and turn >= repeat):
             return ProfilerAction.NONE
-        step -= skip_first
-        if skip_first_wait:
-            step += wait
-        if repeat and step // length >= repeat:
-            return ProfilerAction.NONE
-        place = step % length
         if place < wait + warmup:
             return ProfilerAction.NONE if place < wait else ProfilerAction.WARMUP
         return ProfilerAction.RECORD if place < length - 1 else ProfilerAction.RECORD_AND_SAVE
@@ -103,12 +99,8 @@ def tensorboard_trace_handler(
 ) -> Callable[[profile], None]:
     """For ``on_trace_ready``: write each trace to a file of its own in a folder, which is created if need be.
 
-    Args:
-        dir_name: the folder. use_gzip: compress the files. use_python_export: without effect: all is Python here.
-        worker_name: the beginning of the files' names; by default the host's name and the process's number.
-
-    Raises:
-        RuntimeError: the folder cannot be created.
+    ``worker_name`` begins the files' names; by default the host's name and the process's number. All is Python here.
+    Raises RuntimeError: the folder cannot be created.
     """
 
     def handler(finished: profile) -> None:
@@ -154,23 +146,17 @@ class profile:
 
     Args:
         activities: CPU, CUDA or both; by default what there is. Ops on a GPU run beside the program: with
-            CUDA the profile waits for the GPU at the beginning and end of every event, so that times are the
-            GPU's; without it, they are those of the launches.
-        schedule: which steps to record, see ``schedule``; the program calls ``step()`` after each. By
-            default all is recorded from beginning to end.
+            CUDA the profile waits for the GPU at both ends of every event; else times are of the launches.
+        schedule: which steps to record; the program calls ``step()`` after each. By default all of them.
         on_trace_ready: called with the profile when a round of the schedule is complete, and at the end.
         record_shapes: the shapes of arguments.
-        profile_memory: by how much the memory in use grew in each event: all arrays, temporary ones too. On
-            the CPU it is what the C library has given out (of small arrays NumPy keeps some to use again);
-            where that cannot be asked, what ``tracemalloc`` counts, with Python's objects and at a cost of
-            time (see ``memory.py``). With CUDA it is what CuPy's pool has given out.
+        profile_memory: by how much the memory in use grew in each event: all arrays, temporary ones too; see
+            ``memory.py``. With CUDA it is what CuPy's pool has given out.
         with_stack: the lines of the program that called each op; a backward node has those of its forward.
         with_flops: multiplications and additions of matrix products, convolutions, attention, add and mul.
         with_modules: record calls of modules (PyTorch's default is False).
-        experimental_config, execution_trace_observer, custom_trace_id_callback, post_processing_timeout_s:
-            of PyTorch's library, without effect.
         acc_events: keep the events of earlier rounds of the schedule.
-        use_cuda: PyTorch's older way to say ``activities``.
+        use_cuda: PyTorch's older way to say ``activities``. The others are without effect.
 
     What is recorded costs some µs of Python an event, and is counted in the self time of what is around it.
     While no profile is on, nothing is in place, and nothing is spent.
@@ -209,7 +195,7 @@ class profile:
         self.step_num = 0
         self.current_action: ProfilerAction | None = None  # None while it is not on
         self._metadata: dict[str, Any] = {}
-        self._at_work: Recorder | None = None
+        self._recorder: Recorder | None = None  # the one at work
         self._done: Recorder | None = None
         self._step: record_function | None = None
         self._tracing = False  # whether tracemalloc was begun here
@@ -228,13 +214,11 @@ class profile:
         if self.current_action is not None:
             raise RuntimeError("this profile has been started already: stop() it first")
         self._go_on_with(self.schedule(self.step_num))
-        self._begin_step()
 
     def stop(self) -> None:
         """End, and call ``on_trace_ready`` if a round was under way. Raises RuntimeError if it is not on."""
         if self.current_action is None:
             raise RuntimeError("this profile is not on: start() it, or use it in a with statement")
-        self._end_step()
         self._go_on_with(None)
 
     def step(self) -> None:
@@ -242,90 +226,67 @@ class profile:
         RuntimeError if the profile is not on."""
         if self.current_action is None:
             raise RuntimeError("step() belongs between start() and stop(), or into the with block")
-        self._end_step()
         self.step_num += 1
         self._go_on_with(self.schedule(self.step_num))
-        self._begin_step()
 
-    def _begin_step(self) -> None:
-        if self.record_steps:
-            self._step = record_function(f"ProfilerStep#{self.step_num}")
-            self._step.__enter__()
-
-    def _end_step(self) -> None:
+    def _go_on_with(self, action: ProfilerAction | None) -> None:
+        """From what was done in the last step to ``action`` in the next; None for the end."""
         if self._step is not None:
             self._step.__exit__()
             self._step = None
-
-    def _go_on_with(self, action: ProfilerAction | None) -> None:
-        """From what was done so far to ``action``; None for the end."""
         before, self.current_action = self.current_action, action
-        stays = before is not None and action not in (None, ProfilerAction.NONE)
-        if before in _RECORDS and (before is _RECORDS[1] or action not in _RECORDS):
-            if before is not _RECORDS[1] and action is not None:
-                warnings.warn(f"Incorrect schedule: RECORD followed by {action.name}", stacklevel=3)
-            self._finish(ready=before is _RECORDS[1] or action is None)
-        elif before is ProfilerAction.WARMUP:
-            self._discard(stays)
-        if action not in (None, ProfilerAction.NONE) and self._at_work is None:
+        if self._recorder is not None and not (before is ProfilerAction.RECORD and action in _RECORDS):
+            self._end(self._recorder, keep=before in _RECORDS)
+            if before in _RECORDS:
+                if before is ProfilerAction.RECORD and action is not None:
+                    warnings.warn(f"Incorrect schedule: RECORD followed by {action.name}", stacklevel=3)
+                elif self.on_trace_ready is not None:
+                    self.on_trace_ready(self)
+        if action not in (None, ProfilerAction.NONE) and self._recorder is None:
             try:
                 self._begin()
             except BaseException:
                 self.current_action = None
                 raise
+        if action is not None and self.record_steps:
+            self._step = record_function(f"ProfilerStep#{self.step_num}").__enter__()
 
     def _begin(self) -> None:
         gpu = ProfilerActivity.CUDA in self.activities
+        parts = {"memory": self.profile_memory, "shapes": self.record_shapes, "stack": self.with_stack}
+        parts |= {"flops": self.with_flops, "modules": self.with_modules}
         read = None
         if self.profile_memory:
             read = cuda.memory_allocated if gpu else memory.malloc_reader() or memory.traced
-        clock = gpu_clock if gpu else perf_counter_ns
-        parts = (self.record_shapes, self.with_stack, self.with_flops, self.with_modules)
-        recorder = Recorder(clock, read, *parts)
+        wanted = {name for name, asked in parts.items() if asked}
+        recorder = Recorder(gpu_clock if gpu else perf_counter_ns, read, wanted)
         watch.begin(recorder)
         if read is memory.traced and not tracemalloc.is_tracing():
             tracemalloc.start()
             self._tracing = True
-        self._at_work = recorder
-        recorder.clear()
+        self._recorder = recorder
 
-    def _end(self) -> Recorder:
-        recorder = self._at_work
-        assert recorder is not None
+    def _end(self, recorder: Recorder, keep: bool) -> None:
         recorder.finish()
         watch.end()
         if self._tracing:
             tracemalloc.stop()
-            self._tracing = False
-        self._at_work = None
-        return recorder
-
-    def _discard(self, stays: bool) -> None:
-        """Forget the warm-up."""
-        if stays and self._at_work is not None:
-            self._at_work.finish()
-            self._at_work.clear()
-        else:
-            self._end()
-
-    def _finish(self, ready: bool) -> None:
-        """Keep what was recorded, and tell."""
-        recorder = self._end()
+        self._tracing, self._recorder = False, None
+        if not keep:
+            return
         if self.acc_events and self._done is not None:
-            recorder.join(self._done)
+            recorder.events[:0] = self._done.events
+            recorder.lasted += self._done.lasted
+        for number, event in enumerate(recorder.events):
+            event.id = number
         self._done = recorder
-        if ready and self.on_trace_ready is not None:
-            self.on_trace_ready(self)
 
     # What it recorded ------------------------------------------------------------------------------------
 
     def events(self) -> EventList:
         """All events, in the order in which they began. Raises RuntimeError while the profile is on."""
         recorder = self._finished()
-        asked = {"memory": self.profile_memory, "shapes": self.record_shapes}
-        asked |= {"stack": self.with_stack, "flops": self.with_flops}
-        total = sum(event.self_duration for event in recorder.events) / 1000
-        return EventList(recorder.events, total, [name for name, wanted in asked.items() if wanted], recorder)
+        return EventList(recorder.events, recorder.parts, recorder)
 
     def key_averages(
         self, group_by_input_shape: bool = False, group_by_stack_n: int = 0, group_by_overload_name: bool = False
@@ -351,10 +312,8 @@ class profile:
     def _finished(self) -> Recorder:
         if self._done is None:
             state = "has recorded nothing yet" if self.current_action is None else "is still running"
-            raise RuntimeError(
-                f"the profile {state}: its tables and traces are there after the with block (or stop()), and "
-                f"in on_trace_ready"
-            )
+            there = "its tables and traces are there after the with block (or stop()), and in on_trace_ready"
+            raise RuntimeError(f"the profile {state}: {there}")
         return self._done
 
     # Files -----------------------------------------------------------------------------------------------

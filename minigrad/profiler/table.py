@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from operator import attrgetter
 from typing import Any
 
@@ -10,12 +10,14 @@ _GAP = "  "
 _BINARY = ("B", "KB", "MB", "GB", "TB")
 _DECIMAL = ("", "K", "M", "G", "T", "P")
 _UNITS = {"s": 1e-6, "ms": 1e-3, "us": 1.0}
-Column = tuple[str, Callable[[Any], str]]  # its head, and the text of a row
+Columns = Iterable[tuple[str, Callable[[Any], str]]]  # the head of each, and the text of a row
 
 
 def format_time(us: float, unit: str | None = None) -> str:
-    """A time in µs as "1.500ms"; in ``unit`` ("s", "ms", "us") if there is one."""
+    """A time in µs as "1.500ms"; in ``unit`` ("s", "ms", "us") if there is one. Raises ValueError: another unit."""
     chosen = unit or ("s" if us >= 1e6 else "ms" if us >= 1e3 else "us")
+    if chosen not in _UNITS:
+        raise ValueError(f"time_unit must be 's', 'ms', 'us' or None, not {unit!r}")
     return f"{us * _UNITS[chosen]:.3f}{chosen}"
 
 
@@ -48,36 +50,30 @@ def cut(text: str, width: int | None) -> str:
     return text if width is None or len(text) <= width else f"{text[: max(0, width - 3)]}..."
 
 
-def check_unit(unit: str | None) -> None:
-    """Raise ValueError for an unknown unit of time."""
-    if unit is not None and unit not in _UNITS:
-        raise ValueError(f"time_unit must be 's', 'ms', 'us' or None, not {unit!r}")
-
-
-def select(rows: Sequence[Any], sort_by: str | None, keys: Sequence[str], limit: int) -> list[Any]:
-    """The rows, those first whose attribute ``sort_by`` is the largest; at most so many, -1 for all. Raises
-    ValueError if ``sort_by`` is none of ``keys``."""
+def format_rows(
+    columns: Columns,
+    rows: list[Any],
+    sort_by: str | None,
+    keys: Sequence[str],
+    limit: int,
+    foot: str,
+    title: str | None,
+) -> str:
+    """A table of some columns, those rows first whose attribute ``sort_by`` is the largest; at most ``limit`` of them,
+    -1 for all. Raises ValueError if ``sort_by`` is none of ``keys``."""
     if sort_by is not None and sort_by not in keys:
         raise ValueError(f"no table is sorted by {sort_by!r}: sort_by is one of {', '.join(keys)}")
-    chosen = list(rows) if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)
-    return chosen if limit < 0 else chosen[:limit]
-
-
-def format_rows(columns: Sequence[Column], rows: Sequence[Any], foot: str, title: str | None = None) -> str:
-    """A table of some columns, with a line below it."""
-    return format_table(
-        [head for head, _ in columns], [[text(row) for _, text in columns] for row in rows], [foot], title
-    )
+    rows = rows if sort_by is None else sorted(rows, key=attrgetter(sort_by), reverse=True)
+    heads, texts = zip(*columns, strict=True)
+    cells = [[text(row) for text in texts] for row in (rows if limit < 0 else rows[:limit])]
+    return format_table(heads, cells, [foot], title)
 
 
 def format_table(
     head: Sequence[str], rows: Sequence[Sequence[str]], foot: Sequence[str] = (), title: str | None = None
 ) -> str:
-    """The rows under their heads, between lines, the first column to the left and the others to the right.
-
-    Args:
-        head: of each column. rows: a text for each column. foot: lines below. title: a line above.
-    """
+    """The rows under their heads, between lines, the first column to the left and the others to the right; ``title``
+    above, ``foot`` below."""
     widths = [max(map(len, column)) for column in zip(head, *rows, strict=True)]
 
     def line(texts: Sequence[str]) -> str:

@@ -1,8 +1,5 @@
-"""Files for other programs: a Chrome trace, which ui.perfetto.dev and chrome://tracing open, and stacks.
-
-The format of the trace is the Trace Event Format of Chromium's catapult, with PyTorch's categories and names
-of arguments.
-"""
+"""Files for other programs: stacks, and a trace in the Trace Event Format of Chromium's catapult, with PyTorch's
+categories and names of arguments."""
 
 from __future__ import annotations
 
@@ -18,22 +15,22 @@ from os import PathLike
 from time import perf_counter_ns
 from typing import Any
 
-from .recorder import CATEGORIES, MODULE, NODE, Event, Recorder
+from .event import CATEGORIES, MODULE, NODE, Event
 from .table import format_bytes
+from .watch import Recorder
 
 _STACK_METRICS = ("self_cpu_time_total", "self_cuda_time_total", "self_device_time_total")
 
 
 def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: dict[str, Any] | None = None) -> None:
-    """Write the events of a profile that has ended, with further entries by name; see
-    ``profile.export_chrome_trace``."""
+    """``profile.export_chrome_trace``, with further entries by name."""
     content = {
         "schemaVersion": 1,
         "displayTimeUnit": "ms",
         "baseTimeNanoseconds": time.time_ns() - perf_counter_ns(),  # of a timestamp of 0
-        "record_shapes": int(recorder.shapes),
-        "profile_memory": int(recorder.memory is not None),
-        "with_stack": int(recorder.stack),
+        "record_shapes": int("shapes" in recorder.parts),
+        "profile_memory": int("memory" in recorder.parts),
+        "with_stack": int("stack" in recorder.parts),
         **(metadata or {}),
         "traceEvents": list(_trace_events(recorder)),
     }
@@ -42,8 +39,7 @@ def write_chrome_trace(path: str | PathLike[str], recorder: Recorder, metadata: 
 
 
 def write_stacks(path: str | PathLike[str], events: Iterable[Event], metric: str) -> None:
-    """Write a line for each stack of the program, outermost first, and its time in whole µs; see
-    ``profile.export_stacks``."""
+    """``profile.export_stacks``: a line for each stack of the program, outermost first, and its time in whole µs."""
     if metric not in _STACK_METRICS:
         raise ValueError(f"metric is one of {', '.join(_STACK_METRICS)}, not {metric!r}")
     times: Counter[str] = Counter()
@@ -77,7 +73,9 @@ def _trace_events(recorder: Recorder) -> Iterator[dict[str, Any]]:
         when = {"pid": pid, "tid": event.thread, "ts": event.start / 1000, "dur": event.duration / 1000}
         yield {"ph": "X", "cat": CATEGORIES[event.kind], "name": event.name, **when, "args": _arguments(event)}
         if event.kind == NODE and event.forward is not None:
-            yield from _arrow(event.forward, event, pid)
+            both = {"cat": "fwdbwd", "name": "fwdbwd", "id": event.id, "pid": pid}  # an arrow from its forward
+            yield {"ph": "s", **both, "tid": event.forward.thread, "ts": event.forward.start / 1000}
+            yield {"ph": "f", "bp": "e", **both, "tid": event.thread, "ts": event.start / 1000}
 
 
 def _arguments(event: Event) -> dict[str, Any]:
@@ -97,10 +95,3 @@ def _arguments(event: Event) -> dict[str, Any]:
         "Call stack": ";".join(event.stack) or None,
     }
     return {name: value for name, value in known.items() if value is not None}
-
-
-def _arrow(forward: Event, backward: Event, pid: int) -> Iterator[dict[str, Any]]:
-    """From an op of the forward to its node's turn in the backward."""
-    both = {"cat": "fwdbwd", "name": "fwdbwd", "id": backward.id, "pid": pid}
-    yield {"ph": "s", **both, "tid": forward.thread, "ts": forward.start / 1000}
-    yield {"ph": "f", "bp": "e", **both, "tid": backward.thread, "ts": backward.start / 1000}

@@ -6,84 +6,142 @@ Nothing in the library asks whether a profile is on: while nobody watches, watch
 from __future__ import annotations
 
 import os
-from collections import defaultdict
+import threading
+from collections.abc import Callable, Set
 from math import prod
-from threading import get_ident
+from time import perf_counter_ns
 from typing import Any
+from weakref import WeakKeyDictionary
 
+from .. import cuda
 from ..autograd.observer import Observer, attach, detach
-from ..autograd.tape import Variable
+from ..autograd.places import user_frames
+from ..autograd.tape import Node, Variable
+from .event import MODULE, NODE, OP, STEP, WALK, Event
 from .flops import flops_of
 from .names import ModuleNames
-from .recorder import MODULE, NODE, OP, STEP, WALK, Event, Recorder
 
 _STEPS = {"step": "Optimizer.{method}#{name}", "data": "enumerate(DataLoader)#{name}"}  # as PyTorch calls them
 
 
-class Watch(Observer):
-    """Tells a recorder what happens."""
+class _Thread(threading.local):
+    """What is open in a thread, the outermost first."""
 
-    def __init__(self, recorder: Recorder) -> None:
-        self.recorder = recorder
-        self.names = ModuleNames()
-        self._spans: defaultdict[int, list[tuple[Event | None, Any]]] = defaultdict(list)  # by thread
+    def __init__(self, stacks: list[list[Event]]) -> None:
+        self.events: list[Event] = []
+        self.spans: list[tuple[Event | None, Any]] = []  # each with its event, if it has one, and a call's results
+        self.number = threading.get_native_id()
+        stacks.append(self.events)
+
+
+class Recorder(Observer):
+    """The events of a profile, from all threads. ``clock`` tells the time in ns, ``memory`` the bytes in use (None:
+    unasked), ``parts`` is what to write down, of "memory", "shapes", "stack", "flops" and "modules"."""
+
+    def __init__(self, clock: Callable[[], int], memory: Callable[[], int] | None, parts: Set[str]) -> None:
+        self.clock, self.memory, self.parts = clock, memory, parts
+        self.events: list[Event] = []  # in the order in which they began
+        self.lasted = 0  # how long, in ns, once the profile has ended
+        self._began = perf_counter_ns()
+        self._recorded: WeakKeyDictionary[Node, Event] = WeakKeyDictionary()  # the event that recorded each node
         self._arriving: dict[Any, list[list[int]]] = {}  # the shapes of the gradients of a node's results
+        self._names = ModuleNames()
+        self._stacks: list[list[Event]] = []
+        self._thread = _Thread(self._stacks)
+
+    def open(self, name: str, kind: str, op: Any = None, forward: Event | None = None) -> Event:
+        """Begin an event."""
+        thread = self._thread
+        event = Event(name, kind, thread.events[-1] if thread.events else None, op, forward, thread.number)
+        if "stack" in self.parts:
+            event.stack = _program_lines() if forward is None else forward.stack
+        thread.events.append(event)
+        self.events.append(event)
+        if self.memory is not None:
+            event.cpu_memory_usage = -self.memory()
+        event.start = self.clock()
+        return event
+
+    def close(self, event: Event) -> None:
+        """End an event, and those within it that were left open (by a generator that nobody finished)."""
+        end, stack = self.clock(), self._thread.events
+        if not event.end and event in stack:  # else the profile ended before, or this is another thread
+            self._close_to(event, stack, end)
+
+    def _close_to(self, last: Event | None, stack: list[Event], end: int) -> None:
+        used = 0 if self.memory is None else self.memory()
+        while stack:
+            event = stack.pop()
+            event.end = end
+            event.cpu_memory_usage += used
+            if event.cpu_parent is not None:
+                event.cpu_parent.cpu_children.append(event)
+            if event is last:
+                return
+
+    def _close_innermost(self, kind: str, op: Any) -> Event | None:
+        """End the innermost open event of this thread of some kind and op; None if there is none."""
+        event = next((e for e in reversed(self._thread.events) if e.kind == kind and e.op is op), None)
+        if event is not None:
+            self.close(event)
+        return event
+
+    def finish(self) -> None:
+        """End the events that are still open, in all threads."""
+        end = self.clock()
+        for stack in self._stacks:
+            self._close_to(None, stack, end)
+        self.lasted = end - self._began
+
+    # What the engine announces --------------------------------------------------------------------------------
 
     def applying(self, op: Any, args: tuple[Any, ...]) -> None:
-        event = self.recorder.open(op.name, OP, op)
-        event.input_shapes = [_shape(a) for a in args] if self.recorder.shapes else []
+        event = self.open(op.name, OP, op)
+        event.input_shapes = [_shape(a) for a in args] if "shapes" in self.parts else []
 
     def applied(self, op: Any, args: tuple[Any, ...], result: Any, node: Any) -> None:
-        recorder, event = self.recorder, self.recorder.innermost(OP, op)
+        event = self._close_innermost(OP, op)
         if event is None:  # the profile has begun since
             return
-        recorder.close(event)
         if node is not None:
-            recorder.made[node], event.sequence_nr = event, node.order
+            self._recorded[node], event.sequence_nr = event, node.order
         event.bytes = _bytes(result, args)
-        if recorder.flops:
+        if "flops" in self.parts:
             event.flops = flops_of(op.name, result, args)
 
     def failed(self, op: Any) -> None:
-        event = self.recorder.innermost(OP, op)
-        if event is not None:
-            self.recorder.close(event)
+        self._close_innermost(OP, op)
 
     def arrived(self, target: Any, slot: int, gradient: Any) -> None:
-        if self.recorder.shapes and not isinstance(target, Variable):
+        if "shapes" in self.parts and not isinstance(target, Variable):
             self._arriving.setdefault(target, []).append(_shape(gradient))
 
     def passing(self, node: Any) -> None:
-        forward = self.recorder.made.get(node)
-        event = self.recorder.open(node.name(), NODE, node.op, forward=forward)
+        forward = self._recorded.get(node)
+        event = self.open(node.name(), NODE, node.op, forward)
         event.sequence_nr = node.order if forward is None else forward.sequence_nr
         event.input_shapes = self._arriving.pop(node, [])
         event.bytes = sum(dtype.itemsize * prod(shape) for _, _, shape, dtype in node.edges)
 
     def passed(self, node: Any, gradients: Any) -> None:
-        event = self.recorder.innermost(NODE, node.op)
-        if event is not None:
-            self.recorder.close(event)
+        self._close_innermost(NODE, node.op)
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
-        recorder, event = self.recorder, None
-        if kind == "module" and recorder.modules:
-            top = recorder.current()
-            path = self.names.path(subject, "" if top is None or top.place.startswith("[") else top.place)
-            event = recorder.open(path, MODULE, name, place=path)
-        elif kind == "walk":
-            event = recorder.open(name, WALK)
-        elif kind == "call":
-            event = recorder.open(name, OP)
+        event, thread = None, self._thread
+        if kind == "module" and "modules" in self.parts:
+            place = thread.events[-1].place if thread.events else ""
+            event = self.open(self._names.path(subject, "" if place.startswith("[") else place), MODULE, name)
+        elif kind in ("walk", "call"):
+            event = self.open(name, WALK if kind == "walk" else OP)
         elif kind in _STEPS:
-            event = recorder.open(_STEPS[kind].format(name=name, method=name.rpartition(".")[2]), STEP)
-        self._spans[get_ident()].append((event, subject if kind == "call" else None))
+            event = self.open(_STEPS[kind].format(name=name, method=name.rpartition(".")[2]), STEP)
+        thread.spans.append((event, subject if kind == "call" else None))
 
     def left(self) -> None:
-        spans = self._spans[get_ident()]
+        spans = self._thread.spans
         event, results = spans.pop() if spans else (None, None)
         if event is not None:
-            self.recorder.close(event)
+            self.close(event)
             event.bytes += _bytes(results[0], ()) if results else 0
 
 
@@ -107,25 +165,30 @@ def _is_view(array: Any, inputs: list[Any]) -> bool:
     return any(a is array or (base is not None and (base is a or base is getattr(a, "base", None))) for a in inputs)
 
 
+def _program_lines() -> list[str]:
+    """Where the program is, innermost first, without the lines of this library."""
+    codes = ((frame.f_code, frame.f_lineno) for frame in user_frames())
+    return [f"{code.co_filename}({line}): {code.co_name}" for code, line in codes]
+
+
+def gpu_clock() -> int:
+    """The time in ns, once the GPU has done its work."""
+    cuda.synchronize()
+    return perf_counter_ns()
+
+
 # One at a time -------------------------------------------------------------------------------------------
 
-_active: Watch | None = None
+_active: Recorder | None = None
 
 
 def begin(recorder: Recorder) -> None:
-    """Let a recorder watch all threads.
-
-    Raises:
-        RuntimeError: another one does.
-    """
+    """Let a recorder watch all threads. Raises RuntimeError: another one does."""
     global _active
     if _active is not None:
-        raise RuntimeError(
-            "a profile is running already: end it (leave its with block, or call stop()) before another begins"
-        )
-    watch = Watch(recorder)
-    attach(watch, everywhere=True)
-    _active = watch
+        raise RuntimeError("a profile is running already: end it (leave its with block, or stop() it) before another")
+    attach(recorder, everywhere=True)
+    _active = recorder
 
 
 def end() -> None:
@@ -138,7 +201,7 @@ def end() -> None:
 
 def recording() -> Recorder | None:
     """The recorder that watches at present."""
-    return None if _active is None else _active.recorder
+    return _active
 
 
 if hasattr(os, "register_at_fork"):

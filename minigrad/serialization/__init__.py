@@ -20,7 +20,7 @@ from ..tensor import Tensor
 from . import safetensors_file
 from .allowed import add_safe_globals, clear_safe_globals, get_safe_globals, safe_globals
 from .checkpoint import How, load_archive, load_legacy, save_archive
-from .placing import Placing
+from .placing import placing
 from .source import Ndarray, Source
 from .tree import NotPlain, Reader, Writer
 
@@ -59,8 +59,12 @@ def save(
         raise AttributeError(
             f"save takes a path or a binary file object with a 'write' method, not a {type(f).__name__}"
         )
+    writer = Writer()
     try:
-        arrays, description = _described(obj)
+        tree = {"version": _VERSION, "tree": writer.encode(obj, "state", "")}
+        description = json.dumps(tree, separators=(",", ":"))
+        if len(description) > _LONGEST_TREE:
+            raise NotPlain("its length (many numbers or much text outside of tensors)")
     except NotPlain as reason:
         try:
             save_archive(obj, f, pickle_module, pickle_protocol)
@@ -68,17 +72,7 @@ def save(
             error.add_note(f"minigrad.save had to pickle it because of {reason}")
             raise
         return
-    safetensors_file.write(f, arrays, {_KEY: description})
-
-
-def _described(obj: Any) -> tuple[dict[str, Ndarray], str]:
-    """The arrays of plain data by name, and the description of their structure."""
-    writer = Writer()
-    tree = writer.encode(obj, "state", "")
-    description = json.dumps({"version": _VERSION, "tree": tree}, separators=(",", ":"))
-    if len(description) > _LONGEST_TREE:
-        raise NotPlain("its length (many numbers or much text outside of tensors)")
-    return writer.arrays, description
+    safetensors_file.write(f, writer.arrays, {_KEY: description})
 
 
 def load(
@@ -115,7 +109,7 @@ def load(
             "pickle_module cannot be used with weights_only=True: what another unpickler reads can run code"
         )
     trusted = pickle_module is not None if weights_only is None else not weights_only
-    source, place = Source(f, bool(mmap)), Placing(map_location)
+    source, place = Source(f, bool(mmap)), placing(map_location)
     how = How(place, trusted, pickle_module or pickle, pickle_load_args.get("encoding", "utf-8"))
     if not safetensors_file.begins(source):
         start = source.start(4)
@@ -127,13 +121,10 @@ def load(
             return _load_shards(source, map_location, mmap)
     metadata, arrays = safetensors_file.read(source)
     reader = Reader(arrays, place)
-    return _rebuild(source, metadata[_KEY], reader) if _KEY in metadata else reader.everything()
-
-
-def _rebuild(source: Source, text: str, reader: Reader) -> Any:
-    """The object of a description."""
+    if _KEY not in metadata:
+        return reader.everything()
     try:
-        description = json.loads(text)
+        description = json.loads(metadata[_KEY])
         version = description["version"]
         if version <= _VERSION:
             return reader.decode(description["tree"])
@@ -161,11 +152,7 @@ def _load_shards(source: Source, map_location: Any, mmap: bool | None) -> dict[s
 
 
 def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str] | None = None) -> None:
-    """Write tensors by name, as ``safetensors.torch.save_file`` does.
-
-    Raises:
-        TypeError: names or values of another type. OSError: the file cannot be written.
-    """
+    """Write tensors by name, as ``safetensors.torch.save_file`` does. Raises TypeError, OSError."""
     arrays: dict[str, Ndarray] = {}
     for name, tensor in tensors.items():
         if not isinstance(name, str) or not isinstance(tensor, Tensor):
@@ -176,4 +163,4 @@ def save_file(tensors: Mapping[Any, Any], filename: Any, metadata: dict[str, str
 
 def load_file(filename: Any, device: Any = "cpu") -> dict[str, Tensor]:
     """Read the tensors of a safetensors file by name, as ``safetensors.torch.load_file`` does. See ``load``."""
-    return Reader(safetensors_file.read(Source(filename))[1], Placing(Device(device))).everything()
+    return Reader(safetensors_file.read(Source(filename))[1], placing(Device(device))).everything()

@@ -5,14 +5,13 @@ classes that a program declares safe.
 from __future__ import annotations
 
 import math
-import pickle
 import re
 from argparse import Namespace
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from enum import EnumMeta
-from types import FunctionType, MethodType, SimpleNamespace
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -29,7 +28,7 @@ _DEEPEST_KEY = 50
 
 # Names that the program allows ------------------------------------------------------------------------------
 
-_safe: dict[Name, Any] = {}
+safe: dict[Name, Any] = {}
 
 
 def _name(entry: Any) -> tuple[Name, Any]:
@@ -49,144 +48,29 @@ def add_safe_globals(safe_globals: Iterable[Any]) -> None:
     Args:
         safe_globals: classes or functions; (class, "module.Name") for one that has another name in files.
     """
-    _safe.update(_name(entry) for entry in safe_globals)
+    safe.update(_name(entry) for entry in safe_globals)
 
 
 def get_safe_globals() -> list[Any]:
     """The classes and functions that ``add_safe_globals`` has added."""
-    return list(_safe.values())
+    return list(safe.values())
 
 
 def clear_safe_globals() -> None:
     """Remove all that ``add_safe_globals`` has added."""
-    _safe.clear()
+    safe.clear()
 
 
 @contextmanager
 def safe_globals(safe_globals: Iterable[Any]) -> Iterator[None]:
     """``with safe_globals([GPTConfig]): load(f)``: ``add_safe_globals`` for the length of the block."""
-    before = dict(_safe)
+    before = dict(safe)
     add_safe_globals(safe_globals)
     try:
         yield
     finally:
-        _safe.clear()
-        _safe.update(before)
-
-
-# The check ---------------------------------------------------------------------------------------------------
-
-
-class Refused(pickle.UnpicklingError):
-    """A name or a call that is not allowed."""
-
-
-class Allowed:
-    """Looks names up, calls functions, creates objects and sets their states, if all this is allowed.
-
-    Args:
-        file: its name, for messages.
-        values: objects by name, which may be arguments.
-        functions: those of them that may be called, each with the function to call in its place.
-    """
-
-    def __init__(self, file: str, values: dict[Name, Any], functions: dict[Any, Callable[..., Any]]) -> None:
-        self._file = file
-        self._values = _VALUES | values
-        self._functions = _FUNCTIONS | functions
-        self._safe = dict(_safe)
-        self._hollow: dict[int, Any] = {}  # arrays and dtypes that have no state yet
-
-    def find(self, module: str, name: str) -> Any:
-        """The object with a name.
-
-        Raises:
-            pickle.UnpicklingError: the name is not allowed.
-        """
-        key = (_PYTHON_2.get(module, module), name)
-        if key in self._values:
-            return self._values[key]
-        if (module, name) in self._safe:
-            return self._safe[module, name]
-        raise refusal(self._file, module, name)
-
-    def call(self, function: Any, args: tuple[Any, ...]) -> Any:
-        """The result of a function, if it may be called."""
-        if isinstance(function, (type, FunctionType, MethodType)) and function in self._functions:
-            result = self._functions[function](*args)
-            if type(result) is np.ndarray or isinstance(result, np.dtype):
-                self._hollow[id(result)] = result
-            return result
-        if self._is_safe(function):
-            return function(*args)
-        raise Refused(
-            f"cannot load {self._file}: it calls {function!r}, which no loaded file may. What to do: do not trust "
-            "this file"
-        )
-
-    def new(self, cls: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """An object without a state, if its class may have instances."""
-        if isinstance(cls, type) and cls in _NEW and not kwargs:
-            return _NEW[cls](*args)
-        if isinstance(cls, type) and self._is_safe(cls):
-            return cls.__new__(cls, *args, **kwargs)
-        return self.call(cls, args)  # mostly raises
-
-    def build(self, obj: Any, state: Any) -> None:
-        """Give an object its state."""
-        if id(obj) in self._hollow:
-            fill = _fill_array if type(obj) is np.ndarray else _fill_dtype
-            fill(self._hollow.pop(id(obj)), state)
-        elif type(obj) in (OrderedDict, Namespace, SimpleNamespace):
-            vars(obj).update(_attributes(obj, state))
-        elif self._is_safe(type(obj)):
-            _set_state(obj, state)
-        else:
-            raise TypeError(f"its pickle gives a {type(obj).__name__} a state")
-
-    def _is_safe(self, candidate: Any) -> bool:
-        return any(candidate is safe for safe in self._safe.values())
-
-
-def refusal(file: str, module: str, name: str) -> Refused:
-    """The error for a name that is not allowed."""
-    if module.partition(".")[0] == "torch":
-        what = f"{module}.{name}, an object that only PyTorch can build"
-        repair = (
-            "in PyTorch, save dense tensors of common dtypes in plain containers: model.state_dict(), not "
-            "the model itself"
-        )
-    else:
-        what = f"the class or function {module}.{name}"
-        repair = (
-            "if you trust where it comes from, load(..., weights_only=False), which lets it run code; or allow "
-            f"this one alone: with minigrad.serialization.safe_globals([{name}])"
-        )
-        if module.startswith("minigrad."):
-            repair = "load(..., weights_only=False) if you trust where it comes from; or save its state_dict()"
-    return Refused(f"cannot load {file}: it holds {what}. What to do: {repair}.")
-
-
-def _attributes(obj: Any, state: Any) -> dict[str, Any]:
-    """A dict of attributes, none of which the class of the object has."""
-    for name in state:
-        if type(name) is not str or (hasattr(type(obj), name) and type(obj) is not Namespace):
-            raise ValueError(f"an attribute {name!r} that a {type(obj).__name__} has of its own")
-    return dict(state)
-
-
-def _set_state(obj: Any, state: Any) -> None:
-    """Set the state of an object of a safe class, as unpickling does."""
-    if hasattr(obj, "__setstate__"):
-        obj.__setstate__(state)
-        return
-    in_dict, in_slots = state if isinstance(state, tuple) and len(state) == 2 else (state, None)
-    if in_dict:
-        vars(obj).update(in_dict)
-    for name, value in (in_slots or {}).items():
-        if name.startswith("__"):
-            raise ValueError(f"an attribute {name!r}")
-        setattr(obj, name, value)
+        safe.clear()
+        safe.update(before)
 
 
 # Functions that are called in place of those that a pickle names ---------------------------------------------
@@ -234,11 +118,7 @@ def _defaultdict(factory: Any = None, items: Any = ()) -> defaultdict[Any, Any]:
 
 
 def _member(cls: Any, name: Any) -> Any:
-    """A member of a safe enumeration, which Python 3.11.2, for one, saves as getattr(cls, name).
-
-    Raises:
-        TypeError: anything else that getattr could reach.
-    """
+    """A member of a safe enumeration, which Python 3.11.2, for one, saves as getattr(cls, name)."""
     if not isinstance(cls, EnumMeta) or not isinstance(name, str) or name not in cls.__members__:
         raise TypeError(f"its pickle takes {name!r} of {cls!r}")
     return cls.__members__[name]
@@ -265,9 +145,9 @@ def _size(numbers: Any = ()) -> Size:
 
 def _reconstructor(cls: Any, base: Any, state: Any) -> Any:
     """An object without arguments, as protocols 0 and 1 write it."""
-    if base is not object or state is not None or cls not in _NEW:
+    if base is not object or state is not None or cls not in NEW:
         raise TypeError(f"an object of {cls!r}")
-    return _NEW[cls]()
+    return NEW[cls]()
 
 
 def _device(*args: Any) -> Device:
@@ -296,7 +176,7 @@ def _check_dtype(kind: Any) -> np.dtype[Any]:
     return kind
 
 
-def _fill_dtype(kind: Any, state: Any) -> None:
+def fill_dtype(kind: Any, state: Any) -> None:
     """Set the byte order of a dtype, which its name does not say."""
     order, parts, size = state[1], state[2:5], state[5]
     if order not in ("<", ">", "|", "=") or parts != (None, None, None) or size not in (-1, kind.itemsize):
@@ -312,42 +192,35 @@ def _reconstruct(cls: Any, shape: Any, code: Any) -> Ndarray:
     return np.zeros(0, np.int8)
 
 
-def _fill_array(array: Any, state: Any) -> None:
+def fill_array(array: Any, state: Any) -> None:
     """Set the contents of an array, after a check."""
     _, shape, kind, fortran, raw = state
-    count = _count(shape)
-    raw = _encode(raw) if isinstance(raw, str) else raw
-    if not isinstance(raw, bytes) or len(raw) != count * _check_dtype(kind).itemsize:
-        raise ValueError("a NumPy array whose shape does not fit its bytes")
-    array.__setstate__((1, shape, kind, bool(fortran), raw))
+    array.__setstate__((1, shape, kind, bool(fortran), _content(raw, kind, shape)))
 
 
-def _count(shape: Any) -> int:
-    """The number of elements of a shape."""
+def _content(raw: Any, kind: Any, shape: Any) -> bytes:
+    """The bytes of an array, after a check."""
     if type(shape) is not tuple or len(shape) > 32 or not all(type(n) is int and n >= 0 for n in shape):
         raise ValueError("a shape of other things than natural numbers")
-    return math.prod(shape)
+    raw = _encode(raw) if isinstance(raw, str) else raw
+    if not isinstance(raw, bytes) or len(raw) != math.prod(shape) * _check_dtype(kind).itemsize:
+        raise ValueError("a NumPy array whose shape does not fit its bytes")
+    return raw
 
 
 def _scalar(kind: Any, raw: Any) -> Any:
-    raw = _encode(raw) if isinstance(raw, str) else raw
-    if not isinstance(raw, bytes) or len(raw) != _check_dtype(kind).itemsize:
-        raise ValueError("a NumPy number that does not fit its bytes")
-    return np.frombuffer(raw, kind)[0]
+    return np.frombuffer(_content(raw, kind, ()), kind)[0]
 
 
 def _frombuffer(raw: Any, kind: Any, shape: Any, order: Any) -> Ndarray:
     """An array, as protocol 5 writes it."""
     if not isinstance(raw, (bytes, bytearray)) or order not in ("C", "F"):
         raise TypeError(f"an array of a {type(raw).__name__}")
-    if len(raw) != _count(shape) * _check_dtype(kind).itemsize:
-        raise ValueError("a NumPy array whose shape does not fit its bytes")
-    if not raw:
-        return np.zeros(shape, kind)
-    return np.frombuffer(bytearray(raw), kind).reshape(shape, order=order)
+    content = _content(bytes(raw), kind, shape)
+    return np.frombuffer(bytearray(content), kind).reshape(shape, order=order) if content else np.zeros(shape, kind)
 
 
-_PYTHON_2 = {
+PYTHON_2 = {
     "__builtin__": "builtins",
     "numpy.core.multiarray": "numpy._core.multiarray",
     "numpy.core.numeric": "numpy._core.numeric",
@@ -355,7 +228,7 @@ _PYTHON_2 = {
 }
 _FACTORIES = (list, dict, set, tuple, int, float, str, bool)
 _PLAIN = (*_FACTORIES, frozenset, complex, bytes, bytearray, range, object)
-_VALUES: dict[Name, Any] = {
+VALUES: dict[Name, Any] = {
     **{("builtins", cls.__name__): cls for cls in _PLAIN},
     **{("collections", cls.__name__): cls for cls in (OrderedDict, Counter, defaultdict)},
     ("argparse", "Namespace"): Namespace,
@@ -374,13 +247,13 @@ _VALUES: dict[Name, Any] = {
     ("numpy._core.multiarray", "scalar"): _scalar,
     ("numpy._core.numeric", "_frombuffer"): _frombuffer,
 }
-_NEW: dict[type, Callable[..., Any]] = {
+NEW: dict[type, Callable[..., Any]] = {
     OrderedDict: lambda: OrderedDict(),
     Namespace: lambda: Namespace(),
     SimpleNamespace: lambda: SimpleNamespace(),
     Size: _size,
 }
-_FUNCTIONS: dict[Any, Callable[..., Any]] = {
+FUNCTIONS: dict[Any, Callable[..., Any]] = {
     OrderedDict: lambda items=(): OrderedDict(_pairs(items)),
     Counter: lambda items=(): Counter(dict(_pairs(items))),
     defaultdict: _defaultdict,

@@ -12,16 +12,14 @@ import struct
 import sys
 import zipfile
 import zlib
-from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import Any
+from contextlib import nullcontext
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ..backend.device import Device
 from ..tensor import Size
-from .allowed import Allowed, refusal
-from .machine import Bytes, Machine
+from .machine import Bytes, Machine, refusal
 from .placing import Placing
 from .rebuild import Rebuilder
 from .source import Ndarray, Source, replaced
@@ -30,36 +28,22 @@ _MAGIC = 0x1950A86A20F9469CFC6C  # of PyTorch before 1.6
 _DAMAGE = (ValueError, TypeError, LookupError, AttributeError, EOFError, OverflowError, RecursionError, struct.error)
 
 
-@dataclass(frozen=True)
-class How:
-    """How to read a checkpoint.
-
-    Attributes:
-        place: storage -> device.
-        trusted: let the file run code.
-        pickle_module: the ``Unpickler`` of a trusted file.
-        encoding: of text that Python 2 wrote.
-    """
+class How(NamedTuple):
+    """How to read a checkpoint."""
 
     place: Placing
-    trusted: bool
-    pickle_module: Any = pickle
-    encoding: str = "utf-8"
+    trusted: bool  # let the file run code
+    pickle_module: Any  # has the ``Unpickler`` of a trusted file
+    encoding: str  # of text that Python 2 wrote
 
 
 def _unpickle(source: Source, data: Any, position: int, rebuilder: Rebuilder, how: How) -> tuple[Any, int]:
-    """The object of the pickle at ``position``, and the position after it.
-
-    Raises:
-        pickle.UnpicklingError: a name that is not allowed. RuntimeError: the pickle is damaged.
-    """
+    """The object of the pickle at ``position``, and the position after it."""
     stream = Bytes(data, position)
     try:
         if how.trusted:
             return _trusting(source, stream, rebuilder, how).load(), stream.position
-        functions = rebuilder.functions()
-        allowed = Allowed(source.name, rebuilder.values(), {f: f for f in functions.values()})
-        return Machine(stream, allowed, rebuilder.storage, how.encoding).load(), stream.position
+        return Machine(stream, source.name, rebuilder, how.encoding).load(), stream.position
     except _DAMAGE as error:
         if how.trusted and isinstance(error, AttributeError):
             raise AttributeError(
@@ -142,49 +126,35 @@ class _Archive:
             raise self.source.damaged(f"is damaged: the checksum of its record {name!r} is wrong")
         return data
 
-    def byte_order(self) -> str:
-        """ "little" or "big"."""
-        if self.folder + "byteorder" not in self.records:
-            return "little"
-        order = self.read("byteorder").tobytes().decode("ascii", "replace")
-        if order not in ("little", "big"):
-            raise self.source.damaged(f"has the byte order {order!r:.20}")
-        return order
+    def is_swapped(self) -> bool:
+        """Whether its byte order is not that of this machine."""
+        order = self.read("byteorder").tobytes() if self.folder + "byteorder" in self.records else b"little"
+        if order not in (b"little", b"big"):
+            raise self.source.damaged(f"has the byte order {order.decode('ascii', 'replace')!r:.20}")
+        return order.decode() != sys.byteorder
 
 
 def load_archive(source: Source, how: How) -> Any:
     """The object of a zip archive. Raises as ``load``."""
     archive = _Archive(source)
-    swapped = archive.byte_order() != sys.byteorder
-    rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size), swapped)
+    rebuilder = Rebuilder(source, how.place, lambda key, size: archive.read(f"data/{key}", size), archive.is_swapped())
     obj = _unpickle(source, archive.read("data.pkl"), 0, rebuilder, how)[0]
     rebuilder.finish()
     return obj
 
 
 def save_archive(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
-    """Write an object as a zip archive with one pickle, to a path or a binary file object.
-
-    Raises:
-        pickle.PicklingError, TypeError, AttributeError: it holds what cannot be pickled (a lambda).
-    """
-    if hasattr(f, "write"):
-        buffer = io.BytesIO()
-        _write_archive(obj, buffer, pickle_module, protocol)
-        f.write(buffer.getvalue())
-        return
-    with replaced(f) as temporary:
-        _write_archive(obj, temporary, pickle_module, protocol)
-
-
-def _write_archive(obj: Any, f: Any, pickle_module: Any, protocol: int | None) -> None:
+    """Write an object as a zip archive with one pickle, to a path or a binary file object. Raises as ``save``."""
     module = pickle if pickle_module is None else pickle_module
-    with zipfile.ZipFile(f, "w") as archive:
+    is_file, buffer = hasattr(f, "write"), io.BytesIO()
+    with nullcontext(buffer) if is_file else replaced(f) as target, zipfile.ZipFile(target, "w") as archive:
         with archive.open("archive/data.pkl", "w", force_zip64=True) as stream:
             module.dump(obj, stream, protocol=5 if protocol is None else protocol)
         archive.writestr("archive/byteorder", sys.byteorder)
         archive.writestr("archive/version", "3\n")
         archive.writestr("archive/.minigrad", "1\n")
+    if is_file:
+        f.write(buffer.getvalue())
 
 
 # Before PyTorch 1.6 -----------------------------------------------------------------------------------------
@@ -194,15 +164,22 @@ def load_legacy(source: Source, how: How) -> Any:
     """The object of a file of pickles in a row: a number that marks the format, its version, the machine's
     byte order, the object, the keys of its storages; then the storages. Raises as ``load``."""
     waiting: dict[str, Ndarray] = {}
-    rebuilder = Rebuilder(source, how.place, _waiting(source, waiting), swapped=sys.byteorder != "little")
     position = 0
+
+    def bytes_of(key: str, size: int) -> Ndarray:  # memory to be filled, since storages come after the object
+        if size + sum(raw.size for raw in waiting.values()) > source.size:
+            raise source.damaged("names more storages than it can hold")
+        waiting[key] = np.zeros(size, np.uint8)
+        return waiting[key]
+
+    rebuilder = Rebuilder(source, how.place, bytes_of, swapped=sys.byteorder != "little")
 
     def unpickle(how: How) -> Any:
         nonlocal position
         obj, position = _unpickle(source, source.data, position, rebuilder, how)
         return obj
 
-    cautious = replace(how, trusted=False)
+    cautious = how._replace(trusted=False)
     try:
         magic = unpickle(cautious)
         is_checkpoint = type(magic) is int and magic == _MAGIC
@@ -221,18 +198,6 @@ def load_legacy(source: Source, how: How) -> Any:
     _fill(source, keys, position, waiting)
     rebuilder.finish()
     return obj
-
-
-def _waiting(source: Source, waiting: dict[str, Ndarray]) -> Callable[[str, int], Ndarray]:
-    """Allocates memory for the storages, which come after the object."""
-
-    def bytes_of(key: str, size: int) -> Ndarray:
-        if size + sum(raw.size for raw in waiting.values()) > source.size:
-            raise source.damaged("names more storages than it can hold")
-        waiting[key] = np.zeros(size, np.uint8)
-        return waiting[key]
-
-    return bytes_of
 
 
 def _fill(source: Source, keys: Any, position: int, waiting: dict[str, Ndarray]) -> None:

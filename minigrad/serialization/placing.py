@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -13,17 +15,14 @@ from ..backend.device import Device
 CPU = Device("cpu")
 
 
+@dataclass(eq=False)
 class Storage:
-    """The memory of saved tensors, as ``map_location=lambda storage, location: ...`` sees it.
+    """The memory of saved tensors, as ``map_location=lambda storage, location: ...`` sees it."""
 
-    Attributes:
-        array: the elements in main memory, (n,).
-        location: the device that it was saved from: "cpu", "cuda:0".
-        device: the device to load it to.
-    """
-
-    def __init__(self, array: Any, location: str, device: Device = CPU) -> None:
-        self.array, self.location, self.device = array, location, device
+    array: Any  # the elements in main memory, (n,)
+    location: str  # the device that it was saved from: "cpu", "cuda:0"
+    device: Device = CPU  # to load it to
+    key: str = ""  # of its bytes, in a checkpoint of PyTorch's
 
     def cpu(self) -> Storage:
         """The storage, to be loaded to main memory."""
@@ -38,7 +37,10 @@ class Storage:
         return int(self.array.nbytes)
 
 
-class Placing:
+Placing = Callable[[Storage], Device]
+
+
+def placing(map_location: Any = None) -> Placing:
     """Storage -> device.
 
     Args:
@@ -46,23 +48,18 @@ class Placing:
             (storage, location) that returns a storage (``storage.cuda(1)``), a device, or None. Where it
             names no device, a tensor goes to the one that it was saved from if that exists, else to the CPU.
     """
+    saved_from = cache(_device_or_cpu)
 
-    def __init__(self, map_location: Any = None) -> None:
-        self.map_location = map_location
-        self._devices: dict[str, Device] = {"cpu": CPU}  # by location
-
-    def __call__(self, storage: Storage) -> Device:
-        target, location = self.map_location, storage.location
+    def place(storage: Storage) -> Device:
+        target = map_location
         if isinstance(target, Mapping):
-            target = target.get(location)
+            target = target.get(storage.location)
         elif callable(target):
-            target = target(storage, location)
+            target = target(storage, storage.location)
             target = getattr(target, "device", target)
-        if target is not None:
-            return Device(target)
-        if location not in self._devices:
-            self._devices[location] = _device_or_cpu(location)
-        return self._devices[location]
+        return saved_from(storage.location) if target is None else Device(target)
+
+    return place
 
 
 def _device_or_cpu(location: str) -> Device:

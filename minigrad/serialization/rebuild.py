@@ -16,7 +16,7 @@ from ..nn.parameter import Parameter
 from ..tensor import Tensor
 from ..tensor import _rebuilt as rebuilt
 from .placing import Placing, Storage
-from .source import Ndarray, Source
+from .source import Ndarray, Source, aligned, widened
 from .tree import check_attributes, check_flag, set_attributes
 
 Name = tuple[str, str]
@@ -38,50 +38,24 @@ _BY_SIZE = {
     16: "complex128",
 }
 _FORMATS = {name: Format(name, size) for size, names in _BY_SIZE.items() for name in names.split()}
-_STORAGES = {
-    "DoubleStorage": "float64",
-    "FloatStorage": "float32",
-    "HalfStorage": "float16",
-    "BFloat16Storage": "bfloat16",
-    "LongStorage": "int64",
-    "IntStorage": "int32",
-    "ShortStorage": "int16",
-    "CharStorage": "int8",
-    "ByteStorage": "uint8",
-    "BoolStorage": "bool",
-    "ComplexFloatStorage": "complex64",
-    "ComplexDoubleStorage": "complex128",
-    "QUInt8Storage": "quint8",
-    "QInt8Storage": "qint8",
-    "QInt32Storage": "qint32",
-    "UntypedStorage": "uint8",
-}
-
-
-class Memory(Storage):
-    """A storage in one number format, and the key of its bytes."""
-
-    def __init__(self, array: Any, location: str, key: str) -> None:
-        super().__init__(array, location)
-        self.key = key
+_STORAGES = """
+    Double:float64 Float:float32 Half:float16 BFloat16:bfloat16 Long:int64 Int:int32 Short:int16 Char:int8 Byte:uint8
+    Bool:bool ComplexFloat:complex64 ComplexDouble:complex128 QUInt8:quint8 QInt8:qint8 QInt32:qint32 Untyped:uint8
+"""
 
 
 class Rebuilder:
     """Builds storages and tensors from the persistent ids and the functions that a checkpoint names.
 
-    Args:
-        source: the file, for messages and bounds.
-        place: storage -> device.
-        bytes_of: key and size of a storage -> its bytes, (size,) uint8, which may be filled in until
-            ``finish`` is called.
-        swapped: the byte order of the file is not that of this machine.
+    ``bytes_of`` is a function from key and size of a storage to its bytes, (size,) uint8, which may be filled in until
+    ``finish`` is called; ``swapped``: the byte order of the file is not that of this machine.
     """
 
     def __init__(
         self, source: Source, place: Placing, bytes_of: Callable[[str, int], Ndarray], swapped: bool = False
     ) -> None:
         self._source, self._place, self._bytes_of, self._swapped = source, place, bytes_of, swapped
-        self._memories: dict[tuple[str, Format], Memory] = {}
+        self._memories: dict[tuple[str, Format], Storage] = {}
         self._raw: dict[str, Ndarray] = {}
         self._pending: list[Callable[[], object]] = []  # tasks for ``finish``
         self._elsewhere: dict[int, tuple[Tensor, Device]] = {}  # by id: tensors in main memory, and their device
@@ -90,8 +64,8 @@ class Rebuilder:
         """The names of PyTorch and minigrad that a checkpoint may use: formats, classes, and functions."""
         return {
             **{
-                (module, name): _FORMATS[kind]
-                for name, kind in _STORAGES.items()
+                (module, f"{name}Storage"): _FORMATS[kind]
+                for name, kind in (entry.split(":") for entry in _STORAGES.split())
                 for module in ("torch", "torch.cuda", "torch.storage")
             },
             **{("torch", name): dt.named(name) for name in _FORMATS if name in dt._NAMED},
@@ -107,19 +81,16 @@ class Rebuilder:
             ("torch._utils", "_rebuild_tensor_v2"): self.tensor,
             ("torch._utils", "_rebuild_tensor_v3"): self.tensor_of_bytes,
             ("torch._utils", "_rebuild_parameter"): self.parameter,
-            ("torch._utils", "_rebuild_parameter_with_state"): self.parameter_with_state,
+            ("torch._utils", "_rebuild_parameter_with_state"): self.parameter,
             ("torch._tensor", "_rebuild_from_type_v2"): self.of_type,
             ("minigrad.tensor", "_rebuilt"): self.pickled,
         }
 
     # Storages -----------------------------------------------------------------------------------------------
 
-    def storage(self, persistent_id: Any) -> Memory:
-        """The storage of a persistent id: ("storage", format, key, location, number of elements).
-
-        Raises:
-            ValueError, TypeError: it makes no sense.
-        """
+    def storage(self, persistent_id: Any) -> Storage:
+        """The storage of a persistent id: ("storage", format, key, location, number of elements). Raises ValueError: it
+        makes no sense."""
         if type(persistent_id) is not tuple or len(persistent_id) not in (5, 6):
             raise ValueError(f"a persistent id {persistent_id!r:.100}")
         tag, form, key, location, count, *view = persistent_id
@@ -133,9 +104,9 @@ class Rebuilder:
             self._raw[key] = self._bytes_of(key, count * form.itemsize)
         return self._memory(key, form, location)
 
-    def _memory(self, key: str, form: Format, location: str) -> Memory:
+    def _memory(self, key: str, form: Format, location: str) -> Storage:
         if (key, form) not in self._memories:
-            memory = Memory(self._numbers(self._raw[key], form), location, key)
+            memory = Storage(self._numbers(self._raw[key], form), location, key=key)
             memory.device = self._place(memory)
             self._memories[key, form] = memory
         return self._memories[key, form]
@@ -144,8 +115,8 @@ class Rebuilder:
         """Bytes as numbers; ``finish`` converts those that are stored differently."""
         whole = raw[: raw.size // form.itemsize * form.itemsize]
         if form.name == "bfloat16":
-            wide = np.zeros(whole.size // 2, np.float32)
-            self._pending.append(lambda: _widen(whole, wide, self._swapped))
+            wide, halves = np.zeros(whole.size // 2, np.float32), aligned(whole, np.uint16)
+            self._pending.append(lambda: np.copyto(wide, widened(halves.byteswap() if self._swapped else halves)))
             return wide
         dtypes = {d.name: d.numpy for d in dt.ALL}
         if form.name not in dtypes:
@@ -153,12 +124,9 @@ class Rebuilder:
                 f"holds a tensor of dtype {form.name}, which minigrad does not have",
                 f"in PyTorch, convert it to one of {', '.join(dtypes)}",
             )
-        kind = dtypes[form.name]
-        if whole.ctypes.data % kind.alignment:  # in a mapped file
-            whole = whole.copy()
         if form.name == "bool":
             self._pending.append(lambda: np.not_equal(whole, 0, out=whole))
-        numbers: Ndarray = whole.view(kind)
+        numbers = aligned(whole, dtypes[form.name])
         if self._swapped and form.itemsize > 1:
             self._pending.append(lambda: numbers.byteswap(inplace=True))
         return numbers
@@ -190,19 +158,14 @@ class Rebuilder:
         typed = self._memory(_checked(storage).key, _FORMATS[dtype.name], storage.location)
         return self.tensor(typed, offset, size, stride, flag)
 
-    def parameter(self, data: Any, requires_grad: Any, hooks: Any = None) -> Parameter:
-        """A Parameter in the memory of a tensor."""
+    def parameter(self, data: Any, requires_grad: Any, hooks: Any = None, state: Any = ()) -> Parameter:
+        """A Parameter in the memory of a tensor, with attributes."""
         if not isinstance(data, Tensor):
             raise TypeError(f"a Parameter of a {type(data).__name__}")
         check_flag(data, requires_grad)
         parameter = Parameter(data.detach(), bool(requires_grad))
         if id(data) in self._elsewhere:
             self._elsewhere[id(parameter)] = (parameter, self._elsewhere[id(data)][1])
-        return parameter
-
-    def parameter_with_state(self, data: Any, requires_grad: Any, hooks: Any, state: Any) -> Parameter:
-        """A Parameter with attributes."""
-        parameter = self.parameter(data, requires_grad)
         set_attributes(parameter, dict(state))
         return parameter
 
@@ -231,16 +194,10 @@ class Rebuilder:
         return tensor
 
 
-def _checked(storage: Any) -> Memory:
-    if not isinstance(storage, Memory):
+def _checked(storage: Any) -> Storage:
+    if not isinstance(storage, Storage):
         raise TypeError(f"a tensor whose storage is a {type(storage).__name__}")
     return storage
-
-
-def _widen(halves: Ndarray, wide: Ndarray, swapped: bool) -> None:
-    """bfloat16, the upper half of float32, as float32."""
-    bits = halves.view(np.uint16)
-    wide.view(np.uint32)[...] = (bits.byteswap() if swapped else bits).astype(np.uint32) << 16
 
 
 def _strided(numbers: Ndarray, offset: Any, size: Any, stride: Any) -> Ndarray:

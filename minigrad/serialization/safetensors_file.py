@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..backend import dtype as dt
-from .source import Ndarray, Source, replaced
+from .source import Ndarray, Source, aligned, replaced, widened
 
 _LARGEST_HEADER = 100_000_000  # the format's own limit
 _DTYPES: dict[str, Any] = {
@@ -35,11 +35,7 @@ def holds(kind: np.dtype[Any]) -> bool:
 
 
 def write(f: Any, arrays: dict[str, Ndarray], metadata: dict[str, str] | None) -> None:
-    """Write arrays by name to a path (replaced in one step) or to a binary file object.
-
-    Raises:
-        OSError: the file cannot be written.
-    """
+    """Write arrays by name to a path (replaced in one step) or to a binary file object. Raises OSError."""
     import safetensors.numpy
 
     dense = {key: np.asarray(array, order="C") for key, array in arrays.items()}
@@ -60,11 +56,8 @@ def begins(source: Source) -> bool:
 
 
 def read(source: Source) -> tuple[dict[str, str], dict[str, Ndarray]]:
-    """The metadata and the arrays by name. bfloat16 becomes float32, which holds all its numbers.
-
-    Raises:
-        RuntimeError: no safetensors file, a damaged one, or a dtype that minigrad lacks.
-    """
+    """The metadata and the arrays by name. Raises RuntimeError: no safetensors file, a damaged one, or a dtype that
+    minigrad lacks."""
     size, header = _header(source)
     metadata = header.pop("__metadata__", {})
     try:
@@ -122,18 +115,9 @@ def _array(source: Source, start: int, name: str, stored: str, shape: tuple[int,
     if stored not in _DTYPES and stored != "BF16":
         names = ", ".join(d.name for d in dt.ALL)
         raise source.damaged(f"holds {name!r} of dtype {stored}", f"convert it to one of {names}, or bfloat16")
-    return _numbers(source.region(start + begin, end - begin), stored).reshape(shape)
-
-
-def _numbers(raw: Ndarray, stored: str) -> Ndarray:
-    """Little-endian bytes as numbers; a bfloat16 is the upper half of a float32."""
+    raw = source.region(start + begin, end - begin)
     if stored == "BF16":
-        return (_view(raw, np.dtype("<u2")).astype(np.uint32) << 16).view(np.float32)
+        return widened(aligned(raw, "<u2")).reshape(shape)
     kind = np.dtype(_DTYPES[stored])
-    return raw != 0 if kind == np.bool_ else _view(raw, kind.newbyteorder("<")).astype(kind, copy=False)
-
-
-def _view(raw: Ndarray, kind: np.dtype[Any]) -> Ndarray:
-    """Bytes as numbers; those that a mapped file holds unaligned are copied."""
-    aligned = raw.ctypes.data % kind.alignment == 0
-    return (raw if aligned else raw.copy()).view(kind)
+    numbers = raw != 0 if kind == np.bool_ else aligned(raw, kind.newbyteorder("<")).astype(kind, copy=False)
+    return numbers.reshape(shape)

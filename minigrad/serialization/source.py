@@ -18,18 +18,11 @@ class EmptyFileError(EOFError, RuntimeError):
 
 
 class Source:
-    """The bytes to load. A file is mapped, and regions are copied out of it.
-
-    Args:
-        f: a path, or a binary file object, which is read from its position.
-        mmap: leave tensors in the mapped file; changes to them stay in memory.
+    """The bytes to load, of a path or of the rest of a binary file object. A file is mapped, and regions are copied out
+    of it; with ``mmap`` they are left there, and changes to them stay in memory.
 
     Attributes:
         name: the file in messages. data: its bytes, (size,) uint8.
-
-    Raises:
-        FileNotFoundError: there is no such file. AttributeError: ``f`` is neither a path nor a file object.
-        ValueError: ``mmap`` of a file object. EmptyFileError: the file is empty.
     """
 
     def __init__(self, f: Any, mmap: bool = False) -> None:
@@ -62,6 +55,17 @@ class Source:
         return RuntimeError(f"cannot load {self.name}: it {fault}. What to do: {repair}.")
 
 
+def aligned(raw: Ndarray, kind: Any) -> Ndarray:
+    """Bytes as numbers of a dtype; those that a mapped file holds unaligned are copied."""
+    kind = np.dtype(kind)
+    return (raw.copy() if raw.ctypes.data % kind.alignment else raw).view(kind)
+
+
+def widened(halves: Ndarray) -> Ndarray:
+    """bfloat16, the upper half of float32, as float32: (n,) of 2 bytes -> (n,)."""
+    return (halves.astype(np.uint32) << 16).view(np.float32)
+
+
 def _mapped(path: str) -> Ndarray:
     """The bytes of a file, mapped if it is an ordinary one."""
     with open(path, "rb") as file:
@@ -84,13 +88,8 @@ def _content(f: Any) -> bytes:
 
 @contextmanager
 def replaced(path: Any) -> Iterator[str]:
-    """A temporary file beside ``path`` to write to, which takes its place at the end.
-
-    After a crash, or on a full disk, the old file is still there.
-
-    Raises:
-        RuntimeError: the folder does not exist (PyTorch's type). OSError: the file cannot be written.
-    """
+    """A temporary file beside ``path`` to write to, which takes its place at the end: after a crash, or on a full disk,
+    the old file is still there. Raises OSError; RuntimeError, as PyTorch, if the folder does not exist."""
     target = os.path.realpath(os.fspath(path))
     folder, name = os.path.split(target)
     if not os.path.isdir(folder):
@@ -107,12 +106,7 @@ def replaced(path: Any) -> Iterator[str]:
     finally:
         if os.path.exists(temporary):
             os.unlink(temporary)
-    _flush_folder(folder)
-
-
-def _flush_folder(folder: str) -> None:
-    """Bring the new name itself to the disk."""
-    if os.name == "posix":
+    if os.name == "posix":  # brings the new name itself to the disk
         handle = os.open(folder, os.O_RDONLY)
         try:
             os.fsync(handle)

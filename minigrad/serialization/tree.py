@@ -51,20 +51,17 @@ _LEAVES: dict[type, tuple[str, Callable[[Any], Any], Callable[[Any], Any]]] = {
 _FROM_LEAF = {tag: read for tag, _, read in _LEAVES.values()}
 _MAPPINGS: dict[str, Any] = {"dict": dict, "items": dict, "OrderedDict": OrderedDict, "Counter": Counter}
 _NAMESPACES: dict[str, Any] = {"Namespace": Namespace, "SimpleNamespace": SimpleNamespace}
+_CONTAINERS = {"set": set, **_MAPPINGS, **_NAMESPACES}
 
 
 def set_attributes(obj: Any, attributes: dict[Any, Any]) -> None:
-    """Give an object the attributes that a file has for it. Raises as ``check_attributes``."""
+    """Give an object the attributes that a file has for it."""
     check_attributes(type(obj), attributes)
     vars(obj).update(attributes)
 
 
 def check_attributes(cls: type, attributes: dict[Any, Any]) -> None:
-    """Refuse attributes that would replace those of the class itself.
-
-    Raises:
-        ValueError: there is one.
-    """
+    """Raise ValueError for an attribute that would replace one of the class itself."""
     for name in attributes:
         if type(name) is not str or hasattr(cls, name) or name in Variable.__annotations__:
             raise ValueError(f"an attribute {name!r} that a {cls.__name__} has of its own")
@@ -86,12 +83,7 @@ class Writer:
         self._alive: list[Any] = []  # keeps addresses and ids from being used again
 
     def encode(self, obj: Any, where: str, name: str) -> Any:
-        """The JSON of one value.
-
-        Args:
-            where: the value's place, in Python, for messages.
-            name: for a tensor at this place.
-        """
+        """The JSON of one value: ``where`` is its place, in Python, for messages, ``name`` for a tensor there."""
         kind = type(obj)
         if obj is None or kind is bool or kind is str:
             return obj
@@ -211,11 +203,7 @@ class Reader:
         return {name: self._tensor_at(name, "cpu") for name in self._arrays}
 
     def decode(self, node: Any) -> Any:
-        """The object of a node of the tree.
-
-        Raises:
-            KeyError, TypeError, ValueError, IndexError: it makes no sense.
-        """
+        """The object of a node of the tree. Raises LookupError, TypeError, ValueError: it makes no sense."""
         if isinstance(node, list):
             items = self._numbered([])
             items.extend(map(self.decode, node))
@@ -251,23 +239,19 @@ class Reader:
         return container
 
     def _container(self, tag: str, node: dict[str, Any]) -> Any:
-        if tag == "set":
-            container = self._numbered(set())
-            container.update(map(self.decode, node[tag]))
-            return container
-        if tag in _NAMESPACES:
-            container = self._numbered(_NAMESPACES[tag]())
-            vars(container).update(self._items(node[tag]))
-            return container
         if tag == "defaultdict":
-            container = defaultdict(None if node[tag] is None else _FACTORIES[node[tag]])
+            container: Any = defaultdict(None if node[tag] is None else _FACTORIES[node[tag]])
             items = node["items"]
         else:
-            container, items = _MAPPINGS[tag](), node[tag]
+            container, items = _CONTAINERS[tag](), node[tag]
         self._numbered(container)
         self._set_attributes(container, node)
-        for key, value in self._items(items):
-            container[key] = value
+        if tag == "set":
+            container.update(map(self.decode, items))
+        else:
+            target = vars(container) if tag in _NAMESPACES else container
+            for key, value in self._items(items):
+                target[key] = value
         return container
 
     def _items(self, items: Any) -> Any:

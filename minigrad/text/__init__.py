@@ -9,17 +9,5 @@ from .subword_dropout import SubwordSampler
 from .subwords import SubwordTokenizer
 from .tokenizer import Tokenizer, WordTokenizer
 
-__all__ = [
-    "EncodedPairs",
-    "Lines",
-    "Pairs",
-    "SubwordSampler",
-    "SubwordTokenizer",
-    "TokenBatches",
-    "Tokenizer",
-    "TokenizerPair",
-    "WordTokenizer",
-    "read_pairs",
-    "tokenizer_from_dict",
-    "tokenizer_pair_from_dict",
-]
+__all__ = ["EncodedPairs", "Lines", "Pairs", "SubwordSampler", "SubwordTokenizer", "TokenBatches", "Tokenizer"]
+__all__ += ["TokenizerPair", "WordTokenizer", "read_pairs", "tokenizer_from_dict", "tokenizer_pair_from_dict"]

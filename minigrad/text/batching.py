@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -19,12 +19,8 @@ NOISE = 3
 (29 %, against 58 % with 1), for 3 % more padding."""
 
 
-class Plan(NamedTuple):
-    """An epoch: batch k holds the pairs ``order[first[k] : last[k]]``."""
-
-    order: IntArray
-    first: IntArray
-    last: IntArray
+Plan = tuple[IntArray, IntArray]
+"""An epoch: batch k holds the pairs ``order[first : last]``, first and last being row k of the second array."""
 
 
 class TokenBatches(Sampler[list[int]]):
@@ -60,13 +56,13 @@ class TokenBatches(Sampler[list[int]]):
 
     def __len__(self) -> int:
         """The number of batches of the current epoch; other epochs may have one more or less."""
-        return len(self._planned(self.number).first)
+        return len(self._planned(self.number)[1])
 
     def epoch(self, number: int, start: int = 0) -> Iterator[list[int]]:
         """The batches of an epoch, from number ``start`` on."""
-        plan = self._planned(number)
-        for first, last in zip(plan.first[start:].tolist(), plan.last[start:].tolist(), strict=True):
-            yield plan.order[first:last].tolist()
+        order, spans = self._planned(number)
+        for first, last in spans[start:].tolist():
+            yield order[first:last].tolist()
 
     def __iter__(self) -> Iterator[list[int]]:
         """The rest of the current epoch; at its end the next one begins."""
@@ -104,22 +100,20 @@ class TokenBatches(Sampler[list[int]]):
     def _sorted(self) -> Plan:
         source, target = self.lengths.T.astype(np.int64)
         order = np.argsort(target << 32 | source, kind="stable")
-        edges = self._cut(order)
-        return Plan(order, edges[:-1], edges[1:])
+        return order, self._cut(order)
 
     def _shuffled(self, number: int) -> Plan:
         # The raw numbers are the same in every version of NumPy; permutations need not be.
         bits = np.random.SFC64(np.random.SeedSequence([self.seed, number]))
         random = bits.random_raw(len(self.lengths))
         order = np.argsort(random, kind="stable")
-        edges, end = [np.zeros(1, np.int64)], 0
+        spans, end = [], 0
         for pool in np.array_split(order, max(1, round(len(order) / self.pool))):
             pool[:] = pool[self._by_length(pool, random[pool])]  # a view: order itself is sorted
-            edges.append(self._cut(pool)[1:] + end)
+            spans.append(self._cut(pool) + end)
             end += len(pool)
-        bounds = np.concatenate(edges)
-        turns = np.argsort(bits.random_raw(len(bounds) - 1), kind="stable")
-        return Plan(order, bounds[:-1][turns], bounds[1:][turns])
+        batches = np.concatenate(spans)
+        return order, batches[np.argsort(bits.random_raw(len(batches)), kind="stable")]
 
     def _by_length(self, pool: IntArray, random: IntArray) -> IntArray:
         """The order of a pool by length of target, then of source: alternately rising and falling.
@@ -132,7 +126,7 @@ class TokenBatches(Sampler[list[int]]):
         return np.argsort((target << 32) + np.where(target % 2, -source, source), kind="stable")
 
     def _cut(self, order: IntArray) -> IntArray:
-        """The begin of each batch in an order, and the end of the order, (batches + 1,) int64."""
+        """The begin and the end of each batch in an order, (batches, 2) int64."""
         longest = self.lengths[order].max(axis=1, initial=1)
         edges = [0]
         while edges[-1] < len(order):
@@ -140,4 +134,4 @@ class TokenBatches(Sampler[list[int]]):
             running = np.maximum.accumulate(longest[start : start + self.tokens // longest[start]])
             fits = np.searchsorted(running * np.arange(1, len(running) + 1), self.tokens, side="right")
             edges.append(start + max(1, int(fits)))
-        return np.array(edges, np.int64)
+        return np.column_stack([edges[:-1], edges[1:]]).astype(np.int64)

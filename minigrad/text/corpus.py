@@ -61,11 +61,8 @@ def part(pairs: Pairs, places: np.ndarray[Any, np.dtype[np.intp]]) -> Pairs:
 
 
 def _folder(folder: Path, source: str, target: str, required: Sequence[str]) -> dict[str, Pairs]:
-    corpus = {}
-    for split, names in SPLITS.items():
-        sides = _find(folder, names, (source, target))
-        if sides is not None:
-            corpus[split] = _aligned(*sides)
+    sides = {split: _find(folder, names, (source, target)) for split, names in SPLITS.items()}
+    corpus = {split: _aligned(*files) for split, files in sides.items() if files}
     for split in required:
         if split not in corpus:
             name = SPLITS[split][0]

@@ -184,7 +184,10 @@ def _write(
     """
     with _writing_to(folder):
         folder.mkdir(parents=True, exist_ok=True)
-    _delete_stale(folder)
+    for path in folder.glob(".encoded.*.tmp"):
+        with suppress(OSError):
+            if path.stat().st_mtime < time.time() - STALE_SECONDS:
+                path.unlink()
     with _new_file(folder, "encoded.bin") as data:
         lengths, index = _encode(pairs, tokenizers, longest, data, progress)
         _write_tail(data, lengths, index)
@@ -236,14 +239,6 @@ def _writing_to(folder: Path) -> Iterator[None]:
         raise OSError(error.errno, why) from error
 
 
-def _delete_stale(folder: Path) -> None:
-    """Delete temporary files of processes that were killed."""
-    for path in folder.glob(".encoded.*.tmp"):
-        with suppress(OSError):
-            if path.stat().st_mtime < time.time() - STALE_SECONDS:
-                path.unlink()
-
-
 def _read(folder: Path, fingerprint: str, dtype: np.dtype[Any]) -> Arrays | None:
     """The arrays from ``_write``; None if they are of another corpus, damaged or missing. Raises OSError: the files
     exist, but cannot be read."""
@@ -251,29 +246,14 @@ def _read(folder: Path, fingerprint: str, dtype: np.dtype[Any]) -> Arrays | None
         about = json.loads((folder / "encoded.json").read_text(encoding="utf-8"))
         if about["fingerprint"] != fingerprint:
             return None
-        with (folder / "encoded.bin").open("rb") as file:  # one open file, even if another process replaces it
-            if about["checksum"] != _checksum(file):
-                return None
-            return _arrays(file, int(about["pairs"]), dtype)
+        data = np.memmap(folder / "encoded.bin", np.uint8, "r")
+        count = int(about["pairs"])
+        tail = count * LENGTH.itemsize * 2, count * PLACE.itemsize
+        if about["checksum"] != zlib.crc32(data.data) or not 0 < sum(tail) < len(data):
+            return None
+        ids = data[: -sum(tail)].view(dtype)
+        lengths = data[-sum(tail) : -tail[1]].copy().view(LENGTH).reshape(count, 2)
+        is_whole = lengths.min() > 0 and lengths.sum(dtype=np.int64) == len(ids)
+        return (ids, lengths, data[-tail[1] :].copy().view(PLACE)) if is_whole else None
     except (FileNotFoundError, ValueError, KeyError, TypeError):
         return None
-
-
-def _arrays(file: IO[bytes], count: int, dtype: np.dtype[Any]) -> Arrays | None:
-    """Ids, lengths and index of ``count`` pairs; None if the file has another number."""
-    split = file.seek(0, os.SEEK_END) - count * (2 * LENGTH.itemsize + PLACE.itemsize)
-    if count < 1 or split < 1:
-        return None
-    file.seek(split)
-    lengths = np.fromfile(file, LENGTH, 2 * count).reshape(count, 2)
-    index = np.fromfile(file, PLACE, count)
-    if lengths.min() < 1 or lengths.sum(dtype=np.int64) * dtype.itemsize != split:
-        return None
-    return np.memmap(file, dtype, "r", shape=(split // dtype.itemsize,)), lengths, index
-
-
-def _checksum(file: IO[bytes]) -> int:
-    checksum = 0
-    while block := file.read(1 << 20):
-        checksum = zlib.crc32(block, checksum)
-    return checksum

@@ -2,6 +2,7 @@
 
 The model is a ``Decoder``: an object that returns the logits of the next token, with or without a cache.
 Finished sentences leave the batch, and each has its own limit: no sentence changes the result for another.
+All searches raise ValueError for arguments out of range, and for logits that are NaN.
 
 Shapes: B sentences, W beams per sentence, N = B·W rows, T tokens so far, S source length, V vocabulary.
 """
@@ -11,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import count
 from typing import Protocol, cast
 
 from ..autograd import no_grad
@@ -56,17 +56,11 @@ class AttentiveDecoder(Decoder, Protocol):
 
 @dataclass(frozen=True)
 class Hypothesis:
-    """A generated sentence.
+    """A generated sentence."""
 
-    Attributes:
-        tokens: its ids, EOS last unless the limit cut it off.
-        score: for ranking: the log-probability, with the penalties of beam search.
-        log_probability: ln P(tokens | source).
-    """
-
-    tokens: list[int]
-    score: float
-    log_probability: float
+    tokens: list[int]  # EOS last unless the limit cut it off
+    score: float  # for ranking: the log-probability, with the penalties of beam search
+    log_probability: float  # ln P(tokens | source)
 
 
 # One beam per sentence -------------------------------------------------------------------------------------
@@ -78,9 +72,6 @@ def greedy(decoder: Decoder, max_length: MaxLength = 100, eos: int = EOS) -> lis
     Args:
         max_length: the largest number of tokens, EOS included: one for all sentences, or one for each.
         eos: the token that ends a sentence.
-
-    Raises:
-        ValueError: a max_length below 1; logits that are NaN.
     """
     return _generate(decoder, max_length, lambda logits: logits.argmax(-1), eos)
 
@@ -93,20 +84,16 @@ def sample(
     top_p: float | None = None,
     eos: int = EOS,
 ) -> list[Hypothesis]:
-    """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone.
+    """Tokens drawn from softmax(logits / temperature), or from the likeliest tokens alone; else as ``greedy``.
 
     All sentences share one random number generator (``minigrad.manual_seed``): a result depends on the other sentences
     of the batch. Scores are the model's log-probabilities, without temperature, top_k and top_p.
 
     Args:
-        max_length, eos: as for ``greedy``.
         temperature: close to 0 the result is close to that of ``greedy``; above 1 it varies more.
         top_k: draw from the k likeliest tokens.
         top_p: draw from the smallest set of tokens with at least this probability, after temperature and
             ``top_k`` (nucleus sampling: Holtzman et al. 2020, arXiv 1904.09751, section 3.1).
-
-    Raises:
-        ValueError: temperature, top_k, top_p or max_length out of range; logits that are NaN.
     """
     if not temperature > 0:
         raise ValueError(f"temperature must be positive, not {temperature}; greedy() is its limit at 0")
@@ -149,9 +136,9 @@ def _generate(decoder: Decoder, max_length: MaxLength, choose: Choose, eos: int)
     finished: dict[int, Hypothesis] = {}
     active = list(range(len(tokens)))  # the sentence of each row
     total = zeros(len(tokens), device=tokens.device)
-    for length in count(1):
-        if not active:
-            break
+    length = 0
+    while active:
+        length += 1
         logits = decoder.next_logits(tokens)
         norm = _finite(logits.logsumexp(-1), length)
         chosen = choose(logits)[:, None]
@@ -210,22 +197,19 @@ def beam_search(
     Returns:
         For each sentence at most ``beam_size`` hypotheses, the best first. If none ended before the limit,
         these are the beams.
-
-    Raises:
-        ValueError: beam_size or max_length below 1; a penalty that is no number; logits that are NaN.
     """
     if beam_size < 1:
         raise ValueError(f"beam_size must be at least 1, not {beam_size}")
     if math.isnan(coverage_penalty) or coverage_penalty < 0:
         raise ValueError(f"coverage_penalty must be 0 or more, not {coverage_penalty}")
     divisor = length_penalty if callable(length_penalty) else wu(length_penalty)
-    ranking = _Ranking(max_lengths(max_length, len(decoder.start)), beam_size, divisor, early_stopping)
-    beam = _Beam(decoder, coverage_penalty)
-    for length in count(1):
-        if not beam.active:
-            break
-        beam.step(beam_size, length, eos, ranking)
-    return [hypotheses[:beam_size] for hypotheses in ranking.finished]
+    limits = max_lengths(max_length, len(decoder.start))
+    beam = _Beam(decoder, beam_size, limits, divisor, coverage_penalty, early_stopping, eos)
+    length = 0
+    while beam.active:
+        length += 1
+        beam.step(length)
+    return [hypotheses[:beam_size] for hypotheses in beam.finished]
 
 
 def wu(alpha: float) -> LengthPenalty:
@@ -236,11 +220,7 @@ def wu(alpha: float) -> LengthPenalty:
 
 def power(alpha: float) -> LengthPenalty:
     """|Y|^α as a function of |Y|: fairseq's ``--lenpen``. At equal α it favours long sentences more than
-    ``wu``: from 10 tokens to 20 it grows by 2^α, Wu's by (25/15)^α.
-
-    Raises:
-        ValueError: α is not finite.
-    """
+    ``wu``: from 10 tokens to 20 it grows by 2^α, Wu's by (25/15)^α. Raises as ``wu``."""
     _check_exponent(alpha)
     return lambda length: float(length) ** alpha
 
@@ -250,18 +230,71 @@ def _check_exponent(alpha: float) -> None:
         raise ValueError(f"length_penalty must be a finite number, not {alpha}")
 
 
-class _Ranking:
-    """The finished hypotheses of each sentence, the best first."""
+@dataclass
+class _Beam:
+    """The beams of all active sentences; the arguments are those of ``beam_search``.
 
-    def __init__(self, limits: list[int], size: int, divisor: LengthPenalty, early_stopping: bool) -> None:
-        self.limits, self.size, self.divisor, self.early_stopping = limits, size, divisor, early_stopping
-        self.finished: list[list[Hypothesis]] = [[] for _ in limits]
+    Attributes:
+        active: the numbers of the sentences that are not done, b of them.
+        tokens: (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first.
+        log_p: of each row (b, W).
+        covered: the attention of each row to each source token so far (N, S); None without coverage penalty.
+        finished: the finished hypotheses of each sentence, the best first.
+    """
 
-    def add(self, sentence: int, length: int, tokens: list[int], log_p: float, coverage: float) -> None:
-        """Rank a hypothesis of some length; ``coverage`` is the second term of the formula."""
-        hypotheses = self.finished[sentence]
-        hypotheses.append(Hypothesis(tokens, log_p / self.divisor(length) + coverage, log_p))
-        hypotheses.sort(key=lambda h: -h.score)
+    decoder: Decoder
+    size: int
+    limits: list[int]
+    divisor: LengthPenalty
+    coverage_penalty: float
+    early_stopping: bool
+    eos: int
+
+    def __post_init__(self) -> None:
+        self.tokens, self.start = self.decoder.start, self.decoder.start.shape[1]
+        self.active = list(range(len(self.limits)))
+        self.log_p = zeros(len(self.limits), 1, device=self.tokens.device)
+        self.covered: Tensor | None = None
+        self.finished: list[list[Hypothesis]] = [[] for _ in self.limits]
+
+    def step(self, length: int) -> None:
+        """Append a token to the beams, and rank those that end."""
+        log_p, rows, tokens = self.candidates(length)
+        if self.coverage_penalty:
+            attention = cast(AttentiveDecoder, self.decoder).attention()
+            self.covered = attention if self.covered is None else self.covered + attention
+        ended = tokens == self.eos
+        self.finish(ended[:, : self.size] & (log_p[:, : self.size] > -math.inf), log_p, rows, tokens, length)
+        size = min(self.size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: so many do not
+        self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
+        rows, tokens = rows.gather(1, place), tokens.gather(1, place)
+        best = self.log_p[:, 0].tolist()
+        over = [self.is_over(i, length, p) for i, p in zip(self.active, best, strict=True)]
+        if any(over):
+            endless = [end and not self.finished[i] for end, i in zip(over, self.active, strict=True)]
+            at_limit = tensor(endless, device=rows.device)[:, None].expand(rows.shape)
+            self.finish(at_limit, self.log_p, rows, tokens, length)
+            self.active, stay = _remaining(self.active, over, rows)
+            self.log_p, rows, tokens = self.log_p[stay], rows[stay], tokens[stay]
+        rows = rows.flatten()
+        self.tokens = cat((self.tokens[rows], tokens.view(-1, 1)), 1)
+        self.covered = None if self.covered is None else self.covered[rows]
+        if self.active:
+            self.decoder.reorder(rows, size)
+
+    def candidates(self, length: int) -> tuple[Tensor, Tensor, Tensor]:
+        """The 2W best continuations of each sentence (b, 2W), the best first: log P, row, token.
+
+        Even if W of them end, W remain; and each is among the 2W best of its row.
+        """
+        logits = self.decoder.next_logits(self.tokens)
+        norm = _finite(logits.logsumexp(-1, keepdim=True), length)
+        best, ids = logits.topk(min(2 * self.size, logits.shape[1]))
+        each = best.shape[1]
+        log_p = (best - norm + self.log_p.view(-1, 1)).view(len(self.active), -1)
+        log_p, place = log_p.topk(min(2 * self.size, log_p.shape[1]))
+        first = arange(len(self.active), device=place.device)[:, None] * self.log_p.shape[1]
+        return log_p, first + place // each, ids.view(len(self.active), -1).gather(1, place)
 
     def is_over(self, sentence: int, length: int, best: float) -> bool:
         """Whether a sentence is done; ``best`` is the largest log P of its beams."""
@@ -273,67 +306,6 @@ class _Ranking:
         bound = best / max(map(self.divisor, range(length + 1, limit + 1)))
         return self.early_stopping or hypotheses[self.size - 1].score >= bound
 
-
-class _Beam:
-    """The beams of all active sentences.
-
-    Attributes:
-        active: the numbers of the sentences that are not done, b of them.
-        tokens: (N, T), the W rows of a sentence together, the likeliest first; W is 1 at first.
-        log_p: of each row (b, W).
-        covered: the attention of each row to each source token so far (N, S); None without coverage penalty.
-    """
-
-    def __init__(self, decoder: Decoder, coverage_penalty: float) -> None:
-        self.decoder, self.coverage_penalty = decoder, coverage_penalty
-        self.tokens, self.start = decoder.start, decoder.start.shape[1]
-        self.active = list(range(len(self.tokens)))
-        self.log_p = zeros(len(self.tokens), 1, device=self.tokens.device)
-        self.covered: Tensor | None = None
-
-    def step(self, size: int, length: int, eos: int, ranking: _Ranking) -> None:
-        """Append a token to the beams, and add those that end to ``ranking``."""
-        log_p, rows, tokens = self.candidates(size, length)
-        self.add_attention()
-        ended = tokens == eos
-        self.finish(ended[:, :size] & (log_p[:, :size] > -math.inf), log_p, rows, tokens, length, ranking)
-        size = min(size, log_p.shape[1] - self.log_p.shape[1])  # each row can end once: so many candidates do not
-        self.log_p, place = log_p.masked_fill(ended, -math.inf).topk(size)
-        rows, tokens = rows.gather(1, place), tokens.gather(1, place)
-        best = self.log_p[:, 0].tolist()
-        over = [ranking.is_over(i, length, p) for i, p in zip(self.active, best, strict=True)]
-        if any(over):
-            endless = [end and not ranking.finished[i] for end, i in zip(over, self.active, strict=True)]
-            at_limit = tensor(endless, device=rows.device)[:, None].expand(rows.shape)
-            self.finish(at_limit, self.log_p, rows, tokens, length, ranking)
-            self.active, stay = _remaining(self.active, over, rows)
-            self.log_p, rows, tokens = self.log_p[stay], rows[stay], tokens[stay]
-        rows = rows.flatten()
-        self.tokens = cat((self.tokens[rows], tokens.view(-1, 1)), 1)
-        self.covered = None if self.covered is None else self.covered[rows]
-        if self.active:
-            self.decoder.reorder(rows, size)
-
-    def candidates(self, size: int, length: int) -> tuple[Tensor, Tensor, Tensor]:
-        """The 2W best continuations of each sentence (b, 2W), the best first: log P, row, token.
-
-        Even if W of them end, W remain; and each is among the 2W best of its row.
-        """
-        logits = self.decoder.next_logits(self.tokens)
-        norm = _finite(logits.logsumexp(-1, keepdim=True), length)
-        best, ids = logits.topk(min(2 * size, logits.shape[1]))
-        each = best.shape[1]
-        log_p = (best - norm + self.log_p.view(-1, 1)).view(len(self.active), -1)
-        log_p, place = log_p.topk(min(2 * size, log_p.shape[1]))
-        first = arange(len(self.active), device=place.device)[:, None] * self.log_p.shape[1]
-        return log_p, first + place // each, ids.view(len(self.active), -1).gather(1, place)
-
-    def add_attention(self) -> None:
-        """Add the attention of the last tokens to ``covered``."""
-        if self.coverage_penalty:
-            attention = cast(AttentiveDecoder, self.decoder).attention()
-            self.covered = attention if self.covered is None else self.covered + attention
-
     def coverage(self) -> list[float]:
         """The coverage penalty of each row."""
         if self.covered is None:
@@ -343,7 +315,7 @@ class _Beam:
         missing = missing.masked_fill(~cast(AttentiveDecoder, self.decoder).source_mask(), 0.0)
         return [self.coverage_penalty * x for x in missing.sum(1).tolist()]
 
-    def finish(self, done: Tensor, log_p: Tensor, rows: Tensor, tokens: Tensor, length: int, ranking: _Ranking) -> None:
+    def finish(self, done: Tensor, log_p: Tensor, rows: Tensor, tokens: Tensor, length: int) -> None:
         """Rank the candidates that are finished, where ``done`` (b, W or less) is True."""
         if not bool(done.any()):
             return
@@ -352,7 +324,10 @@ class _Beam:
         coverage = self.coverage()
         columns = (sentence, parents, self.tokens[parents], tokens[sentence, place], log_p[sentence, place])
         for i, row, ids, token, p in zip(*(column.tolist() for column in columns), strict=True):
-            ranking.add(self.active[i], length, [*ids[self.start :], token], p, coverage[row])
+            hypotheses = self.finished[self.active[i]]
+            score = p / self.divisor(length) + coverage[row]
+            hypotheses.append(Hypothesis([*ids[self.start :], token], score, p))
+            hypotheses.sort(key=lambda h: -h.score)
 
 
 # Parts ----------------------------------------------------------------------------------------------------

@@ -28,14 +28,8 @@ class TokenizerPair:
         joint: bool = True,
         **options: Any,
     ) -> TokenizerPair:
-        """Learn subwords of both sides together, or of each by itself.
-
-        Args:
-            source, target: texts, read once and not kept.
-            vocabulary: the size of each vocabulary.
-            joint: one vocabulary for both.
-            options: of ``SubwordTokenizer.train``, which also lists the errors.
-        """
+        """Learn subwords of both sides together, or (not ``joint``) of each by itself: a vocabulary of that size each.
+        Options and errors are those of ``SubwordTokenizer.train``."""
         if joint:
             both = SubwordTokenizer.train(itertools.chain(source, target), vocabulary, **options)
             return cls(both, both)
@@ -57,11 +51,8 @@ class TokenizerPair:
 
 
 def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
-    """The tokenizer that its ``as_dict`` described.
-
-    Raises:
-        ValueError: an unknown kind of tokenizer, or a scheme that ``SCHEMES`` lacks.
-    """
+    """The tokenizer that its ``as_dict`` described. Raises ValueError: an unknown kind of tokenizer, or a scheme that
+    ``SCHEMES`` lacks."""
     if state.get("kind") == "subwords":
         return SubwordTokenizer.from_dict(state)
     if state.get("kind") == "words":
@@ -73,11 +64,7 @@ def tokenizer_from_dict(state: dict[str, Any]) -> Tokenizer:
 
 
 def tokenizer_pair_from_dict(state: dict[str, Any]) -> TokenizerPair:
-    """The pair that its ``as_dict`` described; the description of one tokenizer stands for both sides.
-
-    Raises:
-        ValueError: as ``tokenizer_from_dict``.
-    """
+    """The pair that its ``as_dict`` described; the description of one tokenizer stands for both sides."""
     sides = state if state.get("kind") == "pair" else {"source": state}
     source = tokenizer_from_dict(sides["source"])
     return TokenizerPair(source, tokenizer_from_dict(sides["target"]) if "target" in sides else source)

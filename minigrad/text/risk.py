@@ -24,13 +24,10 @@ def minimum_bayes_risk(hypotheses: Sequence[Hypothesis], sharpness: float = 8.0,
 
     Args:
         hypotheses: of ``beam_search``; those with equal BLEU keep their order.
-        sharpness: a hypothesis counts as a reference with probability softmax(sharpness · score): with 0 all
+        sharpness: 0 or more. A hypothesis counts as a reference with probability softmax(sharpness · score): with 0 all
             count alike; a higher value gives more weight to the best score. 8 suits scores that are mean
             log-probabilities of a token (``power(1.0)``).
         eos: the last token, which is not compared.
-
-    Raises:
-        ValueError: a sharpness below 0 or not finite.
     """
     if not 0 <= sharpness < math.inf:
         raise ValueError(f"sharpness must be 0 or more, and finite, not {sharpness}")

@@ -18,23 +18,14 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Score:
-    """A score of a whole text.
+    """A score of a whole text."""
 
-    Attributes:
-        value: from 0 to 100, higher is better.
-        text: as sacrebleu prints it, for BLEU with the precisions of 1 to 4 words and the lengths.
-        signature: the method, to be quoted with the value.
-        interval: half the width of the 95% confidence interval, by bootstrap; None without it, and for chrF.
-        brevity_penalty, length_ratio: BLEU's factor for short texts, and the ratio of the text's tokens to
-            those of the reference; None for chrF.
-    """
-
-    value: float
-    text: str
-    signature: str
-    interval: float | None = None
-    brevity_penalty: float | None = None
-    length_ratio: float | None = None
+    value: float  # from 0 to 100, higher is better
+    text: str  # as sacrebleu prints it, for BLEU with the precisions of 1 to 4 words and the lengths
+    signature: str  # the method, to be quoted with the value
+    interval: float | None = None  # half the width of the 95 % confidence interval, if bootstrapped
+    brevity_penalty: float | None = None  # BLEU's factor for short texts
+    length_ratio: float | None = None  # BLEU's ratio of the text's tokens to those of the reference
 
     def __str__(self) -> str:
         return f"{self.text}\n{self.signature}"
@@ -57,7 +48,7 @@ def bleu(
         ValueError: no sentences, sides of different length, or an unknown tokenizer.
         ImportError: sacrebleu is missing.
     """
-    metrics = _library("sacrebleu.metrics", "sacrebleu")
+    metrics = _library("sacrebleu.metrics")
     if tokenize not in metrics.BLEU.TOKENIZERS:
         known = ", ".join(sorted(metrics.BLEU.TOKENIZERS))
         raise ValueError(f"sacrebleu has no tokenizer {tokenize!r}; it has {known}")
@@ -67,22 +58,15 @@ def bleu(
 
 
 def chrf(found: Sequence[str], references: Sequence[str], word_order: int = 0, lowercase: bool = False) -> Score:
-    """chrF (Popović 2015): the F-score of groups of 1 to 6 characters, by sacrebleu; no tokenizer is needed.
-
-    Args:
-        found, references, lowercase: as in ``bleu``.
-        word_order: 2 is chrF++ (Popović 2017), which also counts words and pairs of words.
-
-    Raises:
-        As ``bleu``.
-    """
-    metric = _library("sacrebleu.metrics", "sacrebleu").CHRF(word_order=word_order, lowercase=lowercase)
+    """chrF (Popović 2015): the F-score of groups of 1 to 6 characters, by sacrebleu; no tokenizer is needed. With
+    ``word_order=2`` it is chrF++ (Popović 2017), which also counts words and pairs of words. Else as ``bleu``."""
+    metric = _library("sacrebleu.metrics").CHRF(word_order=word_order, lowercase=lowercase)
     return _score(metric, found, references)
 
 
 def sentence_chrf(found: Sequence[str], references: Sequence[str]) -> list[float]:
     """chrF of each sentence, from 0 to 100. Raises as ``bleu``."""
-    metric = _library("sacrebleu.metrics", "sacrebleu").CHRF()
+    metric = _library("sacrebleu.metrics").CHRF()
     pairs = zip(*_checked(found, references), strict=True)
     return [float(metric.sentence_score(a, [b]).score) for a, b in pairs]
 
@@ -91,14 +75,8 @@ def moses_bleu(found: Sequence[str], references: Sequence[str], language: str, b
     """BLEU as papers on Multi30k report it: both sides lower-cased and in Moses' tokens.
 
     This is the score of Wu et al. 2021 (arXiv 2105.14462) for translations in plain text: their tokenised
-    references are ``moses_tokens`` of the raw ones. Since case does not count, it is higher than ``bleu``.
-
-    Args:
-        found, references, bootstrap: as in ``bleu``.
-        language: of both sides: "de", "fr", ...
-
-    Raises:
-        As ``bleu``; ImportError also if sacremoses is missing.
+    references are ``moses_tokens`` of the raw ones. Since case does not count, it is higher than ``bleu``. The
+    ``language`` is that of both sides ("de", "fr", ...); else as ``bleu``, but it needs sacremoses, too.
     """
     found, references = _checked(found, references)
     # lower-cased already; lowercase=True puts that into the signature
@@ -137,15 +115,9 @@ def _score(metric: Any, translations: Sequence[str], references: Sequence[str], 
     score = metric.corpus_score(left, [right], n_bootstrap=max(1, bootstrap))
     signature = str(metric.get_signature())
     as_dict = json.loads(score.format(width=6, signature=signature, is_json=True))
-    is_bleu = score.name == "BLEU"
-    return Score(
-        value=float(score.score),
-        text=str(score),
-        signature=signature,
-        interval=float(as_dict.get("confidence_var", 0.0)) if bootstrap > 1 else None,
-        brevity_penalty=float(score.bp) if is_bleu else None,
-        length_ratio=float(score.ratio) if is_bleu else None,
-    )
+    interval = float(as_dict.get("confidence_var", 0.0)) if bootstrap > 1 else None
+    lengths = (float(score.bp), float(score.ratio)) if score.name == "BLEU" else ()
+    return Score(float(score.score), str(score), signature, interval, *lengths)
 
 
 def _checked(translations: Sequence[str], references: Sequence[str]) -> tuple[list[str], list[str]]:
@@ -160,8 +132,8 @@ def _checked(translations: Sequence[str], references: Sequence[str]) -> tuple[li
     return left, right
 
 
-def _library(name: str, package: str = "") -> Any:
-    package = package or name
+def _library(name: str) -> Any:
+    package = name.partition(".")[0]
     try:
         return importlib.import_module(name)
     except ImportError as error:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import heapq
 import itertools
 import json
 import struct
@@ -15,7 +14,6 @@ from .tokenizer import UNKNOWN
 POOL = 64  # segmentations of a word
 WORDS = 1 << 16  # words with pools; one more clears all pools, which changes no result
 LONGEST = 100  # characters; longer words have no pool
-GONE = -1  # in place of a subword that was merged into the one before it
 
 
 class SubwordSampler:
@@ -71,31 +69,17 @@ class SubwordSampler:
             pool[number] = next((same for same in pool if same == segmentation), segmentation)
         return segmentation
 
-    def _split(self, word: str, chance: Iterator[int]) -> Iterator[int]:
+    def _split(self, word: str, chance: Iterator[int]) -> list[int]:
         """Byte-pair encoding of a word by the paper's algorithm 1: a merge that is skipped may come later."""
         ids = [self.ids.get(character, UNKNOWN) for character in word]
-        left, right = list(range(-1, len(ids) - 1)), list(range(1, len(ids) + 1))
-        pairs = enumerate(itertools.pairwise(ids))
-        possible = [(*self.merges[pair], i, i + 1) for i, pair in pairs if pair in self.merges]
-        heapq.heapify(possible)
-        skipped = []
-        while possible:
-            rank, merged, i, j = merge = heapq.heappop(possible)
-            if self.merges.get((ids[i], ids[j])) != (rank, merged):
-                continue  # one of the two has been merged with another
-            if next(chance) < self._skip:
-                skipped.append(merge)
-                continue
-            ids[i], ids[j] = merged, GONE
-            right[i] = right[j]
-            if right[i] < len(ids):
-                left[right[i]] = i
-            for a, b in ((left[i], i), (i, right[i])):
-                if a >= 0 and b < len(ids) and (ids[a], ids[b]) in self.merges:
-                    heapq.heappush(possible, (*self.merges[ids[a], ids[b]], a, b))
-            while skipped:
-                heapq.heappush(possible, skipped.pop())
-        return (i for i in ids if i != GONE)
+        while True:
+            pairs = enumerate(itertools.pairwise(ids))
+            possible = sorted((*self.merges[pair], i) for i, pair in pairs if pair in self.merges)
+            chosen = next((merge for merge in possible if next(chance) >= self._skip), None)
+            if chosen is None:
+                return ids
+            _, merged, i = chosen
+            ids[i : i + 2] = [merged]
 
 
 def _uniform(key: str) -> Iterator[int]:

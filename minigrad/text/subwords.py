@@ -75,8 +75,10 @@ class SubwordTokenizer:
         first = next((text for text in texts if text.strip()), None)
         if first is None:
             raise ValueError("no text to learn subwords from: all lines are empty")
-        learner = _learner(model, normalization, lowercase)
-        trainer = _trainer(model, vocabulary, min_frequency, progress)
+        if vocabulary <= len(SPECIAL):
+            raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
+        options = {"vocab_size": vocabulary, "show_progress": progress}
+        learner, trainer = _learner(model, normalization, lowercase, min_frequency, **options)
         try:
             learner.train_from_iterator(itertools.chain([first], texts), trainer)
         except Exception as error:
@@ -143,24 +145,23 @@ def load_library() -> Any:
     return tokenizers
 
 
-def _learner(model: str, normalization: str, lowercase: bool) -> Any:
-    """An untrained tokenizer of the library."""
+def _learner(model: str, normalization: str, lowercase: bool, min_frequency: int, **options: Any) -> tuple[Any, Any]:
+    """An untrained tokenizer of the library, and its trainer."""
     tokenizers = load_library()
+    models, trainers, splitters = tokenizers.models, tokenizers.trainers, tokenizers.pre_tokenizers
     if model == "bpe":
-        learner = tokenizers.Tokenizer(tokenizers.models.BPE(unk_token=SPECIAL[UNKNOWN]))
+        learner = tokenizers.Tokenizer(models.BPE(unk_token=SPECIAL[UNKNOWN]))
+        trainer = trainers.BpeTrainer(min_frequency=min_frequency, special_tokens=list(SPECIAL), **options)
     elif model == "unigram":
-        learner = tokenizers.Tokenizer(tokenizers.models.Unigram())
+        learner = tokenizers.Tokenizer(models.Unigram())
+        trainer = trainers.UnigramTrainer(unk_token=SPECIAL[UNKNOWN], special_tokens=list(SPECIAL), **options)
     else:
         raise ValueError(f"model is 'bpe' or 'unigram', not {model!r}")
     learner.normalizer = _normalizer(normalization, lowercase)
-    learner.pre_tokenizer = tokenizers.pre_tokenizers.Sequence(
-        [
-            tokenizers.pre_tokenizers.Metaspace(SPACE, prepend_scheme="always", split=False),
-            tokenizers.pre_tokenizers.Split(tokenizers.Regex(_PIECE), "isolated"),
-        ]
-    )
+    words = splitters.Metaspace(SPACE, prepend_scheme="always", split=False)
+    learner.pre_tokenizer = splitters.Sequence([words, splitters.Split(tokenizers.Regex(_PIECE), "isolated")])
     learner.decoder = tokenizers.decoders.Metaspace(SPACE, prepend_scheme="always")
-    return learner
+    return learner, trainer
 
 
 def _normalizer(normalization: str, lowercase: bool) -> Any:
@@ -178,16 +179,6 @@ def _normalizer(normalization: str, lowercase: bool) -> Any:
             normalizers.Strip(),
         ]
     )
-
-
-def _trainer(model: str, vocabulary: int, min_frequency: int, progress: bool) -> Any:
-    if vocabulary <= len(SPECIAL):
-        raise ValueError(f"a vocabulary of {vocabulary}: {len(SPECIAL)} are special, no subword is left")
-    trainers = load_library().trainers
-    common = {"vocab_size": vocabulary, "special_tokens": list(SPECIAL), "show_progress": progress}
-    if model == "bpe":
-        return trainers.BpeTrainer(min_frequency=min_frequency, **common)
-    return trainers.UnigramTrainer(unk_token=SPECIAL[UNKNOWN], **common)
 
 
 def _without_marks(state: dict[str, Any]) -> Any:

@@ -78,12 +78,8 @@ class WordTokenizer:
 
     @classmethod
     def train(cls, texts: Iterable[str], vocabulary: int | None = None, scheme: Scheme = SPACES) -> WordTokenizer:
-        """The words of texts, the most frequent first; equally frequent ones in alphabetical order.
-
-        Args:
-            vocabulary: the largest number of entries, special tokens included; None: every word.
-            scheme: how to split texts, by default at spaces.
-        """
+        """The words of texts, the most frequent first; equally frequent ones in alphabetical order. ``vocabulary`` is
+        the largest number of entries, special tokens included (None: every word)."""
         counts = Counter(word for text in texts for word in scheme.split(text))
         words = sorted(counts, key=lambda word: (-counts[word], word))
         return cls(words if vocabulary is None else words[: max(0, vocabulary - len(SPECIAL))], *scheme)
@@ -110,11 +106,8 @@ class WordTokenizer:
         return [word for word in self.split(text) if word not in self.ids]
 
     def as_dict(self) -> dict[str, Any]:
-        """The description that ``tokenizer_from_dict`` reads.
-
-        Raises:
-            ValueError: its functions are not one of ``SCHEMES``.
-        """
+        """The description that ``tokenizer_from_dict`` reads. Raises ValueError: its functions are none of
+        ``SCHEMES``."""
         functions = self.split, self.join, self.normalize
         for name, scheme in SCHEMES.items():
             if scheme == functions:

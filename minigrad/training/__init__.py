@@ -14,22 +14,6 @@ from .schedules import cosine, inverse_sqrt, inverse_sqrt_with_decay, linear
 from .settings import Settings
 from .trainer import Outcome, Trainer
 
-__all__ = [
-    "Batches",
-    "LoaderBatches",
-    "Outcome",
-    "RunFolder",
-    "Settings",
-    "ShuffledOrder",
-    "Trainer",
-    "averaged_state",
-    "cosine",
-    "inverse_sqrt",
-    "inverse_sqrt_with_decay",
-    "linear",
-    "mean_of",
-    "moving_average",
-    "read_checkpoint",
-    "read_log",
-    "write_checkpoint",
-]
+__all__ = ["Batches", "LoaderBatches", "Outcome", "RunFolder", "Settings", "ShuffledOrder", "Trainer"]
+__all__ += ["averaged_state", "cosine", "inverse_sqrt", "inverse_sqrt_with_decay", "linear", "mean_of"]
+__all__ += ["moving_average", "read_checkpoint", "read_log", "write_checkpoint"]

@@ -8,14 +8,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ..autograd import no_grad
-from ..backend import of
-from ..functions.creation import tensor
 from ..nn.module import Module
 from ..optim.swa_utils import AveragedModel
 from ..tensor import Tensor
@@ -46,12 +41,8 @@ def moving_average(model: Module, decay: float) -> AveragedModel:
 
 
 def averaged_state(folder: str | os.PathLike[str], last: int | None = None) -> dict[str, Tensor]:
-    """The mean of the ``last`` snapshots of a run (None: of all) as a model's state dict, on the CPU.
-
-    Raises:
-        FileNotFoundError: the run has no snapshots (``keep_snapshots`` of its settings).
-        ValueError: ``last`` is less than 1.
-    """
+    """The mean of the ``last`` snapshots of a run (None: of all) as ``mean_of``. Raises FileNotFoundError: the run has
+    no snapshots (``keep_snapshots`` of its settings)."""
     if last is not None and last < 1:
         raise ValueError(f"the mean of {last} snapshots is not defined: last must be at least 1")
     paths = RunFolder(folder).snapshots()
@@ -63,26 +54,18 @@ def averaged_state(folder: str | os.PathLike[str], last: int | None = None) -> d
 def mean_of(paths: Sequence[str | os.PathLike[str]]) -> dict[str, Tensor]:
     """The mean of the models in several checkpoints as a state dict, on the CPU.
 
-    Sums are in float64, and are rounded once. Integers and bools are those of the last checkpoint.
-
-    Raises:
-        ValueError: no paths, or checkpoints of different models.
+    Sums are in float64, and are rounded once. Integers and bools are those of the last checkpoint. Raises ValueError:
+    no paths, or checkpoints of different models.
     """
     if not paths:
         raise ValueError("there are no checkpoints to average")
-    sums: dict[str, Any] = {}
+    sums: dict[str, Tensor] = {}
     state: dict[str, Tensor] = {}
     for path in paths:
-        state = read_checkpoint(Path(path))["model"]
-        real = {
-            name: of(value.array).to_numpy(value.array).astype(np.float64)
-            for name, value in state.items()
-            if value.is_floating_point()
-        }
+        state = read_checkpoint(path)["model"]
+        real = {name: value.double() for name, value in state.items() if value.is_floating_point()}
         if sums and {n: a.shape for n, a in real.items()} != {n: a.shape for n, a in sums.items()}:
             raise ValueError(f"{path} is of another model than {paths[0]}: they have no mean")
-        sums = {name: sums.get(name, 0.0) + array for name, array in real.items()}
-    return {
-        name: tensor(sums[name] / len(paths), dtype=value.dtype) if name in sums else value
-        for name, value in state.items()
-    }
+        sums = {name: sums[name] + value if sums else value for name, value in real.items()}
+    means = {name: (value / len(paths)).to(state[name].dtype) for name, value in sums.items()}
+    return {**state, **means}

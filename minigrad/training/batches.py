@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
-from ..backend.random import Generator
+from ..backend import random
 from ..utils.data import DataLoader
 from ..utils.data.sampler import batch_count
 
@@ -34,8 +34,7 @@ class ShuffledOrder:
         shuffle: False keeps the numbers in order.
         drop_last: leave out a last list that is shorter.
 
-    Raises:
-        ValueError: ``size`` or ``batch_size`` is less than 1.
+    Raises ValueError: ``size`` or ``batch_size`` is less than 1.
     """
 
     def __init__(
@@ -94,7 +93,7 @@ class LoaderBatches:
             collate_fn=self.collate,
             num_workers=self.num_workers,
             worker_init_fn=_ignore_signals,
-            generator=Generator().manual_seed((self.seed * 1_000_003 + number) % 2**64),  # not the model's
+            generator=random.Generator().manual_seed((self.seed * 1_000_003 + number) % 2**64),  # not the model's
         )
         yield from loader
 
@@ -112,25 +111,21 @@ class Stream:
 
     def __init__(self, batches: Batches[Any], epoch: int = 0, batch: int = 0) -> None:
         self.batches, self.epoch, self.batch = batches, epoch, batch
-        self._iterator: Iterator[Any] | None = None
+        self._all = self._epochs()
+
+    def _epochs(self) -> Generator[Any, None, None]:
+        while True:
+            for item in self.batches.epoch(self.epoch, self.batch):
+                self.batch += 1
+                yield item
+            if self.batch == 0:
+                raise ValueError(f"epoch {self.epoch} has no batches: is the dataset empty?")
+            self.epoch, self.batch = self.epoch + 1, 0
 
     def take(self) -> Any:
         """The next batch. Raises ValueError: an epoch is empty."""
-        while True:
-            if self._iterator is None:
-                self._iterator = iter(self.batches.epoch(self.epoch, self.batch))
-            try:
-                batch = next(self._iterator)
-            except StopIteration:
-                if self.batch == 0:
-                    raise ValueError(f"epoch {self.epoch} has no batches: is the dataset empty?") from None
-                self.epoch, self.batch, self._iterator = self.epoch + 1, 0, None
-                continue
-            self.batch += 1
-            return batch
+        return next(self._all)
 
     def close(self) -> None:
         """Close the epoch's iterator, which may hold worker processes or open files."""
-        if (close := getattr(self._iterator, "close", None)) is not None:
-            close()
-        self._iterator = None
+        self._all.close()

@@ -63,11 +63,8 @@ class RunFolder:
 
     @contextmanager
     def held(self) -> Iterator[None]:
-        """Create the folder, and keep other processes from training in it.
-
-        Raises:
-            OSError: it cannot be created or written to, or another process trains in it.
-        """
+        """Create the folder, and keep other processes from training in it. Raises OSError: it cannot be created or
+        written to, or another process trains in it."""
         try:
             self._snapshots.mkdir(parents=True, exist_ok=True)
             for folder in (self.path, self._snapshots):
@@ -81,12 +78,8 @@ class RunFolder:
     # Reading ------------------------------------------------------------------------------------------------
 
     def read_last(self) -> dict[str, Any] | None:
-        """The checkpoint to resume from; None in a new folder.
-
-        Raises:
-            RuntimeError: it is damaged, or holds no training.
-            FileExistsError: it is missing among files of a run.
-        """
+        """The checkpoint to resume from; None in a new folder. Raises FileExistsError: it is missing among files of a
+        run; RuntimeError: it is damaged, or holds no training."""
         if self.last.exists():
             return self._read_last()
         if present := [path for path in (self.best, self.log, *self._files()) if path.exists()]:
@@ -104,11 +97,7 @@ class RunFolder:
         return checkpoint
 
     def snapshots(self) -> list[Path]:
-        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``.
-
-        Raises:
-            RuntimeError: ``last`` is damaged, or holds no training.
-        """
+        """The snapshots that ``last`` mentions, oldest first; all if there is no ``last``."""
         files = self._files()
         if not self.last.exists():
             return files
@@ -116,9 +105,7 @@ class RunFolder:
         return [path for path in files if int(path.stem) in steps]
 
     def _files(self) -> list[Path]:
-        if not self._snapshots.is_dir():
-            return []
-        return sorted(p for p in self._snapshots.iterdir() if _SNAPSHOT.fullmatch(p.name))
+        return sorted(path for path in self._snapshots.glob("*") if _SNAPSHOT.fullmatch(path.name))
 
     # Writing ------------------------------------------------------------------------------------------------
 
@@ -140,11 +127,8 @@ class RunFolder:
         return None
 
     def put_last(self, content: dict[str, Any]) -> None:
-        """Write the files that wait, then ``last``, and delete the snapshots that it does not mention.
-
-        Raises:
-            OSError: a file cannot be written; the old ``last`` is unchanged.
-        """
+        """Write the files that wait, then ``last``, and delete the snapshots that it does not mention. Raises OSError:
+        a file cannot be written; the old ``last`` is unchanged."""
         steps = content["training"]["snapshots"]
         for path, waiting in list(self.waiting.items()):
             if path == self.best or int(path.stem) in steps:
@@ -198,14 +182,11 @@ def read_checkpoint(path: str | os.PathLike[str], mmap: bool = False) -> dict[st
 
 
 def check_same(path: Path, saved: dict[str, Any], present: dict[str, Any]) -> None:
-    """Refuse to resume with another configuration.
-
-    Raises:
-        ValueError: it lists the keys that differ, with both values.
-    """
+    """Raise ValueError for another configuration, with the keys that differ and both their values."""
     old, new = _flat(saved), _flat(present)
     if names := sorted(name for name in old.keys() | new.keys() if old.get(name, ...) != new.get(name, ...)):
-        values = [f"{name} ({_shown(old, name)} there, {_shown(new, name)} now)" for name in names]
+        there, now = ({name: repr(value) for name, value in flat.items()} for flat in (old, new))
+        values = [f"{name} ({there.get(name, 'missing')} there, {now.get(name, 'missing')} now)" for name in names]
         raise ValueError(
             f"{path} is of another configuration: {', '.join(values)}. Train in another folder, or with the "
             "configuration of this one; nothing has been changed"
@@ -218,7 +199,3 @@ def _flat(value: Any, name: str = "") -> dict[str, Any]:
         inner = (_flat(v, f"{name}.{k}" if name else str(k)) for k, v in value.items())
         return {k: v for flat in inner for k, v in flat.items()}
     return {name: list(value) if isinstance(value, tuple) else value}
-
-
-def _shown(flat: dict[str, Any], name: str) -> str:
-    return repr(flat[name]) if name in flat else "missing"

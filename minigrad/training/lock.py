@@ -19,11 +19,8 @@ _handles: set[int] = set()  # of the folders that this process holds
 
 @contextmanager
 def locked(folder: Path) -> Iterator[None]:
-    """Hold a folder, if the system can lock one (Windows and some network file systems cannot).
-
-    Raises:
-        BlockingIOError: another process, or another trainer of this one, holds it.
-    """
+    """Hold a folder, if the system can lock one (Windows and some network file systems cannot). Raises BlockingIOError:
+    another process, or another trainer of this one, holds it."""
     if os.name != "posix":
         yield
         return

@@ -5,21 +5,16 @@ from __future__ import annotations
 import math
 import sys
 import time
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from typing import Any
 
 QUIET_SECONDS = 10.0
 LOST = (OSError, ValueError)  # a full disk, a lost terminal or a closed stream must not end a training
 
 
-class Progress:
-    """A tqdm bar in a terminal, else (in a log, or without tqdm) a line every ten seconds.
-
-    Args:
-        steps, limit: updates and seconds in total; the limit may be infinite.
-        done, seconds: updates and seconds of earlier runs.
-        shown: False shows nothing but ``note``.
-    """
+class Progress(AbstractContextManager["Progress"]):
+    """A tqdm bar in a terminal, else (in a log, or without tqdm) a line every ten seconds, or only notes. ``steps`` and
+    ``limit`` are updates and seconds in total, ``done`` and ``seconds`` those of earlier runs."""
 
     def __init__(self, steps: int, limit: float, done: int = 0, seconds: float = 0.0, shown: bool = True) -> None:
         self.steps, self.limit, self.done, self.shown = steps, limit, done, shown
@@ -28,9 +23,6 @@ class Progress:
         self.rate, self.metric = 0.0, ""
         self.last_line = self.mark
         self.bar: Any = _bar() if shown else None
-
-    def __enter__(self) -> Progress:
-        return self
 
     def __exit__(self, *raised: object) -> None:
         if self.bar is not None:

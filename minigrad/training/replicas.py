@@ -19,7 +19,7 @@ import os
 import signal
 import traceback
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from multiprocessing.connection import Connection
@@ -33,18 +33,15 @@ from ..functions.creation import from_numpy
 from ..nn.module import Module
 from ..tensor import Tensor
 from .batches import Batches, Stream
-from .update import Alone, Loss, Part, Share, add_gradients
+from .update import Loss, Part, Share, add_gradients
 
 PATIENCE = 5.0  # seconds for a process to end
 
 
-class Replicas(Alone):
+class Replicas:
     """``count`` processes (P), this one among them, which train from the position (``epoch``, ``batch``) on. An update
-    has ``accumulate`` batches, whose random numbers depend on ``seed``; the rest is as in ``Trainer``.
-
-    Raises:
-        ValueError: a model on a GPU, or a system that cannot fork. OSError: no room for a process.
-    """
+    has ``accumulate`` batches, whose random numbers depend on ``seed``; the rest is as in ``Trainer``. Raises OSError:
+    no room for a process."""
 
     def __init__(
         self,
@@ -58,18 +55,16 @@ class Replicas(Alone):
         accumulate: int,
         seed: int,
     ) -> None:
-        check(model, count)
         self.share = Share(0, count, seed)
         self._model, self._loss, self._stream, self._accumulate = model, loss, Stream(batches, epoch, batch), accumulate
         parameters = [p for p in model.parameters() if p.requires_grad]
         self._weights, self._gradients = Shared(parameters), [Shared(parameters) for _ in range(1, count)]
-        self._all_threads = get_num_threads()
         self._pipes: list[Connection] = []
         self._processes: list[BaseProcess] = []
-        set_num_threads(max(1, self._all_threads // count))
         try:
-            for rank in range(1, count):
-                self._start(rank)
+            with self._fewer_threads():
+                for rank in range(1, count):
+                    self._start(rank)
         except BaseException:
             self.close()
             raise
@@ -88,16 +83,17 @@ class Replicas(Alone):
             theirs.close()
         self._processes.append(process)
 
-    def begin(self, step: int) -> None:
+    def add_gradients(self, batches: Iterable[Any], step: int) -> list[Part]:
+        """Add up the gradients of all batches of an update. Raises RuntimeError: a process failed, or died."""
         self._weights.write()
         for rank, pipe in enumerate(self._pipes, 1):
             try:
                 pipe.send(step)
             except OSError as error:
                 raise self._died(rank) from error
-
-    def join(self, ours: list[Part]) -> list[Part]:
-        parts = list(ours)
+        with self._fewer_threads():
+            parts = add_gradients(self._model, self._loss, batches, step, self.share)
+        first = parts[0].weight
         for rank, pipe in enumerate(self._pipes, 1):
             try:
                 answer: tuple[list[Part], list[bool]] | str = pipe.recv()
@@ -106,7 +102,7 @@ class Replicas(Alone):
             if isinstance(answer, str):
                 raise RuntimeError(f"process {rank} of the training failed:\n{answer}")
             theirs, present = answer
-            self._gradients[rank - 1].add_to_gradients(theirs[0].weight / ours[0].weight, present)
+            self._gradients[rank - 1].add_to_gradients(theirs[0].weight / first, present)
             parts += theirs
         return sorted(parts, key=lambda part: part.number)
 
@@ -118,15 +114,16 @@ class Replicas(Alone):
         )
 
     @contextmanager
-    def resting(self) -> Iterator[None]:
+    def _fewer_threads(self) -> Iterator[None]:
         threads = get_num_threads()
-        set_num_threads(self._all_threads)
+        set_num_threads(max(1, threads // self.share.count))
         try:
             yield
         finally:
             set_num_threads(threads)
 
     def close(self) -> None:
+        """End the other processes."""
         for pipe in self._pipes:
             with suppress(OSError):
                 pipe.send(None)  # a later process of the program may hold this end open, too
@@ -136,7 +133,6 @@ class Replicas(Alone):
             if process.is_alive():
                 process.kill()
                 process.join()
-        set_num_threads(self._all_threads)
 
     def _serve(self, rank: int, pipe: Connection) -> None:
         """The main function of another process, until the parent sends None, or dies."""

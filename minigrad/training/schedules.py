@@ -3,7 +3,8 @@
     schedule = LambdaLR(optimizer, inverse_sqrt(warmup=4000))
 
 e counts updates from 0, as LambdaLR does; s = e + 1 is the number of the update that the rate is for. All rise
-linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), of which the last has the full rate.
+linearly over ``warmup`` updates (Goyal et al. 2017, arXiv 1706.02677), of which the last has the full rate; of
+``steps`` in total. All raise ValueError for numbers out of range, and a rise that is longer than all.
 """
 
 from __future__ import annotations
@@ -18,22 +19,14 @@ Schedule = Callable[[int], float]
 
 
 def inverse_sqrt(warmup: int) -> Schedule:
-    """min(s / warmup, √(warmup / s)): a rise, and a fall without end (Vaswani et al. 2017, equation 3).
-
-    Raises:
-        ValueError: ``warmup`` is less than 1.
-    """
+    """min(s / warmup, √(warmup / s)): a rise, and a fall without end (Vaswani et al. 2017, equation 3)."""
     if warmup < 1:
         raise ValueError(f"inverse_sqrt: warmup must be at least 1, not {warmup}")
     return lambda e: min((e + 1) / warmup, math.sqrt(warmup / (e + 1)))
 
 
 def cosine(warmup: int, steps: int) -> Schedule:
-    """A rise, and half a cosine to zero at ``steps`` (Loshchilov and Hutter 2017, arXiv 1608.03983).
-
-    Raises:
-        ValueError: not 0 ≤ warmup < steps.
-    """
+    """A rise, and half a cosine to zero at ``steps`` (Loshchilov and Hutter 2017, arXiv 1608.03983)."""
     _check("cosine", warmup, steps)
 
     def fall(e: int) -> float:
@@ -43,11 +36,7 @@ def cosine(warmup: int, steps: int) -> Schedule:
 
 
 def linear(warmup: int, steps: int) -> Schedule:
-    """A rise, and a line to zero at ``steps`` (Devlin et al. 2019, arXiv 1810.04805, appendix A.2).
-
-    Raises:
-        ValueError: not 0 ≤ warmup < steps.
-    """
+    """A rise, and a line to zero at ``steps`` (Devlin et al. 2019, arXiv 1810.04805, appendix A.2)."""
     _check("linear", warmup, steps)
     return lambda e: (e + 1) / warmup if e < warmup else max(0.0, (steps - e) / (steps - warmup))
 
@@ -56,15 +45,8 @@ def inverse_sqrt_with_decay(warmup: int, steps: int, decay_fraction: float = 0.2
     """``inverse_sqrt``, whose last part is a line to zero at ``steps``.
 
     Such a "cooldown" ends a run of any length as well as a cosine does, while the rate before it does not
-    depend on that length (Zhai et al. 2022, arXiv 2106.04560, section 3.5).
-
-    Args:
-        warmup: updates of the rise.
-        steps: updates in total.
-        decay_fraction: the part of all updates that the line takes.
-
-    Raises:
-        ValueError: not 1 ≤ warmup < steps, a fraction outside [0, 1], or a line that begins within the rise.
+    depend on that length (Zhai et al. 2022, arXiv 2106.04560, section 3.5). The line takes ``decay_fraction`` of
+    all updates; ValueError if it begins within the rise.
     """
     if not 0 <= decay_fraction <= 1:
         raise ValueError(f"inverse_sqrt_with_decay: decay_fraction must lie in [0, 1], not {decay_fraction}")

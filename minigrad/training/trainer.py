@@ -8,7 +8,7 @@ import pickle
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import AbstractContextManager, closing, nullcontext, suppress
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -20,14 +20,12 @@ from .averaging import moving_average
 from .batches import Batches, Stream
 from .checkpoints import RunFolder, check_same, read_checkpoint
 from .interrupt import Interrupt
-from .log import Log
+from .log import Board, Log
 from .progress import LOST, Progress
 from .replicas import Replicas, check
 from .schedules import resume
-from .settings import FIXED, METRIC, Settings
-from .state import State, Window
-from .tensorboard import Board
-from .update import Alone, Loss, update
+from .settings import FIXED, METRIC, Settings, State, Window
+from .update import Loss, update
 
 Reason = Literal["steps", "minutes", "patience", "interrupted"]
 Evaluate = Callable[[Any], Mapping[str, float]]
@@ -35,20 +33,12 @@ Evaluate = Callable[[Any], Mapping[str, float]]
 
 @dataclass(frozen=True)
 class Outcome:
-    """The result of ``fit``.
+    """The result of ``fit``."""
 
-    Attributes:
-        reason: all "steps" or "minutes" are over, "patience" has run out, or the run was "interrupted".
-        step: updates so far.
-        seconds: of training.
-        best: the best metric.
-        best_step: the step of the best metric.
-    """
-
-    reason: Reason
-    step: int
-    seconds: float
-    best: float | None
+    reason: Reason  # all steps or minutes are over, patience has run out, or the run was interrupted
+    step: int  # updates so far
+    seconds: float  # of training
+    best: float | None  # the best metric
     best_step: int
 
     @property
@@ -144,6 +134,8 @@ class Trainer:
                 Interrupt(self._bar.note) as self._stop,
                 Log(self.folder.log, state.lines) as self._log,
                 Board(self.folder.path, state.step, settings.tensorboard, self._bar.note) as self._board,
+                closing(Stream(self.batches, state.epoch, state.batch)) as self._stream,
+                self._replicas() as self._processes,
             ):
                 return self._run()
 
@@ -151,25 +143,22 @@ class Trainer:
 
     def _run(self) -> Outcome:
         self.state.lines = self._log.lines  # fewer, if the log was deleted
-        self._stream = Stream(self.batches, self.state.epoch, self.state.batch)
-        self._processes = Alone()
-        try:
-            if (count := self.settings.processes) > 1:
-                position = self.state.epoch, self.state.batch
-                options = {"count": count, "accumulate": self.settings.accumulate, "seed": self.settings.seed}
-                self._processes = Replicas(self.model, self.loss, self.batches, *position, **options)
-            reason: Reason | None = None
-            while not (reason or self._stop.asked):
-                over = self._over()
-                self._snapshot_evaluate_save(last=over is not None)
-                reason = over or self._impatient()
-                if not reason:
-                    self._update()
-            self._save_surely()
-            return self._outcome(reason or "interrupted")
-        finally:
-            self._stream.close()
-            self._processes.close()
+        reason: Reason | None = None
+        while not (reason or self._stop.asked):
+            over = self._over()
+            self._snapshot_evaluate_save(last=over is not None)
+            reason = over or self._impatient()
+            if not reason:
+                self._update()
+        self._save_surely()
+        return self._outcome(reason or "interrupted")
+
+    def _replicas(self) -> AbstractContextManager[Replicas | None]:
+        state, settings = self.state, self.settings
+        if settings.processes == 1:
+            return nullcontext()
+        options = {"count": settings.processes, "accumulate": settings.accumulate, "seed": settings.seed}
+        return closing(Replicas(self.model, self.loss, self.batches, state.epoch, state.batch, **options))
 
     def _over(self) -> Reason | None:
         if self.state.step >= self.settings.steps:
@@ -199,7 +188,8 @@ class Trainer:
         state, settings, stream = self.state, self.settings, self._stream
         rate = float(self.optimizer.param_groups[0]["lr"])
         batches = (stream.take() for _ in range(settings.accumulate))
-        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, self._processes)
+        gradients = self._processes.add_gradients if self._processes else None
+        done = update(self.model, self.optimizer, self.loss, batches, settings.clip, state.step + 1, gradients)
         if self.schedule is not None:
             self.schedule.step()
         if self.averaged is not None:
@@ -248,7 +238,7 @@ class Trainer:
         assert self.evaluate is not None
         state, settings = self.state, self.settings
         model = self.model if self.averaged is None else self.averaged.module
-        with randomness.undisturbed(model), self._processes.resting():
+        with randomness.undisturbed(model):
             metrics = {name: float(value) for name, value in self.evaluate(model).items()}
         if settings.metric not in metrics:
             raise ValueError(
@@ -330,12 +320,9 @@ class Trainer:
 
     def _save_due(self) -> bool:
         settings, step = self.settings, self.state.step
-        if step == self._saved_step:
-            return False
-        if settings.save_every is not None and step % settings.save_every == 0:
-            return True
-        passed = time.monotonic() - self._saved_at
-        return settings.save_seconds is not None and passed >= settings.save_seconds
+        is_step = settings.save_every is not None and step % settings.save_every == 0
+        is_late = settings.save_seconds is not None and time.monotonic() - self._saved_at >= settings.save_seconds
+        return step != self._saved_step and (is_step or is_late)
 
     def _save(self) -> None:
         """Save; if that fails, warn: the next save tries again."""
@@ -351,7 +338,7 @@ class Trainer:
         self._saved_step, self._saved_at = self.state.step, time.monotonic()
 
     def _save_surely(self) -> None:
-        """The last save: if it fails, wait for room for ``retry_seconds``. Raises OSError: there was none."""
+        """The last save: if it fails, wait for room for ``retry_seconds``."""
         deadline = time.monotonic() + self.settings.retry_seconds
         while self._saved_step != self.state.step or self.folder.waiting or self._log.waiting:
             try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Iterable, Iterator
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from itertools import count
 from typing import Any, NamedTuple
@@ -48,30 +47,6 @@ class Share:
     seed: int = 0
 
 
-class Alone:
-    """The processes of a training: this one alone. ``Replicas`` adds others."""
-
-    share = Share()
-
-    def begin(self, step: int) -> None:
-        """Start the others on their batches of an update."""
-
-    def join(self, ours: list[Part]) -> list[Part]:
-        """Add the others' gradients to those of the parent's batches. Returns the parts of all batches.
-
-        Raises:
-            RuntimeError: one of the others failed, or died.
-        """
-        return ours
-
-    def resting(self) -> AbstractContextManager[None]:
-        """A context in which the others wait, and this process uses all threads."""
-        return nullcontext()
-
-    def close(self) -> None:
-        """End the others."""
-
-
 def update(
     model: Module,
     optimizer: Optimizer,
@@ -79,7 +54,7 @@ def update(
     batches: Iterable[Any],
     clip: float | None,
     step: int,
-    processes: Alone = Alone(),  # noqa: B008 (it has no state)
+    gradients: Callable[[Iterable[Any], int], list[Part]] | None = None,
 ) -> Updated:
     """Change the weights by the gradient of the mean loss of all batches.
 
@@ -89,42 +64,37 @@ def update(
 
     Args:
         loss, clip: as in ``Trainer`` and ``Settings``. step: for messages.
-        processes: this one, and those that take some of the batches.
+        gradients: ``Replicas.add_gradients``, if several processes share the batches.
 
     Raises:
         RuntimeError: the loss or the norm is not finite; the weights are unchanged.
         ValueError: a weight is not positive.
     """
     optimizer.zero_grad()
-    processes.begin(step)
-    ours = add_gradients(model, loss, batches, step, processes.share)
-    parts = processes.join(ours)
-    with processes.resting():
-        return _change(optimizer, parts, ours[0].weight, clip, step)
-
-
-def _change(optimizer: Optimizer, parts: list[Part], first: float, clip: float | None, step: int) -> Updated:
-    """Take the optimiser's step with gradients whose weights are relative to ``first``."""
+    parts = gradients(batches, step) if gradients else add_gradients(model, loss, batches, step)
     total = sum(part.weight for part in parts)
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
-    gradients = [p.grad for p in parameters if p.grad is not None]
-    _scale(gradients, first / total)
-    norm = get_total_norm(gradients)
+    present = [p.grad for p in parameters if p.grad is not None]
+    factor = parts[0].weight / total
+    for array in (gradient.array for gradient in present if factor != 1):  # far faster than tensors if they are small
+        array *= factor
+    norm = get_total_norm(present)
     mean = sum(float(part.loss) * part.weight for part in parts) / total
-    result = Updated(mean, total, float(norm))
-    _check(result, step)
+    for name, value in (("loss", mean), ("norm of the gradient", float(norm))):
+        if not math.isfinite(value):
+            raise RuntimeError(
+                f"the {name} is {value} in step {step}; the weights and earlier checkpoints are unharmed. "
+                "Try a lower learning rate, a longer warmup, or a smaller clip; minigrad.autograd."
+                "detect_anomaly() names the op that made the first such number"
+            )
     if clip is not None:
         clip_grads_with_norm_(parameters, clip, norm)
     optimizer.step()
-    return result
+    return Updated(mean, total, float(norm))
 
 
-def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share) -> list[Part]:
-    """Add up the gradients of one process's batches, with weights relative to the first of them.
-
-    Raises:
-        ValueError: a weight is not positive.
-    """
+def add_gradients(model: Module, loss: Loss, batches: Iterable[Any], step: int, share: Share = Share()) -> list[Part]:
+    """Add up the gradients of one process's batches, with weights relative to the first of them."""
     parts: list[Part] = []
     for number, batch in _seeded(batches, step, share):
         if number % share.count != share.rank:
@@ -149,21 +119,3 @@ def _seeded(batches: Iterable[Any], step: int, share: Share) -> Iterator[tuple[i
         except StopIteration:
             return
         yield number, batch
-
-
-def _scale(gradients: list[Tensor], factor: float) -> None:
-    """Multiply gradients by a number in place: as arrays, which is many times faster if they are small."""
-    if factor != 1:
-        for gradient in gradients:
-            array = gradient.array
-            array *= factor
-
-
-def _check(result: Updated, step: int) -> None:
-    for name, value in (("loss", result.loss), ("norm of the gradient", result.norm)):
-        if not math.isfinite(value):
-            raise RuntimeError(
-                f"the {name} is {value} in step {step}; the weights and earlier checkpoints are unharmed. "
-                "Try a lower learning rate, a longer warmup, or a smaller clip; minigrad.autograd."
-                "detect_anomaly() names the op that made the first such number"
-            )

@@ -66,16 +66,11 @@ def register_pytree_node(
     from_dumpable_context: Any = None,
     flatten_with_keys_fn: Any = None,
 ) -> None:
-    """Make a type a node.
+    """Make a type a node, but not its subclasses. Raises ValueError if it is one already.
 
     Args:
-        cls: the type itself; its subclasses stay leaves.
-        flatten_fn: value -> (children, context).
-        unflatten_fn: (children, context) -> value.
+        flatten_fn: value -> (children, context). unflatten_fn: (children, context) -> value.
         serialized_type_name, to_dumpable_context, from_dumpable_context, flatten_with_keys_fn: without effect.
-
-    Raises:
-        ValueError: the type is registered already.
     """
     if cls in _NODES:
         raise ValueError(f"{cls} is already registered as pytree node.")
@@ -111,16 +106,10 @@ def _node_type(tree: Any) -> Any:
 
 @dataclass
 class TreeSpec:
-    """How values are nested.
+    """How values are nested."""
 
-    Attributes:
-        type: of the outermost value; None for a leaf.
-        context: what rebuilds it from its children, such as a dict's keys.
-        children_specs: the specs of its children.
-    """
-
-    type: Any
-    context: Any
+    type: Any  # of the outermost value; None for a leaf
+    context: Any  # what rebuilds it from its children, such as a dict's keys
     children_specs: list[TreeSpec]
 
     def is_leaf(self) -> bool:
@@ -154,10 +143,8 @@ class TreeSpec:
         """Nest leaves in this way. Raises ValueError if there are too many or too few."""
         values = list(leaves)
         if len(values) != self.num_leaves:
-            raise ValueError(
-                f"treespec.unflatten(leaves): `leaves` has length {len(values)} but the spec "
-                f"refers to a pytree that holds {self.num_leaves} items ({self})."
-            )
+            count = self.num_leaves
+            raise ValueError(f"`leaves` has length {len(values)} but the spec of a tree holds {count} items: {self}")
         return self._build(iter(values))
 
     def _build(self, leaves: Iterator[Any]) -> PyTree:
@@ -166,11 +153,7 @@ class TreeSpec:
         return _NODES[self.type].unflatten([child._build(leaves) for child in self.children_specs], self.context)
 
     def flatten_up_to(self, tree: PyTree) -> list[PyTree]:
-        """The parts of another tree that stand where this spec has leaves.
-
-        Raises:
-            ValueError: the nesting of the other tree differs above these parts.
-        """
+        """The parts of another tree that stand where this spec has leaves. Raises ValueError if it differs above."""
         if self.is_leaf():
             return [tree]
         pairs = zip(self.children_specs, self._children_of(tree), strict=True)
@@ -229,12 +212,7 @@ def _walk(tree: PyTree, is_leaf: IsLeaf, leaves: list[Any]) -> TreeSpec:
 
 
 def tree_flatten(tree: PyTree, is_leaf: IsLeaf = None) -> tuple[list[Any], TreeSpec]:
-    """The leaves, and the spec of their nesting.
-
-    Args:
-        tree: any value.
-        is_leaf: a test for further values that count as leaves.
-    """
+    """The leaves, and the spec of their nesting. ``is_leaf`` is a test for further values that count as leaves."""
     leaves: list[Any] = []
     return leaves, _walk(tree, is_leaf, leaves)
 
@@ -269,8 +247,7 @@ def tree_is_leaf(tree: PyTree, is_leaf: IsLeaf = None) -> bool:
 def tree_map(func: Callable[..., Any], tree: PyTree, *rests: PyTree, is_leaf: IsLeaf = None) -> PyTree:
     """``func`` of each leaf, and of the parts of other trees in its place, nested as the leaves were.
 
-    Raises:
-        ValueError: the other trees are nested differently.
+    Raises ValueError if the other trees are nested differently.
     """
     leaves, spec = tree_flatten(tree, is_leaf)
     return spec.unflatten(map(func, leaves, *(spec.flatten_up_to(rest) for rest in rests)))

@@ -56,8 +56,7 @@ def checkpoint_sequential(
 ) -> Any:
     """A chain of functions (or an ``nn.Sequential``) in ``segments`` parts, all but the last checkpointed.
 
-    Raises:
-        ValueError: more segments than functions, or fewer than one.
+    Raises ValueError for more segments than functions, or fewer than one.
     """
     chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
     if not 0 < segments <= len(chain):
@@ -79,11 +78,7 @@ def _run(functions: Sequence[Callable[..., Any]], input: Any) -> Any:
 
 
 def detach_variable(inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    """The tensors of a tuple as leaves, with the same ``requires_grad``; other values as they are.
-
-    Raises:
-        RuntimeError: no tuple.
-    """
+    """The tensors of a tuple as leaves, with the same ``requires_grad``; other values as they are."""
     if not isinstance(inputs, tuple):
         raise RuntimeError(f"detach_variable: a tuple is needed, not {type(inputs).__name__}")
     return tuple(x.detach().requires_grad_(x.requires_grad) if isinstance(x, Tensor) else x for x in inputs)

@@ -11,14 +11,13 @@
     viz.positional_encoding(50, 128)      sinusoids, as numbers and as a picture
     viz.embedding(weight, words)          words near each other
 
-Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have
-``save``. Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need matplotlib or
-Graphviz, which ``pip install 'minigrad[viz]'`` brings along.
+Each returns an object that shows itself in a notebook, or prints itself (``explain``); the others have ``save``.
+Pages (.html) and vector pictures (.svg) need minigrad alone; PNG and PDF need ``pip install 'minigrad[viz]'``.
 
-The folder: ``graph`` records a graph, folds it and draws it; ``playback`` and ``explain`` show its backward
-pass. ``attention``, ``training``, ``positional_encoding`` and ``embedding`` stand alone; ``linked`` has
-attention and graph side by side. All are made of ``page`` (one HTML file, with scripts and styles from
-assets/), ``view`` (what can be saved), ``vector`` (SVG), ``numbers`` (arrays) and ``palette`` (colours).
+``playback`` and ``explain`` show the backward pass of what ``graph`` records; ``linked`` has ``attention`` and graph
+side by side; ``training``, ``positional_encoding`` and ``embedding`` stand alone. All are made of ``page`` (one HTML
+file, with scripts and styles from assets/), ``view`` (what can be saved), ``vector`` (SVG), ``numbers`` (arrays) and
+``palette`` (colours).
 """
 
 # Functions bear the names of the packages that they are in: so they are imported here, and at once.

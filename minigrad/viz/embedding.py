@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .numbers import Array, checked_texts, coded, host
+from .numbers import Array, checked_texts, coded, host, similar
 from .page import Page
 from .vector import INK, PLUS, QUIET, Drawing, label
 from .view import Picture
@@ -45,10 +44,8 @@ class Embedding(Picture):
 
     @cached_property
     def neighbours(self) -> tuple[Array, Array]:
-        """Of each word the ``count`` others of the largest cosine: indices and cosines (V, count), falling.
-
-        A cosine with a vector of zeros is 0.
-        """
+        """Of each word the ``count`` others of the largest cosine: indices and cosines (V, count), falling; 0 with
+        a vector of zeros."""
         total = len(self.tokens)
         count = min(self.count, total - 1)
         indices, cosines = np.zeros((total, count), np.int32), np.zeros((total, count), np.float32)
@@ -65,8 +62,7 @@ class Embedding(Picture):
         return indices, np.clip(cosines, -1, 1)
 
     @cached_property
-    def _principal(self) -> tuple[Array, Array]:
-        """Points (V, 2) and their parts (2,) of the variance."""
+    def _principal(self) -> tuple[Array, tuple[float, float]]:
         centred = self.weights.astype(np.float64) - self.weights.mean(0, dtype=np.float64)
         # The factor R of centred = QR has its singular values and its right vectors, and is small.
         _, sizes, axes = np.linalg.svd(np.linalg.qr(centred, mode="r"))
@@ -76,7 +72,7 @@ class Embedding(Picture):
         points[:, : len(axes)] = centred @ axes.T
         total = (sizes**2).sum()
         parts[: len(sizes[:2])] = sizes[:2] ** 2 / total if total else 0
-        return points, parts
+        return points, (float(parts[0]), float(parts[1]))
 
     @property
     def points(self) -> Array:
@@ -86,24 +82,17 @@ class Embedding(Picture):
     @property
     def explained(self) -> tuple[float, float]:
         """The part of all variance that each of the two has."""
-        first, second = self._principal[1].tolist()
-        return first, second
+        return self._principal[1]
 
     def index(self, word: str | int) -> int:
-        """The number of a word: of the first of that name.
-
-        Raises:
-            ValueError: there is no such word; it names similar ones.
-        """
+        """The number of the first word of a name. Raises ValueError: there is none; it names similar ones."""
         if isinstance(word, int | np.integer):
             if not 0 <= word < len(self.tokens):
                 raise ValueError(f"there is no word {word}: there are {len(self.tokens):,}, from 0 on")
             return int(word)
         if word in self.tokens:
             return self.tokens.index(word)
-        similar = difflib.get_close_matches(word, self.tokens, 3, 0.5)
-        hint = f"; there is {', '.join(map(repr, similar))}" if similar else ""
-        raise ValueError(f"there is no word {label(word)!r}{hint}")
+        raise ValueError(f"there is no word {label(word)!r}{similar(word, self.tokens)}")
 
     def nearest(self, word: str | int, count: int = 10) -> list[tuple[str, float]]:
         """The words of the largest cosine with one, and their cosines. Raises ValueError as ``index``."""
@@ -129,12 +118,9 @@ class Embedding(Picture):
         return Page.of("embedding", self.title, {"embedding": data}, height=680)
 
     def svg(self, word: str | int | None = None) -> str:
-        """A vector picture of all words, or of one among its neighbours.
+        """A vector picture of all words, or of one among its neighbours; raises ValueError as ``index``.
 
         Names are written from the first word on, as far as there is room.
-
-        Raises:
-            ValueError: there is no such word.
         """
         drawing = Drawing(WIDE, HIGH, self.title)
         places = _fitted(self.points)

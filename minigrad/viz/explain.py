@@ -1,15 +1,8 @@
-"""Why a gradient is what it is: the chain of rules behind it, as text.
-
-    print(explain(layer.weight))
-
-prints which ops read the tensor, the result of each one's rule, where the rule's own gradient came from, and
-so on to the loss. Of a result that nothing reads, such as the loss, it prints the way down.
-"""
+"""``viz.explain``: why a gradient is what it is, the chain of rules behind it, as text."""
 
 from __future__ import annotations
 
 import ast
-import difflib
 import html
 import re
 from collections import deque
@@ -20,13 +13,14 @@ from ..autograd.tape import Variable
 from .graph.data import Edge, Graph, Node, OpInfo, Source, Value
 from .graph.record import graph_of, last_result_of
 from .graph.rules import BACKWARD
-from .graph.text import called, described, one_line, row, summary
-from .graph.values import value_of
+from .graph.values import summary, value_of
+from .numbers import similar
 from .vector import cut
 
 LINES = 12  # of a rule's source
 READS = 6  # of a tensor that is read more often
 WIDEST = 300  # characters of a line, without its indentation
+LONGEST = 80  # characters of a name or a line of the program
 Label = tuple[int, ...]
 
 
@@ -43,7 +37,10 @@ class Explanation(str):
 def explain(tensor: Variable | str, depth: int = 4, of: Any = None, run: bool = False, most: int = 24) -> Explanation:
     """The chain of rules behind the gradient of a tensor, with shapes, formulas, places and small numbers.
 
-    Where no backward has run it says so, and shows the rules without the gradients.
+        print(viz.explain(layer.weight))
+
+    Which ops read the tensor, the result of each one's rule, where the rule's own gradient came from, and so on to
+    the loss; of the loss itself, the way down. Where no backward has run it shows the rules without the gradients.
 
     Args:
         tensor: a leaf, a result, or the name of one in a graph.
@@ -88,9 +85,8 @@ def _number(graph: Graph, name: Variable | str) -> int:
         raise TypeError("explain: name it, as in explain('weight', of=graph): a graph keeps names alone")
     numbers = [node.id for node in graph.nodes if node.name == name]
     if not numbers:
-        similar = difflib.get_close_matches(name, {node.name for node in graph.nodes}, 3, 0.5)
-        hint = f"; there is {', '.join(map(repr, sorted(similar)))}" if similar else ""
-        raise RuntimeError(f"explain: there is no {name!r} in the graph of {one_line(graph.title)}{hint}")
+        hint = similar(name, dict.fromkeys(node.name for node in graph.nodes))
+        raise RuntimeError(f"explain: there is no {name!r} in the graph of {_plain(_short(graph.title))}{hint}")
     return numbers[-1]
 
 
@@ -137,19 +133,16 @@ class _Chain:
         if tensor is not None:
             first = [edge for edge in first if not self.up or edge.slot == slot]
         self._choose(number, first)
-        lines = [f"The gradient of {self._described(node, slot, tensor)} in {called(self.output)}"]
+        name, value = _called(node), node.value
+        if tensor is not None and number in self.several:
+            name, value = self._called(number, slot), value_of(tensor.array)
+        shape = f", {node.kind} {value.shape} {value.dtype}" if value else ""
+        lines = [f"The gradient of {name}{shape} in {_called(self.output)}"]
         lines += [*self._state(node, slot, tensor), "", *self._head(number, first, "")]
         for label in sorted(self.rules):
             lines += [*self._rule(label), *self._after(label)]
         lines += ["", *self._hints()]
         return "\n".join(map(_plain, lines)).rstrip()
-
-    def _described(self, node: Node, slot: int, tensor: Variable | None) -> str:
-        """Name, kind, shape and dtype: of a node those of its first result."""
-        if tensor is None or node.id not in self.several:
-            return described(node)
-        value = value_of(tensor.array)
-        return f"{self._called(node.id, slot)}, {node.kind} {value.shape} {value.dtype}"
 
     def _state(self, node: Node, slot: int, tensor: Variable | None) -> Iterator[str]:
         """The gradient itself, and what ``.grad`` has of it; or that there is none."""
@@ -170,7 +163,7 @@ class _Chain:
         else:
             yield "None arrives: no rule gives one back."
         if hooks := node.attributes.get("hooks"):
-            yield f"Hooks see the sum of what the rules below give, and may change it: {one_line(hooks)}."
+            yield f"Hooks see the sum of what the rules below give, and may change it: {_short(hooks)}."
         if tensor is None or gradient is None or self.released:
             return
         if grad is None:
@@ -189,7 +182,7 @@ class _Chain:
         if not any(node.place for node in self.graph.nodes):
             yield "Ops note the lines that call them within autograd.detect_anomaly(check_nan=False)."
 
-    # Which rules are shown: up, to the loss, or of the loss itself down, to the leaves -----------------------
+    # Which rules are shown: up, to the loss, or of the loss itself down, to the leaves
 
     def _next(self, number: int) -> list[Edge]:
         """The edges whose rules stand next to a node."""
@@ -220,17 +213,17 @@ class _Chain:
         if edges and not shown:
             limit = f"depth={self.depth}" if len(label) >= self.depth else f"most={self.most}"
             left = self._left(number)
-            more = f"{left} more rule{'s' * (left > 1)} to {called(self.output)}" if self.up else "and on"
+            more = f"{left} more rule{'s' * (left > 1)} to {_called(self.output)}" if self.up else "and on"
             yield f"{indent}… {more}: {limit} ends here"
             return
         rest = f" (the first {shown} of them)" if shown < len(edges) else ""
         if self.up and len(edges) > 1:
             alike = len({edge.slot for edge in edges}) == 1
-            name = self._called(number, edges[0].slot) if alike else called(self.graph.nodes[number])
+            name = self._called(number, edges[0].slot) if alike else _called(self.graph.nodes[number])
             sums = "these gradients are summed" if alike else "for each result these gradients are summed"
             yield f"{indent}{name} is read {len(edges)} times, and {sums}{rest}:"
         elif rest:
-            yield f"{indent}{called(self.graph.nodes[number])} has {len(edges)} inputs{rest}:"
+            yield f"{indent}{_called(self.graph.nodes[number])} has {len(edges)} inputs{rest}:"
 
     def _after(self, label: Label) -> Iterator[str]:
         """What follows a rule: what the next ones are next to, or where they stand."""
@@ -238,23 +231,21 @@ class _Chain:
         node, edges = self.graph.nodes[number], self._next(number)
         if node is self.output:
             one = "ones" if self.output.value and self.output.value.shape else "1"
-            yield f"{indent}Backward begins at {called(node)}, whose own gradient is {one}."
+            yield f"{indent}Backward begins at {_called(node)}, whose own gradient is {one}."
         elif self.under[number] == label:
             yield from self._head(number, edges, indent)
         elif edges:
             there = _text(self.under[number])
-            yield f"{indent}{'The gradient of' if self.up else 'On from'} {called(node)}: see {there}."
+            yield f"{indent}{'The gradient of' if self.up else 'On from'} {_called(node)}: see {there}."
 
     def _left(self, number: int) -> int:
         """How many rules there are between a node and the output."""
         seen, todo = {number}, [number]
-        while todo:
-            targets = {edge.target for edge in self.readers[todo.pop()]} - seen
+        for node in todo:  # grows
+            targets = {edge.target for edge in self.readers[node]} - seen
             seen |= targets
             todo += targets
-        return len(seen) - 1
-
-    # One rule -----------------------------------------------------------------------------------------------
+        return len(todo) - 1
 
     def _has_rule(self, edge: Edge) -> bool:
         """Whether a gradient goes back along an edge."""
@@ -268,75 +259,76 @@ class _Chain:
         edge, indent = self.rules[label], "  " * (len(label) - 1)
         node = self.graph.nodes[edge.target]
         op = self.graph.ops[node.op]
-        result = "" if node.name == op.name else f"{one_line(node.name)} = "
-        where = f"    {node.place}" + (f": {one_line(node.code)}" if node.code else "") if node.place else ""
+        result = "" if node.name == op.name else f"{_short(node.name)} = "
+        where = f"    {node.place}" + (f": {_short(node.code)}" if node.code else "") if node.place else ""
         reads = f"{op.name}, its input {edge.input} is {self._called(edge.source, edge.slot)}"
         yield f"{indent}{_text(label)}  {result}{reads}{where}"
-        inner = indent + " " * (len(_text(label)) + 2)
-        key, source = _rule_of(op, edge.input) or ("", None)
-        for heading, formula in (("formula", op.formula), ("gradient", op.gradients.get(key, ""))):
-            if formula:
-                yield row(inner, heading, formula)
-        yield from self._source(key, source, op, inner, label)
-        if op.kernel:
-            yield row(inner, "kernel", f"{op.kernel.file}:{op.kernel.line} computes the same")
-        for slot in sorted({read.slot for read in self.readers[node.id]} or {0}):
-            yield row(inner, "g", self._arrived(node, slot))
-        for name in _arguments(source):
-            argument = self._argument(name, edge)
-            if argument:
-                yield row(inner, name, argument)
-        if edge.gradient is not None:
-            yield row(inner, "gives", summary(edge.gradient))
-        elif self.graph.backward == "done" and not self.released:
-            yield row(inner, "gives", "nothing")
+        indent += " " * (len(_text(label)) + 2)
+        yield from (f"{indent}{heading:<9} {text}".rstrip() for heading, text in self._rows(label, edge, node, op))
 
-    def _source(self, key: str, source: Source | None, op: OpInfo, indent: str, label: Label) -> Iterator[str]:
+    def _rows(self, label: Label, edge: Edge, node: Node, op: OpInfo) -> Iterator[tuple[str, str]]:
+        """The lines below a rule's first, and their headings."""
+        key, source = _rule_of(op, edge.input) or ("", None)
+        if op.formula:
+            yield "formula", op.formula
+        if key in op.gradients:
+            yield "gradient", op.gradients[key]
+        yield from self._source("backward" if key == BACKWARD else "rule", source, op, label)
+        if op.kernel:
+            yield "kernel", f"{op.kernel.file}:{op.kernel.line} computes the same"
+        for slot in sorted({read.slot for read in self.readers[node.id]} or {0}):
+            yield "g", self._arrived(node, slot)
+        for name in _arguments(source):
+            if argument := self._argument(name, edge):
+                yield name, argument
+        if edge.gradient is not None:
+            yield "gives", summary(edge.gradient)
+        elif self.graph.backward == "done" and not self.released:
+            yield "gives", "nothing"
+
+    def _source(self, heading: str, source: Source | None, op: OpInfo, label: Label) -> Iterator[tuple[str, str]]:
         """A rule's text, and where it stands; one of several lines once."""
-        heading = "backward" if key == BACKWARD else "rule"
         if source is None:
-            yield row(indent, heading, "its source cannot be read")
+            yield heading, "its source cannot be read"
             return
-        lines = source.text.splitlines()
+        lines = source.text.expandtabs(4).splitlines()
         place = f"{source.file}:{source.line}"
         if len(lines) == 1:
-            yield row(indent, heading, f"{lines[0]}    {place}")
+            yield heading, f"{lines[0]}    {place}"
         elif self.sources.setdefault(source, label) != label:
-            yield row(indent, heading, f"{place}, as under {_text(self.sources[source])}")
+            yield heading, f"{place}, as under {_text(self.sources[source])}"
         else:
-            yield row(indent, heading, place)
-            yield from (row(indent, "", line) for line in lines[:LINES] + ["…"] * (len(lines) > LINES))
+            yield heading, place
+            yield from (("", line) for line in lines[:LINES] + ["…"] * (len(lines) > LINES))
         for name, helper in op.helpers.items():
             if re.search(rf"\b{name}\b", source.text):
-                yield row(indent, "", f"{name} stands at {helper.file}:{helper.line}")
+                yield "", f"{name} stands at {helper.file}:{helper.line}"
 
     def _argument(self, name: str, edge: Edge) -> str:
         """The value of one of a rule's arguments."""
         node, source = self.graph.nodes[edge.target], self.graph.nodes[edge.source]
         if name == "out":
-            return f"{called(node)} {summary(node.value)}" if node.value else ""
+            return f"{_called(node)} {summary(node.value)}" if node.value else ""
         if name == "shape":
             return str(source.value.shape) if source.value and not edge.slot else ""
         for other in self.reads[edge.target]:
             if other.input == name:
                 value = None if other.slot else self.graph.nodes[other.source].value
                 return f"{self._called(other.source, other.slot)} {summary(value) if value else ''}"
-        return one_line(node.attributes.get(name, ""))
+        return _short(node.attributes.get(name, ""))
 
     def _arrived(self, node: Node, slot: int) -> str:
         """The gradient of a result, as a rule gets it."""
         gradient, hooks = self._gradient(node.id, slot), node.attributes.get("hooks")
         shape = node.value.shape if node.value and not slot else ""
         numbers = str(shape) if gradient is None else summary(gradient)
-        after = f", after hooks: {one_line(hooks)}" if hooks else ""
+        after = f", after hooks: {_short(hooks)}" if hooks else ""
         return f"the gradient of {self._called(node.id, slot)} {numbers}{after}"
-
-    # One result ---------------------------------------------------------------------------------------------
 
     def _called(self, number: int, slot: int) -> str:
         """A result's name."""
         which = f"result {slot + 1} of " if number in self.several else ""
-        return which + called(self.graph.nodes[number])
+        return which + _called(self.graph.nodes[number])
 
     def _gradient(self, number: int, slot: int) -> Value | None:
         """What arrives at one of a node's results. The graph has it of the first that got one; of others it
@@ -362,11 +354,20 @@ def _arguments(source: Source | None) -> list[str]:
     return [a.arg for a in tree.args.args[1:]] if isinstance(tree, ast.Lambda) else []
 
 
+def _called(node: Node) -> str:
+    """A node's name; of a result without one the op's."""
+    return f"the result of {node.op}" if node.kind == "op" and node.name == node.op else _short(node.name)
+
+
 def _text(label: Label) -> str:
     return ".".join(map(str, label))
 
 
+def _short(name: str) -> str:
+    return cut(name, LONGEST)
+
+
 def _plain(line: str) -> str:
     """Without what a terminal would take as a command, and behind its indentation not too long."""
-    shown = "".join(c if c.isprintable() else "�" for c in line.expandtabs(4))
+    shown = "".join(c if c.isprintable() else "�" for c in line)
     return cut(shown, len(shown) - len(shown.lstrip()) + WIDEST)

@@ -15,17 +15,11 @@ from .view import View
 
 
 class Linked(View):
-    """Attention and graphs on one page. In a notebook it shows itself.
+    """Attention (of one text, or of each text of a beam) and graphs (one for all texts, or one for each, in the beam's
+    order; else ValueError) on one page. In a notebook it shows itself.
 
     A layer of attention leads to the op that computed its weights, and an op to the attention of its module:
     they share the module's path, so both must come from the same model.
-
-    Attributes:
-        attention: of one text, or of each text of a beam.
-        graphs: one for all texts, or one for each, in the beam's order.
-
-    Raises:
-        ValueError: neither one graph nor as many as texts.
     """
 
     def __init__(self, attention: AttentionView, graphs: Sequence[GraphView]) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import base64
+import difflib
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,12 @@ def checked_texts(name: str, texts: Any) -> tuple[str, ...]:
     if isinstance(texts, str):
         raise ValueError(f"{name} is a list of texts, not one text: {texts[:24]!r}")
     return tuple(map(str, texts))
+
+
+def similar(name: str, known: Iterable[str]) -> str:
+    """The names most like one, for a message: "; there is 'cat', 'cart'"; "" where there are none."""
+    names = difflib.get_close_matches(name, [*known], 3, 0.5)
+    return f"; there is {', '.join(map(repr, names))}" if names else ""
 
 
 @np.errstate(all="ignore")

@@ -68,7 +68,7 @@ class Page:
             f"script-src {' '.join(scripts)}; base-uri 'none'; form-action 'none'"
         )
         inner = {"frames": [page.html() for page in self.frames]} if self.frames else {}
-        kind, data = _packed(_json({**self.data, **inner} if inner else self.data))
+        kind, data = _packed({**self.data, **inner} if inner else self.data)
         return (
             f'<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
             f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
@@ -97,11 +97,8 @@ class Page:
 
 
 def written(path: str | os.PathLike[str], content: str | bytes) -> Path:
-    """Write a file: whole, or not at all; text as UTF-8, with "\\n" at the ends of lines on every system.
-
-    Raises:
-        OSError: it cannot be written (FileNotFoundError: there is no such folder); an older file stays.
-    """
+    """Write a file: whole, or not at all; text as UTF-8, with "\\n" at the ends of lines on every system. Raises
+    OSError: it cannot be written (FileNotFoundError: there is no such folder); an older file stays."""
     file = Path(path)
     folder = Path(os.path.realpath(file)).parent
     if not folder.is_dir():
@@ -122,14 +119,11 @@ def _text(title: str) -> str:
     return html.escape(_HALVES.sub("\ufffd", title))
 
 
-def _json(data: Any) -> str:
-    """JSON that UTF-8 can hold: lone surrogates are written as escapes, and arrive as they were."""
+def _packed(data: Any) -> tuple[str, str]:
+    """The type and content of a script element with data as JSON, long JSON compressed. Lone surrogates, which UTF-8
+    cannot hold, are written as escapes, and arrive as they were."""
     text = json.dumps(_plain(data), ensure_ascii=False, separators=(",", ":"))
-    return _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
-
-
-def _packed(text: str) -> tuple[str, str]:
-    """The type and content of a script element for some JSON; long JSON is compressed."""
+    text = _HALVES.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
     if len(text) < PACK_BYTES:
         return "application/json", text.translate(_SAFE)
     return "application/json+deflate", base64.b64encode(zlib.compress(text.encode(), 9)).decode()

@@ -1,10 +1,9 @@
-"""``viz.playback``: a backward pass as it goes, forwards and back: what arrives at each node, what goes out, and what
-adds up."""
+"""``viz.playback``: a backward pass as it goes: what arrives at each node, what goes out, and what adds up."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +13,10 @@ from ..autograd.tape import Node, Variable
 from ..backend.dtype import Array
 from .graph.build import Builder
 from .graph.data import Graph, Value
-from .graph.gradients import Shown, Target, target_of, watch_backward
-from .graph.names import input_name
-from .graph.observe import clock
-from .graph.page import packed
+from .graph.observe import Shown, Target, target_of, watch_backward
 from .graph.record import built
 from .graph.values import value_of
+from .graph.view import packed
 from .page import Page
 from .view import View
 
@@ -53,8 +50,8 @@ class Recorder(Shown):
     Sums are added up here as the engine does it: in its order, in place, in its dtype.
     """
 
-    def __init__(self, tape: list[Node], clock: Callable[[], int]) -> None:
-        super().__init__(tape, clock)
+    def __init__(self, tape: list[Node]) -> None:
+        super().__init__(tape)
         self._totals: dict[tuple[Node, int], tuple[Value, int]] = {}  # by edge: the sum, and of how many
         self._sums: dict[Target, Array] = {}  # those that are being added up
         self._counts: Counter[Target] = Counter()  # of gradients that have come
@@ -77,33 +74,27 @@ class Recorder(Shown):
         if not self._depth:
             self._sums.pop(target_of(target, slot), None)
 
-    def steps(self, built: Builder) -> tuple[Step, ...]:
+    def steps(self, nodes: Builder) -> Iterator[Step]:
         """All of them in their order, with the numbers that nodes have in the graph."""
-        return tuple(self._step(node, built) for node in self.seconds)
-
-    def _step(self, node: Node, built: Builder) -> Step:
-        slots = range(len(node.results or (None,)))
-        arrived = {slot: self.results[node, slot] for slot in slots if (node, slot) in self.results}
-        deliveries = []
-        for position, i in enumerate(node.plan.inputs):
-            if (node, position) in self._totals:
-                key, slot = target = target_of(*node.edges[position][:2])
-                gradient, (total, count) = self.edges[node, position], self._totals[node, position]
-                name, number = input_name(node, i), built.number[key]
-                deliveries.append(Delivery(name, number, slot, gradient, total, count, self._counts[target]))
-        return Step(built.number[node], arrived, tuple(deliveries), self.seconds[node])
+        for node, seconds in self.seconds.items():
+            slots = range(len(node.results or (None,)))
+            arrived = {slot: self.results[node, slot] for slot in slots if (node, slot) in self.results}
+            deliveries = []
+            for position, target in enumerate(node.edges):
+                if (node, position) in self._totals:
+                    edge, gradient = nodes.edges[node, position], self.edges[node, position]
+                    sums = *self._totals[node, position], self._counts[target_of(*target[:2])]
+                    deliveries.append(Delivery(edge.input, edge.source, edge.slot, gradient, *sums))
+            yield Step(nodes.number[node], arrived, tuple(deliveries), seconds)
 
 
+@dataclass(eq=False)
 class Playback(View):
-    """A backward pass that can be played.
+    """A backward pass that can be played. At step 0 of its page no node has run: there is no gradient yet, which is
+    not zero."""
 
-    Attributes:
-        graph: all nodes and edges, as ``viz.graph`` draws them. steps: in the engine's order, the youngest
-            node first. At step 0 of the page none has run: there is no gradient yet, which is not zero.
-    """
-
-    def __init__(self, graph: Graph, steps: tuple[Step, ...]) -> None:
-        self.graph, self.steps = graph, steps
+    graph: Graph  # all nodes and edges, as ``viz.graph`` draws them
+    steps: tuple[Step, ...]  # in the engine's order, the youngest node first
 
     def __len__(self) -> int:
         return len(self.steps)
@@ -113,22 +104,9 @@ class Playback(View):
 
     def page(self) -> Page:
         """The page that plays it."""
-        arrived = [value for step in self.steps for value in step.arrived.values()]
-        deliveries = [d for step in self.steps for d in step.deliveries]
-        data, values = packed(self.graph, [*arrived, *(value for d in deliveries for value in (d.gradient, d.total))])
-        data["steps"] = [
-            {
-                **vars(step),
-                "arrived": [[slot, values.place(value)] for slot, value in step.arrived.items()],
-                "deliveries": [
-                    {**vars(d), "gradient": values.place(d.gradient), "total": values.place(d.total)}
-                    for d in step.deliveries
-                ],
-            }
-            for step in self.steps
-        ]
+        steps = [{**vars(step), "arrived": list(step.arrived.items())} for step in self.steps]
         scripts = ("graph_panel.js", "playback_drawing.js", "playback.js")
-        return Page.of("playback", f"Backward of {self.graph.title}", data, scripts)
+        return Page.of("playback", f"Backward of {self.graph.title}", packed(self.graph, steps=steps), scripts)
 
 
 def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **named: Any) -> Playback:
@@ -141,21 +119,19 @@ def playback(loss_or_module: Variable | Callable[..., Any], /, *inputs: Any, **n
     The backward pass is run here, by the engine and in its order, and touches no ``.grad``.
 
     Args:
-        loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, that is
-            called with ``inputs`` and ``named``, and then all values in between are known. Of a tensor that
-            is no scalar, backward begins with its sum.
+        loss_or_module: a tensor whose graph is still there, which is kept; or a module or function, as for
+            ``viz.graph``. Of a tensor that is no scalar, backward begins with its sum.
 
     Raises:
-        RuntimeError: nothing wants a gradient, or a backward has freed the graph.
-        TypeError: a tensor and inputs, or something that cannot be called.
+        RuntimeError: a backward has freed the graph; otherwise as ``viz.graph``.
     """
-    nodes, title = built("playback", loss_or_module, inputs, named)
+    nodes = built("playback", loss_or_module, inputs, named)
     if nodes.is_released():
         raise RuntimeError(
             "playback: a backward() has freed this graph, and its numbers are gone. Call playback before it, "
             "pass retain_graph=True to it, or give playback a module and its inputs (or a function that does "
             "not go back itself)"
         )
-    recorder = Recorder(nodes.tape, clock())
+    recorder = Recorder(nodes.tape)
     watch_backward(nodes.root, recorder, free=not isinstance(loss_or_module, Variable))
-    return Playback(nodes.graph(title, recorder), recorder.steps(nodes))
+    return Playback(nodes.graph(recorder), tuple(recorder.steps(nodes)))

@@ -35,11 +35,7 @@ class PositionalEncoding(Picture):
         return f"<positional encoding of {length:,} positions, {width} wide; .save('x.html') or .svg()>"
 
     def wavelength(self, dimension: int) -> float:
-        """After how many positions a dimension repeats: 2π · 10000^(2i/D), for 2i and 2i + 1.
-
-        Raises:
-            IndexError: there is no such dimension.
-        """
+        """After how many positions a dimension repeats: 2π · 10000^(2i/D), for 2i and 2i + 1. Raises IndexError."""
         width = self.values.shape[1]
         if not 0 <= dimension < width:
             raise IndexError(f"there is no dimension {dimension}: there are {width}, from 0 to {width - 1}")
@@ -66,7 +62,10 @@ class PositionalEncoding(Picture):
         drawing.image(left, 30, wide, high, diverging(means))
         drawing.add("rect", x=left, y=30, width=wide, height=high, fill="none", stroke=LINE)
         self._axes(drawing, left, wide, high)
-        _scale(drawing, left + wide + 20, 30, min(high, 160.0))
+        scale, tall = left + wide + 20, min(high, 160.0)  # what the colours mean
+        drawing.image(scale, 30, 10, tall, diverging(np.linspace(1, -1, 64)[:, None]))
+        for text, y in (("1", 39), ("0", 34 + tall / 2), ("−1", 30 + tall)):
+            drawing.text(scale + 16, y, text, size=11, colour=QUIET)
         self._curves(drawing, left, high + 90, wide, 120)
         return drawing.svg()
 
@@ -148,13 +147,6 @@ def ticks(count: int) -> list[int]:
     """Round numbers from 0 to below ``count``, at most eleven."""
     step = next(s for e in range(12) for s in (10**e, 2 * 10**e, 5 * 10**e) if count <= 10 * s)
     return list(range(0, count, step))
-
-
-def _scale(drawing: Drawing, x: float, y: float, high: float) -> None:
-    """What the colours mean."""
-    drawing.image(x, y, 10, high, diverging(np.linspace(1, -1, 64)[:, None]))
-    for text, place in (("1", y + 9), ("0", y + high / 2 + 4), ("−1", y + high)):
-        drawing.text(x + 16, place, text, size=11, colour=QUIET)
 
 
 def _sine(x: float, y: float, wide: float, high: float, end: float) -> str:

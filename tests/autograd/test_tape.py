@@ -166,7 +166,7 @@ def test_every_name_that_a_rule_may_use_is_found() -> None:
         return g
 
     scaled = Op(forward)
-    scaled.gradient(x=lambda g, shape, scale: g.reshape(shape) * scale, rest=of_rest)
+    scaled.gradient(x=lambda g, shape, arguments: g.reshape(shape) * arguments[1], rest=of_rest)
     leaves: list[Any] = [mg.tensor([n], requires_grad=True) for n in (1.0, 2.0, 3.0)]
     x, first, second = leaves
     out = scaled(x, 2.0, first, second)

@@ -10,7 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.nn import module as modules
+from minigrad.nn import hooks as modules
 from tests.support.parity import assert_close, host, torch
 
 pytestmark = [pytest.mark.parity, pytest.mark.filterwarnings("ignore:Full backward hook is firing")]

@@ -11,21 +11,19 @@ import pytest
 
 import minigrad as mg
 from minigrad import nn
-from minigrad.nn.layer import FunctionLayer, layer
+from minigrad.nn.layer import FunctionLayer
 
 
 def scale(input: Any, factor: float, weight: Any = None, *, training: bool = True) -> Any:
     return (input if weight is None else input * weight) * (factor if training else 1.0)
 
 
-@layer()
-class Base(FunctionLayer):
+class Base(FunctionLayer, fields=True):
     factor: float
     weight: mg.Tensor | None = None
 
 
-@layer(scale)
-class Scale(Base):
+class Scale(Base, function=scale):
     """A field of its own, which the function does not take."""
 
     label: str = "plain"
@@ -35,8 +33,7 @@ class Scale(Base):
             raise ValueError("negative")
 
 
-@layer(scale, kw_only=True)
-class Keywords(FunctionLayer):
+class Keywords(FunctionLayer, function=scale, kw_only=True):
     factor: float = 3.0
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import minigrad
 from minigrad.autograd import gradcheck, gradgradcheck
-from minigrad.autograd.gradcheck import _behind
+from minigrad.autograd.walk import nodes_behind
 from minigrad.ops.op import REGISTRY, Op
 from tests.ops.cases import CASES, Case
 from tests.support.parity import assert_close, assert_same_dtype, gradients, host, listed, ours, theirs, torch
@@ -228,7 +228,7 @@ def test_computes_no_gradient_that_nobody_asked_for(case: Case) -> None:
             tensor.requires_grad = tensor is wanted
         outputs = listed(case.ours(minigrad, *full))
         for output in floats(outputs):
-            for node in _behind(output.grad_fn):
+            for node in nodes_behind((output,)):
                 for target, *_ in node.edges:  # a rule runs for an edge, and for nothing else
                     assert target is wanted or not isinstance(target, minigrad.Tensor)
         kept = [d for f, d in zip(found, iter(g), strict=False) if f.requires_grad]

@@ -10,7 +10,7 @@ import pytest
 
 import minigrad
 from minigrad import nn, optim
-from minigrad.optim.line_search import Point, cubic_minimum
+from minigrad.optim.lbfgs import Point, cubic_minimum
 from tests.support.parity import assert_close, host, ours, torch
 
 pytestmark = pytest.mark.parity

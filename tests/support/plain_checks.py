@@ -74,8 +74,8 @@ def plain(name: str, args: Arrays, differentiable: Sequence[int]) -> tuple[Any, 
 def run(name: str, args: Arrays, needs: tuple[bool, ...], g: Any) -> tuple[Any, list[Any]]:
     """The kernel's result and gradients; its inputs must be as they were."""
     kernel, op = for_device(Device("cpu")).kernel(name), REGISTRY[name]
-    named = {word for _, words in op.rules.values() for word in words}
-    kept = [a if op.param(i) in named else None for i, a in enumerate(args)]  # as the tape keeps them
+    keep = op.plan(0, len(args)).keep
+    kept = [a if i in keep else None for i, a in enumerate(args)]  # as the tape keeps them
     before = [a.copy() if isinstance(a, np.ndarray) else a for a in args]
     out, residual = kernel.forward(needs, *args)
     out_before, g_before = np.array(out), g.copy()

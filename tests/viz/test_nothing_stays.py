@@ -19,7 +19,7 @@ from minigrad.autograd import Function
 from minigrad.nn import hooks
 from minigrad.profiler import profile
 from minigrad.viz.graph import observe
-from minigrad.viz.graph.gradients import tape_of
+from minigrad.viz.graph.observe import tape_of
 from models.transformer import Transformer
 from tests.support.engine import alive, changed, parts
 from tests.support.transformers import sentences, small

@@ -21,7 +21,7 @@ from minigrad.viz.palette import LIGHT
 from minigrad.viz.training import training
 from minigrad.viz.training.curves import bounds, log_ticks, on_axis, smooth, thin, ticks
 from minigrad.viz.training.runs import read_runs
-from minigrad.viz.training.weights import checkpoints, read_weights
+from minigrad.viz.training.snapshots import checkpoints, read_weights
 
 EVIL = '"><script>alert(1)</script><b>&amp;\u0000😀'
 

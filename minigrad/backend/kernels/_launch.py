@@ -80,18 +80,23 @@ def _module(raw_module: Any, source: str, bits: int, defines: Defines) -> Any:
     return raw_module(code=code(source), options=options(bits, defines))
 
 
+def over_elements(like: Array, source: str, name: str, *args: Any) -> None:
+    """Run a kernel ``(args..., count)`` that loops with EACH_ELEMENT over as many as ``like`` has."""
+    launch(like, source, name, *each_element(like.size), (*args, like.size))
+
+
 def each_element(count: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """The grid and block of a kernel that loops with EACH_ELEMENT."""
     return (min(-(-count // BLOCK), _MOST_BLOCKS),), (BLOCK,)
 
 
-def each_row(rows: int, length: int) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """The grid and block of a kernel that loops with EACH_ROW over rows of ``length`` numbers."""
-    if length == 0:
-        return (0,), (BLOCK,)
+def over_rows(like: Array, source: str, name: str, *args: Any, defines: Defines = ()) -> None:
+    """Run a kernel ``(args..., rows, length)`` that loops with EACH_ROW over the rows of ``like``, its last axis."""
+    rows, length = row_count(like), like.shape[-1]
     lanes = WARP if length <= _LONG_ROW else BLOCK
     rows_at_once = BLOCK // lanes
-    return (min(-(-rows // rows_at_once), _MOST_BLOCKS),), (lanes, rows_at_once)
+    grid = (min(-(-rows // rows_at_once), _MOST_BLOCKS) if length else 0,)
+    launch(like, source, name, grid, (lanes, rows_at_once), (*args, rows, length), defines=defines)
 
 
 def column_stripes(rows: int, length: int) -> tuple[tuple[int, int], tuple[int, int]]:
@@ -126,6 +131,5 @@ def along(dim: int, source: str, name: str, *inputs: Array) -> Array:
     """Run a kernel ``(input..., out, rows, length)`` on the rows along ``dim``; the result is ``out``."""
     last = [contiguous(xp(x).moveaxis(x, dim, -1)) if x.ndim else x.reshape(1) for x in inputs]
     out = xp(last[0]).empty_like(last[0])
-    rows, length = row_count(out), out.shape[-1]
-    launch(out, source, name, *each_row(rows, length), (*last, out, rows, length))
+    over_rows(out, source, name, *last, out)
     return contiguous(xp(out).moveaxis(out, -1, dim)) if inputs[0].ndim else out.reshape(())

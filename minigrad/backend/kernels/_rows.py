@@ -8,27 +8,33 @@ from typing import Any
 import numpy as np
 
 from ..dtype import Array
-from ..parallel import each, row_blocks
+from ..parallel import TINY_BYTES, Work, each, over_rows, row_blocks
 
 _SHORT = 64  # below this a transposed copy is reduced faster than the rows themselves
 LARGE = 40.0  # exp of this leaves float32 room, upwards for sums, downwards for a gradient over them
 SMALL = 1e-20  # a sum from which on what counts is far above float32's smallest numbers
 
 
-def as_rows(x: Array, dim: int) -> Array:
-    """(..., n, ...) -> (rows, n), contiguous, the axis ``dim`` last."""
-    if dim % x.ndim != x.ndim - 1:
-        x = np.moveaxis(x, dim, -1)
-    return np.ascontiguousarray(x).reshape(-1, x.shape[-1])
+def as_rows(x: Array) -> Array:
+    """(..., n) -> (rows, n), contiguous."""
+    x = np.ascontiguousarray(x)
+    return x.reshape(-1, x.shape[-1])
 
 
-def from_rows(rows: Array, shape: tuple[int, ...], dim: int) -> Array:
-    """The inverse of ``as_rows``: (rows, n) -> ``shape``."""
-    axis = dim % len(shape)
-    if axis == len(shape) - 1:
-        return rows.reshape(shape)
-    moved = shape[:axis] + shape[axis + 1 :] + shape[axis : axis + 1]
-    return np.ascontiguousarray(np.moveaxis(rows.reshape(moved), -1, axis))
+def along(work: Work, dim: int, *inputs: Array) -> Array:
+    """``work(*blocks, out)`` on blocks of the rows along ``dim``; returns what ``out`` is a block of."""
+    if inputs[0].size == 0:
+        return np.empty_like(inputs[0])
+    turned = [x.swapaxes(dim, -1) if x.ndim else x for x in inputs]
+    rows = [as_rows(x) for x in turned]
+    result = np.empty_like(rows[0])
+    row_bytes = (len(rows) + 1) * result.strides[0]
+    if len(result) * row_bytes <= TINY_BYTES:
+        work(*rows, result)
+    else:
+        over_rows(lambda a, b: work(*[r[a:b] for r in rows], result[a:b]), len(result), row_bytes)
+    out = result.reshape(turned[0].shape)
+    return np.ascontiguousarray(out.swapaxes(dim, -1)) if out.ndim else out
 
 
 def row_max(block: Array) -> Array:
@@ -86,27 +92,13 @@ def exp_rows(block: Array, again: Callable[[], object] | None = None) -> tuple[A
     return np.where(total == 0, total.dtype.type(1), total), top.reshape(total.shape)
 
 
-def softmax_rows(block: Array, out: Array) -> None:
-    """Softmax of each row, written to ``out`` (which may be ``block``)."""
-    if block is not out:
-        np.copyto(out, block)
-    total, _ = exp_rows(out, None if block is out else lambda: np.copyto(out, block))
-    out /= total[:, None]
-
-
-def column_sums(
-    work: Callable[[int, int, Array], object],
-    rows: int,
-    row_bytes: int,
-    shape: tuple[int, ...],
-    dtype: np.dtype[np.float64],
-) -> Array:
-    """Run ``work(start, stop, sums)`` over blocks of rows, each with sums of its own; returns their total.
+def column_sums(work: Work, rows: Array, row_bytes: int) -> Array:
+    """Run ``work(start, stop, sums)`` over blocks of rows, each with two sums down the columns; returns their totals.
 
     The blocks, and the order in which their sums are added, do not depend on the number of threads.
     """
-    blocks = row_blocks(rows, row_bytes)
-    sums = np.zeros((len(blocks), *shape), dtype)
+    blocks = row_blocks(len(rows), row_bytes)
+    sums = np.zeros((len(blocks), 2, rows.shape[1]), rows.dtype)
     step = blocks[0][1] if blocks else 1
     each(lambda start, stop: work(start, stop, sums[start // step]), blocks)
     total: Array = sums.sum(axis=0)

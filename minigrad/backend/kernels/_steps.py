@@ -10,8 +10,10 @@ from typing import Any
 
 from ..dtype import Array
 
+Sizes = tuple[int, ...]  # of the batch at each step
 
-def steps(sizes: tuple[int, ...], reverse: bool) -> list[tuple[slice, int]]:
+
+def steps(sizes: Sizes, reverse: bool) -> list[tuple[slice, int]]:
     """The rows of each step, and how many they are, in the order in which the steps are taken."""
     parts, start = [], 0
     for n in sizes:

@@ -7,6 +7,7 @@ goes through every operation before the next one starts, so that memory is read 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 
@@ -17,21 +18,10 @@ Numbers = tuple[float | None, float, bool, float, float, float, float]
 
 
 def step(
-    param: Array,
-    grad: Array,
-    exp_avg: Array,
-    exp_avg_sq: Array,
-    max_exp_avg_sq: Array | None,
-    lr: float,
-    beta1: float,
-    beta2: float,
-    eps: float,
-    weight_decay: float,
-    decoupled: bool,
-    step: int,
-    maximize: bool,
+    param: Array, grad: Array, exp_avg: Array, exp_avg_sq: Array, max_exp_avg_sq: Array | None, *options: Any
 ) -> None:
-    """Update ``param`` and the averages in place: PyTorch's formula. ``step`` counts from 1."""
+    """Update ``param`` and the averages in place. The options are those of ``plain_step``."""
+    lr, beta1, beta2, eps, weight_decay, decoupled, step, maximize = options
     bias1, sqrt_bias2 = 1 - beta1**step, math.sqrt(1 - beta2**step)
     shrink = 1 - lr * weight_decay if decoupled and weight_decay else None
     decay = 0.0 if decoupled else weight_decay

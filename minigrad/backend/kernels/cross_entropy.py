@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ..dtype import Array
 from ..parallel import over_rows
+from . import Gradients, Needs, wanted
 from ._rows import row_max, row_sum
 
 
 def forward(
-    needs: tuple[bool, ...],
-    logits: Array,
-    target: Array,
-    weight: Array | None,
-    ignore_index: int,
-    label_smoothing: float,
+    needs: Needs, logits: Array, target: Array, weight: Array | None, ignore_index: int, label_smoothing: float
 ) -> tuple[Array, Array]:
     rows = np.ascontiguousarray(logits)
     loss, log_total = np.empty(len(rows), rows.dtype), np.empty(len(rows), rows.dtype)
@@ -52,16 +50,8 @@ def _spread(block: Array, log_total: Array, weight: Array | None) -> Array:
     return spread
 
 
-def backward(
-    needs: tuple[bool, ...],
-    saved: Array,
-    g: Array,
-    logits: Array,
-    target: Array,
-    weight: Array | None,
-    ignore_index: int,
-    label_smoothing: float,
-) -> tuple[Array | None, ...]:
+def backward(needs: Needs, saved: Array, g: Array, *args: Any) -> Gradients:
+    logits, target, weight, ignore_index, label_smoothing = args
     rows = np.ascontiguousarray(logits)
     out, classes = np.empty_like(rows), rows.shape[1]
     index, factor = targets(target, weight, ignore_index, rows.dtype)
@@ -78,4 +68,4 @@ def backward(
             block -= each[a:b, None] if weight is None else each[a:b, None] * weight
 
     over_rows(work, len(rows), 2 * rows.itemsize * classes)
-    return out, None, None, None, None
+    return wanted(needs, out)

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..dtype import Array
 from ..parallel import over_rows
+from . import Needs
 
 
-def forward(needs: tuple[bool, ...], x: Array, keep: Array, scale: float) -> tuple[Array, Any]:
+def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, None]:
     flat, mask = np.ascontiguousarray(x).reshape(-1), np.ascontiguousarray(keep).reshape(-1)
     out = np.empty_like(flat)
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from ..dtype import Array
 from ..registry import xp
-from ._launch import contiguous, each_element, launch
+from . import Needs
+from ._launch import contiguous, over_elements
 
 
-def forward(needs: tuple[bool, ...], x: Array, keep: Array, scale: float) -> tuple[Array, None]:
+def forward(needs: Needs, x: Array, keep: Array, scale: float) -> tuple[Array, None]:
     x = contiguous(x)
     out = xp(x).empty_like(x)
-    args = (x, contiguous(keep, bool), out, float(scale), x.size)
-    launch(x, "dropout", "dropout", *each_element(x.size), args)
+    over_elements(x, "dropout", "dropout", x, contiguous(keep, bool), out, float(scale))
     return out, None

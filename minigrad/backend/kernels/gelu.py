@@ -11,31 +11,31 @@ import math
 import numpy as np
 
 from ..dtype import Array
-from ..parallel import over_rows
+from ..parallel import over_rows, spread
 from ..special import error_function
+from . import Gradients, Needs
 
 _ROOT = math.sqrt(2 / math.pi)
 _BELL = 1 / math.sqrt(2 * math.pi)  # φ(0)
 
 
-def forward(needs: tuple[bool, ...], x: Array, approximate: str) -> tuple[Array, Array | None]:
+def forward(needs: Needs, x: Array, approximate: str) -> tuple[Array, Array | None]:
     if x.dtype == np.float16:  # its squares end at 255²
         out, slope = forward(needs, x.astype(np.float32), approximate)
         return out.astype(np.float16), None if slope is None else slope.astype(np.float16)
     flat = np.ascontiguousarray(x).reshape(-1)
     out, slope = np.empty_like(flat), np.empty_like(flat) if needs[0] else None
     run = _tanh if approximate == "tanh" else _exact
-    over_rows(
-        lambda a, b: run(flat[a:b], out[a:b], None if slope is None else slope[a:b]), flat.size, 5 * flat.itemsize
-    )
+
+    def work(a: int, b: int) -> None:
+        run(flat[a:b], out[a:b], None if slope is None else slope[a:b])
+
+    over_rows(work, flat.size, 5 * flat.itemsize)
     return out.reshape(x.shape), slope
 
 
-def backward(needs: tuple[bool, ...], saved: Array, g: Array, x: Array, approximate: str) -> tuple[Array | None, ...]:
-    flat = np.ascontiguousarray(g).reshape(-1)
-    out = np.empty_like(flat)
-    over_rows(lambda a, b: np.multiply(saved[a:b], flat[a:b], out=out[a:b]), flat.size, 3 * flat.itemsize)
-    return out.reshape(x.shape), None
+def backward(needs: Needs, slope: Array, g: Array, x: Array, approximate: str) -> Gradients:
+    return spread(np.multiply, g, slope), None
 
 
 def _tanh(x: Array, out: Array, slope: Array | None) -> None:

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from ..dtype import Array
 from ..registry import xp
-from ._launch import contiguous, each_element, launch
+from . import Gradients, Needs
+from ._launch import contiguous, over_elements
 
 _NAMES = {"none": "gelu", "tanh": "gelu_tanh"}
 
 
-def forward(needs: tuple[bool, ...], x: Array, approximate: str) -> tuple[Array, None]:
+def forward(needs: Needs, x: Array, approximate: str) -> tuple[Array, None]:
     x = contiguous(x)
     out = xp(x).empty_like(x)
-    launch(x, "gelu", _NAMES[approximate], *each_element(x.size), (x, out, x.size))
+    over_elements(x, "gelu", _NAMES[approximate], x, out)
     return out, None
 
 
-def backward(needs: tuple[bool, ...], saved: None, g: Array, x: Array, approximate: str) -> tuple[Array | None, None]:
+def backward(needs: Needs, saved: None, g: Array, x: Array, approximate: str) -> Gradients:
     x = contiguous(x)
     dx = xp(x).empty_like(x)
-    args = (contiguous(g), x, dx, x.size)
-    launch(x, "gelu", f"{_NAMES[approximate]}_gradient", *each_element(x.size), args)
+    over_elements(x, "gelu", f"{_NAMES[approximate]}_gradient", contiguous(g), x, dx)
     return dx, None

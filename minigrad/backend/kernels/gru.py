@@ -6,17 +6,12 @@ from typing import Any
 
 from ..dtype import Array
 from ..registry import xp
-from ._steps import columns, halves, steps
+from . import Gradients, Needs, wanted
+from ._steps import Sizes, columns, halves, steps
 
 
 def forward(
-    needs: tuple[bool, ...],
-    x: Array,
-    weight: Array,
-    bias: Array | None,
-    h: Array,
-    sizes: tuple[int, ...],
-    reverse: bool,
+    needs: Needs, x: Array, weight: Array, bias: Array | None, h: Array, sizes: Sizes, reverse: bool
 ) -> tuple[tuple[Array, Array], Any]:
     m, keep, width = xp(x), any(needs), h.shape[1]
     half = halves(m, "sst", width, x.dtype)
@@ -45,17 +40,8 @@ def forward(
     return (out, last), (acts, before, shares) if keep else None
 
 
-def backward(
-    needs: tuple[bool, ...],
-    saved: Any,
-    g: tuple[Array, Array],
-    x: Array,
-    weight: Array,
-    bias: Array | None,
-    h: Array,
-    sizes: tuple[int, ...],
-    reverse: bool,
-) -> tuple[Array | None, ...]:
+def backward(needs: Needs, saved: Any, g: tuple[Array, Array], *args: Any) -> Gradients:
+    x, weight, _, h, sizes, reverse = args
     m, width = xp(x), h.shape[1]
     acts, before, shares = saved
     slope, dnew = m.empty_like(acts), m.empty_like(before)  # of W h + b, and n's own
@@ -81,4 +67,4 @@ def backward(
     dweight = slope.T @ before if needs[1] else None
     dbias = slope.sum(axis=0) if needs[2] else None
     slope[:, 2 * width :] = dnew  # from here on it is that of x
-    return slope if needs[0] else None, dweight, dbias, dh if needs[3] else None, None, None
+    return wanted(needs, slope, dweight, dbias, dh)

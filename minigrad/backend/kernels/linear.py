@@ -10,6 +10,7 @@ from .. import blas
 from ..dtype import Array
 from ..parallel import Blocks, each, get_num_threads
 from ..products import LARGE, matmul
+from . import Gradients, Needs
 from ._rows import column_sum
 
 
@@ -27,21 +28,19 @@ def check(x: Array, weight: Array) -> None:
         )
 
 
-def forward(needs: tuple[bool, ...], x: Array, weight: Array, bias: Array | None) -> tuple[Array, None]:
+def forward(needs: Needs, x: Array, weight: Array, bias: Array | None) -> tuple[Array, None]:
     check(x, weight)
-    out = matmul(_rows(x), weight.T, bias)
+    out = matmul(as_rows(x), weight.T, bias)
     return out.reshape(*x.shape[:-1], weight.shape[0]), None
 
 
-def _rows(x: Array) -> Array:
+def as_rows(x: Array) -> Array:
     """x as a matrix of its last axis."""
     return x.reshape(prod(x.shape[:-1]), x.shape[-1])
 
 
-def backward(
-    needs: tuple[bool, ...], saved: None, g: Array, x: Array, weight: Array, bias: Array | None
-) -> tuple[Array | None, ...]:
-    rows, slopes = _rows(x), _rows(g)
+def backward(needs: Needs, saved: None, g: Array, x: Array, weight: Array, bias: Array | None) -> Gradients:
+    rows, slopes = as_rows(x), as_rows(g)
     dx = np.empty(rows.shape, rows.dtype) if needs[0] else None
     dweight = np.empty(weight.shape, weight.dtype) if needs[1] else None
     dbias = np.empty(len(weight), weight.dtype) if needs[2] else None
@@ -67,7 +66,7 @@ def backward(
     return None if dx is None else dx.reshape(x.shape), dweight, dbias
 
 
-def _cuts(needs: tuple[bool, ...], rows: int, weight: tuple[int, ...]) -> Blocks:
+def _cuts(needs: Needs, rows: int, weight: tuple[int, ...]) -> Blocks:
     """(which result, start, stop). The two products are equally large: where both are wanted, half of the
     threads make one and half the other, so that BLAS puts each operand in order for as few as can be."""
     threads = get_num_threads()

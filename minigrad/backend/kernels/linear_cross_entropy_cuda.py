@@ -11,21 +11,14 @@ from typing import Any
 
 from ..dtype import Array
 from ..registry import xp
-from ._launch import contiguous, each_row, launch, wide
+from . import Gradients, Needs, wanted
+from ._launch import contiguous, over_rows, wide
 
 CHUNK_BYTES = 1 << 28  # of logits: 256 MiB
 
 
-def forward(
-    needs: tuple[bool, ...],
-    x: Array,
-    weight: Array,
-    bias: Array | None,
-    target: Array,
-    ignore_index: int,
-    label_smoothing: float,
-    reduction: str,
-) -> tuple[Array, tuple[Array | None, ...]]:
+def forward(needs: Needs, *args: Any) -> tuple[Array, Gradients]:
+    x, weight, bias, target, ignore_index, label_smoothing, reduction = args
     m, rows, classes = xp(x), x.shape[0], weight.shape[0]
     target = contiguous(target, m.int64)
     scale = m.ones((), wide(x))
@@ -41,8 +34,8 @@ def forward(
         logits = x[part] @ weight.T
         if bias is not None:
             logits += bias
-        args = (logits, target[part], losses[part], scale, int(ignore_index), float(label_smoothing), *logits.shape)
-        launch(x, "cross_entropy", "cross_entropy_in_place", *each_row(*logits.shape), args)
+        rows_args = logits, target[part], losses[part], scale, int(ignore_index), float(label_smoothing)
+        over_rows(logits, "cross_entropy", "cross_entropy_in_place", *rows_args)
         if dx is not None:
             dx[part] = logits @ weight
         if dweight is not None:
@@ -52,7 +45,5 @@ def forward(
     return (losses.sum() * scale).astype(x.dtype), (dx, dweight, dbias)
 
 
-def backward(
-    needs: tuple[bool, ...], saved: tuple[Array | None, ...], g: Array, *args: Any
-) -> tuple[Array | None, ...]:
-    return (*(None if gradient is None else gradient * g for gradient in saved), None, None, None, None)
+def backward(needs: Needs, saved: Gradients, g: Array, *args: Any) -> Gradients:
+    return wanted(needs, *(None if gradient is None else gradient * g for gradient in saved))

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from math import prod
-
 from ..dtype import Array
-from .linear import check
+from . import Gradients, Needs
+from .linear import as_rows, check
 
 
-def forward(needs: tuple[bool, ...], x: Array, weight: Array, bias: Array | None) -> tuple[Array, None]:
+def forward(needs: Needs, x: Array, weight: Array, bias: Array | None) -> tuple[Array, None]:
     check(x, weight)
-    out = x.reshape(prod(x.shape[:-1]), x.shape[-1]) @ weight.T
+    out = as_rows(x) @ weight.T
     if bias is not None:
         out += bias
     return out.reshape(*x.shape[:-1], weight.shape[0]), None
 
 
-def backward(
-    needs: tuple[bool, ...], saved: None, g: Array, x: Array, weight: Array, bias: Array | None
-) -> tuple[Array | None, ...]:
-    rows, slopes = (a.reshape(prod(a.shape[:-1]), a.shape[-1]) for a in (x, g))
+def backward(needs: Needs, saved: None, g: Array, x: Array, weight: Array, bias: Array | None) -> Gradients:
+    rows, slopes = as_rows(x), as_rows(g)
     return (
         (slopes @ weight).reshape(x.shape) if needs[0] else None,
         slopes.T @ rows if needs[1] else None,

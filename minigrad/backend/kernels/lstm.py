@@ -6,18 +6,12 @@ from typing import Any
 
 from ..dtype import Array
 from ..registry import xp
-from ._steps import columns, halves, steps
+from . import Gradients, Needs, wanted
+from ._steps import Sizes, columns, halves, steps
 
 
 def forward(
-    needs: tuple[bool, ...],
-    x: Array,
-    weight: Array,
-    project: Array | None,
-    h: Array,
-    c: Array,
-    sizes: tuple[int, ...],
-    reverse: bool,
+    needs: Needs, x: Array, weight: Array, project: Array | None, h: Array, c: Array, sizes: Sizes, reverse: bool
 ) -> tuple[tuple[Array, Array, Array], Any]:
     m, keep, width = xp(x), any(needs), c.shape[1]
     half = halves(m, "ssts", width, x.dtype)
@@ -48,18 +42,8 @@ def forward(
     return (out, last, cell), (acts, before, cells, tops) if keep else None
 
 
-def backward(
-    needs: tuple[bool, ...],
-    saved: Any,
-    g: tuple[Array, Array, Array],
-    x: Array,
-    weight: Array,
-    project: Array | None,
-    h: Array,
-    c: Array,
-    sizes: tuple[int, ...],
-    reverse: bool,
-) -> tuple[Array | None, ...]:
+def backward(needs: Needs, saved: Any, g: tuple[Array, Array, Array], *args: Any) -> Gradients:
+    x, weight, project, h, c, sizes, reverse = args
     m = xp(x)
     acts, before, cells, tops = saved
     slope, dh, dc = m.empty_like(acts), m.array(g[1], order="C"), m.array(g[2], order="C")
@@ -89,11 +73,6 @@ def backward(
         factor += once
         dnow *= factor
         m.matmul(dnow, weight, out=back)
-    gradients = (
-        slope if needs[0] else None,
-        slope.T @ before if needs[1] else None,
-        outs.T @ (columns(acts, 4)[3] * tops) if outs is not None and needs[2] else None,
-        dh if needs[3] else None,
-        dc if needs[4] else None,
-    )
-    return *gradients, None, None
+    dweight = slope.T @ before if needs[1] else None
+    dproject = outs.T @ (columns(acts, 4)[3] * tops) if outs is not None and needs[2] else None
+    return wanted(needs, slope, dweight, dproject, dh, dc)

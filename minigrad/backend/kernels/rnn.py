@@ -6,11 +6,12 @@ from typing import Any
 
 from ..dtype import Array
 from ..registry import xp
-from ._steps import steps
+from . import Gradients, Needs, wanted
+from ._steps import Sizes, steps
 
 
 def forward(
-    needs: tuple[bool, ...], x: Array, weight: Array, h: Array, sizes: tuple[int, ...], reverse: bool, rectify: bool
+    needs: Needs, x: Array, weight: Array, h: Array, sizes: Sizes, reverse: bool, rectify: bool
 ) -> tuple[tuple[Array, Array], Any]:
     m, keep = xp(x), any(needs)
     out, last, turned = m.array(x, order="C"), m.array(h, order="C"), weight.T
@@ -28,17 +29,8 @@ def forward(
     return (out, last), (before, out.copy() if keep else None)  # the program may change the result in place
 
 
-def backward(
-    needs: tuple[bool, ...],
-    saved: Any,
-    g: tuple[Array, Array],
-    x: Array,
-    weight: Array,
-    h: Array,
-    sizes: tuple[int, ...],
-    reverse: bool,
-    rectify: bool,
-) -> tuple[Array | None, ...]:
+def backward(needs: Needs, saved: Any, g: tuple[Array, Array], *args: Any) -> Gradients:
+    x, weight, _, sizes, reverse, rectify = args
     m = xp(x)
     before, outs = saved
     slope, dh = m.array(g[0], order="C"), m.array(g[1], order="C")
@@ -48,5 +40,4 @@ def backward(
         now += back
         now *= factor[rows]
         m.matmul(now, weight, out=back)
-    gradients = (slope, slope.T @ before if needs[1] else None, dh)
-    return *(f if need else None for f, need in zip(gradients, needs, strict=False)), None, None, None
+    return wanted(needs, slope, slope.T @ before if needs[1] else None, dh)

@@ -16,10 +16,11 @@ import numpy as np
 from .. import blas
 from ..dtype import Array
 from ..parallel import BLOCK_BYTES, each
-from . import _few_scores
+from . import Gradients, Needs, wanted
 from ._rows import exp_rows
 
 PART = 64  # queries
+MOST = 1 << 15  # scores of ``few_scores``: above this two threads are faster
 Part = tuple[slice, slice]  # queries, and the keys that they see
 
 
@@ -55,34 +56,25 @@ def _piece(x: Array, *slices: slice) -> Array:
     return x[tuple(slice(None) if n == 1 else s for n, s in zip(x.shape, slices, strict=True))]
 
 
-def _factor(dropout_p: float, dtype: Any) -> Any:
-    return dtype.type(1 / (1 - dropout_p) if dropout_p < 1 else 0)
+def _factor(keep: Array | None, dropout_p: float, dtype: Any) -> Any:
+    """What dropout multiplies with."""
+    return dtype.type(1 if keep is None else 1 / (1 - dropout_p) if dropout_p < 1 else 0)
 
 
-def forward(
-    needs: tuple[bool, ...],
-    query: Array,
-    key: Array,
-    value: Array,
-    mask: Array | None,
-    keep: Array | None,
-    is_causal: bool,
-    scale: float,
-    dropout_p: float,
-) -> tuple[Array, Any]:
+def forward(needs: Needs, *args: Any) -> tuple[Array, Any]:
+    query, key, value, mask, keep, is_causal, scale, dropout_p = args
     batch, heads, length, _ = query.shape
-    keys, width, dtype = key.shape[2], value.shape[3], query.dtype
-    few = 0 < batch * heads * length * keys <= _few_scores.MOST
+    keys, dtype = key.shape[2], query.dtype
+    few = 0 < batch * heads * length * keys <= MOST
     if few and keep is None and not is_causal and not any(needs):
         with blas.one_thread():
-            return _few_scores.forward(query, key, value, mask, scale), None
+            return few_scores(query, key, value, mask, scale), None
     added, parts = _additive(mask, dtype), _parts(length, keys, is_causal)
     later = np.triu(np.full((min(length, PART),) * 2, -np.inf, dtype), 1)
-    # (B, T, H, Dv) in memory, as the layer that follows wants it; the result shows it as (B, H, T, Dv)
-    out = np.empty((batch, length, heads, width), dtype).transpose(0, 2, 1, 3)
+    out = _empty_result(query, value)
     stores = [np.empty((batch, heads, t.stop - t.start, s.stop), dtype) for t, s in parts if any(needs)]
     share = np.empty((batch, heads, length), dtype)  # 1 / sum of the row, and dropout's factor
-    rest = dtype.type(1) if keep is None else _factor(dropout_p, dtype)
+    rest = _factor(keep, dropout_p, dtype)
 
     def work(a: int, b: int, c: int, d: int) -> None:
         for i, (t, s) in enumerate(parts):
@@ -111,26 +103,45 @@ def forward(
     return out, (stores, share, out)
 
 
-def backward(
-    needs: tuple[bool, ...],
-    saved: Any,
-    g: Array,
-    query: Array,
-    key: Array,
-    value: Array,
-    mask: Array | None,
-    keep: Array | None,
-    is_causal: bool,
-    scale: float,
-    dropout_p: float,
-) -> tuple[Array | None, ...]:
+def few_scores(query: Array, key: Array, value: Array, mask: Array | None, scale: float) -> Array:
+    """Attention with few scores and no gradient, as where one token is decoded: one block, one thread, few calls.
+
+    Blocks, threads and what a gradient keeps cost more here than the attention itself.
+    """
+    batch, heads, length, _ = query.shape
+    q, k = query * query.dtype.type(scale), key.swapaxes(-1, -2)
+    scores = np.empty((batch, heads, length, k.shape[-1]), query.dtype)
+
+    def fill() -> None:
+        np.matmul(q, k, out=scores)
+        if mask is not None and mask.dtype.kind == "b":
+            np.copyto(scores, -np.inf, where=~mask)
+        elif mask is not None:
+            np.add(scores, mask, out=scores)
+
+    fill()
+    total, _ = exp_rows(scores, fill)
+    out = _empty_result(query, value)
+    np.matmul(scores, value, out=out)
+    out /= total[..., None]
+    return out
+
+
+def _empty_result(query: Array, value: Array) -> Array:
+    """(B, H, T, Dv), which lies as (B, T, H, Dv) in memory: the layer that follows wants it so."""
+    batch, heads, length, _ = query.shape
+    return np.empty((batch, length, heads, value.shape[-1]), query.dtype).transpose(0, 2, 1, 3)
+
+
+def backward(needs: Needs, saved: Any, g: Array, *args: Any) -> Gradients:
+    query, key, value, mask, keep, is_causal, scale, dropout_p = args
     stores, share, out = saved
     batch, heads, length, _ = query.shape
     keys, dtype = key.shape[2], query.dtype
     parts = _parts(length, keys, is_causal)
     dquery, dkey, dvalue = _laid_like(query, key, value)
     dscores = np.zeros((batch, heads, length, keys), dtype) if needs[3] else None
-    rest = dtype.type(1) if keep is None else _factor(dropout_p, dtype)
+    rest = _factor(keep, dropout_p, dtype)
 
     def work(a: int, b: int, c: int, d: int) -> None:
         some = (slice(a, b), slice(c, d))
@@ -157,16 +168,7 @@ def backward(
         each(work, _blocks(batch, heads, length * keys * query.itemsize))
     else:
         dquery[...], dkey[...], dvalue[...] = 0, 0, 0
-    return (
-        dquery if needs[0] else None,
-        dkey if needs[1] else None,
-        dvalue if needs[2] else None,
-        _sum_to(dscores, mask),
-        None,
-        None,
-        None,
-        None,
-    )
+    return wanted(needs, dquery, dkey, dvalue, None if dscores is None else sum_to(dscores, mask))
 
 
 def _product(a: Array, b: Array, out: Array, first: bool) -> None:
@@ -210,11 +212,8 @@ def _packed(xs: tuple[Array, ...]) -> list[Array]:
     return [memory[:, :, i].transpose(axes) for i in range(len(xs))]
 
 
-def _sum_to(slope: Array | None, mask: Array | None) -> Array | None:
-    """The scores' gradient summed over the axes that the mask was broadcast along."""
-    if slope is None or mask is None:
-        return None
+def sum_to(slope: Array, mask: Any) -> Array:
+    """The scores' gradient (B, H, T, S) summed over the axes that the mask was broadcast along."""
     full = (1,) * (4 - mask.ndim) + mask.shape
-    axes = tuple(i for i, n in enumerate(full) if n == 1 and slope.shape[i] != 1)
-    total: Array = slope.sum(axis=axes, keepdims=True).reshape(mask.shape)
-    return total
+    axes = tuple(i for i, n in enumerate(full) if n == 1 < slope.shape[i])
+    return slope.sum(axis=axes, keepdims=True).reshape(mask.shape).astype(mask.dtype, copy=False)

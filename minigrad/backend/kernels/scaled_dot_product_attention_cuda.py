@@ -12,7 +12,9 @@ from typing import Any
 
 from ..dtype import Array
 from ..registry import xp
-from ._launch import NULL, address, contiguous, each_row, launch, row_count, wide
+from . import Gradients, Needs, wanted
+from ._launch import NULL, address, contiguous, launch, over_rows, wide
+from .scaled_dot_product_attention import sum_to
 
 _SOURCE = "scaled_dot_product_attention"
 _SIDE = 16  # threads along each side of a block
@@ -67,19 +69,9 @@ def _plan_for(q: Array, k: Array, v: Array) -> Plan | None:
     return plan(max(q.shape[-1], v.shape[-1]), length, wide(q)().itemsize, _most_bytes[gpu])
 
 
-def _attention_args(
-    q: Array,
-    k: Array,
-    v: Array,
-    mask: Array | None,
-    keep: Array | None,
-    is_causal: bool,
-    scale: float,
-    dropout_p: float,
-) -> tuple[Any, ...]:
+def _attention_args(q: Array, k: Array, v: Array, *how: Any) -> tuple[Any, ...]:
     """ATTENTION_PARAMETERS of the source."""
-    _, heads, queries, width = q.shape
-    keys, value_width = v.shape[-2:]
+    mask, keep, is_causal, scale, dropout_p = how
     allowed: Any = NULL
     added: Any = NULL
     strides = [0, 0, 0, 0]
@@ -93,112 +85,62 @@ def _attention_args(
             allowed = contiguous(mask)
         else:
             added = contiguous(mask, q.dtype)
-    keep_scale = 1 / (1 - dropout_p) if dropout_p < 1 else 0.0
-    return (
-        allowed,
-        added,
-        *strides,
-        address(keep, bool),
-        heads,
-        queries,
-        keys,
-        width,
-        value_width,
-        int(is_causal),
-        float(scale),
-        float(keep_scale),
-    )
+    sizes = q.shape[1], q.shape[2], v.shape[2], q.shape[3], v.shape[3]
+    return allowed, added, *strides, address(keep, bool), *sizes, int(is_causal), float(scale), _factor(dropout_p)
 
 
-def forward(
-    needs: tuple[bool, ...], q: Array, k: Array, v: Array, mask: Array | None, keep: Array | None, *how: Any
-) -> tuple[Array, tuple[Array, Array] | None]:
+def _factor(dropout_p: float) -> float:
+    """What dropout multiplies with."""
+    return 1 / (1 - dropout_p) if dropout_p < 1 else 0.0
+
+
+def forward(needs: Needs, q: Array, k: Array, v: Array, *how: Any) -> tuple[Array, tuple[Array, Array] | None]:
     cut = _plan_for(q, k, v)
     if cut is None:
-        return _composed(q, k, v, mask, keep, *how)[0], None
+        return _composed(q, k, v, *how)[0], None
     q, k, v = contiguous(q), contiguous(k, q.dtype), contiguous(v, q.dtype)
     batch, heads, queries, _ = q.shape
     out = xp(q).empty((batch, heads, queries, v.shape[-1]), q.dtype)
     lse = xp(q).empty((batch, heads, queries), wide(q))
     grid = (batch * heads * -(-queries // cut.tile),)
-    args = (q, k, v, out, lse, *_attention_args(q, k, v, mask, keep, *how))
+    args = (q, k, v, out, lse, *_attention_args(q, k, v, *how))
     launch(q, _SOURCE, "attention", grid, (_SIDE, _SIDE), args, cut.shared_bytes(2, 1), cut.macros)
     return out, (out, lse)
 
 
 def backward(
-    needs: tuple[bool, ...],
-    saved: tuple[Array, Array] | None,
-    g: Array,
-    q: Array,
-    k: Array,
-    v: Array,
-    mask: Array | None,
-    keep: Array | None,
-    *how: Any,
-) -> tuple[Any, ...]:
+    needs: Needs, saved: tuple[Array, Array] | None, g: Array, q: Array, k: Array, v: Array, *how: Any
+) -> Gradients:
     cut = _plan_for(q, k, v)
     if saved is None or cut is None:
-        return _composed_gradients(needs, g, q, k, v, mask, keep, *how)
+        return _composed_gradients(needs, g, q, k, v, *how)
     q, k, v, g = contiguous(q), contiguous(k, q.dtype), contiguous(v, q.dtype), contiguous(g, q.dtype)
     out, lse = saved
     delta = xp(q).empty_like(lse)
-    rows, n = row_count(out), out.shape[-1]
-    launch(q, _SOURCE, "attention_delta", *each_row(rows, n), (g, out, delta, rows, n), 0, cut.macros)
-    arguments = (g, q, k, v, lse, delta)
-    tail = _attention_args(q, k, v, mask, keep, *how)
-    heads, block = q.shape[0] * q.shape[1], (_SIDE, _SIDE)
+    over_rows(out, _SOURCE, "attention_delta", g, out, delta, defines=cut.macros)
+    tail = _attention_args(q, k, v, *how)
+
+    def run(name: str, length: int, scores: int, *results: Any) -> None:
+        """A kernel of blocks of ``length``, with shared memory for so many tiles of scores."""
+        grid = (q.shape[0] * q.shape[1] * -(-length // cut.tile),)
+        args = (g, q, k, v, lse, delta, *results, *tail)
+        launch(q, _SOURCE, name, grid, (_SIDE, _SIDE), args, cut.shared_bytes(4, scores), cut.macros)
+
     dq = dk = dv = dmask = None
     if needs[1] or needs[2]:
         dk, dv = xp(k).empty_like(k), xp(v).empty_like(v)
-        grid = (heads * -(-k.shape[2] // cut.tile),)
-        launch(
-            q,
-            _SOURCE,
-            "attention_key_gradients",
-            grid,
-            block,
-            (*arguments, dk, dv, *tail),
-            cut.shared_bytes(4, 2),
-            cut.macros,
-        )
+        run("attention_key_gradients", k.shape[2], 2, dk, dv)
     if needs[0] or needs[3]:
         dq = xp(q).empty_like(q)
         dscores = xp(q).zeros((*q.shape[:3], k.shape[2]), q.dtype) if needs[3] else None
-        grid = (heads * -(-q.shape[2] // cut.tile),)
-        launch(
-            q,
-            _SOURCE,
-            "attention_query_gradients",
-            grid,
-            block,
-            (*arguments, dq, address(dscores), *tail),
-            cut.shared_bytes(4, 1),
-            cut.macros,
-        )
-        dmask = None if dscores is None else _like_mask(dscores, mask)
-    wanted = (dq, dk, dv, dmask)
-    return (*(d if need else None for d, need in zip(wanted, needs, strict=False)), None, None, None, None)
+        run("attention_query_gradients", q.shape[2], 1, dq, address(dscores))
+        dmask = None if dscores is None else sum_to(dscores, how[0])
+    return wanted(needs, dq, dk, dv, dmask)
 
 
-def _like_mask(dscores: Array, mask: Any) -> Array:
-    """The gradient of the scores, summed over the axes that the mask was broadcast along."""
-    shape = (1,) * (4 - mask.ndim) + mask.shape
-    axes = tuple(i for i in range(4) if shape[i] == 1 < dscores.shape[i])
-    return dscores.sum(axis=axes, keepdims=True).reshape(mask.shape).astype(mask.dtype, copy=False)
-
-
-def _composed(
-    q: Array,
-    k: Array,
-    v: Array,
-    mask: Array | None,
-    keep: Array | None,
-    is_causal: bool,
-    scale: float,
-    dropout_p: float,
-) -> tuple[Array, Array, Any]:
+def _composed(q: Array, k: Array, v: Array, *how: Any) -> tuple[Array, Array, Any]:
     """The result, the probabilities, and the factors that dropout gives them (1 without)."""
+    mask, keep, is_causal, scale, dropout_p = how
     m = xp(q)
     scores = (q @ k.mT).astype(wide(q), copy=False) * scale
     if mask is not None:
@@ -209,20 +151,16 @@ def _composed(
     p = m.exp(scores - m.where(m.isneginf(largest), 0, largest))
     total = p.sum(axis=-1, keepdims=True)
     p /= m.where(total == 0, 1, total)
-    factor: Any = 1
-    if keep is not None:
-        factor = keep * wide(q)(1 / (1 - dropout_p) if dropout_p < 1 else 0)
+    factor: Any = 1 if keep is None else keep * wide(q)(_factor(dropout_p))
     return ((p * factor).astype(q.dtype) @ v), p, factor
 
 
-def _composed_gradients(
-    needs: tuple[bool, ...], g: Array, q: Array, k: Array, v: Array, mask: Any, keep: Any, *how: Any
-) -> tuple[Any, ...]:
-    _, p, factor = _composed(q, k, v, mask, keep, *how)
-    scale = how[1]
+def _composed_gradients(needs: Needs, g: Array, q: Array, k: Array, v: Array, *how: Any) -> Gradients:
+    _, p, factor = _composed(q, k, v, *how)
+    mask, scale = how[0], how[3]
     dv = (p * factor).astype(q.dtype).mT @ g if needs[2] else None
     dp = (g @ v.mT) * factor
     ds = (p * (dp - (dp * p).sum(axis=-1, keepdims=True))).astype(q.dtype)
     dq = (ds @ k) * scale if needs[0] else None
     dk = (ds.mT @ q) * scale if needs[1] else None
-    return dq, dk, dv, _like_mask(ds, mask) if needs[3] else None, None, None, None, None
+    return wanted(needs, dq, dk, dv, sum_to(ds, mask) if needs[3] else None)

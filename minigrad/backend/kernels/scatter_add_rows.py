@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from ..dtype import Array
+from . import Needs
 
 _ROUNDS = 16
 
 
-def forward(needs: tuple[bool, ...], x: Array, indices: Array, rows: int) -> tuple[Array, Any]:
+def forward(needs: Needs, x: Array, indices: Array, rows: int) -> tuple[Array, None]:
     """Sorted by index, the rows of an index are a run. The first of all runs are copied, the second of all
     are added, and so on; what long runs have left is summed run by run (``np.add.at`` goes by elements)."""
     out = np.zeros((rows, x.shape[1]), x.dtype)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from ..dtype import Array
 from ..registry import xp
+from . import Needs
 from ._launch import WARP, contiguous, launch
 
 _MOST_BLOCKS = 1 << 16
 
 
-def forward(needs: tuple[bool, ...], g: Array, indices: Array, rows: int) -> tuple[Array, None]:
+def forward(needs: Needs, g: Array, indices: Array, rows: int) -> tuple[Array, None]:
     m, n = xp(g), g.shape[-1]
     g, indices = contiguous(g), contiguous(indices, m.int64)
     order = m.argsort(indices)

@@ -5,30 +5,25 @@ from __future__ import annotations
 import numpy as np
 
 from ..dtype import Array
-from ..parallel import over_rows
-from ._rows import as_rows, from_rows, row_dot, softmax_rows
+from . import Gradients, Needs
+from ._rows import along, exp_rows, row_dot
 
 
-def forward(needs: tuple[bool, ...], x: Array, dim: int) -> tuple[Array, Array]:
-    if x.size == 0 or x.ndim == 0:
-        out = np.ones_like(x)
-        return out, out
-    rows = as_rows(x, dim)
-    result = np.empty_like(rows)
-    over_rows(lambda a, b: softmax_rows(rows[a:b], result[a:b]), len(rows), 2 * rows.strides[0])
-    out = from_rows(result, x.shape, dim)
+def forward(needs: Needs, x: Array, dim: int) -> tuple[Array, Array]:
+    out = along(_softmax, dim, x)
     return out, out
 
 
-def backward(needs: tuple[bool, ...], out: Array, g: Array, x: None, dim: int) -> tuple[Array | None, ...]:
-    if out.size == 0 or out.ndim == 0:
-        return np.zeros_like(out), None
-    g_rows, out_rows = as_rows(g, dim), as_rows(out, dim)
-    result = np.empty_like(out_rows)
+def _softmax(x: Array, out: Array) -> None:
+    np.copyto(out, x)
+    total, _ = exp_rows(out, lambda: np.copyto(out, x))
+    out /= total[:, None]
 
-    def work(a: int, b: int) -> None:
-        np.subtract(g_rows[a:b], row_dot(g_rows[a:b], out_rows[a:b])[:, None], out=result[a:b])
-        result[a:b] *= out_rows[a:b]
 
-    over_rows(work, len(result), 3 * result.strides[0])
-    return from_rows(result, out.shape, dim), None
+def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:
+    return along(_slope, dim, g, out), None
+
+
+def _slope(g: Array, y: Array, out: Array) -> None:
+    np.subtract(g, row_dot(g, y)[:, None], out=out)
+    out *= y

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from ..dtype import Array
+from . import Gradients, Needs
 from ._launch import along
 
 
-def forward(needs: tuple[bool, ...], x: Array, dim: int) -> tuple[Array, Array]:
+def forward(needs: Needs, x: Array, dim: int) -> tuple[Array, Array]:
     out = along(dim, "softmax", "softmax", x)
     return out, out
 
 
-def backward(needs: tuple[bool, ...], out: Array, g: Array, x: None, dim: int) -> tuple[Array | None, ...]:
+def backward(needs: Needs, out: Array, g: Array, x: None, dim: int) -> Gradients:
     return along(dim, "softmax", "softmax_gradient", g, out), None

@@ -5,9 +5,8 @@ from .attention import *
 from .classification import *
 from .convolution import *
 from .ctc import *
-from .distance import *
 from .dropout import *
-from .embedding_bag import *
+from .embedding import *
 from .interpolation import *
 from .linear import *
 from .margin import *

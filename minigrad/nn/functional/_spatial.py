@@ -6,13 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import wraps
 from inspect import signature
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, NamedTuple, ParamSpec, TypeVar, cast
 
+from ...ops.convolution import Window
 from ...tensor import Tensor
 
 P = ParamSpec("P")
 R = TypeVar("R")
 Each = int | Sequence[int]
+Ints = tuple[int, ...]
+Pairs = tuple[tuple[int, int], ...]
 
 
 def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
@@ -20,49 +23,100 @@ def tuple_of(value: Any, n: int) -> tuple[Any, ...]:
     return tuple(value) if isinstance(value, Sequence) else (value,) * n
 
 
-def each(name: str, argument: str, value: Any, n: int) -> tuple[int, ...]:
-    """A number for each of ``n`` axes, from one for all or one for each.
+def same_padding(kernel: Ints, dilation: Ints) -> Pairs:
+    """The padding (before, after) each axis that keeps its length."""
+    totals = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
+    return tuple((t // 2, t - t // 2) for t in totals)
 
-    Raises:
-        RuntimeError: too many, or too few.
+
+class Axes(NamedTuple):
+    """The spatial axes of a function.
+
+    Attributes:
+        name: of the function, for errors. n: their number.
     """
-    if isinstance(value, Sequence):
-        if len(value) == 1:
-            return (int(value[0]),) * n
-        if len(value) != n:
-            raise RuntimeError(f"{name}: expected {argument} to be one integer or {n}, but got {list(value)}")
-        return tuple(map(int, value))
-    return (int(value),) * n
+
+    name: str
+    n: int
+
+    def each(self, argument: str, value: Any) -> Ints:
+        """A number for each axis, from one for all or one for each.
+
+        Raises:
+            RuntimeError: too many, or too few.
+        """
+        if not isinstance(value, Sequence):
+            return (int(value),) * self.n
+        if len(value) not in (1, self.n):
+            expected = f"expected {argument} to be one integer or {self.n}"
+            raise RuntimeError(f"{self.name}: {expected}, but got {list(value)}")
+        return tuple(map(int, value)) * (self.n if len(value) == 1 else 1)
+
+    def window(self, kernel_size: Each, stride: Each, padding: Each | str, dilation: Each) -> Window:
+        """The window of these numbers, or of the padding "valid" (none) or "same" (the length stays)."""
+        kernel, steps = self.each("kernel_size", kernel_size), self.each("stride", stride)
+        apart = self.each("dilation", dilation)
+        for argument, values in (("kernel_size", kernel), ("stride", steps), ("dilation", apart)):
+            if min(values) < 1:
+                problem = f"non-positive {argument} is not supported: {argument} must be greater than zero"
+                raise RuntimeError(f"{self.name}: {problem}, but got {values}")
+        return Window(kernel, steps, self._padding(kernel, steps, padding, apart), apart)
+
+    def _padding(self, kernel: Ints, stride: Ints, padding: Any, dilation: Ints) -> Pairs:
+        if padding == "valid":
+            return ((0, 0),) * self.n
+        if padding == "same":
+            if any(s != 1 for s in stride):
+                raise RuntimeError(f"{self.name}: padding='same' is not supported for strided convolutions")
+            return same_padding(kernel, dilation)
+        if isinstance(padding, str):
+            raise RuntimeError(f"{self.name}: Invalid padding string: {padding!r}: expected 'same' or 'valid'")
+        pads = self.each("padding", padding)
+        if min(pads) < 0:
+            raise RuntimeError(f"{self.name}: negative padding is not supported: it is {pads}")
+        return tuple((p, p) for p in pads)
+
+    def check_fits(self, window: Window, lengths: Ints) -> None:
+        """Refuse a window that is longer than the padded input."""
+        if min(window.places(lengths)) < 1:
+            raise RuntimeError(
+                f"{self.name}: Calculated padded input size per channel: ({by(window.padded(lengths))}). "
+                f"Kernel size: ({by(window.span())}). Kernel size can't be greater than actual input size. "
+                f"Calculated output size: {window.places(lengths)}"
+            )
+
+    def batched(self, input: Tensor, run: Callable[[Tensor], Any]) -> Any:
+        """``run`` on (N, C, *lengths); a batch axis is added to an input without one, and removed from the result.
+
+        Raises:
+            RuntimeError: the input has another number of axes.
+        """
+        if input.array.ndim == self.n + 2:
+            return run(input)
+        if input.array.ndim != self.n + 1:
+            raise RuntimeError(
+                f"Expected {self.n + 1}D (unbatched) or {self.n + 2}D (batched) input to {self.name}, but got "
+                f"input of size: {list(input.array.shape)}"
+            )
+        out = run(input.unsqueeze(0))
+        return tuple(o.squeeze(0) for o in out) if isinstance(out, tuple) else out.squeeze(0)
 
 
-def batched(name: str, input: Tensor, n: int, run: Callable[[Tensor], Any]) -> Any:
-    """``run`` on (N, C, *lengths); a batch axis is added to an input without one, and removed from the result.
-
-    Raises:
-        RuntimeError: the input has neither n + 1 nor n + 2 axes.
-    """
-    if input.array.ndim == n + 2:
-        return run(input)
-    if input.array.ndim != n + 1:
-        raise RuntimeError(
-            f"Expected {n + 1}D (unbatched) or {n + 2}D (batched) input to {name}, but got input of size: "
-            f"{list(input.array.shape)}"
-        )
-    out = run(input.unsqueeze(0))
-    return tuple(o.squeeze(0) for o in out) if isinstance(out, tuple) else out.squeeze(0)
+def by(numbers: Ints) -> str:
+    """ "2 x 3" """
+    return " x ".join(map(str, numbers))
 
 
-def over(n: int, function: Callable[Concatenate[int, P], R]) -> Callable[P, R]:
-    """A function of ``n`` axes from one that takes their number first: ``max_pool2d`` from ``_max_pool``."""
-
-    @wraps(function)
-    def of_n_axes(*args: P.args, **kwargs: P.kwargs) -> R:
-        return function(n, *args, **kwargs)
-
+def over(n: int, function: Callable[Concatenate[Axes, P], R]) -> Callable[P, R]:
+    """The function of ``n`` axes, ``max_pool2d``, from one that takes them before a batch, ``_max_pool``."""
+    axes = Axes(f"{function.__name__.strip('_')}{n}d", n)
+    call: Callable[..., R] = function
     whole = signature(function)
-    name = f"{function.__name__.strip('_')}{n}d"
-    attributes: dict[str, Any] = {"__name__": name, "__qualname__": name}
-    attributes["__signature__"] = whole.replace(parameters=list(whole.parameters.values())[1:])
-    for key, value in attributes.items():
-        setattr(of_n_axes, key, value)
-    return of_n_axes
+
+    def of_n_axes(input: Tensor, *args: Any, **kwargs: Any) -> Any:
+        return axes.batched(input, lambda x: call(axes, x, *args, **kwargs))
+
+    public: Any = wraps(function)(of_n_axes)
+    public.__name__ = public.__qualname__ = axes.name
+    public.__signature__ = whole.replace(parameters=list(whole.parameters.values())[1:])
+    return cast(Callable[P, R], public)

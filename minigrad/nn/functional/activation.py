@@ -64,11 +64,7 @@ def selu(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x for x > 0, else α (exp(x / α) - 1), elementwise (Barron 2017).
-
-    Raises:
-        RuntimeError: α is 0.
-    """
+    """x for x > 0, else α (exp(x / α) - 1), elementwise (Barron 2017). α must not be 0."""
     if alpha == 0:
         raise RuntimeError("ZeroDivisionError: alpha cannot be 0 for CELU")
     return _activate(a.scaled_elu, input, inplace, alpha, 1.0, 1 / alpha)
@@ -80,11 +76,7 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """x clamped to [min_val, max_val], elementwise.
-
-    Raises:
-        ValueError: min_val is above max_val.
-    """
+    """x clamped to [min_val, max_val], elementwise; min_val must not be above max_val."""
     if min_val > max_val:
         raise ValueError("min_val cannot be greater than max_val")
     return _activate(a.hardtanh, input, inplace, min_val, max_val)
@@ -111,11 +103,7 @@ def hardshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
 
 
 def softshrink(input: Tensor, lambd: float = 0.5) -> Tensor:
-    """0 where |x| <= λ, else x - λ sign x, elementwise.
-
-    Raises:
-        RuntimeError: λ is negative.
-    """
+    """0 where |x| <= λ, else x - λ sign x, elementwise. λ must not be negative."""
     if lambd < 0:
         raise RuntimeError(f"softshrink: lambda must not be negative, but found {lambd}")
     return _activate(a.softshrink, input, False, lambd)
@@ -142,9 +130,6 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
     Args:
         input: (N, C, ...), (N) or ().
         weight: a slope for each channel, (C), or a common one, (1) or ().
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit.
     """
     same_dtype("prelu", input, weight=weight)
     if weight.array.ndim > 1:
@@ -154,10 +139,8 @@ def prelu(input: Tensor, weight: Tensor) -> Tensor:
         return apply(a.prelu, (input, weight.reshape(())))
     channels = input.array.shape[1] if ndim > 1 else 1
     if not ndim or count != channels:
-        raise RuntimeError(
-            f"prelu: Mismatch of parameter numbers and input channel size. Found parameter numbers = {count} "
-            f"and channel size = {channels}."
-        )
+        problem = f"Found parameter numbers = {count} and channel size = {channels}."
+        raise RuntimeError(f"prelu: Mismatch of parameter numbers and input channel size. {problem}")
     return apply(a.prelu, (input, weight.reshape(count, *(1,) * (ndim - 2))))  # (C) -> (C, 1, ...)
 
 
@@ -165,11 +148,7 @@ def rrelu(
     input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False
 ) -> Tensor:
     """x for x > 0, else r · x, elementwise; in training, r is uniform in [lower, upper) for each element, else it is
-    their mean (Xu et al. 2015).
-
-    Raises:
-        RuntimeError: lower is above upper.
-    """
+    their mean (Xu et al. 2015)."""
     if lower > upper:
         raise RuntimeError("Lower bound should be less than or equal to the upper bound")
     if not training:
@@ -210,11 +189,7 @@ def logsigmoid(input: Tensor) -> Tensor:
 
 
 def glu(input: Tensor, dim: int = -1) -> Tensor:
-    """a σ(b), a and b being the halves of an axis (Dauphin et al. 2016).
-
-    Raises:
-        RuntimeError: the axis has an odd length.
-    """
+    """a σ(b), a and b being the halves of an axis, of even length (Dauphin et al. 2016)."""
     length = input.array.shape[axis(dim, input.array.ndim)]
     if length % 2:
         raise RuntimeError(f"Halving dimension must be even, but dimension {dim} is size {length}")
@@ -226,9 +201,8 @@ def _softmax_axis(name: str, ndim: int, dim: int | None) -> int:
     """The axis; for None, PyTorch's choice, with PyTorch's warning."""
     if dim is not None:
         return dim
-    warnings.warn(
-        f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X.", stacklevel=3
-    )
+    text = f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X."
+    warnings.warn(text, stacklevel=3)
     return 0 if ndim in (0, 1, 3) else 1
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from ...autograd.calls import apply
+from ...functions.arguments import common_shape
 from ...ops import attention as ops
 from ...tensor import Tensor
 from ._checks import probability, same_dtype
@@ -33,15 +34,12 @@ def scaled_dot_product_attention(
         attn_mask: broadcasts to (..., T, S): bools, True where attention is allowed, or numbers to add to the
             scores.
         dropout_p: dropout of the attention weights, also in evaluation: pass 0.0 there.
-        is_causal: query i may attend to the keys up to i.
+        is_causal: query i may attend to the keys up to i; there must be no mask then.
         scale: 1 / √Dh if None.
         enable_gqa: key and value may have fewer heads (axis -3) than the query, each shared by several.
 
     Returns:
         (..., T, Dv). A query that may attend to nothing gets zeros.
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit, or there is a mask together with ``is_causal``.
     """
     if is_causal and attn_mask is not None:
         raise RuntimeError("scaled_dot_product_attention: Explicit attn_mask should not be set when is_causal=True")
@@ -49,9 +47,9 @@ def scaled_dot_product_attention(
     probability("dropout", dropout_p)
     if enable_gqa and key.ndim >= 3 and key.shape[-3] != query.shape[-3]:
         key, value = _shared_heads(query, key), _shared_heads(query, value)
-    query, key, value = _same_lead(query, key, value)
-    lead = tuple(query.array.shape[:-2])
-    q, k, v = (_folded(t) for t in (query, key, value))
+    leads = {t.array.shape[:-2] for t in (query, key, value)}
+    lead = leads.pop() if len(leads) == 1 else common_shape(*leads)
+    q, k, v = (_folded(t, lead) for t in (query, key, value))
     out = attend(q, k, v, _folded_mask(attn_mask, lead), dropout_p, is_causal, scale)
     return out if len(lead) == 2 else out.reshape(*lead, *out.shape[-2:])  # (B, H, T, Dv) -> (..., T, Dv)
 
@@ -77,47 +75,27 @@ def attend(
 def _check_attention(query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None) -> None:
     name = "scaled_dot_product_attention"
     same_dtype(name, query, key=key, value=value)
-    shapes = (query.array.shape, key.array.shape, value.array.shape)
-    if min(map(len, shapes)) < 2:
-        raise RuntimeError(
-            f"{name}: query, key and value need at least 2 axes, (T, Dh), (S, Dh), (S, Dv); got {shapes}"
-        )
-    if shapes[0][-1] != shapes[1][-1] or shapes[1][-2] != shapes[2][-2]:
-        raise RuntimeError(
-            f"{name}: query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv) do not fit: got "
-            f"{shapes[0]}, {shapes[1]} and {shapes[2]}"
-        )
+    q, k, v = query.array.shape, key.array.shape, value.array.shape
+    if min(len(q), len(k), len(v)) < 2 or q[-1] != k[-1] or k[-2] != v[-2]:
+        expected = "query (..., T, Dh), key (..., S, Dh) and value (..., S, Dv)"
+        raise RuntimeError(f"{name}: {expected} do not fit: got {q}, {k} and {v}")
     if mask is not None and mask.array.dtype.kind not in "bf":
-        raise RuntimeError(
-            f"{name}: Expected attn_mask dtype to be bool or float, but got {mask.dtype}: a mask of 0 and 1 "
-            f"becomes bool with .bool()"
-        )
+        problem = f"Expected attn_mask dtype to be bool or float, but got {mask.dtype}"
+        raise RuntimeError(f"{name}: {problem}: a mask of 0 and 1 becomes bool with .bool()")
 
 
 def _shared_heads(query: Tensor, few: Tensor) -> Tensor:
     """Each head of key or value repeated for the queries that share it: (..., Hk, S, D) -> (..., H, S, D)."""
     heads, shared = query.shape[-3], few.shape[-3]
     if heads % shared:
-        raise RuntimeError(
-            f"scaled_dot_product_attention: {heads} query heads cannot share {shared} key or value heads evenly"
-        )
+        problem = f"{heads} query heads cannot share {shared} key or value heads evenly"
+        raise RuntimeError(f"scaled_dot_product_attention: {problem}")
     return few.repeat_interleave(heads // shared, -3)
 
 
-def _same_lead(*tensors: Tensor) -> tuple[Tensor, ...]:
-    """The tensors with their axes but the last two broadcast to one shape."""
-    leads = {t.array.shape[:-2] for t in tensors}
-    if len(leads) == 1:
-        return tensors
-    longest = max(map(len, leads))
-    padded = [(1,) * (longest - len(lead)) + lead for lead in leads]
-    common = tuple(max(lengths) if min(lengths) else 0 for lengths in zip(*padded, strict=True))
-    return tuple(t.expand(*common, *t.shape[-2:]) for t in tensors)
-
-
-def _folded(x: Tensor) -> Tensor:
-    """(..., T, D) -> (B, H, T, D)."""
-    lead = x.array.shape[:-2]
+def _folded(x: Tensor, lead: tuple[int, ...]) -> Tensor:
+    """(..., T, D), its leading axes broadcast to ``lead``, -> (B, H, T, D)."""
+    x = x if x.array.shape[:-2] == lead else x.expand(*lead, *x.shape[-2:])
     return x if len(lead) == 2 else x.reshape(math.prod(lead[:-1]), lead[-1] if lead else 1, *x.shape[-2:])
 
 

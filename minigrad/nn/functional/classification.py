@@ -14,8 +14,7 @@ from ...backend import xp
 from ...ops import loss as ops
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
-from ._checks import same_dtype
-from ._reduction import reduced, reduction_of
+from ._checks import integers, reduced, reduction_of, same_dtype
 from .linear import linear
 
 __all__ = ["cross_entropy", "linear_cross_entropy", "nll_loss"]
@@ -50,8 +49,7 @@ def cross_entropy(
     _check_smoothing(label_smoothing)
     if target.array.dtype.kind == "f":
         return _soft_cross_entropy(input, target, weight, reduction, label_smoothing)
-    rows, flat = _rows("cross_entropy", input, target, weight)
-    classes = _without_ignored("cross_entropy", flat, ignore_index, rows.array.shape[1])
+    rows, flat, classes = _rows("cross_entropy", input, target, weight, ignore_index)
     losses: Tensor = apply(ops.cross_entropy, (rows, flat, weight, ignore_index, float(label_smoothing)))
     return _reduced(losses, reduction, target, classes, weight, ignore_index)
 
@@ -61,11 +59,9 @@ def _soft_cross_entropy(
 ) -> Tensor:
     """Cross-entropy with a probability for every class as target; the mean is over the rows."""
     if input.array.shape != target.array.shape:
-        raise RuntimeError(
-            f"cross_entropy: a target of probabilities must have the shape of the input, "
-            f"{tuple(input.shape)}, not {tuple(target.shape)}; a target of classes must be of an integer "
-            f"dtype, not {target.dtype}"
-        )
+        expected = f"of probabilities must have the shape of the input, {tuple(input.shape)}, not {tuple(target.shape)}"
+        other = f"a target of classes must be of an integer dtype, not {target.dtype}"
+        raise RuntimeError(f"cross_entropy: a target {expected}; {other}")
     same_dtype("cross_entropy", input, target=target, weight=weight)
     classes_at = 0 if input.ndim == 1 else 1
     classes = input.array.shape[classes_at]
@@ -89,8 +85,7 @@ def nll_loss(
 ) -> Tensor:
     """-input at the target class, input being log-probabilities. See ``cross_entropy`` for the arguments."""
     reduction = reduction_of(size_average, reduce, reduction)
-    rows, flat = _rows("nll_loss", input, target, weight)
-    classes = _without_ignored("nll_loss", flat, ignore_index, rows.array.shape[1])
+    rows, flat, classes = _rows("nll_loss", input, target, weight, ignore_index)
     losses = -rows.gather(1, classes.unsqueeze(1)).squeeze(1)
     if weight is not None:
         losses = losses * weight[classes]
@@ -98,35 +93,29 @@ def nll_loss(
     return _reduced(losses, reduction, target, classes, weight, ignore_index)
 
 
-def _rows(name: str, input: Tensor, target: Tensor, weight: Tensor | None) -> tuple[Tensor, Tensor]:
-    """(N, C) rows and (N,) targets, after a check that all of it fits."""
+def _rows(
+    name: str, input: Tensor, target: Tensor, weight: Tensor | None, ignore_index: int
+) -> tuple[Tensor, Tensor, Tensor]:
+    """(N, C) rows, (N,) targets, and these without ``ignore_index``, after a check that all of it fits."""
     shape = tuple(input.array.shape)
     batched = len(shape) > 1
     expected = shape[:1] * batched + shape[2:]
-    _check_integers(name, target)
+    integers(name, "a target", target)
     if not shape or tuple(target.array.shape) != expected:
         same_rank, same_batch = target.array.ndim == len(expected), target.array.shape[:1] == expected[:1]
         kind = ValueError if same_rank and not same_batch else RuntimeError  # as in PyTorch
-        raise kind(
-            f"{name}: input of shape {shape} has its classes in axis {int(batched)}, so the target must have "
-            f"shape {expected}, not {tuple(target.array.shape)}"
-        )
+        problem = f"the target must have shape {expected}, not {tuple(target.array.shape)}"
+        raise kind(f"{name}: input of shape {shape} has its classes in axis {int(batched)}, so {problem}")
     classes = shape[1] if batched else shape[0]
     if weight is not None:
         same_dtype(name, input, weight=weight)
         if weight.array.shape != (classes,):
-            raise RuntimeError(
-                f"{name}: weight must have shape ({classes},), a number for each class, not {weight.shape}"
-            )
-    if len(shape) == 2:
-        return input, target
-    last = input.movedim(1, -1) if batched else input
-    return last.reshape(-1, classes), target.reshape(-1)  # (N, d1, ..., C) -> (N d1 ..., C)
-
-
-def _check_integers(name: str, target: Tensor) -> None:
-    if target.array.dtype.kind not in "iu":
-        raise RuntimeError(f"{name}: expected a target of an integer dtype, but got {target.dtype}: use .long()")
+            problem = f"({classes},), a number for each class, not {weight.shape}"
+            raise RuntimeError(f"{name}: weight must have shape {problem}")
+    if len(shape) != 2:
+        last = input.movedim(1, -1) if batched else input
+        input, target = last.reshape(-1, classes), target.reshape(-1)  # (N, d1, ..., C) -> (N d1 ..., C)
+    return input, target, _without_ignored(name, target, ignore_index, classes)
 
 
 def _without_ignored(name: str, flat: Tensor, ignore_index: int, classes: int) -> Tensor:
@@ -173,16 +162,13 @@ def linear_cross_entropy(
         options: ignored: the kernel chooses its chunks.
 
     Raises:
-        RuntimeError: widths or dtypes do not fit, or there is an ``ignore_index`` for probabilities as target.
-        ValueError: the target does not fit. IndexError: a class is outside 0 .. C - 1.
+        As ``cross_entropy``; RuntimeError also for an ``ignore_index`` with probabilities as target.
     """
     reduction = reduction_of(None, None, reduction)
     shape, widths = tuple(input.array.shape), tuple(linear_weight.array.shape)
     if shape[-1:] != widths[-1:]:
-        raise RuntimeError(
-            f"linear_cross_entropy: expected equal input and linear_weight last dimensions (in_features), "
-            f"got shapes {shape} and {widths}"
-        )
+        expected = "expected equal input and linear_weight last dimensions (in_features)"
+        raise RuntimeError(f"linear_cross_entropy: {expected}, got shapes {shape} and {widths}")
     same_dtype("linear_cross_entropy", input, linear_weight=linear_weight, linear_bias=linear_bias)
     has_classes = target.array.dtype.kind != "f"
     if not has_classes and ignore_index is not None:
@@ -212,13 +198,11 @@ def _check_chunked(
     shape, classes = tuple(input.array.shape), weight.array.shape[0]
     _check_smoothing(label_smoothing)
     if tuple(target.array.shape) != shape[:-1]:
-        raise ValueError(
-            f"linear_cross_entropy: input (..., D) of shape {shape} does not fit target (...) of shape "
-            f"{tuple(target.array.shape)}"
-        )
+        shapes = f"input (..., D) of shape {shape} does not fit target (...) of shape {tuple(target.array.shape)}"
+        raise ValueError(f"linear_cross_entropy: {shapes}")
     if bias is not None and bias.array.shape != (classes,):
         raise RuntimeError(f"linear_cross_entropy: linear_bias must have shape ({classes},), not {tuple(bias.shape)}")
-    _check_integers("linear_cross_entropy", target)
+    integers("linear_cross_entropy", "a target", target)
     _without_ignored("linear_cross_entropy", target.reshape(-1), ignore_index, classes)
 
 

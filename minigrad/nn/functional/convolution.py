@@ -10,16 +10,14 @@ from ...ops import convolution as ops
 from ...ops.convolution import Window
 from ...tensor import Tensor
 from ._checks import same_dtype
-from ._spatial import Each, batched, each, over
+from ._spatial import Axes, Each, by, over
 from .padding import pad
 
 __all__ = ["conv1d", "conv2d", "conv3d", "conv_transpose1d", "conv_transpose2d", "conv_transpose3d", "fold", "unfold"]
 
-Ints = tuple[int, ...]
-
 
 def _conv(
-    n: int,
+    axes: Axes,
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
@@ -30,31 +28,20 @@ def _conv(
 ) -> Tensor:
     """Cross-correlation: input (N, C, *lengths) or (C, *lengths) -> (N, O, *places) or (O, *places).
 
-    Args:
+    Args: as of ``nn.Conv1d``, with a number, or one an axis.
         weight: (O, C/groups, *kernel). bias: (O).
-        stride, padding, dilation: a number, or a sequence of one an axis. padding: also "valid" (none) or
-            "same" (the length stays; stride 1 only).
-        groups: the number of groups of channels that are convolved separately.
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit, or the kernel is longer than the input.
     """
-    name = f"conv{n}d"
-
-    def run(x: Tensor) -> Any:
-        window = _window(name, n, weight.array.shape, stride, padding, dilation)
-        _check(name, x, weight, bias, groups, transposed=False)
-        _check_fits(name, window, x.array.shape[2:])
-        return apply(ops.convolve, (x, weight, bias, window, groups))
-
-    return batched(name, input, n, run)
+    window = _window(axes, weight, stride, padding, dilation)
+    _check(axes.name, input, weight, bias, groups, transposed=False)
+    axes.check_fits(window, input.array.shape[2:])
+    return apply(ops.convolve, (input, weight, bias, window, groups))
 
 
 conv1d, conv2d, conv3d = over(1, _conv), over(2, _conv), over(3, _conv)
 
 
 def _conv_transpose(
-    n: int,
+    axes: Axes,
     input: Tensor,
     weight: Tensor,
     bias: Tensor | None = None,
@@ -66,84 +53,41 @@ def _conv_transpose(
 ) -> Tensor:
     """The gradient of a convolution by its input: (N, C, *lengths) or (C, *lengths) -> (N, O, *P) or (O, *P).
 
-    P = (L - 1) stride - 2 padding + dilation (K - 1) + output_padding + 1.
-
-    Args:
+    Args: as of ``nn.ConvTranspose1d``, with a number, or one an axis.
         weight: (C, O/groups, *kernel). bias: (O).
-        stride, padding, dilation: those of the convolution. output_padding: extra length on one side.
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit, or there is too much ``output_padding``.
     """
-    name = f"conv_transpose{n}d"
-
-    def run(x: Tensor) -> Any:
-        window = _window(name, n, weight.array.shape, stride, padding, dilation)
-        extra = each(name, "output_padding", output_padding, n)
-        _check_output_padding(name, window, extra)
-        _check(name, x, weight, bias, groups, transposed=True)
-        if any(beyond := [more // step for more, step in zip(extra, window.stride, strict=True)]):
-            # there is room for further places: they are zeros of the input
-            x = pad(x, [width for places in reversed(beyond) for width in (0, places)])
-            extra = tuple(more % step for more, step in zip(extra, window.stride, strict=True))
-        lengths = _back_lengths(window, x.array.shape[2:], extra)
-        if min(lengths) <= 0:
-            raise RuntimeError(
-                f"{name}: Given input size per channel: ({_by(x.array.shape[2:])}). Calculated output size "
-                f"per channel: ({_by(lengths)}). Output size is too small"
-            )
-        out: Tensor = apply(ops.convolve_back, (x, weight, window, groups, lengths))
-        return out if bias is None else out + bias.reshape(-1, *(1,) * n)
-
-    return batched(name, input, n, run)
+    window = _window(axes, weight, stride, padding, dilation)
+    extra = axes.each("output_padding", output_padding)
+    for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
+        if not 0 <= more < max(step, apart):
+            values = f"output_padding {extra}, stride {window.stride}, dilation {window.dilation}"
+            problem = "output padding must be smaller than either stride or dilation"
+            raise RuntimeError(f"{axes.name}: {problem}, but got {values}")
+    _check(axes.name, input, weight, bias, groups, transposed=True)
+    if any(beyond := [more // step for more, step in zip(extra, window.stride, strict=True)]):
+        # there is room for further places: they are zeros of the input
+        input = pad(input, [width for places in reversed(beyond) for width in (0, places)])
+        extra = tuple(more % step for more, step in zip(extra, window.stride, strict=True))
+    places = input.array.shape[2:]
+    known = zip(places, window.stride, window.padding, window.span(), extra, strict=True)
+    lengths = tuple((n - 1) * s - sum(pads) + span + more for n, s, pads, span, more in known)
+    if min(lengths) <= 0:
+        sizes = f"Given input size per channel: ({by(places)}). Calculated output size per channel: ({by(lengths)})"
+        raise RuntimeError(f"{axes.name}: {sizes}. Output size is too small")
+    out: Tensor = apply(ops.convolve_back, (input, weight, window, groups, lengths))
+    return out if bias is None else out + bias.reshape(-1, *(1,) * axes.n)
 
 
 conv_transpose1d, conv_transpose2d = over(1, _conv_transpose), over(2, _conv_transpose)
 conv_transpose3d = over(3, _conv_transpose)
 
 
-def _check_output_padding(name: str, window: Window, extra: Ints) -> None:
-    for more, step, apart in zip(extra, window.stride, window.dilation, strict=True):
-        if not 0 <= more < max(step, apart):
-            raise RuntimeError(
-                f"{name}: output padding must be smaller than either stride or dilation, but got "
-                f"output_padding {extra}, stride {window.stride}, dilation {window.dilation}"
-            )
-
-
-def _back_lengths(window: Window, places: Ints, extra: Ints) -> Ints:
-    """The lengths of an input on which the window has that many places."""
-    axes = zip(places, window.stride, window.padding, window.span(), extra, strict=True)
-    return tuple((n - 1) * s - sum(pads) + span + more for n, s, pads, span, more in axes)
-
-
-def _window(name: str, n: int, weight: Ints, stride: Each, padding: Each | str, dilation: Each) -> Window:
+def _window(axes: Axes, weight: Tensor, stride: Each, padding: Each | str, dilation: Each) -> Window:
     """The window of a weight (., ., *kernel)."""
-    if len(weight) != n + 2:
-        raise RuntimeError(f"{name}: expected a weight of {n + 2} axes, but got one of size {list(weight)}")
-    steps, apart = each(name, "stride", stride, n), each(name, "dilation", dilation, n)
-    for argument, values in (("stride", steps), ("dilation", apart)):
-        if min(values) < 1:
-            raise RuntimeError(f"{name}: non-positive {argument} is not supported: it is {values}")
-    pads = _pads(name, n, weight[2:], steps, padding, apart)
-    return Window(tuple(weight[2:]), steps, pads, apart)
-
-
-def _pads(name: str, n: int, kernel: Ints, stride: Ints, padding: Any, dilation: Ints) -> Any:
-    """(before, after) for each axis."""
-    if padding == "valid":
-        return ((0, 0),) * n
-    if padding == "same":
-        if any(s != 1 for s in stride):
-            raise RuntimeError(f"{name}: padding='same' is not supported for strided convolutions")
-        totals = [d * (k - 1) for k, d in zip(kernel, dilation, strict=True)]
-        return tuple((t // 2, t - t // 2) for t in totals)
-    if isinstance(padding, str):
-        raise RuntimeError(f"{name}: Invalid padding string: {padding!r}: expected 'same' or 'valid'")
-    pads = each(name, "padding", padding, n)
-    if min(pads) < 0:
-        raise RuntimeError(f"{name}: negative padding is not supported: it is {pads}")
-    return tuple((p, p) for p in pads)
+    shape = tuple(weight.array.shape)
+    if len(shape) != axes.n + 2:
+        raise RuntimeError(f"{axes.name}: expected a weight of {axes.n + 2} axes, but got one of size {list(shape)}")
+    return axes.window(shape[2:], stride, padding, dilation)
 
 
 def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: int, transposed: bool) -> None:
@@ -152,32 +96,16 @@ def _check(name: str, x: Tensor, weight: Tensor, bias: Tensor | None, groups: in
     size, shape = list(weight.array.shape), list(x.array.shape)
     context = f"Given {'transposed=1' if transposed else f'groups={groups}'}, weight of size {size}"
     if groups < 1 or size[0] % groups:
-        raise RuntimeError(
-            f"{name}: {context}, expected weight to be at least {groups} at dimension 0 and divisible by it"
-        )
+        problem = f"expected weight to be at least {groups} at dimension 0 and divisible by it"
+        raise RuntimeError(f"{name}: {context}, {problem}")
     wanted = size[0] if transposed else size[1] * groups
     if shape[1] != wanted:
-        raise RuntimeError(
-            f"{context}, expected input{shape} to have {wanted} channels, but got {shape[1]} channels instead"
-        )
+        problem = f"expected input{shape} to have {wanted} channels, but got {shape[1]} channels instead"
+        raise RuntimeError(f"{context}, {problem}")
     out = size[1] * groups if transposed else size[0]
     if bias is not None and tuple(bias.array.shape) != (out,):
-        raise RuntimeError(
-            f"{context}, expected bias to be 1-dimensional with {out} elements, but got bias of size "
-            f"{list(bias.array.shape)} instead"
-        )
-
-
-def _check_fits(name: str, window: Window, lengths: Ints) -> None:
-    if min(window.places(lengths)) < 1:
-        raise RuntimeError(
-            f"{name}: Calculated padded input size per channel: ({_by(window.padded(lengths))}). "
-            f"Kernel size: ({_by(window.span())}). Kernel size can't be greater than actual input size"
-        )
-
-
-def _by(numbers: Ints) -> str:
-    return " x ".join(map(str, numbers))
+        problem = f"expected bias to be 1-dimensional with {out} elements, but got {list(bias.array.shape)}"
+        raise RuntimeError(f"{context}, {problem}")
 
 
 # Blocks ----------------------------------------------------------------------------------------------------
@@ -185,43 +113,34 @@ def _by(numbers: Ints) -> str:
 
 def unfold(input: Tensor, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1) -> Tensor:
     """The blocks of a sliding window: (N, C, H, W) -> (N, C · kernel, places); also without N."""
-    window = _block("unfold", kernel_size, dilation, padding, stride)
+    axes = Axes("unfold", 2)
+    window = axes.window(kernel_size, stride, padding, dilation)
 
     def run(x: Tensor) -> Any:
-        _check_fits("unfold", window, x.array.shape[2:])
+        axes.check_fits(window, x.array.shape[2:])
         taken = apply(ops.columns, (x, window))  # (C, KH, KW, N, PH, PW)
         n, c = x.array.shape[:2]
         places = prod(taken.array.shape[4:])
         return taken.permute(3, 0, 1, 2, 4, 5).reshape(n, c * prod(window.kernel), places).contiguous()
 
-    return batched("unfold", input, 2, run)
+    return axes.batched(input, run)
 
 
 def fold(
     input: Tensor, output_size: Each, kernel_size: Each, dilation: Each = 1, padding: Each = 0, stride: Each = 1
 ) -> Tensor:
-    """Overlapping blocks, added: (N, C · kernel, places) -> (N, C, *output_size); also without N.
-
-    Raises:
-        RuntimeError: the input does not have a shape that ``unfold`` returns.
-    """
-    window = _block("fold", kernel_size, dilation, padding, stride)
-    lengths = each("fold", "output_size", output_size, 2)
+    """Overlapping blocks, as ``unfold`` returns them, added: (N, C · kernel, places) -> (N, C, *output_size); also
+    without N."""
+    axes = Axes("fold", 2)
+    window, lengths = axes.window(kernel_size, stride, padding, dilation), axes.each("output_size", output_size)
     places, kernel = window.places(lengths), prod(window.kernel)
 
     def run(x: Tensor) -> Any:
         n, rows, count = x.array.shape
         if rows % kernel or count != prod(places):
-            raise RuntimeError(
-                f"fold: Given output_size={lengths} and kernel_size={window.kernel}, expected input of size "
-                f"(N, C * {kernel}, {prod(places)}), but got {(n, rows, count)}"
-            )
+            expected = f"expected input of size (N, C * {kernel}, {prod(places)}), but got {(n, rows, count)}"
+            raise RuntimeError(f"fold: Given output_size={lengths} and kernel_size={window.kernel}, {expected}")
         taken = x.reshape(n, rows // kernel, *window.kernel, *places).permute(1, 2, 3, 0, 4, 5)
         return apply(ops.overlay, (taken, window, lengths))
 
-    return batched("fold", input, 1, run)
-
-
-def _block(name: str, kernel_size: Each, dilation: Each, padding: Each, stride: Each) -> Window:
-    weight = (1, 1, *each(name, "kernel_size", kernel_size, 2))
-    return _window(name, 2, weight, stride, padding, dilation)
+    return Axes("fold", 1).batched(input, run)

@@ -16,7 +16,7 @@ from ...functions import pointwise, shaping
 from ...functions.arguments import raw
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
-from ._reduction import reduced, reduction_of
+from ._checks import reduced, reduction_of
 from .padding import pad
 
 __all__ = ["ctc_loss"]
@@ -59,12 +59,13 @@ def ctc_loss(
     used = _lengths("input_lengths", input_lengths, batch, frames.array)
     lengths = _lengths("target_lengths", target_lengths, batch, frames.array)
     if batch and int(used.max()) > count:
-        raise RuntimeError(
-            f"ctc_loss: Expected input_lengths to have value at most {count}, but got value {int(used.max())}"
-        )
+        expected = f"Expected input_lengths to have value at most {count}"
+        raise RuntimeError(f"ctc_loss: {expected}, but got value {int(used.max())}")
     padded = _padded(_beside(frames.array, targets), lengths, blank, batched)
     check_indices(padded, classes, "ctc_loss: targets")
-    losses = -_log_likelihood(frames, _between_blanks(padded, blank), used, lengths, blank)
+    labels = xp(padded).full((batch, 2 * padded.shape[1] + 1), blank)  # a blank before and after every label
+    labels[:, 1::2] = padded
+    losses = -_log_likelihood(frames, labels, used, lengths, blank)
     if zero_infinity:
         losses = losses.masked_fill(losses == float("inf"), 0.0)
     if reduction == "mean":
@@ -93,28 +94,17 @@ def _padded(targets: Any, lengths: Any, blank: int, batched: bool) -> Any:
     m, longest = xp(targets), int(lengths.max()) if lengths.size else 0
     if targets.ndim == 1 and batched:
         if targets.shape[0] != int(lengths.sum()):
-            raise RuntimeError(
-                f"ctc_loss: Expected targets to have size {int(lengths.sum())}, the sum of target_lengths, "
-                f"but got size {targets.shape[0]}"
-            )
+            expected = f"Expected targets to have size {int(lengths.sum())}, the sum of target_lengths"
+            raise RuntimeError(f"ctc_loss: {expected}, but got size {targets.shape[0]}")
         starts = m.cumsum(lengths) - lengths
         places = starts[:, None] + m.arange(longest)
         rows = targets[places.clip(0, max(targets.shape[0] - 1, 0))] if targets.size else places
     else:
         rows = targets.reshape(lengths.shape[0], -1) if targets.ndim == 1 else targets
         if rows.ndim != 2 or rows.shape[0] != lengths.shape[0] or rows.shape[1] < longest:
-            raise RuntimeError(
-                f"ctc_loss: Expected targets of shape (N, S), N = {lengths.shape[0]} and S at least {longest}"
-                f", but got {tuple(targets.shape)}"
-            )
+            expected = f"Expected targets of shape (N, S), N = {lengths.shape[0]} and S at least {longest}"
+            raise RuntimeError(f"ctc_loss: {expected}, but got {tuple(targets.shape)}")
     return m.where(m.arange(rows.shape[1]) < lengths[:, None], rows, blank).astype("int64")
-
-
-def _between_blanks(targets: Any, blank: int) -> Any:
-    """(N, S) -> (N, 2 S + 1): a blank before and after every label."""
-    labels = xp(targets).full((targets.shape[0], 2 * targets.shape[1] + 1), blank)
-    labels[:, 1::2] = targets
-    return labels
 
 
 def _log_likelihood(frames: Tensor, labels: Any, used: Any, lengths: Any, blank: int) -> Tensor:

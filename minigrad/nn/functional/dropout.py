@@ -20,11 +20,7 @@ __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "f
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """In training, zero each element with probability ``p`` and scale the others by 1 / (1 - p) (Srivastava et al.
-    2014).
-
-    Raises:
-        ValueError: ``p`` is not a probability.
-    """
+    2014)."""
     probability("dropout", p)
     if not training or p == 0.0:
         return input
@@ -34,23 +30,16 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L).
-
-    Raises:
-        ValueError: ``p`` is not a probability. RuntimeError: the input has another number of axes.
-    """
-    probability("dropout", p)
+    """``dropout`` of whole channels (Tompson et al. 2015): input (N, C, L) or (C, L)."""
     ndim = input.array.ndim
     if ndim not in (2, 3):
-        raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {ndim}D input: it takes (N, C, L) or (C, L)"
-        )
+        problem = f"Expected 2D or 3D input, but received a {ndim}D input: it takes (N, C, L) or (C, L)"
+        raise RuntimeError(f"dropout1d: {problem}")
     return _channels(input, p, training, inplace, batched=ndim == 3)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """``dropout`` of whole channels: input (N, C, H, W); three axes are taken as (N, C, L)."""
-    probability("dropout", p)
     _warn_of_axes("dropout2d", input, (3, 4))
     if input.array.ndim == 3:
         warnings.warn(
@@ -58,12 +47,11 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
             "channels of (C, H, W), add an axis for the batch; for (N, C, L) there is dropout1d.",
             stacklevel=2,
         )
-    return _channels(input, p, training, inplace, batched=True)
+    return _channels(input, p, training, inplace)
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """``dropout`` of whole channels: input (N, C, D, H, W) or (C, D, H, W)."""
-    probability("dropout", p)
     _warn_of_axes("dropout3d", input, (4, 5))
     return _channels(input, p, training, inplace, batched=input.array.ndim != 4)
 
@@ -78,48 +66,45 @@ def _warn_of_axes(name: str, input: Tensor, usual: tuple[int, int]) -> None:
         )
 
 
-def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool) -> Tensor:
-    """``dropout`` of whole channels of each sample."""
-    if not training or p == 0.0 or not input.array.size:
-        return input
-    keep = _channel_mask(input, p, 2 if batched else 1)
-    scaled: Tensor = wrap(keep.astype(input.array.dtype)).mul_(0.0 if p == 1 else 1 / (1 - p))
-    return input.mul_(scaled) if inplace else input * scaled
-
-
-def _channel_mask(input: Tensor, p: float, lead: int) -> Any:
-    """A mask for the elements of the first ``lead`` axes; the other axes have length 1."""
-    if input.array.ndim < 2:
-        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
-    shape = input.array.shape
-    return keep_mask(input, (*shape[:lead], *(1,) * (len(shape) - lead)), p)
-
-
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Dropout that keeps mean 0 and variance 1, for SELU: dropped elements become SELU's least value, and a linear
-    map follows (Klambauer et al. 2017).
-
-    Raises:
-        ValueError: ``p`` is not a probability.
-    """
-    probability("dropout", p)
-    if not training or p == 0.0 or not input.array.size:
-        return input
-    return _alpha(input, keep_mask(input, input.array.shape, p, input.array.strides), p, inplace)
+    map follows (Klambauer et al. 2017)."""
+    mask = _float_mask(input, p, training)
+    return input if mask is None else _alpha(input, mask, p, inplace)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """``alpha_dropout`` of whole channels: input (N, C, ...)."""
+    mask = _float_mask(input, p, training, lead=2)
+    return input if mask is None else _alpha(input, mask, p, inplace)
+
+
+def _channels(input: Tensor, p: float, training: bool, inplace: bool, batched: bool = True) -> Tensor:
+    """``dropout`` of whole channels of each sample."""
+    mask = _float_mask(input, p, training, lead=2 if batched else 1)
+    if mask is None:
+        return input
+    mask.mul_(0.0 if p == 1 else 1 / (1 - p))
+    return input.mul_(mask) if inplace else input * mask
+
+
+def _float_mask(input: Tensor, p: float, training: bool, lead: int | None = None) -> Tensor | None:
+    """1 and 0 for each element, or, with ``lead``, for each of the first axes alone; None if nothing is dropped."""
     probability("dropout", p)
     if not training or p == 0.0 or not input.array.size:
-        return input
-    return _alpha(input, _channel_mask(input, p, 2), p, inplace)
+        return None
+    if lead is None:
+        keep = keep_mask(input, input.array.shape, p, input.array.strides)
+    elif input.array.ndim < 2:
+        raise RuntimeError("Feature dropout requires at least 2 dimensions in the input")
+    else:
+        keep = keep_mask(input, (*input.array.shape[:lead], *(1,) * (input.array.ndim - lead)), p)
+    return wrap(keep.astype(input.array.dtype))
 
 
-def _alpha(input: Tensor, keep: Any, p: float, inplace: bool) -> Tensor:
+def _alpha(input: Tensor, mask: Tensor, p: float, inplace: bool) -> Tensor:
     least = 1.7580993408473766  # SELU's infimum is minus this: scale times alpha
     slope = 0.0 if p == 1 else 1 / math.sqrt((least * least * p + 1) * (1 - p))
-    mask: Tensor = wrap(keep.astype(input.array.dtype))
     shift = (mask - 1) * (least * slope) + least * slope * p
     if inplace:
         return input.mul_(mask * slope).add_(shift)

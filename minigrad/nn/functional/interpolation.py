@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from ...functions.creation import as_tensor
 from ...tensor import Tensor
+from ._spatial import tuple_of
 from .pooling import adaptive_avg_pool1d, adaptive_avg_pool2d, adaptive_avg_pool3d
 
 __all__ = ["channel_shuffle", "interpolate", "pixel_shuffle", "pixel_unshuffle", "upsample"]
@@ -39,16 +39,11 @@ def interpolate(
             "bicubic" (two), "area" (means of bins).
         align_corners: of the linear and cubic modes: whether the first and last elements keep their positions.
         recompute_scale_factor: derive the coordinates from the rounded new lengths instead of ``scale_factor``.
-
-    Raises:
-        ValueError: not exactly one of ``size`` and ``scale_factor``. NotImplementedError: the mode does not fit
-            the number of axes; ``antialias``.
+        antialias: not provided.
     """
     ndim = input.array.ndim
     if align_corners is not None and mode not in _SMOOTH:
-        raise ValueError(
-            "align_corners option can only be set with the interpolating modes: linear | bilinear | bicubic | trilinear"
-        )
+        raise ValueError(f"align_corners option can only be set with the interpolating modes: {' | '.join(_SMOOTH)}")
     sizes, factors = _sizes(input.array.shape[2:], size, scale_factor)
     if recompute_scale_factor:
         if scale_factor is None:
@@ -60,18 +55,12 @@ def interpolate(
     out = input
     for axis, (new, factor) in enumerate(zip(sizes, factors, strict=True), 2):
         length = input.array.shape[axis]
-        if _ignores_factor(mode, ndim, length, new):
-            factor = None
+        is_plane = mode == "nearest" and ndim == 4
+        if (mode in _LINEAR and new == length) or (is_plane and new in (length, 2 * length)):
+            factor = None  # PyTorch derives the coordinates from the lengths here
         if length != new or factor is not None or mode == "bicubic":
             out = _along(out, axis, _taps(mode, length, new, factor, bool(align_corners)))
     return out.clone() if out is input else out.contiguous()
-
-
-def _ignores_factor(mode: str, ndim: int, length: int, new: int) -> bool:
-    """Whether PyTorch derives the coordinates from the lengths, whatever the factor."""
-    if mode in _LINEAR:
-        return new == length
-    return mode == "nearest" and ndim == 4 and new in (length, 2 * length)
 
 
 def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tuple[int, ...], tuple[Any, ...]]:
@@ -81,13 +70,10 @@ def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tupl
     if size is not None and scale_factor is not None:
         raise ValueError("only one of size or scale_factor should be defined")
     argument = size if scale_factor is None else scale_factor
-    values = tuple(argument) if isinstance(argument, Sequence) else (argument,) * len(lengths)
+    values = tuple_of(argument, len(lengths))
     if len(values) != len(lengths):
-        raise ValueError(
-            f"Input and output must have the same number of spatial dimensions, but got input with spatial "
-            f"dimensions of {list(lengths)} and {'output size' if scale_factor is None else 'scale_factor'} "
-            f"of {argument}."
-        )
+        sizes = f"{list(lengths)} and {'output size' if scale_factor is None else 'scale_factor'} of {argument}"
+        raise ValueError(f"Input and output must have the same number of spatial dimensions, but got {sizes}")
     if scale_factor is None:
         return tuple(map(int, values)), (None,) * len(lengths)
     return tuple(math.floor(n * float(f)) for n, f in zip(lengths, values, strict=True)), values
@@ -95,16 +81,12 @@ def _sizes(lengths: tuple[int, ...], size: Any, scale_factor: Any) -> tuple[tupl
 
 def _check_mode(ndim: int, mode: str, antialias: bool) -> None:
     if mode not in _MODES or ndim not in (3, 4, 5):
-        raise NotImplementedError(
-            f"Input Error: Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: "
-            f"{' | '.join(_MODES)} (got {mode})"
-        )
+        supported = f"Only 3D, 4D and 5D input Tensors supported (got {ndim}D) for the modes: {' | '.join(_MODES)}"
+        raise NotImplementedError(f"Input Error: {supported} (got {mode})")
     if (wanted := _LINEAR.get(mode, 4 if mode == "bicubic" else ndim)) != ndim:
         raise NotImplementedError(f"Got {ndim}D input, but {mode} mode needs {wanted}D input")
     if antialias:
-        raise NotImplementedError(
-            "interpolate: antialias=True is not provided: smooth the input first, or use mode='area'"
-        )
+        raise NotImplementedError("interpolate: antialias=True is not provided: use mode='area', or smooth the input")
 
 
 def _along(x: Tensor, axis: int, taps: Taps) -> Tensor:
@@ -161,45 +143,34 @@ def upsample(
 
 def pixel_shuffle(input: Tensor, upscale_factor: int) -> Tensor:
     """Channels turned into pixels: (..., C r², H, W) -> (..., C, H r, W r) (Shi et al. 2016)."""
-    lead, (c, h, w), r = input.array.shape[:-3], _plane("pixel_shuffle", input), upscale_factor
+    (c, _, _), r = _plane("pixel_shuffle", input), upscale_factor
     if c % (r * r):
-        raise RuntimeError(
-            f"pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
-            f"upscale_factor, but input.size(-3)={c} is not divisible by {r * r}"
-        )
-    n = len(lead)
-    split = input.reshape(*lead, c // (r * r), r, r, h, w)
-    out: Tensor = split.permute(*range(n), n, n + 3, n + 1, n + 4, n + 2)  # (..., C, H, r, W, r)
-    return out.reshape(*lead, c // (r * r), h * r, w * r)
+        expected = "its input's 'channel' dimension to be divisible by the square of upscale_factor"
+        raise RuntimeError(f"pixel_shuffle expects {expected}, but input.size(-3)={c} is not divisible by {r * r}")
+    split = input.unflatten(-3, (c // (r * r), r, r)).movedim((-4, -3), (-3, -1))  # (..., C, H, r, W, r)
+    return split.flatten(-2).flatten(-3, -2)
 
 
 def pixel_unshuffle(input: Tensor, downscale_factor: int) -> Tensor:
     """Pixels turned into channels: (..., C, H r, W r) -> (..., C r², H, W)."""
-    lead, (c, h, w), r = input.array.shape[:-3], _plane("pixel_unshuffle", input), downscale_factor
+    (_, h, w), r = _plane("pixel_unshuffle", input), downscale_factor
     if h % r or w % r:
-        raise RuntimeError(
-            f"pixel_unshuffle expects height and width to be divisible by downscale_factor, but {h} x {w} is "
-            f"not divisible by {r}"
-        )
-    n = len(lead)
-    split = input.reshape(*lead, c, h // r, r, w // r, r)
-    out: Tensor = split.permute(*range(n), n, n + 2, n + 4, n + 1, n + 3)  # (..., C, r, r, H, W)
-    return out.reshape(*lead, c * r * r, h // r, w // r)
+        expected = "height and width to be divisible by downscale_factor"
+        raise RuntimeError(f"pixel_unshuffle expects {expected}, but {h} x {w} is not divisible by {r}")
+    split = input.unflatten(-1, (w // r, r)).unflatten(-3, (h // r, r))  # (..., C, H, r, W, r)
+    return split.movedim((-3, -1), (-4, -3)).flatten(-5, -3)
 
 
 def _plane(name: str, input: Tensor) -> tuple[int, int, int]:
     if input.array.ndim < 3:
-        raise RuntimeError(
-            f"{name} expects input to have at least 3 dimensions, but got input with {input.array.ndim} dimension(s)"
-        )
+        raise RuntimeError(f"{name} expects an input of at least 3 dimensions, but got {input.array.ndim} dimension(s)")
     c, h, w = input.array.shape[-3:]
     return c, h, w
 
 
 def channel_shuffle(input: Tensor, groups: int) -> Tensor:
     """The channels of ``groups`` groups interleaved: (N, C, ...) -> the same (Zhang et al. 2018)."""
-    n, c, *lengths = input.array.shape
+    c = input.array.shape[1]
     if c % groups:
         raise RuntimeError(f"Number of channels must be divisible by groups. Got {c} channels and {groups} groups.")
-    out: Tensor = input.reshape(n, groups, c // groups, *lengths).transpose(1, 2)
-    return out.reshape(n, c, *lengths)
+    return input.unflatten(1, (groups, c // groups)).transpose(1, 2).flatten(1, 2)

@@ -1,109 +1,31 @@
-"""Linear and bilinear maps, tables of vectors."""
+"""Linear and bilinear maps."""
 
 from __future__ import annotations
 
-from ...autograd import no_grad
 from ...autograd.calls import apply
-from ...functions.creation import arange
-from ...functions.indexing import unique
 from ...functions.linalg import einsum
-from ...functions.pointwise import where
-from ...functions.reduction import norm
-from ...ops import indexing as index_ops
-from ...ops import linear as linear_ops
+from ...ops import linear as ops
 from ...tensor import Tensor
 from ._checks import same_dtype
 
-__all__ = ["bilinear", "embedding", "linear", "one_hot"]
+__all__ = ["bilinear", "linear"]
 
 
 def linear(input: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
-    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out).
-
-    Raises:
-        RuntimeError: shapes or dtypes do not fit. TypeError: the input is not a tensor.
-    """
+    """input Wᵀ + b: input (..., in), weight (out, in), bias (out) -> (..., out)."""
     if not isinstance(input, Tensor):
         raise TypeError(f"linear(): argument 'input' must be Tensor, not {type(input).__name__}")
     if input.array.dtype != weight.array.dtype:
         same_dtype("linear", input, weight=weight)
-    return apply(linear_ops.linear, (input, weight, bias))
+    return apply(ops.linear, (input, weight, bias))
 
 
 def bilinear(input1: Tensor, input2: Tensor, weight: Tensor, bias: Tensor | None = None) -> Tensor:
     """x₁ᵀ Wₖ x₂ + bₖ: input1 (..., in1), input2 (..., in2), weight (out, in1, in2) -> (..., out)."""
     same_dtype("bilinear", input1, input2=input2, weight=weight)
     if input1.shape[:-1] != input2.shape[:-1] or (*input1.shape[-1:], *input2.shape[-1:]) != weight.shape[1:]:
-        raise RuntimeError(
-            f"bilinear: inputs of shapes {tuple(input1.shape)} and {tuple(input2.shape)} do not fit the "
-            f"weight (out, in1, in2) = {tuple(weight.shape)}: their leading axes must be equal, their last "
-            "ones in1 and in2"
-        )
+        shapes = f"{tuple(input1.shape)} and {tuple(input2.shape)} do not fit the weight {tuple(weight.shape)}"
+        remedy = "their leading axes must be equal, their last ones in1 and in2 of a weight (out, in1, in2)"
+        raise RuntimeError(f"bilinear: inputs of shapes {shapes}: {remedy}")
     out = einsum("...i,kij,...j->...k", input1, weight, input2)
     return out if bias is None else out + bias
-
-
-def embedding(
-    input: Tensor,
-    weight: Tensor,
-    padding_idx: int | None = None,
-    max_norm: float | None = None,
-    norm_type: float = 2.0,
-    scale_grad_by_freq: bool = False,
-    sparse: bool = False,
-) -> Tensor:
-    """Rows of ``weight`` (V, D) by index: input (...) of integers -> (..., D).
-
-    Args:
-        padding_idx: a row that gets no gradient.
-        max_norm: rows that are looked up are first scaled down, in place, to at most this norm (of ``norm_type``).
-        scale_grad_by_freq: divide the gradient of a row by the number of its lookups.
-        sparse: ignored: gradients are dense.
-
-    Raises:
-        RuntimeError: indices are not integers. IndexError: an index is outside 0 .. V - 1 (checked on the CPU).
-    """
-    if not isinstance(input, Tensor):
-        raise TypeError(f"embedding(): argument 'input' must be Tensor, not {type(input).__name__}")
-    if input.array.dtype.kind not in "iu":
-        raise RuntimeError(f"embedding: expected indices of an integer dtype, but got {input.dtype}: use .long()")
-    rows = weight.array.shape[0]
-    if padding_idx is not None:
-        if not -rows <= padding_idx < rows:
-            raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
-        padding_idx %= rows
-    index_ops.check_indices(input.array, rows, "embedding")
-    if max_norm is not None:
-        _renormalize(weight, input, max_norm, norm_type)
-    out: Tensor = apply(index_ops.embedding, (weight, input, padding_idx))
-    if scale_grad_by_freq and out.requires_grad:
-        _, which, counts = unique(input, return_inverse=True, return_counts=True)
-        lookups = counts[which].unsqueeze(-1)
-        out.register_hook(lambda g: g / lookups)
-        out = out.clone()  # the gradient of the caller's tensor is not divided
-    return out
-
-
-@no_grad()
-def _renormalize(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
-    """Scale down, in place, the rows that are looked up and longer than ``max_norm``."""
-    used = unique(input)
-    rows = weight[used]
-    length = norm(rows, norm_type, dim=-1, keepdim=True)
-    weight[used] = where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
-
-
-def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
-    """Integers (...) as one-hot vectors, (..., num_classes) int64; -1 stands for the largest integer plus 1."""
-    if tensor.array.dtype.kind not in "iu":
-        raise RuntimeError(f"one_hot is only applicable to index tensors of type long, not {tensor.dtype}: use .long()")
-    if num_classes < 0:
-        if tensor.numel() == 0:
-            raise RuntimeError("Can not infer total number of classes from empty tensor: pass num_classes")
-        num_classes = int(tensor.max().item()) + 1
-    elif num_classes == 0:
-        raise RuntimeError("num_classes should be positive")
-    if tensor.numel() and (int(tensor.min()) < 0 or int(tensor.max()) >= num_classes):
-        bound = "non-negative" if int(tensor.min()) < 0 else f"smaller than num_classes ({num_classes})"
-        raise RuntimeError(f"one_hot: Class values must be {bound}")
-    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()

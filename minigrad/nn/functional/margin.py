@@ -1,25 +1,39 @@
-"""Losses that are 0 once one score, or distance, exceeds another by a margin."""
+"""Distances, and losses that are 0 once one distance, or score, exceeds another by a margin."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...autograd.tape import wrap
+from ...backend import dtype as dt
 from ...backend import xp
 from ...functions import pointwise
+from ...functions.reduction import norm
 from ...ops.indexing import check_indices
 from ...tensor import Tensor
-from ._checks import same_dtype
-from ._reduction import Flag, reduced
+from ._checks import Flag, integers, reduced, same_dtype
 from .activation import logsigmoid
-from .distance import pairwise_distance
 
 __all__ = ["cosine_embedding_loss", "hinge_embedding_loss", "margin_ranking_loss", "multi_margin_loss"]
 __all__ += ["multilabel_margin_loss", "multilabel_soft_margin_loss", "soft_margin_loss", "triplet_margin_loss"]
-__all__ += ["triplet_margin_with_distance_loss"]
+__all__ += ["triplet_margin_with_distance_loss", "cosine_similarity", "pairwise_distance"]
 
 Distance = Callable[[Tensor, Tensor], Tensor]
+
+
+def cosine_similarity(x1: Tensor, x2: Tensor, dim: int = 1, eps: float = 1e-8) -> Tensor:
+    """x₁ · x₂ / (max(‖x₁‖, eps) max(‖x₂‖, eps)) along ``dim``; the operands broadcast."""
+    common = dt.result_type(x1.array, x2.array)
+    x1, x2 = x1.to(common), x2.to(common)
+    lengths = [norm(x, 2.0, dim, True).clamp_min(eps) for x in (x1, x2)]
+    return ((x1 / lengths[0]) * (x2 / lengths[1])).sum(dim)
+
+
+def pairwise_distance(x1: Tensor, x2: Tensor, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Tensor:
+    """‖x₁ - x₂ + eps‖ₚ along the last axis: (..., D), (..., D) -> (...); the operands broadcast."""
+    return norm(x1 - x2 + eps, p, -1, keepdim)
 
 
 def margin_ranking_loss(
@@ -31,16 +45,10 @@ def margin_ranking_loss(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should.
-
-    Raises:
-        RuntimeError: the numbers of axes differ.
-    """
+    """max(0, -t (x₁ - x₂) + margin): t is 1 where x₁ should be the larger, -1 where x₂ should."""
     if not input1.array.ndim == input2.array.ndim == target.array.ndim:
-        raise RuntimeError(
-            f"margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
-            f"{input1.shape}, input2: {input2.shape}, target: {target.shape} "
-        )
+        sizes = f"input1: {input1.shape}, input2: {input2.shape}, target: {target.shape}"
+        raise RuntimeError(f"margin_ranking_loss: All input tensors should have same dimension but got sizes: {sizes}")
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction, size_average, reduce)
 
 
@@ -70,18 +78,13 @@ def cosine_embedding_loss(
 
     Args:
         input1, input2: (N, D), or (D). target: (N), or ().
-
-    Raises:
-        RuntimeError: the numbers of axes do not fit.
     """
     axes = target.array.ndim
     if axes > 1:
         raise RuntimeError("cosine_embedding_loss: 0D or 1D target tensor expected, multi-target not supported")
     if input1.array.ndim != axes + 1 or input2.array.ndim != axes + 1:
-        raise RuntimeError(
-            f"cosine_embedding_loss: {axes}D target tensor expects {axes + 1}D input tensors, but found "
-            f"inputs with sizes {list(input1.shape)} and {list(input2.shape)}."
-        )
+        expected, sizes = f"{axes}D target tensor expects {axes + 1}D input tensors", (input1.shape, input2.shape)
+        raise RuntimeError(f"cosine_embedding_loss: {expected}, but found inputs with sizes {sizes}")
     lengths = [(x * x).sum(-1) + 1e-12 for x in (input1, input2)]
     cosine = (input1 * input2).sum(-1) / (lengths[0] * lengths[1]).sqrt()
     near = pointwise.where(target == 1, 1 - cosine, 0.0)
@@ -123,34 +126,24 @@ def multi_margin_loss(
     rows = input if len(shape) == 2 else input.unsqueeze(0)  # (N, C)
     chosen = target.reshape(target.numel(), 1)  # (N) -> (N, 1)
     if target.array.ndim > 1 or chosen.array.shape[0] != rows.array.shape[0]:
-        raise RuntimeError(
-            f"multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
-            f"({rows.array.shape[0]}), but got {list(target.shape)}"
-        )
-    _check_classes("multi_margin_loss", target.array, target.array, shape[-1])
+        expected = f"should be 1-D with size equal to the number of input samples ({rows.array.shape[0]})"
+        raise RuntimeError(f"multi_margin_loss: target tensor {expected}, but got {list(target.shape)}")
+    _check_classes("multi_margin_loss", target, target.array, shape[-1])
     over = (rows - rows.gather(1, chosen) + margin).relu()
     if p == 2:
         over = over * over
     if weight is not None:
-        over = over * _class_weights(input, weight)[chosen]
+        same_dtype("multi_margin_loss", input, weight=weight)
+        if weight.array.shape != shape[-1:]:
+            expected, actual = shape[-1], list(weight.shape)
+            raise RuntimeError(f"multi_margin_loss: inconsistent weight size, expected {expected} but got {actual}")
+        over = over * weight[chosen]
     losses = over.scatter(1, chosen, 0.0).sum(1) / shape[-1]
     return reduced(losses.reshape(target.shape), reduction, size_average, reduce)
 
 
-def _class_weights(input: Tensor, weight: Tensor) -> Tensor:
-    same_dtype("multi_margin_loss", input, weight=weight)
-    if weight.array.ndim != 1:
-        raise ValueError("multi_margin_loss: weight must be one-dimensional")
-    if weight.array.shape[0] != input.array.shape[-1]:
-        raise RuntimeError(
-            f"multi_margin_loss: inconsistent weight size, expected {input.shape[-1]} but got {list(weight.shape)}"
-        )
-    return weight
-
-
-def _check_classes(name: str, target: Any, counted: Any, classes: int) -> None:
-    if target.dtype.kind not in "iu":
-        raise RuntimeError(f"{name}: expected a target of an integer dtype, but got {target.dtype}")
+def _check_classes(name: str, target: Tensor, counted: Any, classes: int) -> None:
+    integers(name, "a target", target)
     try:
         check_indices(counted, classes, f"{name}: target out of range")
     except IndexError as error:
@@ -165,21 +158,16 @@ def multilabel_margin_loss(
     Args:
         input: scores, (N, C), or (C).
         target: classes (integers) of the shape of ``input``; a sample's targets end before its first -1.
-
-    Raises:
-        RuntimeError: the shapes differ; a class is outside -1 .. C - 1.
     """
     shape, array = tuple(input.array.shape), target.array
     if len(shape) > 2 or tuple(array.shape) != shape:
-        raise RuntimeError(
-            f"multilabel_margin_loss: inconsistent target size: {list(array.shape)} for input of size: "
-            f"{list(shape)}; it takes (N, C) or (C)"
-        )
+        sizes = f"{list(array.shape)} for input of size: {list(shape)}; it takes (N, C) or (C)"
+        raise RuntimeError(f"multilabel_margin_loss: inconsistent target size: {sizes}")
     classes, samples = shape[-1] if shape else 1, shape[0] if len(shape) == 2 else 1
     rows, labels = input.reshape(samples, classes), array.reshape(samples, classes)
     counts = xp(labels).cumprod(labels != -1, axis=1) > 0  # up to the first -1
     labels = xp(labels).where(counts, labels, labels.dtype.type(0))
-    _check_classes("multilabel_margin_loss", array, labels, classes)
+    _check_classes("multilabel_margin_loss", target, labels, classes)
     is_label = (labels[:, :, None] == xp(labels).arange(classes)) & counts[:, :, None]  # (N, targets, C)
     pairs = counts[:, :, None] & ~is_label.any(1, keepdims=True)
     over = 1 - rows.gather(1, wrap(labels)).unsqueeze(2) + rows.unsqueeze(1)  # (N, targets, C)
@@ -197,9 +185,8 @@ def multilabel_soft_margin_loss(
 ) -> Tensor:
     """-(t ln σ(x) + (1 - t) ln σ(-x)), times a class's weight, its mean over the last axis (the classes)."""
     losses = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
-    if weight is not None:
-        losses = losses * weight
-    return reduced(losses.sum(-1) / input.array.shape[-1], reduction, size_average, reduce)
+    losses = reduced(losses, "none", weight=weight).sum(-1) / input.array.shape[-1]
+    return reduced(losses, reduction, size_average, reduce)
 
 
 def triplet_margin_loss(
@@ -219,14 +206,8 @@ def triplet_margin_loss(
     Args:
         p, eps: of the distance, see ``pairwise_distance``.
         swap: use the negative's distance from the positive, where it is smaller (Balntas et al. 2016).
-
-    Raises:
-        ValueError: the margin is not positive. RuntimeError: the numbers of axes differ.
     """
-
-    def distance(a: Tensor, b: Tensor) -> Tensor:
-        return pairwise_distance(a, b, p, eps)
-
+    distance = partial(pairwise_distance, p=p, eps=eps)
     return reduced(_triplet(anchor, positive, negative, distance, margin, swap), reduction, size_average, reduce)
 
 
@@ -250,12 +231,10 @@ def _triplet(
 ) -> Tensor:
     if margin <= 0:
         raise ValueError(f"margin must be greater than 0, got {margin}")
-    a, p, n = (x.array.ndim for x in (anchor, positive, negative))
-    if not a == p == n:
-        raise RuntimeError(
-            f"The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
-            f"but got: anchor {a}D, positive {p}D, and negative {n}D inputs"
-        )
+    axes = tuple(x.array.ndim for x in (anchor, positive, negative))
+    if len(set(axes)) > 1:
+        expected = "The anchor, positive, and negative tensors are expected to have the same number of dimensions"
+        raise RuntimeError(f"{expected}, but got {axes}")
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:
         far = pointwise.minimum(far, distance(positive, negative))

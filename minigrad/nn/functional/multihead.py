@@ -5,13 +5,18 @@ Shape letters: B batch, H heads, T and S target and source length, D model width
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from ...functions.creation import zeros
+from ...backend.random import get_dropout_stream
+from ...functions.creation import ones, zeros
+from ...functions.shaping import cat
+from ...ops import attention as ops
 from ...tensor import Tensor
-from . import heads as parts
 from .attention import attend
+from .dropout import dropout
 from .linear import linear
+from .padding import pad
 
 __all__ = ["multi_head_attention_forward"]
 
@@ -67,33 +72,38 @@ def multi_head_attention_forward(
     if use_separate_proj_weight:
         weights = (None, *weights[1:])
     _check(query, key, value, embed_dim_to_check, weights, batch_first)
-    projected = parts.project_in(query, key, value, weights, in_proj_bias, num_heads)
-    q, k, v = (parts.heads_first(x, batch_first) for x in projected)  # (B, H, T or S, Dh)
+    projected = _project_in(query, key, value, weights, in_proj_bias, num_heads)
+    q, k, v = (x.transpose(1, 2) if batch_first else x.permute(1, 2, 0, 3) for x in projected)  # (B, H, T or S, Dh)
     if bias_k is not None and (static_k is not None or static_v is not None):
         raise AssertionError("bias cannot be added to static key and value")
     k = k if static_k is None else static_k.unflatten(0, (-1, num_heads))  # (B H, S, Dh) -> (B, H, S, Dh)
     v = v if static_v is None else static_v.unflatten(0, (-1, num_heads))
     _check_masks(attn_mask, key_padding_mask, q, k)
-    more = _more_keys(bias_k, bias_v, add_zero_attn, q)
+    more = (bias_k is not None and bias_v is not None) + add_zero_attn
     if is_causal and not more:
         attn_mask = None  # it is the causal mask
     elif is_causal:
-        attn_mask = parts.causal_mask(q.shape[2], k.shape[2], q) if attn_mask is None else attn_mask
+        attn_mask = causal_mask(q.shape[2], k.shape[2], q) if attn_mask is None else attn_mask
         is_causal = False
     if more:
-        k, v = parts.extended(k, *(key for key, _ in more)), parts.extended(v, *(value for _, value in more))
-        attn_mask = parts.extended_mask(attn_mask, len(more))
-        key_padding_mask = parts.extended_mask(key_padding_mask, len(more))
-    mask = parts.joint_mask(attn_mask, key_padding_mask, num_heads, q)
+        k, v = _extended(k, bias_k, add_zero_attn), _extended(v, bias_v, add_zero_attn)
+        masks = (attn_mask, key_padding_mask)
+        attn_mask, key_padding_mask = (m if m is None else pad(m, (0, more)) for m in masks)
+    mask = _joint_mask(attn_mask, key_padding_mask, num_heads, q)
     dropout_p = dropout_p if training else 0.0
     attention = None
     if need_weights:
-        out, attention = parts.attend_with_weights(q, k, v, mask, dropout_p, is_causal)
+        attention = dropout(ops.attention_weights(q, k, mask, is_causal, 1 / math.sqrt(q.array.shape[-1])), dropout_p)
+        out = attention @ v
         attention = attention.mean(1) if average_attn_weights else attention  # (B, H, T, S) -> (B, T, S)
     else:
         out = attend(q, k, v, mask, dropout_p, is_causal)
-    out = linear(parts.merge_heads(out, batch_first), out_proj_weight, out_proj_bias)
-    return parts.laid_out(out, batch_first), attention
+    rows = out.transpose(1, 2) if batch_first else out.permute(2, 0, 1, 3)  # (B, T, H, Dh) or (T, B, H, Dh)
+    a, b, heads, width = rows.array.shape
+    out = linear(rows.reshape(a, b, heads * width), out_proj_weight, out_proj_bias)
+    if batch_first and get_dropout_stream() == "pytorch":  # it is drawn in the order of PyTorch's memory, (T, B, D)
+        out = out.transpose(0, 1).contiguous().transpose(0, 1)
+    return out, attention
 
 
 def _unbatched(query: Tensor, key: Tensor, value: Tensor, arguments: dict[str, Any]) -> tuple[Tensor, Tensor | None]:
@@ -123,10 +133,8 @@ def _check(
             f"MultiheadAttention: query, key and value must be {widths} wide, but have shapes {shapes}"
         )
     if len({s[b] for s in shapes}) > 1 or shapes[1][t] != shapes[2][t]:
-        raise AssertionError(
-            f"MultiheadAttention: inputs are {layout}; batches must be equal, and so must the lengths of "
-            f"key and value; got {shapes}"
-        )
+        problem = "batches must be equal, and so must the lengths of key and value"
+        raise AssertionError(f"MultiheadAttention: inputs are {layout}; {problem}; got {shapes}")
 
 
 def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
@@ -147,15 +155,68 @@ def _check_masks(mask: Mask, padding: Mask, q: Tensor, k: Tensor) -> None:
             raise RuntimeError(f"MultiheadAttention: {name} must have shape {expected}, not {actual}")
 
 
-def _more_keys(
-    bias_k: Tensor | None, bias_v: Tensor | None, add_zero_attn: bool, q: Tensor
-) -> list[tuple[Tensor, Tensor]]:
-    """The additional keys and values (1, H, 1, Dh)."""
-    _, heads, _, width = q.array.shape
-    more: list[tuple[Tensor, Tensor]] = []
-    if bias_k is not None and bias_v is not None:
-        more.append((parts.split_heads(bias_k, heads, True), parts.split_heads(bias_v, heads, True)))
-    if add_zero_attn:
-        nothing = zeros(1, heads, 1, width, dtype=q.dtype, device=q.device)
-        more.append((nothing, nothing))
-    return more
+def _project_in(
+    query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor | None, ...], bias: Tensor | None, heads: int
+) -> tuple[Tensor, ...]:
+    """x Wᵀ + b for query, key and value, as (., ., H, Dh): one product if they are one tensor, two if key is value.
+
+    Args:
+        weights: (3 D, D), then ignored ones; or None, then (D, D), (D, kdim), (D, vdim).
+        bias: (3 D) or None.
+    """
+    joint = weights[0]
+    if joint is not None and query is key and key is value:
+        return _split_projections(linear(query, joint, bias), 3, heads)
+    width = weights[1].array.shape[0] if weights[1] is not None else query.array.shape[-1]
+    if joint is not None and key is value:
+        first, rest = joint.split((width, 2 * width))
+        biases = (None, None) if bias is None else bias.split((width, 2 * width))
+        q = linear(query, first, biases[0])
+        kv = linear(key, rest, biases[1])
+        return *_split_projections(q, 1, heads), *_split_projections(kv, 2, heads)
+    matrices = joint.chunk(3) if joint is not None else [w for w in weights[1:] if w is not None]
+    vectors = (None, None, None) if bias is None else bias.chunk(3)
+    projected = [linear(x, w, b) for x, w, b in zip((query, key, value), matrices, vectors, strict=True)]
+    return tuple(_split_projections(x, 1, heads)[0] for x in projected)
+
+
+def _split_projections(x: Tensor, count: int, heads: int) -> tuple[Tensor, ...]:
+    """``count`` projections in one, (., ., count D), each as (., ., H, Dh)."""
+    a, b, width = x.array.shape
+    return x.reshape(a, b, count, heads, width // count // heads).unbind(2)
+
+
+def causal_mask(target: int, source: int, like: Tensor) -> Tensor:
+    """(T, S) bools, True where query i may not see key j: j > i."""
+    return ones(target, source, dtype="bool", device=like.device).triu(1)
+
+
+def _joint_mask(attn_mask: Tensor | None, padding_mask: Tensor | None, heads: int, like: Tensor) -> Tensor | None:
+    """PyTorch's two masks (True is masked out) as one for ``attend`` (True may attend), or None.
+
+    Args:
+        attn_mask: (T, S) or (B H, T, S), padding_mask: (B, S); bools, or numbers to add to the scores.
+    """
+    parts: list[Tensor] = []
+    if attn_mask is not None:
+        is_by_head = attn_mask.ndim == 3
+        parts.append(attn_mask.unflatten(0, (-1, heads)) if is_by_head else attn_mask)  # (B H, ...) -> (B, H, ...)
+    if padding_mask is not None:
+        parts.append(padding_mask[:, None, None, :])  # (B, S) -> (B, 1, 1, S)
+    if not parts:
+        return None
+    if all(m.array.dtype.kind == "b" for m in parts):
+        return ~parts[0] if len(parts) == 1 else ~(parts[0] | parts[1])
+    kinds = {"dtype": like.dtype, "device": like.device}
+    added = [
+        zeros(m.shape, **kinds).masked_fill_(m, float("-inf")) if m.array.dtype.kind == "b" else m.to(dtype=like.dtype)
+        for m in parts
+    ]
+    return added[0] if len(added) == 1 else added[0] + added[1]
+
+
+def _extended(x: Tensor, row: Tensor | None, has_zeros: bool) -> Tensor:
+    """Keys or values (B, H, S, Dh), after them for each batch a row (1, 1, D), if any, and one of zeros."""
+    batch, heads, _, width = x.array.shape
+    rows = [] if row is None else [row.reshape(1, heads, 1, width).expand(batch, heads, 1, width)]
+    return cat([x, *rows, x.new_zeros(batch, heads, 1, width)] if has_zeros else [x, *rows], 2)

@@ -24,10 +24,8 @@ def _flat(name: str, input: Tensor, shape: Sequence[int], *affine: Tensor | None
     expected, actual = tuple(shape), input.array.shape
     n = len(expected)
     if not n or actual[-n:] != expected:
-        raise RuntimeError(
-            f"{name}: given normalized_shape={list(expected)}, expected input with shape [*, "
-            f"{str(list(expected))[1:-1]}], but got input of size {list(actual)}"
-        )
+        wanted = f"expected input with shape [*, {str(list(expected))[1:-1]}], but got input of size {list(actual)}"
+        raise RuntimeError(f"{name}: given normalized_shape={list(expected)}, {wanted}")
     for role, tensor in zip(("weight", "bias"), affine, strict=False):
         if tensor is not None and tensor.array.shape != expected:
             raise RuntimeError(f"{name}: expected {role} of shape {list(expected)}, but got {list(tensor.array.shape)}")
@@ -49,11 +47,7 @@ def layer_norm(
 ) -> Tensor:
     """(x - mean) / √(variance + eps) · weight + bias over the last axes (Ba et al. 2016).
 
-    Args:
-        input: (..., *normalized_shape). weight, bias: ``normalized_shape``.
-
-    Raises:
-        RuntimeError: the last axes are not ``normalized_shape``, or dtypes differ.
+    (..., *normalized_shape) -> the same; weight, bias: ``normalized_shape``.
     """
     out: Tensor = apply(ops.layer_norm, (*_flat("layer_norm", input, normalized_shape, weight, bias), float(eps)))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
@@ -62,11 +56,8 @@ def layer_norm(
 def rms_norm(
     input: Tensor, normalized_shape: Sequence[int], weight: Tensor | None = None, eps: float | None = None
 ) -> Tensor:
-    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019).
-
-    Args:
-        eps: None stands for the dtype's machine epsilon.
-    """
+    """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019); eps is the dtype's machine epsilon
+    if None."""
     small = _EPSILON[input.array.dtype.itemsize] if eps is None else float(eps)
     out: Tensor = apply(ops.rms_norm, (*_flat("rms_norm", input, normalized_shape, weight), small))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
@@ -91,15 +82,14 @@ def batch_norm(
         weight, bias: (C), or None.
 
     Raises:
-        ValueError: one value a channel in training. RuntimeError: statistics or weights do not fit.
+        ValueError: one value a channel in training.
     """
     shape = input.array.shape
     if len(shape) < 2:
         raise RuntimeError(f"batch_norm: expected an input (N, C, ...), but got one of size {list(shape)}")
-    _check_channels(
-        "batch_norm", shape[1], running_mean=running_mean, running_var=running_var, weight=weight, bias=bias
-    )
-    same_dtype("batch_norm", input, weight=weight, bias=bias)
+    parameters = {"weight": weight, "bias": bias}
+    _check_channels("batch_norm", shape[1], running_mean=running_mean, running_var=running_var, **parameters)
+    same_dtype("batch_norm", input, **parameters)
     dims = (0, *range(2, len(shape)))
     if not training:
         if running_mean is None or running_var is None:
@@ -139,8 +129,7 @@ def _check_channels(name: str, channels: int, **others: Tensor | None) -> None:
     for role, tensor in others.items():
         if tensor is not None and tuple(tensor.array.shape) != (channels,):
             raise RuntimeError(
-                f"{name}: {role} should contain {channels} elements not {tensor.array.size}: the input has "
-                f"{channels} channels"
+                f"{name}: {role} should contain {channels} elements not {tensor.array.size}, as the input has channels"
             )
 
 
@@ -158,16 +147,14 @@ def group_norm(
         input: (N, C, ...). num_groups: the number of groups, which divides C. weight, bias: (C), or None.
 
     Raises:
-        RuntimeError: ``num_groups`` does not divide C, or weights do not fit. ValueError: groups of one value.
+        ValueError: groups of one value.
     """
     shape = input.array.shape
     if len(shape) < 2:
         raise RuntimeError(f"Expected at least 2 dimensions for input tensor but received {len(shape)}")
     if num_groups < 1 or shape[1] % num_groups:
-        raise RuntimeError(
-            f"Expected number of channels in input to be divisible by num_groups, but got input of shape "
-            f"{list(shape)} and num_groups={num_groups}"
-        )
+        actual = f"input of shape {list(shape)} and num_groups={num_groups}"
+        raise RuntimeError(f"Expected number of channels in input to be divisible by num_groups, but got {actual}")
     _check_several(math.prod(shape) // num_groups, input)
     _check_channels("group_norm", shape[1], weight=weight, bias=bias)
     same_dtype("group_norm", input, weight=weight, bias=bias)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
 
 from ...autograd.calls import apply
-from ...functions.shaping import cat
+from ...functions.creation import as_tensor
 from ...ops import joining as joining_ops
 from ...tensor import Tensor
 
 __all__ = ["pad"]
 
-_MODES = ("constant", "reflect", "replicate", "circular")
+_OF_NUMPY: dict[str, Any] = {"reflect": "reflect", "replicate": "edge", "circular": "wrap"}
+_MODES = ("constant", *_OF_NUMPY)
 
 
 def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float | None = None) -> Tensor:
@@ -22,18 +26,13 @@ def pad(input: Tensor, pad: Sequence[int], mode: str = "constant", value: float 
         mode: "constant", "reflect" (mirrored without the edge), "replicate" (the edge repeated) or "circular"
             (from the other end). The last three do not pad the first axis (unbatched) or the first two.
         value: the constant, 0 if None.
-
-    Raises:
-        RuntimeError: the number of widths is odd or too large, or an axis is too short.
-        NotImplementedError: the mode is unknown, or does not pad these axes.
     """
     if mode not in _MODES:
         raise NotImplementedError(f"Unrecognised padding mode {mode}: expected one of {', '.join(_MODES)}")
     ndim = input.array.ndim
     if len(pad) % 2 or len(pad) // 2 > ndim:
-        raise RuntimeError(
-            f"pad: expected a (before, after) pair for at most {ndim} axes, but got {len(pad)} numbers: {list(pad)}"
-        )
+        expected = f"expected a (before, after) pair for at most {ndim} axes"
+        raise RuntimeError(f"pad: {expected}, but got {len(pad)} numbers: {list(pad)}")
     pairs = [(0, 0)] * (ndim - len(pad) // 2)
     pairs += [(int(pad[i]), int(pad[i + 1])) for i in range(len(pad) - 2, -1, -2)]
     input = _cropped(input, pairs)
@@ -61,32 +60,16 @@ def _cropped(input: Tensor, pairs: list[tuple[int, int]]) -> Tensor:
 def _pad_with_itself(input: Tensor, pairs: list[tuple[int, int]], padded: int, mode: str) -> Tensor:
     ndim = input.array.ndim
     if ndim not in (padded + 1, padded + 2) or not 1 <= padded <= 3:
-        raise NotImplementedError(
-            f"pad: mode {mode!r} pads the last 1 axis of 2 or 3, the last 2 of 3 or 4, or the last 3 of 4 or "
-            f"5; given {padded} pairs for {ndim} axes"
-        )
+        possible = "the last 1 axis of 2 or 3, the last 2 of 3 or 4, or the last 3 of 4 or 5"
+        raise NotImplementedError(f"pad: mode {mode!r} pads {possible}; given {padded} pairs for {ndim} axes")
     for axis in range(ndim - padded, ndim):
         n, (before, after) = input.array.shape[axis], (max(width, 0) for width in pairs[axis])
         most = {"reflect": n - 1, "circular": n, "replicate": max(before, after) if n else 0}[mode]
         if before == after == 0:
             continue
         if max(before, after) > most:
-            raise RuntimeError(
-                f"pad: Padding size should be at most {most} for mode {mode!r} on axis {axis} of length {n}, "
-                f"but got {(before, after)}"
-            )
-        parts = _parts(input, axis, before, after, mode)
-        input = cat([part for part in parts if part.array.shape[axis]], axis)
+            place = f"for mode {mode!r} on axis {axis} of length {n}"
+            raise RuntimeError(f"pad: Padding size should be at most {most} {place}, but got {(before, after)}")
+        indices = np.pad(np.arange(n), (before, after), mode=_OF_NUMPY[mode])
+        input = input.index_select(axis, as_tensor(indices, device=input.device))
     return input if any(max(pair) > 0 for pair in pairs) else input.clone()
-
-
-def _parts(x: Tensor, axis: int, before: int, after: int, mode: str) -> tuple[Tensor, Tensor, Tensor]:
-    """The elements before an axis, the axis, and the elements after it."""
-    n = x.array.shape[axis]
-    if mode == "reflect":
-        return x.narrow(axis, 1, before).flip(axis), x, x.narrow(axis, n - 1 - after, after).flip(axis)
-    if mode == "circular":
-        return x.narrow(axis, n - before, before), x, x.narrow(axis, 0, after)
-    shape = [-1] * x.array.ndim
-    first, last = ([*shape[:axis], width, *shape[axis + 1 :]] for width in (before, after))
-    return x.narrow(axis, 0, 1).expand(*first), x, x.narrow(axis, n - 1, 1).expand(*last)

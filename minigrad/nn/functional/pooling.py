@@ -14,18 +14,17 @@ from ...functions.shaping import stack
 from ...ops import pooling as ops
 from ...ops.convolution import Window
 from ...tensor import Tensor
-from ._spatial import Each, batched, each, over
+from ._spatial import Axes, Each, Ints, over, tuple_of
 
 __all__ = ["adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d"]
 __all__ += ["adaptive_max_pool2d", "adaptive_max_pool3d", "avg_pool1d", "avg_pool2d", "avg_pool3d", "lp_pool1d"]
 __all__ += ["lp_pool2d", "max_pool1d", "max_pool2d", "max_pool3d", "max_unpool1d", "max_unpool2d"]
 
 Step = Each | None
-Ints = tuple[int, ...]
 
 
 def _max_pool(
-    n: int,
+    axes: Axes,
     input: Tensor,
     kernel_size: Each,
     stride: Step = None,
@@ -42,32 +41,19 @@ def _max_pool(
             most half a kernel. dilation: from one element of a window to the next.
         ceil_mode: whether the last window may reach beyond the end.
         return_indices: return (values, indices), where an index counts the elements of a channel.
-
-    Raises:
-        RuntimeError: the input has another number of axes or is too small; there is too much padding.
     """
-    name = f"max_pool{n}d"
-
-    def run(x: Tensor) -> Any:
-        window = _window(name, n, x.array.shape[2:], kernel_size, stride, padding, dilation, ceil_mode)
-        _check_not_empty(name, window, x.array.shape[2:])
-        return _picked(x, ops.largest_cells(x.detach(), window), return_indices)
-
-    return batched(name, input, n, run)
+    lengths = input.array.shape[2:]
+    window = _window(axes, lengths, kernel_size, stride, padding, dilation, ceil_mode)
+    for axis, (n, places) in enumerate(zip(lengths, window.places(lengths), strict=True)):
+        start = np.arange(places) * window.stride[axis] - window.padding[axis][0]
+        if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:  # the maximum would be -inf, at no place
+            problem = f"kernel_size={window.kernel} and dilation={window.dilation} meets nothing but padding"
+            remedy = "use a smaller dilation, or no padding"
+            raise RuntimeError(f"{axes.name}: a window of {problem} in an input of {tuple(lengths)}: {remedy}")
+    return _picked(input, ops.largest_cells(input.detach(), window), return_indices)
 
 
 max_pool1d, max_pool2d, max_pool3d = over(1, _max_pool), over(2, _max_pool), over(3, _max_pool)
-
-
-def _check_not_empty(name: str, window: Window, lengths: Ints) -> None:
-    """Refuse windows that hold nothing but padding: their maximum would be -inf, at no place."""
-    for axis, (n, places) in enumerate(zip(lengths, window.places(lengths), strict=True)):
-        start = np.arange(places) * window.stride[axis] - window.padding[axis][0]
-        if int(np.maximum(start, start % window.dilation[axis]).max()) >= n:
-            raise RuntimeError(
-                f"{name}: a window of kernel_size={window.kernel} and dilation={window.dilation} meets "
-                f"nothing but padding in an input of {tuple(lengths)}: use a smaller dilation, or no padding"
-            )
 
 
 def _picked(x: Tensor, cells: Tensor, return_indices: bool) -> Any:
@@ -76,7 +62,7 @@ def _picked(x: Tensor, cells: Tensor, return_indices: bool) -> Any:
 
 
 def _max_unpool(
-    n: int,
+    axes: Axes,
     input: Tensor,
     indices: Tensor,
     kernel_size: Each,
@@ -91,29 +77,54 @@ def _max_unpool(
         output_size: the lengths of the input of ``max_pool``, if they are not (places - 1) stride - 2 padding +
             kernel.
     """
-    name = f"max_unpool{n}d"
-    kernel = each(name, "kernel_size", kernel_size, n)
-    steps = kernel if stride is None else each(name, "stride", stride, n)
-    pads = each(name, "padding", padding, n)
-
-    def run(x: Tensor) -> Any:
-        axes = zip(x.array.shape[2:], steps, pads, kernel, strict=True)
-        lengths = tuple((places - 1) * s - 2 * p + k for places, s, p, k in axes)
-        if output_size is not None:
-            lengths = tuple(output_size)[-n:]
-        cells = indices if indices.array.ndim == n + 2 else indices.unsqueeze(0)
-        lead, shape = x.array.shape[:2], x.array.shape
-        if cells.array.shape != shape:
-            raise RuntimeError(
-                f"{name}: expected indices of the input's shape {list(shape)}, but got {list(cells.array.shape)}"
-            )
-        zeros = x.new_zeros((*lead, prod(lengths)))
-        return zeros.scatter(2, cells.reshape(*lead, -1), x.reshape(*lead, -1)).reshape(*lead, *lengths)
-
-    return batched(name, input, n, run)
+    kernel, pads = axes.each("kernel_size", kernel_size), axes.each("padding", padding)
+    steps = kernel if stride is None else axes.each("stride", stride)
+    known = zip(input.array.shape[2:], steps, pads, kernel, strict=True)
+    lengths = tuple((places - 1) * s - 2 * p + k for places, s, p, k in known)
+    if output_size is not None:
+        lengths = tuple(output_size)[-axes.n :]
+    cells = indices if indices.array.ndim == axes.n + 2 else indices.unsqueeze(0)
+    lead, shape = input.array.shape[:2], input.array.shape
+    if cells.array.shape != shape:
+        expected = f"expected indices of the input's shape {list(shape)}"
+        raise RuntimeError(f"{axes.name}: {expected}, but got {list(cells.array.shape)}")
+    zeros = input.new_zeros((*lead, prod(lengths)))
+    return zeros.scatter(2, cells.reshape(*lead, -1), input.reshape(*lead, -1)).reshape(*lead, *lengths)
 
 
 max_unpool1d, max_unpool2d = over(1, _max_unpool), over(2, _max_unpool)
+
+
+def _avg_pool(
+    axes: Axes,
+    input: Tensor,
+    kernel_size: Each,
+    stride: Step = None,
+    padding: Each = 0,
+    ceil_mode: bool = False,
+    count_include_pad: bool = True,
+    divisor_override: int | None = None,
+) -> Tensor:
+    """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
+
+    Args: as for ``max_pool2d``, but the padding is of zeros, and
+        count_include_pad: whether the mean counts the padding.
+        divisor_override: divides each sum, instead of the number of elements.
+    """
+    if divisor_override == 0:
+        raise RuntimeError(f"{axes.name}: divisor must be not zero")
+    lengths = input.array.shape[2:]
+    window = _window(axes, lengths, kernel_size, stride, padding, 1, ceil_mode)
+    total: Tensor = apply(ops.window_sum, (input, window))
+    if divisor_override is not None:
+        return total / divisor_override
+    counts = _counts(window, lengths, axes.each("padding", padding), count_include_pad)
+    if counts.min() == counts.max():
+        return total / int(counts.max())
+    return total / as_tensor(counts, dtype=input.dtype, device=input.device)
+
+
+_avg_pool1d, avg_pool2d, avg_pool3d = over(1, _avg_pool), over(2, _avg_pool), over(3, _avg_pool)
 
 
 def avg_pool1d(
@@ -125,60 +136,15 @@ def avg_pool1d(
     count_include_pad: bool = True,
 ) -> Tensor:
     """The mean of each window of one axis. Arguments as in ``avg_pool2d``, which has ``divisor_override`` besides."""
-    return _avg_pool(1, input, kernel_size, stride, padding, ceil_mode, count_include_pad)
-
-
-def _avg_pool(
-    n: int,
-    input: Tensor,
-    kernel_size: Each,
-    stride: Step = None,
-    padding: Each = 0,
-    ceil_mode: bool = False,
-    count_include_pad: bool = True,
-    divisor_override: int | None = None,
-) -> Tensor:
-    """The mean of each window: (N, C, *lengths) or (C, *lengths) -> (N, C, *places) or (C, *places).
-
-    Args:
-        kernel_size, stride, padding: a number, or one an axis.
-        stride: from one window to the next; None stands for ``kernel_size``. padding: zeros on both sides, at
-            most half a kernel.
-        ceil_mode: whether the last window may reach beyond the end.
-        count_include_pad: whether the mean counts the padding.
-        divisor_override: divides each sum, instead of the number of elements.
-
-    Raises:
-        RuntimeError: the input has another number of axes or is too small; there is too much padding.
-    """
-    name = f"avg_pool{n}d"
-    if divisor_override == 0:
-        raise RuntimeError(f"{name}: divisor must be not zero")
-
-    def run(x: Tensor) -> Any:
-        lengths = x.array.shape[2:]
-        window = _window(name, n, lengths, kernel_size, stride, padding, 1, ceil_mode)
-        total = apply(ops.window_sum, (x, window))
-        if divisor_override is not None:
-            return total / divisor_override
-        pads = each(name, "padding", padding, n)
-        counts = _counts(window, lengths, pads, count_include_pad)
-        if counts.min() == counts.max():
-            return total / int(counts.max())
-        return total / as_tensor(counts, dtype=x.dtype, device=x.device)
-
-    return batched(name, input, n, run)
-
-
-avg_pool2d, avg_pool3d = over(2, _avg_pool), over(3, _avg_pool)
+    return _avg_pool1d(input, kernel_size, stride, padding, ceil_mode, count_include_pad)
 
 
 def _lp_pool(
-    n: int, input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None, ceil_mode: bool = False
+    axes: Axes, input: Tensor, norm_type: float, kernel_size: Each, stride: Step = None, ceil_mode: bool = False
 ) -> Tensor:
     """(Σ xᵖ)^(1/p) of each window, p being ``norm_type``. Other arguments as in ``avg_pool2d``."""
-    kernel = prod(each(f"lp_pool{n}d", "kernel_size", kernel_size, n))
-    means = _avg_pool(n, input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
+    kernel = prod(axes.each("kernel_size", kernel_size))
+    means = _avg_pool(axes, input.pow(norm_type), kernel_size, stride, 0, ceil_mode)
     return (means * kernel).pow(1.0 / norm_type)
 
 
@@ -198,28 +164,17 @@ def _counts(window: Window, lengths: Ints, pads: Ints, include: bool) -> Any:
 
 
 def _window(
-    name: str, n: int, lengths: Ints, kernel_size: Each, stride: Step, padding: Each, dilation: Each, ceil_mode: bool
+    axes: Axes, lengths: Ints, kernel_size: Each, stride: Step, padding: Each, dilation: Each, ceil_mode: bool
 ) -> Window:
     """The window of a pool; a last place beyond the end becomes padding after it."""
-    kernel, apart = each(name, "kernel_size", kernel_size, n), each(name, "dilation", dilation, n)
-    steps = each(name, "stride", stride, n) if stride is not None and stride != [] else kernel
-    pads = each(name, "padding", padding, n)
-    for argument, values in (("kernel_size", kernel), ("stride", steps), ("dilation", apart)):
-        if min(values) < 1:
-            raise RuntimeError(f"{name}: {argument} must be greater than zero, but got {values}")
-    window = Window(kernel, steps, tuple((p, p) for p in pads), apart)
-    if any(not 0 <= 2 * p <= k for p, k in zip(pads, kernel, strict=True)):
-        raise RuntimeError(
-            f"{name}: padding should be at most half of kernel size, but got padding={pads} and kernel_size={kernel}"
-        )
+    pads = axes.each("padding", padding)
+    window = axes.window(kernel_size, kernel_size if stride is None or stride == [] else stride, pads, dilation)
+    if any(2 * p > k for p, k in zip(pads, window.kernel, strict=True)):
+        problem = f"padding should be at most half of kernel size, but got padding={pads}"
+        raise RuntimeError(f"{axes.name}: {problem} and kernel_size={window.kernel}")
     if ceil_mode:
         window = window._replace(padding=_overhanging(window, lengths))
-    places = window.places(lengths)
-    if min(places) < 1:
-        raise RuntimeError(
-            f"{name}: Given input size per channel: {tuple(lengths)}. Calculated output size: {places}. "
-            "Output size is too small"
-        )
+    axes.check_fits(window, lengths)
     return window
 
 
@@ -237,20 +192,15 @@ def _overhanging(window: Window, lengths: Ints) -> tuple[tuple[int, int], ...]:
 # Adaptive pooling: bin i of P on an axis of length L goes from floor(i L / P) to ceil((i + 1) L / P) ------------------
 
 
-def _adaptive_avg_pool(n: int, input: Tensor, output_size: Any) -> Tensor:
+def _adaptive_avg_pool(axes: Axes, input: Tensor, output_size: Any) -> Tensor:
     """The mean of each of ``output_size`` bins: (N, C, *lengths) or (C, *lengths) -> (N, C, *bins) or (C, *bins).
 
     Args:
         output_size: the number of bins, or one an axis; None keeps an axis as it is.
     """
-    name = f"adaptive_avg_pool{n}d"
-
-    def run(x: Tensor) -> Any:
-        for axis, size in enumerate(_sizes(name, n, output_size, x.array.shape[2:]), 2):
-            x = _binned_mean(x, axis, size)
-        return x.contiguous()
-
-    return batched(name, input, n, run)
+    for axis, size in enumerate(_sizes(axes, output_size, input.array.shape[2:]), 2):
+        input = _binned_mean(input, axis, size)
+    return input.contiguous()
 
 
 adaptive_avg_pool1d, adaptive_avg_pool2d = over(1, _adaptive_avg_pool), over(2, _adaptive_avg_pool)
@@ -268,33 +218,26 @@ def _binned_mean(x: Tensor, axis: int, size: int) -> Tensor:
     return stack(means, axis) if means else x.narrow(axis, 0, 0)
 
 
-def _adaptive_max_pool(n: int, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+def _adaptive_max_pool(axes: Axes, input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
     """The largest element of each of ``output_size`` bins. Shapes and arguments as in ``adaptive_avg_pool1d``.
 
     Args:
         return_indices: return (values, indices), where an index counts the elements of a channel.
     """
-    name = f"adaptive_max_pool{n}d"
-
-    def run(x: Tensor) -> Any:
-        sizes = _sizes(name, n, output_size, x.array.shape[2:])
-        return _picked(x, ops.largest_cells_of_bins(x.detach(), sizes), return_indices)
-
-    return batched(name, input, n, run)
+    sizes = _sizes(axes, output_size, input.array.shape[2:])
+    return _picked(input, ops.largest_cells_of_bins(input.detach(), sizes), return_indices)
 
 
 adaptive_max_pool1d, adaptive_max_pool2d = over(1, _adaptive_max_pool), over(2, _adaptive_max_pool)
 adaptive_max_pool3d = over(3, _adaptive_max_pool)
 
 
-def _sizes(name: str, n: int, output_size: Any, lengths: Ints) -> Ints:
-    wanted = output_size if isinstance(output_size, Sequence) else (output_size,) * n
-    if len(wanted) != n:
-        raise RuntimeError(f"{name}: output_size must be {n}, but got {list(wanted)}")
+def _sizes(axes: Axes, output_size: Any, lengths: Ints) -> Ints:
+    wanted = tuple_of(output_size, axes.n)
+    if len(wanted) != axes.n:
+        raise RuntimeError(f"{axes.name}: output_size must be {axes.n}, but got {list(wanted)}")
     sizes = tuple(length if size is None else int(size) for size, length in zip(wanted, lengths, strict=True))
     if min(sizes) < 0 or 0 in lengths:
-        raise RuntimeError(
-            f"{name}: elements of output_size must be greater than or equal to 0 and the input's lengths "
-            f"greater than 0, but got {sizes} for {tuple(lengths)}"
-        )
+        expected = "elements of output_size must be at least 0 and the input's lengths greater than 0"
+        raise RuntimeError(f"{axes.name}: {expected}, but got {sizes} for {tuple(lengths)}")
     return sizes

@@ -12,8 +12,7 @@ from ...backend import of
 from ...functions import pointwise
 from ...ops import loss as ops
 from ...tensor import Tensor
-from ._checks import same_dtype
-from ._reduction import Flag, reduced, reduction_of
+from ._checks import Flag, reduced, reduction_of, same_dtype
 from .activation import logsigmoid
 
 __all__ = ["binary_cross_entropy", "binary_cross_entropy_with_logits", "gaussian_nll_loss", "huber_loss", "kl_div"]
@@ -32,17 +31,13 @@ def _difference(name: str, input: Tensor, target: Tensor) -> Tensor:
     return input.to(common) - target.to(common)
 
 
-def _weighted(losses: Tensor, weight: Tensor | None, reduction: str, *flags: Flag) -> Tensor:
-    return reduced(losses if weight is None else losses * weight, reduction, *flags)
-
-
 def _weighted_mean(
     losses: Tensor, weight: Tensor | None, reduction: str, size_average: Flag = None, reduce: Flag = None
 ) -> Tensor:
-    """``_weighted``, but the mean divides by the sum of the weights."""
+    """``reduced``, but the mean divides by the sum of the weights."""
     reduction = reduction_of(size_average, reduce, reduction, stacklevel=4)
     if weight is None or reduction != "mean":
-        return _weighted(losses, weight, reduction)
+        return reduced(losses, reduction, weight=weight)
     return (losses * weight).sum() / weight.expand(losses.shape).sum()
 
 
@@ -96,7 +91,7 @@ def huber_loss(
     if delta <= 0:
         raise RuntimeError("huber_loss does not support non-positive values for delta.")
     d = _difference("huber_loss", input, target).abs()
-    return _weighted(pointwise.where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), weight, reduction)
+    return reduced(pointwise.where(d < delta, d * d * 0.5, (d - 0.5 * delta) * delta), reduction, weight=weight)
 
 
 def binary_cross_entropy(
@@ -107,18 +102,14 @@ def binary_cross_entropy(
     reduce: Flag = None,
     reduction: str = "mean",
 ) -> Tensor:
-    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities.
-
-    Raises:
-        ValueError: input and target differ in shape.
-        RuntimeError: they differ in dtype; the input is outside [0, 1], or NaN (checked on the CPU).
-    """
+    """-(t ln x + (1 - t) ln(1 - x)), each logarithm at least -100; the input holds probabilities, which is checked
+    on the CPU."""
     _check_same_shape("binary_cross_entropy", input, target)
     same_dtype("binary_cross_entropy", input, target=target)
     array = input.array
     if of(array).device_type == "cpu" and array.size and not ((array >= 0) & (array <= 1)).all():
         raise RuntimeError("binary_cross_entropy: all elements of input should be between 0 and 1")
-    return _weighted(apply(ops.binary_cross_entropy, (input, target)), weight, reduction, size_average, reduce)
+    return reduced(apply(ops.binary_cross_entropy, (input, target)), reduction, size_average, reduce, weight)
 
 
 def binary_cross_entropy_with_logits(
@@ -134,26 +125,20 @@ def binary_cross_entropy_with_logits(
 
     Args:
         pos_weight: a factor for the part of the loss where the target is 1.
-
-    Raises:
-        ValueError: input and target differ in shape. RuntimeError: the target is not floating-point.
     """
     _check_same_shape("binary_cross_entropy_with_logits", input, target)
     if not target.is_floating_point():
-        raise RuntimeError(
-            f"binary_cross_entropy_with_logits: result type {input.dtype} can't be cast to the target's "
-            f"dtype {target.dtype}: use target.float()"
-        )
+        problem = f"result type {input.dtype} can't be cast to the target's dtype {target.dtype}: use target.float()"
+        raise RuntimeError(f"binary_cross_entropy_with_logits: {problem}")
     log_p = logsigmoid(input)
     weighed = log_p if pos_weight is None else log_p * ((pos_weight - 1) * target + 1)
-    return _weighted((1 - target) * input - weighed, weight, reduction, size_average, reduce)
+    return reduced((1 - target) * input - weighed, reduction, size_average, reduce, weight)
 
 
 def _check_same_shape(name: str, input: Tensor, target: Tensor) -> None:
     if input.array.shape != target.array.shape:
-        raise ValueError(
-            f"{name}: target size ({tuple(target.shape)}) must be the same as input size ({tuple(input.shape)})"
-        )
+        shapes = f"target size ({tuple(target.shape)}) must be the same as input size ({tuple(input.shape)})"
+        raise ValueError(f"{name}: {shapes}")
 
 
 def kl_div(
@@ -211,9 +196,6 @@ def gaussian_nll_loss(
         input: the mean. var: the variance v, a number or a tensor of the shape of ``input``, whose last axis may
             be 1 or absent. It is clamped to at least ``eps``, which gradients ignore.
         full: add ln 2π / 2.
-
-    Raises:
-        ValueError: the variance is negative, or of another shape; the reduction is unknown.
     """
     variance = input.new_full(input.shape, var) if isinstance(var, (int, float)) else var
     if bool((variance.array < 0).any()):

@@ -11,6 +11,7 @@ from ...functions.creation import zeros
 from ...functions.reduction import norm
 from ...functions.shaping import stack
 from ...tensor import Tensor
+from ..init import renamed
 
 Parameters = Tensor | Iterable[Tensor]
 
@@ -84,26 +85,12 @@ def clip_grad_norm_(
         RuntimeError: the norm is not finite, and ``error_if_nonfinite``.
     """
     listed = _listed(parameters)
-    gradients = [p.grad for p in listed if p.grad is not None]
-    total = get_total_norm(gradients, norm_type, error_if_nonfinite)
+    total = get_total_norm(_gradients(listed), norm_type, error_if_nonfinite)
     clip_grads_with_norm_(listed, max_norm, total)
     return total
 
 
-def clip_grad_norm(
-    parameters: Parameters,
-    max_norm: float,
-    norm_type: float = 2.0,
-    error_if_nonfinite: bool = False,
-    foreach: bool | None = None,
-) -> Tensor:
-    """``clip_grad_norm_`` by its old name."""
-    warnings.warn(
-        "torch.nn.utils.clip_grad_norm is now deprecated in favor of torch.nn.utils.clip_grad_norm_.",
-        FutureWarning,
-        stacklevel=2,
-    )
-    return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)
+clip_grad_norm = renamed(clip_grad_norm_, "torch.nn.utils.{}")
 
 
 @no_grad()

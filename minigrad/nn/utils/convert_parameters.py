@@ -10,11 +10,7 @@ from ...tensor import Tensor
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """Concatenate the flattened parameters, differentiably.
-
-    Raises:
-        TypeError: they are on different devices.
-    """
+    """The flattened parameters in a row, differentiably. Raises TypeError if they are on different devices."""
     parameters = list(parameters)
     if len({p.device for p in parameters}) > 1:
         raise TypeError("Found two parameters on different devices, this is currently not supported.")
@@ -36,7 +32,5 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         raise RuntimeError(
             f"vector_to_parameters: the parameters hold {count} numbers, the vector has shape {tuple(vec.shape)}"
         )
-    start = 0
-    for parameter in listed:
-        parameter.copy_(vec[start : start + parameter.numel()].reshape(parameter.shape))
-        start += parameter.numel()
+    for parameter, part in zip(listed, vec.split([p.numel() for p in listed]), strict=True):
+        parameter.copy_(part.reshape(parameter.shape))

@@ -8,7 +8,7 @@ from ...tensor import Tensor
 from ..functional.normalization import normalize
 from ..module import Module
 from .parametrize import register_parametrization
-from .spectral_norm import as_matrix, check_iterations, default_dim, iterate, new_vectors, normed
+from .spectral_norm import check_iterations, default_dim, new_vectors, normed
 from .weight_norm import norm_except_dim, weighted
 
 M = TypeVar("M", bound=Module)
@@ -31,9 +31,7 @@ def weight_norm(module: M, name: str = "weight", dim: int | None = 0) -> M:
     """Compute a parameter as g v / ‖v‖ (Salimans and Kingma 2016): g is ``parametrizations.name.original0``, v
     ``original1``.
 
-    Args:
-        module: whose parameter. name: of the parameter.
-        dim: the axis whose indices have a norm each; None for a single norm.
+    Args: as of ``nn.utils.weight_norm``.
     """
     register_parametrization(module, name, _WeightNorm(dim), unsafe=True)
 
@@ -61,23 +59,16 @@ class _SpectralNorm(Module):
         check_iterations(n_power_iterations)
         self.dim, self.eps, self.n_power_iterations = dim % weight.ndim, eps, n_power_iterations
         if weight.ndim > 1:
-            matrix = as_matrix(weight.detach(), self.dim)
-            u, v = new_vectors(matrix, eps)
+            u, v = new_vectors(weight, self.dim, eps)
             self.register_buffer("_u", u)
             self.register_buffer("_v", v)
-            iterate(matrix, u, v, 15, eps, u_first=True)
+            normed(weight.detach(), self.dim, u, v, 15, eps, u_first=True)
 
     def forward(self, weight: Tensor) -> Tensor:
         if weight.ndim == 1:
             return normalize(weight, dim=0, eps=self.eps)
-        matrix = as_matrix(weight, self.dim)
-        if self.training:
-            iterate(matrix, self._u, self._v, self.n_power_iterations, self.eps, u_first=True)
-        return normed(weight, matrix, self._u, self._v)
-
-    def right_inverse(self, value: Tensor) -> Tensor:
-        """A weight is its own original."""
-        return value
+        times = self.n_power_iterations if self.training else 0
+        return normed(weight, self.dim, self._u, self._v, times, self.eps, u_first=True)
 
 
 def spectral_norm(
@@ -85,10 +76,7 @@ def spectral_norm(
 ) -> M:
     """Divide a parameter by its largest singular value (Miyato et al. 2018), estimated anew in training.
 
-    Args:
-        module: whose parameter. name: of the parameter.
-        n_power_iterations: steps of the estimate. eps: the least norm to divide by.
-        dim: the axis of the outputs; None for the usual one.
+    Args: as of ``nn.utils.spectral_norm``.
     """
     dim = default_dim(module) if dim is None else dim
     parametrization = _SpectralNorm(getattr(module, name), n_power_iterations, dim, eps)

@@ -50,16 +50,14 @@ class ParametrizationList(ModuleList):
         self.ntensors = 1 if self.is_tensor else len(new)
         originals = {"original": new} if self.is_tensor else {f"original{i}": t for i, t in enumerate(new)}
         for name, tensor in originals.items():
-            self._register(name, tensor, original)
-
-    def _register(self, name: str, tensor: Any, like: Tensor) -> None:
-        if not isinstance(tensor, Tensor):
-            raise ValueError(f"right_inverse must return tensors, not {type(tensor).__name__}")
-        if isinstance(like, Parameter):
-            parameter = like if tensor is like else Parameter(tensor.detach(), like.requires_grad)
-            self.register_parameter(name, parameter)
-        else:
-            self.register_buffer(name, tensor)
+            if not isinstance(tensor, Tensor):
+                raise ValueError(f"right_inverse must return tensors, not {type(tensor).__name__}")
+            if not isinstance(original, Parameter):
+                self.register_buffer(name, tensor)
+            elif tensor is original:
+                self.register_parameter(name, original)
+            else:
+                self.register_parameter(name, Parameter(tensor.detach(), original.requires_grad))
 
     def _originals(self) -> list[Tensor]:
         if self.is_tensor:
@@ -96,13 +94,10 @@ def _specialize(module: Module) -> None:
 
 def _property(name: str) -> property:
     def get(self: Any) -> Tensor:
-        key = (id(self), name)
-        if _cache is not None and key in _cache:
-            return _cache[key]
-        tensor: Tensor = self.parametrizations[name]()
-        if _cache is not None:
-            _cache[key] = tensor
-        return tensor
+        cache, key = {} if _cache is None else _cache, (id(self), name)
+        if key not in cache:
+            cache[key] = self.parametrizations[name]()
+        return cache[key]
 
     def put(self: Any, value: Tensor) -> None:
         listed = self.parametrizations[name]

@@ -122,66 +122,54 @@ def pack_padded_sequence(
         RuntimeError: the lengths are not sorted, not positive, longer than T, or not B.
     """
     if input.ndim < 2:
-        raise IndexError(
-            f"pack_padded_sequence: expected (T, B, ...), or (B, T, ...) with batch_first, got the shape "
-            f"{tuple(input.shape)}"
-        )
+        raise IndexError(f"pack_padded_sequence: expected (T, B, ...) or (B, T, ...), but got {tuple(input.shape)}")
     time, batch = (input.shape[1], input.shape[0]) if batch_first else input.shape[:2]
     checked = _checked_lengths(lengths, time, batch)
     order = None if enforce_sorted else np.argsort(-checked, kind="stable")
     if order is None and (checked[1:] > checked[:-1]).any():
         raise RuntimeError(
-            f"pack_padded_sequence: `lengths` array must be sorted in decreasing order when `enforce_sorted` "
-            f"is True, and it is {checked.tolist()}: pass enforce_sorted=False to have the sequences sorted"
+            f"pack_padded_sequence: the lengths must be sorted in decreasing order, not {checked.tolist()}: pass "
+            "enforce_sorted=False to have the sequences sorted"
         )
-    sizes = _sizes(checked)
-    index = _places(sizes, order, time, batch, batch_first)
+    sizes = (np.arange(int(checked.max()))[:, None] < checked).sum(axis=1)  # the sequences that have each step, (T)
+    index = _packed_rows(sizes, order, time, batch, batch_first)
     data = input.reshape(time * batch, *input.shape[2:])[index]
-    indices = None if order is None else tensor(order, device=input.device)
-    return PackedSequence(data, tensor(sizes), indices)
+    return PackedSequence(data, tensor(sizes), None if order is None else tensor(order, device=input.device))
 
 
 def _checked_lengths(lengths: Any, time: int, batch: int) -> Array:
     """The lengths as int64, (B,)."""
     if isinstance(lengths, Tensor):
         if lengths.device.type != "cpu" or lengths.ndim != 1:
-            raise RuntimeError(
-                f"'lengths' argument should be a 1D CPU int64 tensor, but got {lengths.ndim}D "
-                f"{lengths.device.type} {lengths.dtype} tensor"
-            )
+            actual = f"{lengths.ndim}D {lengths.device.type} {lengths.dtype} tensor"
+            raise RuntimeError(f"'lengths' argument should be a 1D CPU int64 tensor, but got {actual}")
         lengths = lengths.detach().numpy()
     checked = np.asarray([int(n) for n in lengths], np.int64)
-    count = len(checked)
-    if batch == 0:
-        raise RuntimeError("Cannot pack empty tensors.")
-    if count != batch:
-        raise RuntimeError(f"Expected `len(lengths)` to be equal to batch_size, but got {count} (batch_size={batch})")
+    if batch == 0 or len(checked) != batch:
+        raise RuntimeError(f"pack_padded_sequence: {len(checked)} lengths for a batch of {batch} (which may not be 0)")
     if checked.min() <= 0:
-        raise RuntimeError(
-            "Length of all samples has to be greater than 0, but found an element in 'lengths' that is <= 0"
-        )
+        raise RuntimeError(f"pack_padded_sequence: all lengths must be greater than 0, not {checked.min()}")
     if checked.max() > time:
         raise RuntimeError(f"pack_padded_sequence: a length of {checked.max()}, but the input has {time} steps")
     return checked
 
 
-def _sizes(lengths: Array) -> Array:
-    """The number of sequences that have each step, (T,)."""
-    return (np.arange(int(lengths.max()))[:, None] < lengths).sum(axis=1)
-
-
-def _places(sizes: Array, order: Array | None, time: int, batch: int, batch_first: bool) -> Array:
+def _packed_rows(sizes: Array, order: Array | None, time: int, batch: int, batch_first: bool) -> Array:
     """The index of each packed row among the rows of the padded tensor, (N,)."""
-    steps, rank = np.nonzero(np.arange(batch) < sizes[:, None])
-    sequence = rank if order is None else order[rank]
-    return sequence * time + steps if batch_first else steps * batch + sequence
+    step, rank = np.nonzero(np.arange(batch) < sizes[:, None])
+    return _rows(step, rank if order is None else order[rank], time, batch, batch_first)
 
 
-def _spread(data: Tensor, index: Any, rows: int, value: Any) -> Tensor:
-    """Rows (N, ...) at their indices in a tensor (rows, ...) that is otherwise filled with ``value``."""
-    out = full((rows, *data.shape[1:]), value, dtype=data.dtype, device=data.device)
-    out[index] = data
-    return out
+def _rows(step: Array, sequence: Array, time: int, batch: int, batch_first: bool) -> Array:
+    """The index of each step of a sequence among the rows of the padded tensor."""
+    return sequence * time + step if batch_first else step * batch + sequence
+
+
+def _padded(data: Tensor, index: Any, time: int, batch: int, batch_first: bool, value: Any) -> Tensor:
+    """Rows (N, ...) at their indices in a tensor (T, B, ...), or (B, T, ...), that otherwise holds ``value``."""
+    rows = full((time * batch, *data.shape[1:]), value, dtype=data.dtype, device=data.device)
+    rows[index] = data
+    return rows.reshape(*((batch, time) if batch_first else (time, batch)), *data.shape[1:])
 
 
 def pad_packed_sequence(
@@ -201,20 +189,13 @@ def pad_packed_sequence(
     sizes = sequence.batch_sizes.numpy()
     longest, batch = len(sizes), int(sizes[0])
     if total_length is not None and total_length < longest:
-        raise ValueError(
-            f"Expected total_length to be at least the length of the longest sequence in input, but got "
-            f"total_length={total_length} and max sequence length being {longest}"
-        )
+        raise ValueError(f"total_length={total_length} is shorter than the longest sequence, of {longest} steps")
     time = longest if total_length is None else total_length
     lengths = (sizes[:, None] > np.arange(batch)).sum(axis=0)
-    order = None
-    if sequence.sorted_indices is not None:
-        order = sequence.sorted_indices.numpy(force=True)
-        lengths = lengths[np.argsort(order)]
-    index = _places(sizes, order, time, batch, batch_first)
-    rows = _spread(sequence.data, index, time * batch, padding_value)
-    lead = (batch, time) if batch_first else (time, batch)
-    return rows.reshape(*lead, *rows.shape[1:]), tensor(lengths)
+    order = None if sequence.sorted_indices is None else sequence.sorted_indices.numpy(force=True)
+    lengths = lengths if order is None else lengths[np.argsort(order)]
+    index = _packed_rows(sizes, order, time, batch, batch_first)
+    return _padded(sequence.data, index, time, batch, batch_first, padding_value), tensor(lengths)
 
 
 def pad_sequence(
@@ -227,31 +208,21 @@ def pad_sequence(
     """
     if padding_side not in ("left", "right"):
         raise RuntimeError(f"Expected padding_side to be one of left or right, but got {padding_side}.")
-    listed = _checked_sequences(sequences)
-    lengths = np.array([len(s) for s in listed])
-    time, batch = int(lengths.max()), len(listed)
-    start = time - lengths if padding_side == "left" else 0 * lengths
-    which = np.repeat(np.arange(batch), lengths)
-    step = np.arange(len(which)) - np.repeat(np.cumsum(lengths) - lengths - start, lengths)
-    data = cat([s.to(listed[0].dtype) for s in listed])
-    index = which * time + step if batch_first else step * batch + which
-    rows = _spread(data, index, time * batch, padding_value)
-    return rows.reshape(*((batch, time) if batch_first else (time, batch)), *rows.shape[1:])
-
-
-def _checked_sequences(sequences: Any) -> list[Tensor]:
-    """The sequences as a list, after a check that their axes but the first are equal."""
     if not isinstance(sequences, Iterable):
-        raise RuntimeError(
-            f"pad_sequence: Expected iterable for input sequences, but got arg of type: {type(sequences)}"
-        )
+        raise RuntimeError(f"pad_sequence: expected an iterable of tensors, but got {type(sequences)}")
     listed = list(sequences)
     if not listed:
         raise RuntimeError("pad_sequence: received an empty list of sequences")
     shapes = [tuple(s.shape) for s in listed]
     if any(not shape or shape[1:] != shapes[0][1:] for shape in shapes):
         raise RuntimeError(f"pad_sequence: sequences (L, ...) must be equal but for L, got {shapes}")
-    return listed
+    lengths = np.array([len(s) for s in listed])
+    time, batch = int(lengths.max()), len(listed)
+    steps, start = np.arange(time), (time - lengths)[:, None] if padding_side == "left" else 0
+    sequence, step = np.nonzero((steps >= start) & (steps < start + lengths[:, None]))  # (B, T)
+    index = _rows(step, sequence, time, batch, batch_first)
+    data = cat([s.to(listed[0].dtype) for s in listed])
+    return _padded(data, index, time, batch, batch_first, padding_value)
 
 
 def unpad_sequence(padded_sequences: Tensor, lengths: Any, batch_first: bool = False) -> list[Tensor]:

@@ -9,34 +9,28 @@ from ...tensor import Tensor
 from ..functional.normalization import normalize
 from ..module import Module
 from ..parameter import Parameter
-from .weight_hook import WeightHook
+from .weight_norm import WeightHook
 
 M = TypeVar("M", bound=Module)
 
 
-def as_matrix(weight: Tensor, dim: int) -> Tensor:
-    """A weight as (length of axis ``dim``, all others)."""
-    return weight.movedim(dim, 0).flatten(1)
-
-
 @no_grad()
-def new_vectors(matrix: Tensor, eps: float) -> tuple[Tensor, Tensor]:
-    """Random vectors u (rows) and v (columns) of length 1."""
+def new_vectors(weight: Tensor, dim: int, eps: float) -> tuple[Tensor, Tensor]:
+    """Random vectors of length 1: u for the axis ``dim`` of a weight, and v for all others."""
+    matrix = weight.movedim(dim, 0).flatten(1)
     u, v = (normalize(matrix.new_zeros(length).normal_(0, 1), dim=0, eps=eps) for length in matrix.shape)
     return u, v
 
 
-@no_grad()
-def iterate(matrix: Tensor, u: Tensor, v: Tensor, times: int, eps: float, u_first: bool) -> None:
-    """Bring u and v, in place, nearer to the first singular vectors (power iteration)."""
+def normed(weight: Tensor, dim: int, u: Tensor, v: Tensor, times: int, eps: float, u_first: bool) -> Tensor:
+    """The weight W over uᵀ W v (Miyato et al. 2018), W as a matrix (length of axis ``dim``, all others), after
+    ``times`` steps that bring u and v, in place, nearer to the first singular vectors (power iteration)."""
+    matrix = weight.movedim(dim, 0).flatten(1)
     steps = [(u, matrix, v), (v, matrix.t(), u)]
-    for target, map, source in (steps if u_first else steps[::-1]) * times:
-        target.copy_(normalize(map.mv(source), dim=0, eps=eps))
-
-
-def normed(weight: Tensor, matrix: Tensor, u: Tensor, v: Tensor) -> Tensor:
-    """The weight over uᵀ W v (Miyato et al. 2018); u and v may change afterwards."""
-    return weight / u.clone().dot(matrix.mv(v.clone()))
+    with no_grad():
+        for target, map, source in (steps if u_first else steps[::-1]) * times:
+            target.copy_(normalize(map.mv(source), dim=0, eps=eps))
+    return weight / u.clone().dot(matrix.mv(v.clone()))  # u and v may change afterwards
 
 
 def default_dim(module: Module) -> int:
@@ -63,14 +57,10 @@ class SpectralNorm(WeightHook):
     def compute_weight(self, module: Module, training: bool = False) -> Tensor:
         """The current weight; in training, after a better estimate of the singular vectors."""
         weight, u, v = self._parts(module)
-        matrix = as_matrix(weight, self.dim)
-        if training:
-            iterate(matrix, u, v, self.n_power_iterations, self.eps, u_first=False)
-        return normed(weight, matrix, u, v)
+        return normed(weight, self.dim, u, v, self.n_power_iterations if training else 0, self.eps, u_first=False)
 
     def split(self, module: Module, weight: Parameter) -> None:
-        """Register the original weight and the vectors."""
-        u, v = new_vectors(as_matrix(weight, self.dim), self.eps)
+        u, v = new_vectors(weight, self.dim, self.eps)
         module.register_parameter(f"{self.name}_orig", weight)
         setattr(module, self.name, weight.data)
         module.register_buffer(f"{self.name}_u", u)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...tensor import Tensor
@@ -41,13 +40,6 @@ def functional_call(
     if unexpected or (strict and missing):
         raise RuntimeError(f"functional_call: unexpected names {unexpected}, missing names {missing}")
     args = () if args is None else args if isinstance(args, tuple) else (args,)
-    with _replaced(module, values):
-        return module(*args, **(kwargs or {}))
-
-
-@contextmanager
-def _replaced(module: Module, values: Mapping[str, Tensor]) -> Iterator[None]:
-    """A context in which the module holds other tensors."""
     before: list[tuple[dict[str, Any], str, Any]] = []
     try:
         for full_name, value in values.items():
@@ -56,7 +48,7 @@ def _replaced(module: Module, values: Mapping[str, Tensor]) -> Iterator[None]:
             table: Any = owner._parameters if name in owner._parameters else owner._buffers
             before.append((table, name, table[name]))
             table[name] = value
-        yield
+        return module(*args, **(kwargs or {}))
     finally:
         for table, name, value in reversed(before):
             table[name] = value

@@ -3,15 +3,71 @@
 from __future__ import annotations
 
 import warnings
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 from ...functions.reduction import norm
 from ...tensor import Tensor
 from ..module import Module
 from ..parameter import Parameter
-from .weight_hook import WeightHook
 
 M = TypeVar("M", bound=Module)
+
+
+class WeightHook:
+    """A forward pre-hook that replaces the parameter ``name`` by one computed from others: the base of weight norm
+    and spectral norm.
+
+    Attributes:
+        kind: its name in messages. suffixes: of the tensors that replace the parameter.
+    """
+
+    kind: ClassVar[str]
+    suffixes: ClassVar[tuple[str, ...]]
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def compute_weight(self, module: Module, training: bool = False) -> Tensor:
+        """The current weight."""
+        raise NotImplementedError
+
+    def split(self, module: Module, weight: Parameter) -> None:
+        """Register the tensors from which the weight is computed."""
+        raise NotImplementedError
+
+    def __call__(self, module: Module, inputs: Any) -> None:
+        setattr(module, self.name, self.compute_weight(module, module.training))
+
+    def _parts(self, module: Module) -> list[Any]:
+        return [getattr(module, self.name + suffix) for suffix in self.suffixes]
+
+    def attach(self, module: Module) -> None:
+        """Replace the parameter. Raises RuntimeError if that has been done before, ValueError if it is None."""
+        if self._find(module, self.name) is not None:
+            raise RuntimeError(f"Cannot register two {self.kind} hooks on the same parameter {self.name}")
+        weight = module._parameters.pop(self.name)
+        if weight is None:
+            raise ValueError(f"{module._get_name()}: the parameter {self.name!r} is None")
+        self.split(module, weight)
+        module.register_forward_pre_hook(self)
+
+    @classmethod
+    def detach(cls, module: Module, name: str) -> None:
+        """Make the computed weight an ordinary parameter again. Raises ValueError if there is no such hook."""
+        key = cls._find(module, name)
+        if key is None:
+            raise ValueError(f"{cls.kind} of '{name}' not found in {module}")
+        hook: Any = module._forward_pre_hooks.pop(key).function
+        weight = hook.compute_weight(module).detach()
+        for suffix in ("", *cls.suffixes):
+            delattr(module, name + suffix)
+        module.register_parameter(name, Parameter(weight))
+
+    @classmethod
+    def _find(cls, module: Module, name: str) -> int | None:
+        """The key of the hook for a weight, if it has one."""
+        hooks = ((key, hook.function) for key, hook in module._forward_pre_hooks.items())
+        return next((key for key, hook in hooks if isinstance(hook, cls) and hook.name == name), None)
 
 
 def norm_except_dim(v: Tensor, pow: float = 2, dim: int = 0) -> Tensor:
@@ -36,12 +92,10 @@ class WeightNorm(WeightHook):
         self.dim = -1 if dim is None else dim
 
     def compute_weight(self, module: Module, training: bool = False) -> Tensor:
-        """The current weight."""
         g, v = self._parts(module)
         return weighted(v, g, self.dim)
 
     def split(self, module: Module, weight: Parameter) -> None:
-        """Register the norms and the direction."""
         module.register_parameter(f"{self.name}_g", Parameter(norm_except_dim(weight.detach(), 2, self.dim)))
         module.register_parameter(f"{self.name}_v", Parameter(weight.detach()))
         self(module, ())

@@ -5,16 +5,14 @@ present rate, so that several can act on one optimiser; LambdaLR, CyclicLR, OneC
 InverseSquareRootLR and CosineAnnealingWarmRestarts set it.
 """
 
-from .annealing import CosineAnnealingLR, CosineAnnealingWarmRestarts, InverseSquareRootLR, NoamLR
+from . import formulas
 from .combined import ChainedScheduler, SequentialLR
 from .cyclic import CyclicLR, OneCycleLR
+from .formulas import *
 from .plateau import ReduceLROnPlateau
 from .scheduler import LRScheduler
-from .steps import ConstantLR, ExponentialLR, LambdaLR, LinearLR, MultiplicativeLR, MultiStepLR, PolynomialLR, StepLR
 
 _LRScheduler = LRScheduler  # its name in older programs
 
-__all__ = ["ChainedScheduler", "ConstantLR", "CosineAnnealingLR", "CosineAnnealingWarmRestarts", "CyclicLR"]
-__all__ += ["ExponentialLR", "InverseSquareRootLR", "LRScheduler", "LambdaLR", "LinearLR", "MultiStepLR"]
-__all__ += ["MultiplicativeLR", "NoamLR", "OneCycleLR", "PolynomialLR", "ReduceLROnPlateau", "SequentialLR"]
-__all__ += ["StepLR"]
+__all__ = ["ChainedScheduler", "CyclicLR", "LRScheduler", "OneCycleLR", "ReduceLROnPlateau", "SequentialLR"]
+__all__ += formulas.__all__

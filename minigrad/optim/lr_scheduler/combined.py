@@ -12,7 +12,11 @@ from .scheduler import LRScheduler, put, snapshot
 
 
 class _Combined(LRScheduler):
-    """A schedule of other ones, whose state dicts are part of its own."""
+    """A schedule of other ones, whose state dicts are part of its own.
+
+    Raises:
+        ValueError: no schedules, one of another optimiser, or a ReduceLROnPlateau.
+    """
 
     _schedulers: list[Any]
 
@@ -31,10 +35,7 @@ class _Combined(LRScheduler):
                     f"index {i} in the given schedulers sequence."
                 )
             if scheduler.optimizer is not optimizer:
-                raise ValueError(
-                    f"{kind} expects all schedulers to belong to the same optimizer, but "
-                    f"{type(scheduler).__name__} at index {i} has another one"
-                )
+                raise ValueError(f"{kind} expects schedulers of one optimizer, but that at index {i} has another one")
         self._schedulers, self.optimizer = list(schedulers), optimizer
 
     def state_dict(self) -> dict[str, Any]:
@@ -51,15 +52,7 @@ class _Combined(LRScheduler):
 class SequentialLR(_Combined):
     """One schedule after the other: at e = milestones[i] the schedule i + 1 begins, with its own e = 0.
 
-    Args:
-        optimizer: that of all the schedules.
-        schedulers: one more than there are milestones.
-        milestones: where the next one begins.
-        last_epoch: e of the last call.
-
-    Raises:
-        ValueError: no schedules, one of another optimiser, a ReduceLROnPlateau, or another number of
-            milestones.
+    There is one milestone less than there are schedules, which are all of ``optimizer``.
     """
 
     def __init__(
@@ -93,15 +86,7 @@ class SequentialLR(_Combined):
 
 
 class ChainedScheduler(_Combined):
-    """All schedules make a step at each call.
-
-    Args:
-        schedulers: those of one optimiser.
-        optimizer: that one; the first schedule's if None.
-
-    Raises:
-        ValueError: no schedules, one of another optimiser, or a ReduceLROnPlateau.
-    """
+    """All schedules make a step at each call. They are of one ``optimizer``, the first one's if None."""
 
     def __init__(self, schedulers: Sequence[Any], optimizer: Optimizer | None = None) -> None:
         self._take("ChainedScheduler", optimizer, schedulers)

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ..optimizer import Group, Optimizer
-from .scheduler import GroupScheduler, check_momentum, check_optimizer, for_each_group, put, put_momentum
+from ..optimizer import Optimizer
+from .scheduler import GroupScheduler, check_optimizer, for_each_group, momentum_bounds, put, put_momentum
 
 Scale = Callable[[float], float]
 
@@ -16,7 +16,6 @@ class CyclicLR(GroupScheduler):
     """From base_lr up to max_lr in ``step_size_up`` calls, and down again in ``step_size_down``.
 
     Args:
-        optimizer, last_epoch: see LRScheduler.
         base_lr, max_lr: a number, or one for each group.
         step_size_up, step_size_down: calls; down as many as up if None.
         mode: "triangular"; "triangular2", each cycle half as high; "exp_range", the height times gammaᵉ.
@@ -24,9 +23,6 @@ class CyclicLR(GroupScheduler):
             "cycle") or of e ("iterations").
         cycle_momentum: let the momentum (or the first beta) go the other way, between
             ``base_momentum`` and ``max_momentum``.
-
-    Raises:
-        ValueError: an unknown mode; lists of another length than the groups; no momentum to cycle.
     """
 
     _functions = ("_scale_fn_custom",)
@@ -61,18 +57,11 @@ class CyclicLR(GroupScheduler):
         self.scale_mode = scale_mode if scale_fn else "iterations" if mode == "exp_range" else "cycle"
         self.cycle_momentum = cycle_momentum
         if cycle_momentum:
-            self._set_momentum(optimizer, base_momentum, max_momentum, last_epoch)
+            self.use_beta1 = "betas" in optimizer.defaults
+            bounds = momentum_bounds(optimizer, base_momentum, max_momentum, last_epoch)
+            self.base_momentums, self.max_momentums = bounds
         super().__init__(optimizer, last_epoch)
         self.base_lrs = base_lrs
-
-    def _set_momentum(self, optimizer: Optimizer, base: Any, most: Any, last_epoch: int) -> None:
-        self.use_beta1 = check_momentum(optimizer)
-        self.base_momentums = for_each_group("base_momentum", optimizer, base)
-        self.max_momentums = for_each_group("max_momentum", optimizer, most)
-        if last_epoch == -1:
-            for low, high, group in zip(self.base_momentums, self.max_momentums, optimizer.param_groups, strict=True):
-                put_momentum(group, high)
-                group["max_momentum"], group["base_momentum"] = high, low
 
     def scale_fn(self, x: float) -> float:
         """The height of cycle ``x``, or at e = ``x``."""
@@ -93,16 +82,6 @@ class CyclicLR(GroupScheduler):
         return base + (self.max_lrs[i] - base) * part
 
 
-def cosine(start: float, end: float, part: float) -> float:
-    """Along half a cosine from ``start`` to ``end``."""
-    return end + (start - end) / 2.0 * (1 + math.cos(math.pi * part))
-
-
-def line(start: float, end: float, part: float) -> float:
-    """Along a line from ``start`` to ``end``."""
-    return (end - start) * part + start
-
-
 def check_strategy(strategy: str) -> None:
     """Refuse another strategy than "cos" and "linear"."""
     if strategy not in ("cos", "linear"):
@@ -113,17 +92,13 @@ class OneCycleLR(GroupScheduler):
     """From max_lr / div_factor up to max_lr, and down to the first rate / final_div_factor.
 
     Args:
-        optimizer, last_epoch: see LRScheduler.
         max_lr: a number, or one for each group.
         total_steps: calls in all; or ``epochs`` times ``steps_per_epoch``.
-        pct_start: which part of them goes up.
-        anneal_strategy: "cos" or "linear".
+        pct_start: which part of them goes up, from 0 to 1. anneal_strategy: "cos" or "linear".
         cycle_momentum, base_momentum, max_momentum: see CyclicLR.
         three_phase: back to the first rate in as many calls as up, and only then further down.
 
-    Raises:
-        ValueError: no number of calls, or one that is not positive; pct_start outside [0, 1]; an unknown
-            strategy; no momentum to cycle; a call too many.
+    A call too many raises ValueError, as do arguments outside their range.
     """
 
     def __init__(
@@ -151,18 +126,14 @@ class OneCycleLR(GroupScheduler):
         self._anneal_func_type = anneal_strategy
         self._schedule_phases = _phases(self.total_steps, pct_start, three_phase)
         self.cycle_momentum = cycle_momentum
-        if cycle_momentum:
-            self.use_beta1 = check_momentum(optimizer)
-        bounds = {"max_lr": max_lr, "max_momentum": max_momentum, "base_momentum": base_momentum}
-        values = [for_each_group(name, optimizer, value) for name, value in bounds.items()]
-        for high, most, least, group in zip(*values, optimizer.param_groups, strict=True):
+        for high, group in zip(for_each_group("max_lr", optimizer, max_lr), optimizer.param_groups, strict=True):
             if last_epoch == -1:
                 first = high / div_factor
                 group.update(initial_lr=first, max_lr=high, min_lr=first / final_div_factor)
                 put(group, "lr", first)
-                if cycle_momentum:
-                    put_momentum(group, most)
-                    group.update(max_momentum=most, base_momentum=least)
+        if cycle_momentum:
+            self.use_beta1 = "betas" in optimizer.defaults
+            momentum_bounds(optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
     def _rate(self, i: int, lr: float) -> float:
@@ -174,13 +145,16 @@ class OneCycleLR(GroupScheduler):
         while e > phases[0]["end_step"] and len(phases) > 1:
             begin = phases.pop(0)["end_step"]
         part = (e - begin) / (phases[0]["end_step"] - begin)
-        if self.cycle_momentum:
-            put_momentum(group, self._between(group, phases[0], "momentum", part))
-        return self._between(group, phases[0], "lr", part)
 
-    def _between(self, group: Group, phase: dict[str, Any], name: str, part: float) -> float:
-        along = cosine if self._anneal_func_type == "cos" else line
-        return along(group[phase[f"start_{name}"]], group[phase[f"end_{name}"]], part)
+        def between(name: str) -> float:
+            start, end = (group[phases[0][f"{which}_{name}"]] for which in ("start", "end"))
+            if self._anneal_func_type == "linear":
+                return (end - start) * part + start
+            return end + (start - end) / 2.0 * (1 + math.cos(math.pi * part))
+
+        if self.cycle_momentum:
+            put_momentum(group, between("momentum"))
+        return between("lr")
 
 
 def _total(total_steps: int | None, epochs: int | None, steps_per_epoch: int | None) -> int:

@@ -11,18 +11,13 @@ from .scheduler import LRScheduler, check_optimizer, for_each_group, put
 
 
 class ReduceLROnPlateau(LRScheduler):
-    """The present rate times ``factor`` whenever a metric has not improved for more than ``patience`` calls.
+    """The present rate times ``factor``, below 1, when a metric has not improved for more than ``patience`` calls.
 
     Args:
-        optimizer, verbose: see LRScheduler.
         mode: which way is better, "min" or "max".
         threshold, threshold_mode: better means by more than this part of the best ("rel"), or by this much ("abs").
         cooldown: how many calls after a change do not count. min_lr: a floor, for all groups or for each.
         eps: the smallest change.
-
-    Raises:
-        ValueError: factor not below 1, an unknown mode, or another number of floors than groups.
-        TypeError: not an Optimizer.
     """
 
     def __init__(
@@ -88,9 +83,7 @@ class ReduceLROnPlateau(LRScheduler):
     def _reduce_lr(self, epoch: int) -> None:
         missing = len(self.optimizer.param_groups) - len(self.min_lrs)
         if missing and self.default_min_lr is None:
-            raise RuntimeError(
-                f"ReduceLROnPlateau: {missing} groups were added, without floors: give one min_lr for all"
-            )
+            raise RuntimeError(f"ReduceLROnPlateau: {missing} groups have no floor: give one min_lr for all")
         self.min_lrs += [self.default_min_lr] * missing
         for group, floor in zip(self.optimizer.param_groups, self.min_lrs, strict=True):
             lower = max(float(group["lr"]) * self.factor, floor)

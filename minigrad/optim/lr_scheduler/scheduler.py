@@ -1,4 +1,4 @@
-"""What all schedules share: LRScheduler, and GroupScheduler for those that have a formula for each group."""
+"""What all schedules share: LRScheduler, and two bases for those that have a formula for each group."""
 
 from __future__ import annotations
 
@@ -9,6 +9,9 @@ from typing import Any, ClassVar
 from ...tensor import Tensor
 from ..optimizer import Group, Optimizer
 
+_EARLY = "Detected call of `lr_scheduler.step()` before `optimizer.step()`: the schedule's first value is skipped"
+_EPOCH = "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()`, or load a state_dict"
+_LAST = "To get the last learning rate computed by the scheduler, please use `get_last_lr()`."
 _OTHER_LENGTH = (
     "{name} must have the same length as optimizer.param_groups. {name} has {length} values, param_groups has {count}."
 )
@@ -39,10 +42,7 @@ class LRScheduler:
             if last_epoch == -1:
                 group.setdefault("initial_lr", snapshot(group["lr"]))
             elif "initial_lr" not in group:
-                raise KeyError(
-                    f"param 'initial_lr' is not specified in param_groups[{i}] when resuming scheduler with "
-                    f"last_epoch >= 0: load the optimizer's state first"
-                )
+                raise KeyError(f"'initial_lr' is not specified in param_groups[{i}]: load the optimizer's state first")
         self.optimizer, self.last_epoch = optimizer, last_epoch
         self.base_lrs: list[Any] = [snapshot(group["initial_lr"]) for group in optimizer.param_groups]
         self._step_count, self._is_initial, self._get_lr_called_within_step = 0, False, False
@@ -65,20 +65,10 @@ class LRScheduler:
     def step(self, epoch: int | None = None) -> None:
         """Go on to the next e (or to ``epoch``, by the closed form), and set the rates."""
         if self._step_count == 1 and not self.optimizer.__dict__.get("_opt_called", True):
-            warnings.warn(
-                "Detected call of `lr_scheduler.step()` before `optimizer.step()`: call them in the opposite "
-                "order, or the schedule's first value is skipped",
-                UserWarning,
-                stacklevel=2,
-            )
+            warnings.warn(_EARLY, UserWarning, stacklevel=2)
         self._step_count += 1
         if epoch is not None:
-            warnings.warn(
-                "The epoch parameter in `scheduler.step()` is deprecated: call `scheduler.step()`, or set "
-                "the schedule up from a state_dict",
-                UserWarning,
-                stacklevel=2,
-            )
+            warnings.warn(_EPOCH, UserWarning, stacklevel=2)
         self._update_lr(epoch)
 
     def _update_lr(self, epoch: int | None = None) -> None:
@@ -130,15 +120,37 @@ class GroupScheduler(LRScheduler):
     def get_lr(self) -> list[Any]:
         """The rate of each group at e = ``last_epoch``, for ``step``; ``get_last_lr`` has the present ones."""
         if not self._get_lr_called_within_step:
-            warnings.warn(
-                "To get the last learning rate computed by the scheduler, please use `get_last_lr()`.",
-                UserWarning,
-                stacklevel=2,
-            )
+            warnings.warn(_LAST, UserWarning, stacklevel=2)
         return [self._rate(i, float(group["lr"])) for i, group in enumerate(self.optimizer.param_groups)]
 
     def _get_closed_form_lr(self) -> list[Any]:
         return [self._closed_form(i, float(base)) for i, base in enumerate(self.base_lrs)]
+
+
+class FactorScheduler(GroupScheduler):
+    """floor + (lr₀ - floor) · f(e). Each step multiplies the present rate, less the floor, by f(e) / f(e - 1), so that
+    several schedules can act on one optimiser. A subclass writes ``_factor``."""
+
+    _resumes = False  # whether one that begins at ``last_epoch`` multiplies the present rate at once, as in PyTorch
+
+    def _factor(self, e: int) -> float:
+        raise NotImplementedError
+
+    def _floor(self, i: int) -> float:
+        return 0.0
+
+    def _rate(self, i: int, lr: float) -> float:
+        e, floor = self.last_epoch, self._floor(i)
+        if self._is_initial and e > 0 and not self._resumes:
+            return lr
+        before = self._factor(e - 1) if e > 0 else 1.0
+        if before == 0:  # the present rate tells nothing of lr₀
+            return self._closed_form(i, float(self.base_lrs[i]))
+        return floor + (lr - floor) * (self._factor(e) / before)
+
+    def _closed_form(self, i: int, base: float) -> float:
+        floor = self._floor(i)
+        return floor + (base - floor) * self._factor(self.last_epoch)
 
 
 def snapshot(value: Any) -> Any:
@@ -177,11 +189,15 @@ def check_optimizer(optimizer: Any) -> None:
         raise TypeError(f"{type(optimizer).__name__} is not an Optimizer")
 
 
-def check_momentum(optimizer: Optimizer) -> bool:
-    """Whether "betas" take the place of "momentum"; an optimiser that has neither is refused."""
+def momentum_bounds(optimizer: Optimizer, least: Any, most: Any, last_epoch: int) -> tuple[list[Any], list[Any]]:
+    """The bounds of each group's momentum; one that begins gets the higher. An optimiser without is refused."""
     if not {"momentum", "betas"} & set(optimizer.defaults):
         raise ValueError("optimizer must support momentum or beta1 with `cycle_momentum` option enabled")
-    return "betas" in optimizer.defaults
+    bounds = for_each_group("base_momentum", optimizer, least), for_each_group("max_momentum", optimizer, most)
+    for low, high, group in zip(*bounds, optimizer.param_groups, strict=True) if last_epoch == -1 else ():
+        put_momentum(group, high)
+        group.update(base_momentum=low, max_momentum=high)
+    return bounds
 
 
 def _attributes(function: Any) -> dict[str, Any] | None:

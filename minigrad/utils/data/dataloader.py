@@ -13,16 +13,15 @@ from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import partial
-from itertools import repeat
+from itertools import islice, repeat
 from multiprocessing.connection import wait
 from typing import Any, Generic, TypeVar
 
 from ...autograd.observer import span
 from ...backend.random import Generator, default_generator
 from ._utils.collate import default_collate, default_convert
-from ._utils.fetch import Fetcher, IterableFetcher, MapFetcher
 from ._utils.worker import Ended, Failure, Job, Worker, WorkerInfo, get_worker_info
-from .dataset import Dataset, IterableDataset
+from .dataset import Dataset, IterableDataset, examples_of
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, batch_count
 
 __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"]
@@ -30,13 +29,6 @@ __all__ = ["DataLoader", "default_collate", "default_convert", "get_worker_info"
 T_co = TypeVar("T_co", covariant=True)
 _FIXED = {"batch_size", "batch_sampler", "sampler", "drop_last", "dataset", "persistent_workers"}
 _PATIENCE = 5.0  # seconds that a worker has to finish before it is killed
-
-
-class _DatasetKind:
-    """Whether examples have numbers."""
-
-    Map = 0
-    Iterable = 1
 
 
 class DataLoader(Generic[T_co]):
@@ -68,11 +60,6 @@ class DataLoader(Generic[T_co]):
     """
 
     dataset: Dataset[T_co]
-    batch_size: int | None
-    num_workers: int
-    drop_last: bool
-    timeout: float
-    sampler: Sampler[Any] | Iterable[Any]
     _iterator: _BaseDataLoaderIter | None = None
     _initialized = False
 
@@ -104,9 +91,8 @@ class DataLoader(Generic[T_co]):
         self.timeout, self.worker_init_fn = timeout, worker_init_fn
         self.multiprocessing_context = multiprocessing_context
         self.persistent_workers, self.in_order = persistent_workers, in_order
-        iterable = isinstance(dataset, IterableDataset)
-        self._dataset_kind = _DatasetKind.Iterable if iterable else _DatasetKind.Map
-        if iterable:
+        self._iterable = isinstance(dataset, IterableDataset)
+        if self._iterable:
             _check_iterable(shuffle=shuffle, sampler=sampler, batch_sampler=batch_sampler)
             sampler = repeat(None)  # the dataset itself ends the pass
         if sampler is not None and shuffle:
@@ -125,49 +111,29 @@ class DataLoader(Generic[T_co]):
             batch_sampler = BatchSampler(sampler, batch_size, drop_last)
         self.batch_size, self.drop_last = batch_size, drop_last
         self.sampler, self.batch_sampler = sampler, batch_sampler
+        self._auto_collation = batch_sampler is not None
+        self._index_sampler: Any = batch_sampler if self._auto_collation else sampler
         self.collate_fn = collate_fn or (default_collate if self._auto_collation else default_convert)
         self._reported: int | None = None  # the length that an IterableDataset reported
         self._initialized = True
 
-    @property
-    def multiprocessing_context(self) -> Any:
+    def _checked_context(self, context: Any) -> Any:
         """The multiprocessing context that starts workers; None for the default."""
-        return self._context
-
-    @multiprocessing_context.setter
-    def multiprocessing_context(self, context: Any) -> None:
         if context is not None and not self.num_workers:
-            raise ValueError(
-                "multiprocessing_context can only be used with multi-process loading "
-                f"(num_workers > 0), but got num_workers={self.num_workers}"
-            )
+            raise ValueError(f"multiprocessing_context can only be used with num_workers > 0, not {self.num_workers}")
         if isinstance(context, str):
             methods = multiprocessing.get_all_start_methods()
             if context not in methods:
-                raise ValueError(
-                    "multiprocessing_context option should specify a valid start method in "
-                    f"{methods}, but got multiprocessing_context={context!r}"
-                )
+                raise ValueError(f"multiprocessing_context {context!r} is no valid start method in {methods}")
             context = multiprocessing.get_context(context)
         elif context is not None and not isinstance(context, multiprocessing.context.BaseContext):
-            raise TypeError(
-                "multiprocessing_context option should be a valid context object or a string "
-                f"specifying the start method, but got {context}"
-            )
-        self._context = context
+            raise TypeError(f"multiprocessing_context should be a valid context object or its name, not {context}")
+        return context
 
     def __setattr__(self, name: str, value: Any) -> None:
         if self._initialized and name in _FIXED:
             raise ValueError(f"{name} attribute should not be set after {type(self).__name__} is initialized")
-        super().__setattr__(name, value)
-
-    @property
-    def _auto_collation(self) -> bool:
-        return self.batch_sampler is not None
-
-    @property
-    def _index_sampler(self) -> Any:
-        return self.batch_sampler if self._auto_collation else self.sampler
+        super().__setattr__(name, self._checked_context(value) if name == "multiprocessing_context" else value)
 
     def __iter__(self) -> _BaseDataLoaderIter:
         kind = _MultiProcessingDataLoaderIter if self.num_workers else _SingleProcessDataLoaderIter
@@ -181,7 +147,7 @@ class DataLoader(Generic[T_co]):
 
     def __len__(self) -> int:
         """The number of batches. Raises TypeError if the dataset has no length."""
-        if self._dataset_kind == _DatasetKind.Map:
+        if not self._iterable:
             return len(self._index_sampler)
         size = self._reported = len(self.dataset)  # type: ignore[arg-type]
         if self.batch_size is None:
@@ -206,9 +172,29 @@ def _check_iterable(**options: Any) -> None:
     """Refuse options for the order of an IterableDataset, which has its own."""
     for name, value in options.items():
         if value is not None and not (name == "shuffle" and value is False):
-            raise ValueError(
-                f"DataLoader with IterableDataset: expected unspecified {name} option, but got {name}={value}"
-            )
+            raise ValueError(f"DataLoader with IterableDataset: expected unspecified {name} option, not {name}={value}")
+
+
+def _fetcher(
+    iterable: bool, batched: bool, collate_fn: Callable[[Any], Any], drop_last: bool, dataset: Any
+) -> Callable[[Any], Any]:
+    """A function from an index to the example, or if ``batched`` from a list of them to the batch.
+
+    An iterable yields its next examples instead, as many as there are indices, and raises StopIteration at its end.
+    """
+    if not iterable:
+        return lambda index: collate_fn(examples_of(dataset, index) if batched else dataset[index])
+    examples = iter(dataset)
+
+    def fetch(index: Any) -> Any:
+        if not batched:
+            return collate_fn(next(examples))
+        batch = list(islice(examples, len(index)))
+        if not batch or (drop_last and len(batch) < len(index)):
+            raise StopIteration
+        return collate_fn(batch)
+
+    return fetch
 
 
 class _BaseDataLoaderIter:
@@ -216,8 +202,9 @@ class _BaseDataLoaderIter:
     index."""
 
     def __init__(self, loader: DataLoader[Any]) -> None:
-        self._loader = loader
-        self._index_sampler = loader._index_sampler
+        self._loader, self._index_sampler = loader, loader._index_sampler
+        how = loader._iterable, loader._auto_collation, loader.collate_fn, loader.drop_last
+        self._fetcher = partial(_fetcher, *how)
         self._reset()
         self._base_seed = (loader.generator or default_generator).random64()
 
@@ -227,13 +214,6 @@ class _BaseDataLoaderIter:
 
     def _next_data(self) -> Any:
         raise NotImplementedError
-
-    def _make_fetcher(self) -> Callable[[Any], Fetcher]:
-        loader = self._loader
-        kind = MapFetcher if loader._dataset_kind == _DatasetKind.Map else IterableFetcher
-        return partial(
-            kind, auto_collation=loader._auto_collation, collate_fn=loader.collate_fn, drop_last=loader.drop_last
-        )
 
     def __iter__(self) -> _BaseDataLoaderIter:
         return self
@@ -269,10 +249,10 @@ class _SingleProcessDataLoaderIter(_BaseDataLoaderIter):
 
     def __init__(self, loader: DataLoader[Any]) -> None:
         super().__init__(loader)
-        self._fetcher = self._make_fetcher()(loader.dataset)
+        self._fetch = self._fetcher(loader.dataset)
 
     def _next_data(self) -> Any:
-        return self._fetcher.fetch(next(self._sampler_iter))
+        return self._fetch(next(self._sampler_iter))
 
 
 class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
@@ -287,7 +267,7 @@ class _MultiProcessingDataLoaderIter(_BaseDataLoaderIter):
         self._stop = weakref.finalize(self, _stop, self._workers, os.getpid())  # at exit, too
         for i in range(loader.num_workers):
             info = WorkerInfo(i, loader.num_workers, self._base_seed + i, loader.dataset)
-            job = Job(info, self._base_seed, self._make_fetcher(), loader.worker_init_fn)
+            job = Job(info, self._base_seed, self._fetcher, loader._iterable, loader.worker_init_fn)
             self._workers.append(Worker(context, job, self._workers))
         self._prefetch()
 

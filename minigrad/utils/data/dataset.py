@@ -13,6 +13,9 @@ from typing import Any, Generic, TypeVar
 from ...backend.random import Generator, default_generator
 from ...tensor import Tensor
 
+__all__ = ["ChainDataset", "ConcatDataset", "Dataset", "IterableDataset", "StackDataset", "Subset", "TensorDataset"]
+__all__ += ["random_split"]
+
 T = TypeVar("T")
 T_co = TypeVar("T_co", covariant=True)
 
@@ -44,14 +47,7 @@ class IterableDataset(Dataset[T_co], Iterable[T_co]):
 
 
 class TensorDataset(Dataset[tuple[Tensor, ...]]):
-    """Example i is the tuple of row i of every tensor.
-
-    Args:
-        tensors: of any shapes and dtypes, with first axes of equal length.
-
-    Raises:
-        AssertionError: the first axes differ.
-    """
+    """Example i is the tuple of row i of every tensor. Raises AssertionError unless all have equally many rows."""
 
     def __init__(self, *tensors: Tensor) -> None:
         if any(len(tensor) != len(tensors[0]) for tensor in tensors):
@@ -68,8 +64,7 @@ class TensorDataset(Dataset[tuple[Tensor, ...]]):
 class StackDataset(Dataset[Any]):
     """Example i is the tuple of example i of every dataset, or a dict if the datasets are passed by name.
 
-    Raises:
-        ValueError: no dataset, datasets of different lengths, or some by position and some by name.
+    Raises ValueError for no dataset, different lengths, or some datasets by position and some by name.
     """
 
     datasets: tuple[Any, ...] | dict[str, Any]
@@ -80,38 +75,29 @@ class StackDataset(Dataset[Any]):
         if not args and not kwargs:
             raise ValueError("At least one dataset should be passed")
         self.datasets = kwargs or args
-        lengths = {len(dataset) for dataset in kwargs.values() or args}
-        if len(lengths) > 1:
+        self._columns = list(kwargs.values() or args)
+        if len({len(column) for column in self._columns}) > 1:
             raise ValueError("Size mismatch between datasets")
-        self._length = lengths.pop()
 
     def __getitem__(self, index: Any) -> Any:
-        if isinstance(self.datasets, dict):
-            return {name: dataset[index] for name, dataset in self.datasets.items()}
-        return tuple(dataset[index] for dataset in self.datasets)
+        return self._example(tuple(column[index] for column in self._columns))
 
     def __getitems__(self, indices: Sequence[Any]) -> list[Any]:
-        if isinstance(self.datasets, dict):
-            columns = [_examples(dataset, indices) for dataset in self.datasets.values()]
-            return [dict(zip(self.datasets, row, strict=True)) for row in zip(*columns, strict=True)]
-        return list(zip(*(_examples(dataset, indices) for dataset in self.datasets), strict=True))
+        rows = zip(*(examples_of(column, indices) for column in self._columns), strict=True)
+        return [self._example(row) for row in rows]
+
+    def _example(self, row: tuple[Any, ...]) -> Any:
+        return dict(zip(self.datasets, row, strict=True)) if isinstance(self.datasets, dict) else row
 
     def __len__(self) -> int:
-        return self._length
+        return len(self._columns[0])
 
 
 class ConcatDataset(Dataset[T_co]):
-    """Datasets one after another, as one.
-
-    Raises:
-        AssertionError: no dataset, or an IterableDataset, which has no numbers.
-    """
-
-    datasets: list[Dataset[T_co]]
-    cumulative_sizes: list[int]
+    """Datasets one after another, as one. Raises AssertionError for none, or an IterableDataset."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
-        self.datasets = list(datasets)
+        self.datasets: list[Dataset[T_co]] = list(datasets)
         if not self.datasets:
             raise AssertionError("datasets should not be an empty iterable")
         if any(isinstance(dataset, IterableDataset) for dataset in self.datasets):
@@ -137,11 +123,7 @@ class ConcatDataset(Dataset[T_co]):
 
 
 class ChainDataset(IterableDataset[T_co]):
-    """IterableDatasets one after another, as one.
-
-    Raises:
-        AssertionError: a dataset of another kind, when its turn comes.
-    """
+    """IterableDatasets one after another, as one. Raises AssertionError when it comes to another kind."""
 
     def __init__(self, datasets: Iterable[Dataset[Any]]) -> None:
         super().__init__()
@@ -174,20 +156,16 @@ class Subset(Dataset[T_co]):
         return self.dataset[self.indices[idx]]
 
     def __getitems__(self, indices: Sequence[int]) -> list[T_co]:
-        return _examples(self.dataset, [self.indices[i] for i in indices])
+        return examples_of(self.dataset, [self.indices[i] for i in indices])
 
     def __len__(self) -> int:
         return len(self.indices)
 
 
-def _examples(dataset: Any, indices: Sequence[Any]) -> list[Any]:
+def examples_of(dataset: Any, indices: Sequence[Any]) -> Any:
     """Several examples: at once if the dataset can, else one by one."""
-    if not callable(getattr(dataset, "__getitems__", None)):
-        return [dataset[i] for i in indices]
-    examples = dataset.__getitems__(indices)
-    if len(examples) != len(indices):
-        raise ValueError(f"__getitems__ gave {len(examples)} examples for {len(indices)} numbers")
-    return list(examples)
+    at_once = getattr(dataset, "__getitems__", None)
+    return at_once(indices) if at_once else [dataset[i] for i in indices]
 
 
 def random_split(
@@ -195,14 +173,8 @@ def random_split(
 ) -> list[Subset[T]]:
     """Split a dataset at random. The same seed gives the parts that PyTorch gives.
 
-    Args:
-        dataset: one with ``__len__``.
-        lengths: the number of examples in each part; or fractions that sum to 1, where the first parts get
-            one each of the examples that are left over.
-        generator: of the order.
-
-    Raises:
-        ValueError: the lengths do not sum to the dataset's, or a fraction is not between 0 and 1.
+    ``lengths`` are the numbers of examples in the parts, that is, of all; or fractions that sum to 1, where the first
+    parts get one each of the examples that are left over. Raises ValueError for others.
     """
     size = len(dataset)  # type: ignore[arg-type]
     if math.isclose(sum(lengths), 1) and sum(lengths) <= 1:

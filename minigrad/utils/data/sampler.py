@@ -5,6 +5,7 @@ Each sampler draws when the first number is asked for, not when iteration begins
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence, Sized
 from itertools import islice
 from typing import Any, Generic, TypeVar
@@ -13,6 +14,9 @@ from ...backend import dtype as dt
 from ...backend.random import Generator, default_generator
 from ...functions.creation import as_tensor
 from ...functions.random import multinomial
+
+__all__ = ["BatchSampler", "DistributedSampler", "RandomSampler", "Sampler", "SequentialSampler"]
+__all__ += ["SubsetRandomSampler", "WeightedRandomSampler"]
 
 T_co = TypeVar("T_co", covariant=True)
 
@@ -48,14 +52,10 @@ class RandomSampler(Sampler[int]):
     """The numbers of a dataset in random order.
 
     Args:
-        data_source: the dataset.
         replacement: draw each number from all of them, so that some come twice.
-        num_samples: the length of a pass; None is that of the dataset. Without replacement, a longer pass
-            goes through several orders.
+        num_samples: the length of a pass, that of the dataset if None. Without replacement, a longer pass goes
+            through several orders.
         generator: of the numbers; None is a new one for each pass, seeded from the default generator.
-
-    Raises:
-        TypeError: ``replacement`` is no bool. ValueError: ``num_samples`` is not a positive int.
     """
 
     def __init__(
@@ -109,14 +109,9 @@ class WeightedRandomSampler(Sampler[int]):
     """Numbers drawn in proportion to weights.
 
     Args:
-        weights: one for each example; they need not sum to 1.
-        num_samples: the length of a pass.
-        replacement: whether a number may come twice.
+        weights: one for each example; they need not sum to 1. num_samples: the length of a pass.
+        replacement: whether a number may come twice; else the weights must be as many as the samples.
         generator: of the numbers, the default generator if None.
-
-    Raises:
-        ValueError: the weights are not one sequence, ``num_samples`` no positive int, or ``replacement`` no
-            bool. RuntimeError, when drawn from: more samples than weights, without replacement.
     """
 
     def __init__(
@@ -126,9 +121,7 @@ class WeightedRandomSampler(Sampler[int]):
         _check_bool("replacement", replacement)
         self.weights = as_tensor(weights, dtype=dt.float64)
         if self.weights.ndim != 1:
-            raise ValueError(
-                f"weights should be a 1d sequence but given weights have shape {tuple(self.weights.shape)}"
-            )
+            raise ValueError(f"weights should be a 1d sequence but have shape {tuple(self.weights.shape)}")
         self.num_samples, self.replacement, self.generator = num_samples, replacement, generator
 
     def __iter__(self) -> Iterator[int]:
@@ -140,16 +133,7 @@ class WeightedRandomSampler(Sampler[int]):
 
 
 class BatchSampler(Sampler[list[int]]):
-    """The numbers of another sampler in lists.
-
-    Args:
-        sampler: any iterable of numbers.
-        batch_size: the length of a list.
-        drop_last: leave out the last list if it is shorter.
-
-    Raises:
-        ValueError: ``batch_size`` is not a positive int, or ``drop_last`` no bool.
-    """
+    """The numbers of any iterable in lists of ``batch_size``; ``drop_last`` leaves out a last one that is shorter."""
 
     def __init__(self, sampler: Iterable[int], batch_size: int, drop_last: bool) -> None:
         _check_positive("batch_size", batch_size)
@@ -164,6 +148,52 @@ class BatchSampler(Sampler[list[int]]):
 
     def __len__(self) -> int:
         return batch_count(len(self.sampler), self.batch_size, self.drop_last)  # type: ignore[arg-type]
+
+
+class DistributedSampler(Sampler[int]):
+    """Every ``num_replicas``-th number, from ``rank`` on, of an order that all processes share.
+
+    Without a call of ``set_epoch`` before each epoch, every epoch has the same order.
+
+    Args:
+        num_replicas: the number of processes. None is 1: minigrad has no process groups to ask.
+        rank: of this process, else ValueError; None is 0.
+        shuffle: a random order, by epoch and ``seed``, which is the same in all processes; else 0, 1, 2, ...
+        drop_last: leave out numbers to give all processes equally many; else the first come again at the end.
+    """
+
+    def __init__(
+        self,
+        dataset: Any,
+        num_replicas: int | None = None,
+        rank: int | None = None,
+        shuffle: bool = True,
+        seed: int = 0,
+        drop_last: bool = False,
+    ) -> None:
+        num_replicas, rank = 1 if num_replicas is None else num_replicas, rank or 0
+        if not 0 <= rank < num_replicas:
+            raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
+        self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank
+        self.epoch, self.drop_last, self.shuffle, self.seed = 0, drop_last, shuffle, seed
+        share = len(dataset) / num_replicas
+        self.num_samples = math.floor(share) if drop_last else math.ceil(share)
+        self.total_size = self.num_samples * num_replicas
+
+    def __iter__(self) -> Iterator[int]:
+        order = list(range(len(self.dataset)))
+        if self.shuffle:
+            order = Generator().manual_seed(self.seed + self.epoch).permutation(len(order)).tolist()
+        if order:
+            order = (order * math.ceil(self.total_size / len(order)))[: self.total_size]
+        return iter(order[self.rank :: self.num_replicas])
+
+    def __len__(self) -> int:
+        return self.num_samples
+
+    def set_epoch(self, epoch: int) -> None:
+        """Begin an epoch, which has an order of its own."""
+        self.epoch = epoch
 
 
 def batch_count(examples: int, batch_size: int, drop_last: bool) -> int:

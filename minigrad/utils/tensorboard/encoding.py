@@ -1,4 +1,7 @@
-"""Histograms, images, sounds and hyperparameters in the terms of TensorBoard's files."""
+"""Numbers, histograms, images, sounds and hyperparameters in the terms of TensorBoard's files.
+
+Entries are dicts of the fields of TensorBoard's message ``Summary.Value``.
+"""
 
 from __future__ import annotations
 
@@ -12,37 +15,23 @@ from typing import Any
 import numpy as np
 
 Ndarray = np.ndarray[Any, Any]
+Entry = dict[str, Any]
 
 
 @cache
 def protocol() -> SimpleNamespace:
     """The parts of the package ``tensorboard`` that writing needs. Raises ImportError if it is not installed."""
     try:
-        from tensorboard.compat.proto.event_pb2 import Event, SessionLog
-        from tensorboard.compat.proto.summary_pb2 import HistogramProto, Summary
-        from tensorboard.compat.proto.tensor_pb2 import TensorProto
-        from tensorboard.plugins.hparams import api_pb2, plugin_data_pb2
+        from tensorboard.compat.proto.event_pb2 import Event
         from tensorboard.plugins.hparams import metadata as hparams
+        from tensorboard.plugins.hparams.plugin_data_pb2 import HParamsPluginData
         from tensorboard.plugins.scalar import metadata as scalars
         from tensorboard.plugins.text import metadata as texts
         from tensorboard.summary.writer.event_file_writer import EventFileWriter
     except ImportError as error:
-        raise ImportError(
-            f"SummaryWriter needs the package tensorboard: pip install minigrad[tensorboard] ({error})"
-        ) from error
-    return SimpleNamespace(
-        Event=Event,
-        SessionLog=SessionLog,
-        Summary=Summary,
-        HistogramProto=HistogramProto,
-        TensorProto=TensorProto,
-        EventFileWriter=EventFileWriter,
-        hparams=hparams,
-        api=api_pb2,
-        plugin=plugin_data_pb2,
-        scalars=scalars,
-        texts=texts,
-    )
+        raise ImportError(f"SummaryWriter needs tensorboard: pip install minigrad[tensorboard] ({error})") from error
+    modules = {"hparams": hparams, "scalars": scalars, "texts": texts}
+    return SimpleNamespace(Event=Event, EventFileWriter=EventFileWriter, HParamsPluginData=HParamsPluginData, **modules)
 
 
 def host(value: Any) -> Ndarray:
@@ -50,16 +39,16 @@ def host(value: Any) -> Ndarray:
     return np.asarray(value.detach().cpu().numpy() if hasattr(value, "detach") else value)
 
 
-def scalar(tag: str, value: Any, new_style: bool = False, double: bool = False) -> Any:
+def scalar(tag: str, value: Any, new_style: bool = False, double: bool = False) -> Entry:
     """One number under a tag. Raises ValueError if there are several."""
-    p, array = protocol(), host(value)
+    array = host(value)
     if array.size != 1:
         raise ValueError(f"add_scalar takes one number; {tag!r} has shape {array.shape}")
     number = float(array.reshape(()))
     if not new_style:
-        return p.Summary.Value(tag=tag, simple_value=number)
-    field = {"dtype": "DT_DOUBLE", "double_val": [number]} if double else {"dtype": "DT_FLOAT", "float_val": [number]}
-    return p.Summary.Value(tag=tag, tensor=p.TensorProto(**field), metadata=p.scalars.create_summary_metadata("", ""))
+        return {"tag": tag, "simple_value": number}
+    tensor = {"dtype": "DT_DOUBLE", "double_val": [number]} if double else {"dtype": "DT_FLOAT", "float_val": [number]}
+    return {"tag": tag, "tensor": tensor, "metadata": protocol().scalars.create_summary_metadata("", "")}
 
 
 @cache
@@ -72,7 +61,7 @@ def _tenth_edges() -> Ndarray:
     return np.array(edges)
 
 
-def histogram(values: Ndarray, bins: Any, max_bins: int | None) -> Any:
+def histogram(values: Ndarray, bins: Any, max_bins: int | None) -> dict[str, Any]:
     """Counts per bin, from the first filled bin to the last."""
     if not values.size:
         raise ValueError("The input has no element.")
@@ -86,15 +75,15 @@ def histogram(values: Ndarray, bins: Any, max_bins: int | None) -> Any:
     if not filled.size:
         raise ValueError("no number lies within the bins of the histogram")
     first, last = filled[0], filled[-1]
-    return protocol().HistogramProto(
-        min=values.min(),
-        max=values.max(),
-        num=len(values),
-        sum=values.sum(),
-        sum_squares=values.dot(values),
-        bucket=[0, *counts[first : last + 1].tolist()],  # an empty bin first: a limit is a bin's right edge
-        bucket_limit=edges[first : last + 2].tolist(),
-    )
+    return {
+        "min": values.min(),
+        "max": values.max(),
+        "num": len(values),
+        "sum": values.sum(),
+        "sum_squares": values.dot(values),
+        "bucket": [0, *counts[first : last + 1].tolist()],  # an empty bin first: a limit is a bin's right edge
+        "bucket_limit": edges[first : last + 2].tolist(),
+    }
 
 
 def as_hwc(array: Ndarray, axes: str) -> Ndarray:
@@ -153,39 +142,34 @@ def wav(sound: Ndarray, rate: int) -> bytes:
     return file.getvalue()
 
 
-_KINDS = {"DATA_TYPE_FLOAT64": "number_value", "DATA_TYPE_BOOL": "bool_value", "DATA_TYPE_STRING": "string_value"}
-
-
-def hparams(values: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Any]) -> list[Any]:
-    """The three events of a row: the names of the table, the values of the run, and its end."""
+def hparams(values: Mapping[str, Any], metrics: Mapping[str, Any], domains: Mapping[str, Any]) -> list[Entry]:
+    """The three entries of a row: the names of the table, the values of the run, and its end."""
     p = protocol()
-    infos, session = [], p.plugin.SessionStartInfo()
+    table, run = p.HParamsPluginData(), p.HParamsPluginData()
+    end = p.HParamsPluginData(session_end_info={"status": "STATUS_SUCCESS"})
     for name, value in values.items():
-        if value is None:
-            continue
-        kind, plain = _hparam(name, value)
-        setattr(session.hparams[name], _KINDS[kind], plain)
-        info = p.api.HParamInfo(name=name, type=p.api.DataType.Value(kind))
-        if name in domains:
-            info.domain_discrete.extend(domains[name])
-        infos.append(info)
-    metric_infos = [p.api.MetricInfo(name=p.api.MetricName(tag=name)) for name in metrics]
-    contents = {
-        p.hparams.EXPERIMENT_TAG: {"experiment": p.api.Experiment(hparam_infos=infos, metric_infos=metric_infos)},
-        p.hparams.SESSION_START_INFO_TAG: {"session_start_info": session},
-        p.hparams.SESSION_END_INFO_TAG: {"session_end_info": p.plugin.SessionEndInfo(status=p.api.STATUS_SUCCESS)},
-    }
-    metadata = {tag: p.hparams.create_summary_metadata(p.plugin.HParamsPluginData(**c)) for tag, c in contents.items()}
-    return [p.Summary.Value(tag=tag, metadata=data) for tag, data in metadata.items()]
+        if value is not None:
+            kind, plain = _hparam(name, value)
+            setattr(run.session_start_info.hparams[name], f"{kind}_value", plain)
+            info = table.experiment.hparam_infos.add(name=name, type=_TYPES[kind])
+            info.domain_discrete.extend(domains.get(name, ()))
+    for name in metrics:
+        table.experiment.metric_infos.add(name={"tag": name})
+    tags = (p.hparams.EXPERIMENT_TAG, p.hparams.SESSION_START_INFO_TAG, p.hparams.SESSION_END_INFO_TAG)
+    rows = zip(tags, (table, run, end), strict=True)
+    return [{"tag": tag, "metadata": p.hparams.create_summary_metadata(data)} for tag, data in rows]
+
+
+_TYPES = {"number": "DATA_TYPE_FLOAT64", "bool": "DATA_TYPE_BOOL", "string": "DATA_TYPE_STRING"}
 
 
 def _hparam(name: str, value: Any) -> tuple[str, Any]:
-    """TensorBoard's type of a hyperparameter, and its value."""
+    """The kind of a hyperparameter, and its value."""
     if isinstance(value, (bool, np.bool_)):
-        return "DATA_TYPE_BOOL", bool(value)
+        return "bool", bool(value)
     if isinstance(value, str):
-        return "DATA_TYPE_STRING", value
+        return "string", value
     array = host(value)
     if array.size != 1 or array.dtype.kind not in "biuf":
         raise TypeError(f"hyperparameter {name!r} should be a number, a bool or a text, not {value!r}")
-    return "DATA_TYPE_FLOAT64", float(array.reshape(()))
+    return "number", float(array.reshape(()))

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from .encoding import Ndarray, as_hwc, grid, histogram, host, hparams, png, protocol, rendered, scalar, wav
+from .encoding import Entry, Ndarray, as_hwc, grid, histogram, host, hparams, png, protocol, rendered, scalar, wav
 
 Time = float | None  # seconds since 1970; None is now
 
@@ -56,7 +56,7 @@ class FileWriter:
         self.event_writer.add_event(event)
 
     def add_summary(self, summary: Any, global_step: Any = None, walltime: Time = None) -> None:
-        """Write one TensorBoard summary."""
+        """Write one TensorBoard summary, or a dict of its fields."""
         self.add_event(protocol().Event(summary=summary), global_step, walltime)
 
     def flush(self) -> None:
@@ -79,9 +79,6 @@ class SummaryWriter:
         comment: the end of the default folder's name.
         purge_step: TensorBoard discards events of an earlier, interrupted run from this step on.
         max_queue, flush_secs, filename_suffix: as in ``FileWriter``.
-
-    Raises:
-        ImportError: the package ``tensorboard`` is not installed.
     """
 
     def __init__(
@@ -93,7 +90,6 @@ class SummaryWriter:
         flush_secs: float = 120,
         filename_suffix: str = "",
     ) -> None:
-        protocol()
         if not log_dir:
             log_dir = os.path.join("runs", f"{time.strftime('%b%d_%H-%M-%S')}_{socket.gethostname()}{comment}")
         self.log_dir = os.fspath(log_dir)
@@ -109,10 +105,8 @@ class SummaryWriter:
             self.file_writer = FileWriter(self.log_dir, *self._options)
             self.all_writers = {self.log_dir: self.file_writer}
             if self.purge_step is not None:
-                p, step = protocol(), self.purge_step
-                self.file_writer.add_event(p.Event(file_version="brain.Event:2"), step)
-                start = p.SessionLog(status=p.SessionLog.START)
-                self.file_writer.add_event(p.Event(session_log=start), step)
+                for field in ({"file_version": "brain.Event:2"}, {"session_log": {"status": "START"}}):
+                    self.file_writer.add_event(protocol().Event(**field), self.purge_step)
                 self.purge_step = None
         return self.file_writer
 
@@ -120,8 +114,8 @@ class SummaryWriter:
         """The folder of this run."""
         return self.log_dir
 
-    def _add(self, value: Any, step: Any, walltime: Time) -> None:
-        self._get_file_writer().add_summary(protocol().Summary(value=[value]), step, walltime)
+    def _add(self, entry: Entry, step: Any, walltime: Time) -> None:
+        self._get_file_writer().add_summary({"value": [entry]}, step, walltime)
 
     def add_scalar(
         self,
@@ -150,8 +144,7 @@ class SummaryWriter:
             folder = f"{self.log_dir}/{main_tag.replace('/', '_')}_{name}"
             if folder not in writers:
                 writers[folder] = FileWriter(folder, *self._options)
-            summary = protocol().Summary(value=[scalar(main_tag, value)])
-            writers[folder].add_summary(summary, global_step, walltime)
+            writers[folder].add_summary({"value": [scalar(main_tag, value)]}, global_step, walltime)
 
     def add_histogram(
         self,
@@ -170,7 +163,7 @@ class SummaryWriter:
             max_bins: join neighbouring bins until there are no more than this.
         """
         histo = histogram(host(values).reshape(-1).astype(np.float64), bins, max_bins)
-        self._add(protocol().Summary.Value(tag=tag, histo=histo), global_step, walltime)
+        self._add({"tag": tag, "histo": histo}, global_step, walltime)
 
     def add_image(
         self, tag: str, img_tensor: Any, global_step: Any = None, walltime: Time = None, dataformats: str = "CHW"
@@ -194,35 +187,23 @@ class SummaryWriter:
         self._add_pixels(tag, grid([rendered(each, close) for each in figures]), global_step, walltime)
 
     def _add_pixels(self, tag: str, pixels: Ndarray, step: Any, walltime: Time) -> None:
-        p, (height, width, channels) = protocol(), pixels.shape
-        image = p.Summary.Image(height=height, width=width, colorspace=channels, encoded_image_string=png(pixels))
-        self._add(p.Summary.Value(tag=tag, image=image), step, walltime)
+        sizes = dict(zip(("height", "width", "colorspace"), pixels.shape, strict=True))
+        self._add({"tag": tag, "image": {**sizes, "encoded_image_string": png(pixels)}}, step, walltime)
 
     def add_audio(
         self, tag: str, snd_tensor: Any, global_step: Any = None, sample_rate: int = 44100, walltime: Time = None
     ) -> None:
         """Sound of one channel: floats from -1 to 1, (samples,) or (1, samples)."""
         sound = host(snd_tensor).reshape(-1)
-        audio = protocol().Summary.Audio(
-            sample_rate=sample_rate,
-            num_channels=1,
-            length_frames=len(sound),
-            encoded_audio_string=wav(sound, sample_rate),
-            content_type="audio/wav",
-        )
-        self._add(protocol().Summary.Value(tag=tag, audio=audio), global_step, walltime)
+        audio: Entry = {"sample_rate": sample_rate, "num_channels": 1, "length_frames": len(sound)}
+        audio |= {"encoded_audio_string": wav(sound, sample_rate), "content_type": "audio/wav"}
+        self._add({"tag": tag, "audio": audio}, global_step, walltime)
 
     def add_text(self, tag: str, text_string: str, global_step: Any = None, walltime: Time = None) -> None:
         """Text, shown as Markdown."""
-        p = protocol()
-        value = p.Summary.Value(
-            tag=f"{tag}/text_summary",
-            metadata=p.texts.create_summary_metadata("", ""),
-            tensor=p.TensorProto(
-                dtype="DT_STRING", string_val=[text_string.encode()], tensor_shape={"dim": [{"size": 1}]}
-            ),
-        )
-        self._add(value, global_step, walltime)
+        tensor = {"dtype": "DT_STRING", "string_val": [text_string.encode()], "tensor_shape": {"dim": [{"size": 1}]}}
+        metadata = protocol().texts.create_summary_metadata("", "")
+        self._add({"tag": f"{tag}/text_summary", "metadata": metadata, "tensor": tensor}, global_step, walltime)
 
     def add_hparams(
         self,
@@ -235,20 +216,16 @@ class SummaryWriter:
         """One row of TensorBoard's table of hyperparameters, in a folder of its own under that of the run.
 
         Args:
-            hparam_dict: numbers, bools and texts by name; None leaves a name out.
-            metric_dict: numbers by name.
+            hparam_dict: numbers, bools and texts (else TypeError) by name; None leaves a name out.
+            metric_dict: numbers by name, at ``global_step``.
             hparam_domain_discrete: the possible values of hyperparameters by name.
             run_name: the folder; by default the time.
-            global_step: of the metrics.
-
-        Raises:
-            TypeError: a value is no number, bool or text.
         """
         rows = hparams(hparam_dict, metric_dict, hparam_domain_discrete or {})
         folder = os.path.join(self.log_dir, run_name or str(time.time()))
         with SummaryWriter(folder) as row:
-            for value in rows:
-                row._add(value, None, None)
+            for entry in rows:
+                row._add(entry, None, None)
             for name, metric in metric_dict.items():
                 row.add_scalar(name, metric, global_step)
 

@@ -7,9 +7,9 @@ from typing import Any
 from ...nn.module import Module
 from ...tensor import Tensor
 from .data import Attention, Candidate, Kind, Layer
-from .given import from_weights, strings
+from .given import from_weights
 from .record import from_call
-from .tokens import Tokens, sides
+from .tokens import Tokens, grouped, sides
 from .view import AttentionView, checked_ending
 
 __all__ = ["Attention", "AttentionView", "Candidate", "Kind", "Layer", "attention", "checked_ending"]
@@ -42,12 +42,14 @@ def attention(
         ValueError: no attention, tokens that do not fit, weights that are not rows of probabilities.
     """
     if isinstance(subject, Module) or (callable(subject) and not isinstance(subject, Tensor)):
-        return AttentionView(from_call(subject, inputs, named, sides(tokens), sentence), title)
-    if named or not strings(inputs) or len(inputs) > 2 or (inputs and tokens is not None):
+        both = sides(tokens)
+        return AttentionView(grouped(both, *from_call(subject, inputs, named, sentence)), title)
+    texts = all(isinstance(a, list | tuple) and all(isinstance(text, str) for text in a) for a in inputs)
+    if named or not texts or len(inputs) > 2 or (inputs and tokens is not None):
         wrong = f"an argument {next(iter(named))!r}" if named else f"{len(inputs)} more"
         raise TypeError(
             f"weights are followed by the tokens of the source, and those of the target (or by tokens=…): "
             f"lists of texts; got {wrong}. To record a model's attention, give the module itself"
         )
-    both: Any = tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs
-    return AttentionView(from_weights(subject, sides(both), sentence), title)
+    both = sides(tokens if not inputs else inputs[0] if len(inputs) == 1 else inputs)
+    return AttentionView(grouped(both, from_weights(subject, both, sentence)), title)

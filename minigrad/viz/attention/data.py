@@ -1,8 +1,5 @@
-"""What is known of a model's attention for some tokens: plain data, which every picture of it is made from.
-
-Shape letters: H heads, T queries (the tokens that look), S keys (the tokens that are looked at), Dh width of
-a head.
-"""
+"""What is known of a model's attention for some tokens: plain data, which every picture of it is made from. Shapes:
+H heads, T queries (the tokens that look), S keys (the tokens that are looked at), Dh width of a head."""
 
 from __future__ import annotations
 
@@ -36,6 +33,9 @@ class Layer:
     bias: Array | None = None  # (1 or H, T, S); None for nothing
 
 
+Seen = tuple[Kind, Layer]  # an attention that ran
+
+
 @dataclass(frozen=True)
 class Attention:
     """All layers of one kind of attention, in the order in which they ran."""
@@ -47,6 +47,12 @@ class Attention:
     note: str = ""  # the difference from another one of this kind
     written: tuple[str, ...] = ()  # T tokens that a decoder writes, one later than it reads; () if not known
 
+    def __post_init__(self) -> None:
+        """Raises ValueError: tokens that do not fit the weights, or weights that are not rows of probabilities."""
+        for number, layer in enumerate(self.layers):
+            self._check_shape(f"{self.title}, layer {number}", layer.weights.shape)
+            self._check_rows(number, layer.weights)
+
     @property
     def title(self) -> str:
         """What to call it."""
@@ -54,15 +60,12 @@ class Attention:
 
     @property
     def rows(self) -> tuple[str, ...]:
-        """What the queries are called: by the tokens that are written there, or else by those read."""
+        """The names of the queries: the tokens that are written there, or else those that are read."""
         return self.written or self.queries
 
     @property
     def meaning(self) -> tuple[str, str]:
-        """What a row is, and what a column.
-
-        A decoder reads a token and writes the next one: where it looks belongs to the choice of the next one.
-        """
+        """What a row is, and what a column. Where a decoder looks belongs to the choice of the next token."""
         keys = f"a token {'of the source ' if self.kind == 'cross' else ''}that it looks at"
         if self.kind == "encoder":
             return "a token that looks", keys
@@ -73,14 +76,6 @@ class Attention:
     def legend(self, row: str, column: str) -> str:
         """The meaning as one text, for pictures that call rows and columns otherwise."""
         return f"{row}: {self.meaning[0]}; {column}: {self.meaning[1]}"
-
-    def checked(self) -> Attention:
-        """Itself. Raises ValueError: tokens that do not fit the weights, or weights that are not rows of
-        probabilities."""
-        for number, layer in enumerate(self.layers):
-            self._check_shape(f"{self.title}, layer {number}", layer.weights.shape)
-            self._check_rows(number, layer.weights)
-        return self
 
     def _check_shape(self, name: str, shape: tuple[int, ...]) -> None:
         if 0 in shape:
@@ -127,11 +122,8 @@ class Candidate(NamedTuple):
 
 
 def inferred_mask(weights: Array) -> Array | None:
-    """What a mask must have forbidden, from the weights of all heads (N, T, S) alone: (1, T, S) or None.
-
-    Where no head looks at a whole column of keys, that is padding; a row of zeros is a query that may look at
-    nothing; where none looks at any later token, that is the causal mask. Single zeros are no mask.
-    """
+    """What a mask must have forbidden, from the weights of all heads (N, T, S) alone: (1, T, S) or None. A column of
+    zeros is padding, a row a query that may look at nothing, all later tokens a causal mask; a zero alone is none."""
     nowhere = (weights == 0).all(0)  # (T, S)
     later = np.triu(np.ones_like(nowhere), 1)
     blocked = nowhere.all(0) | nowhere.all(1, keepdims=True)

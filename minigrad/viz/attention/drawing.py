@@ -1,18 +1,19 @@
-"""A vector picture as a list of shapes, and as SVG. Units are points, as of fonts; y goes down.
-
-``raster`` draws the same shapes as PDF and PNG: so there are only three kinds, and what they are is kept.
-(``viz.vector`` writes any element of SVG, and can write nothing else.)
-"""
+"""A vector picture as a list of shapes, and as SVG. Units are points, as of fonts; y goes down. ``raster`` draws the
+same shapes as PDF and PNG: so there are three kinds only. (``viz.vector`` writes any element of SVG, but SVG alone.)"""
 
 from __future__ import annotations
 
 import unicodedata
+from bisect import bisect
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Any, Literal, NamedTuple
 
+from ..palette import Palette
 from ..vector import Drawing as Elements
 
 Anchor = Literal["start", "middle", "end"]
+SMALL = 7.0  # points: of captions
 FONTS = ("Helvetica", "Arial", "Liberation Sans", "Nimbus Sans", "Noto Sans", "DejaVu Sans")
 # Widths of the characters from space to "~" in Helvetica, and fonts to its measure, in 1/1000 of the size.
 _WIDTHS = (
@@ -78,24 +79,28 @@ class Strokes(NamedTuple):
 
 @dataclass
 class Drawing:
-    """A picture: its size, the colour behind it, and shapes, the last on top."""
+    """A picture: its size, its colours, and shapes, the last on top."""
 
     width: float
     height: float
     title: str
-    paper: str
+    palette: Palette
     shapes: list[Text | Cells | Strokes] = field(default_factory=list)
 
     def add(self, *shapes: Text | Cells | Strokes) -> None:
         """Put shapes on top, but for empty ones."""
         self.shapes += [s for s in shapes if isinstance(s, Text) or s[0]]
 
+    def caption(self, x: float, y: float, text: str, anchor: Anchor = "start") -> None:
+        """Put a small text on top."""
+        self.add(Text(x, y, text, SMALL, self.palette.quiet, anchor))
+
     def svg(self) -> str:
         """The picture as a file of its own."""
         elements = Elements(float(self.width), float(self.height), self.title)
         for shape in self.shapes:
             shape.put(elements)
-        return elements.svg(self.paper, f"{', '.join(FONTS)}, sans-serif", "pt")
+        return elements.svg(self.palette.paper, f"{', '.join(FONTS)}, sans-serif", "pt")
 
 
 def width(text: str, size: float) -> float:
@@ -105,15 +110,8 @@ def width(text: str, size: float) -> float:
 
 def shortened(text: str, size: float, most: float) -> str:
     """A text cut to a width, with "…" (as wide as the font's size) at its end where something is missing."""
-    room, used = most * 1000 / size / 1.1, 0.0
-    for i, c in enumerate(text):
-        used += _advance(c)
-        if used > room:
-            kept = text[:i]
-            while kept and sum(map(_advance, kept)) > room - 1000:
-                kept = kept[:-1]
-            return kept + "…"
-    return text
+    room, ends = most * 1000 / size / 1.1, list(accumulate(map(_advance, text)))
+    return text if not ends or ends[-1] <= room else text[: bisect(ends, room - 1000)] + "…"
 
 
 def wrapped(text: str, size: float, most: float) -> list[str]:

@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from ..numbers import Array, coded
 from ..page import Page
 from .data import Attention, Candidate
 
 EXACT = 600_000  # numbers up to which all keep float32's digits; more are halved to float16's three
 MOST = 20_000_000  # numbers that a page can hold: some 50 MB
+PARTS = ("weights", "query", "key", "bias")  # of a layer: its arrays
 SCRIPTS = tuple(f"attention{part}.js" for part in ("", "_heads", "_matrix", "_model", "_neuron", "_start"))
 
 
 def page(texts: Sequence[Candidate], title: str) -> Page:
-    """The page: one file with all kinds, layers and heads of one text, or of several to choose from. Raises
-    ValueError: too many numbers for one page."""
+    """All kinds, layers and heads of one text, or of several to choose from. Raises ValueError: too many numbers."""
     different = list({id(one): one for text in texts for one in text.attentions}.values())  # some share some
-    numbers = sum(map(_size, different))
+    arrays = (getattr(layer, name) for one in different for layer in one.layers for name in PARTS)
+    numbers = sum(array.size for array in arrays if array is not None)
     if numbers > MOST:
         raise ValueError(
             f"{numbers:,} numbers are too many for a page, which holds {MOST:,}: show one text of a beam, as "
@@ -40,22 +39,18 @@ def page(texts: Sequence[Candidate], title: str) -> Page:
     return Page.of("attention", title, data, SCRIPTS)
 
 
-def _size(attention: Attention) -> int:
-    arrays = (array for x in attention.layers for array in (x.weights, x.query, x.key, x.bias))
-    return sum(array.size for array in arrays if array is not None)
-
-
 def _kind(attention: Attention, half: bool) -> dict[str, Any]:
-    masks: list[Array] = []
+    blocked = [None if layer.blocked is None else coded(layer.blocked, "u1") for layer in attention.layers]
+    masks = list(dict.fromkeys(mask for mask in blocked if mask is not None))  # many layers share one
     layers = [
         {
             "path": layer.path,
             "heads": len(layer.weights),
-            "mask": _number_of(layer.blocked, masks),
+            "mask": None if mask is None else masks.index(mask),
             "scale": layer.scale,
-            **{name: _packed(getattr(layer, name), half) for name in ("weights", "query", "key", "bias")},
+            **{name: _packed(getattr(layer, name), half) for name in PARTS},
         }
-        for layer in attention.layers
+        for layer, mask in zip(attention.layers, blocked, strict=True)
     ]
     return {
         "kind": attention.kind,
@@ -65,20 +60,9 @@ def _kind(attention: Attention, half: bool) -> dict[str, Any]:
         "reads": attention.kind != "encoder" and not attention.written,
         "queries": list(attention.rows),
         "keys": list(attention.keys),
-        "masks": [coded(mask, "u1") for mask in masks],
+        "masks": masks,
         "layers": layers,
     }
-
-
-def _number_of(mask: Array | None, masks: list[Array]) -> int | None:
-    """The place of a mask among several, to which a new one is added."""
-    if mask is None:
-        return None
-    for number, known in enumerate(masks):
-        if np.array_equal(known, mask):
-            return number
-    masks.append(mask)
-    return len(masks) - 1
 
 
 def _packed(array: Array | None, half: bool) -> dict[str, Any] | None:

@@ -10,12 +10,12 @@ import numpy as np
 from ..numbers import Array, checked_number, equal_parts
 from ..palette import Palette
 from .data import Attention
-from .drawing import Cells, Drawing, Strokes, Text, shortened, width, wrapped
+from .drawing import SMALL, Box, Cells, Drawing, Strokes, Text, shortened, width, wrapped
 
 LEAST = 0.01  # weights below are not drawn as lines,
 FAINTEST = 0.002  # and these not as cells
 MOST = 2000  # lines of a picture, the heaviest: more are a grey wall
-MARGIN, SMALL = 8.0, 7.0  # points: around the picture; of captions
+MARGIN = 8.0  # points: around the picture
 LONGEST = 90.0  # points of a token's text
 GAP = 120.0  # points between the two sides of lines
 NUMBERED = 16  # tokens a side up to which cells are large enough for their number
@@ -33,83 +33,60 @@ class Chosen(NamedTuple):
     title: str
     blocked: Array | None  # (T, S), what a mask forbids in all of them; None without a mask
 
-    @property
-    def several(self) -> bool:
-        """Whether there is more than one head."""
-        return len(self.heads) > 1
-
-    @property
-    def padding(self) -> set[int]:
-        """The keys that no query may look at."""
-        return set() if self.blocked is None else set(np.flatnonzero(self.blocked.all(0)).tolist())
-
 
 def chosen(attention: Attention, layer: int | None, head: int | Sequence[int] | None) -> Chosen:
-    """Some heads of a layer, or of the mean over all layers. Raises ValueError: there is no such layer or head, or
-    layers differ in their heads."""
-    weights, blocked, name = _of_layer(attention, layer)
+    """Some heads of a layer, or of the mean over layers. Raises ValueError: no such one, or layers differ in heads."""
+    layers = attention.layers
+    if layer is None and len({len(one.weights) for one in layers}) > 1:
+        raise ValueError("there is no mean over layers that differ in their heads: choose a layer")
+    if layer is not None or len(layers) == 1:
+        number = checked_number("layer", layer or 0, len(layers))
+        layers, name = layers[number : number + 1], f"layer {number}"
+    else:
+        name = f"mean of {len(layers)} layers"
+    weights: Array = np.mean([one.weights for one in layers], 0)
     count = len(weights)
     numbers = range(count) if head is None else np.atleast_1d(head).tolist()
     heads = tuple(checked_number("head", h, count) for h in numbers)
     if not heads:
         raise ValueError("there is no head to draw: an empty list of heads")
     names = f"heads 0 to {count - 1}" if head is None and count > 1 else "head " + ", ".join(map(str, heads))
-    if blocked is not None:
-        blocked = np.array(np.broadcast_to(blocked, weights.shape)[list(heads)].all(0))
+    masks = [np.broadcast_to(one.blocked, weights.shape)[list(heads)] for one in layers if one.blocked is not None]
+    blocked = np.logical_and.reduce(np.concatenate(masks)) if len(masks) == len(layers) else None
     return Chosen(weights[list(heads)], heads, f"{attention.title} · {name} · {names}", blocked)
-
-
-def _of_layer(attention: Attention, layer: int | None) -> tuple[Array, Array | None, str]:
-    """Weights (H, T, S) of a layer or of their mean, what masks forbid in them, and their name."""
-    layers = attention.layers
-    if layer is not None or len(layers) == 1:
-        number = checked_number("layer", layer or 0, len(layers))
-        return layers[number].weights, layers[number].blocked, f"layer {number}"
-    if len({len(one.weights) for one in layers}) > 1:
-        raise ValueError("there is no mean over layers that differ in their heads: choose a layer")
-    mean: Array = np.mean([one.weights for one in layers], 0)
-    masks = [np.broadcast_to(one.blocked, mean.shape) for one in layers if one.blocked is not None]
-    blocked = np.logical_and.reduce(masks) if len(masks) == len(layers) else None
-    return mean, blocked, f"mean of {len(layers)} layers"
 
 
 # Parts of all pictures -----------------------------------------------------------------------------------
 
 
-class Square(NamedTuple):
-    """Where a matrix is drawn: its left and upper edge, and the width and height of a cell."""
-
-    left: float
-    top: float
-    width: float
-    height: float
-
-
 def _titled(right: float, bottom: float, title: str, palette: Palette, caption: bool) -> Drawing:
     """A drawing that ends there and has its title at the top, if there are captions."""
     right = max(right, MARGIN + width(title, SMALL)) if caption else right
-    drawing = Drawing(right + MARGIN, bottom + MARGIN, title, palette.paper)
+    drawing = Drawing(right + MARGIN, bottom + MARGIN, title, palette)
     if caption:
-        drawing.add(Text(MARGIN, MARGIN + SMALL, title, SMALL, palette.quiet))
+        drawing.caption(MARGIN, MARGIN + SMALL, title)
     return drawing
 
 
-def _note(drawing: Drawing, notes: list[str], palette: Palette, caption: bool) -> Drawing:
+def _note(drawing: Drawing, notes: list[str], caption: bool) -> Drawing:
     """The drawing with notes in lines below it, if there are captions."""
     for line in wrapped("; ".join(notes), SMALL, drawing.width - 2 * MARGIN) if caption else ():
         drawing.height += 1.5 * SMALL
-        drawing.add(Text(MARGIN, drawing.height - MARGIN, line, SMALL, palette.quiet))
+        drawing.caption(MARGIN, drawing.height - MARGIN, line)
     return drawing
+
+
+def _colours(what: Chosen, palette: Palette) -> list[str]:
+    """Of the keys: quiet where no query may look."""
+    hidden: Array = np.zeros(what.weights.shape[1:]) if what.blocked is None else what.blocked
+    return [palette.quiet if column.all() else palette.ink for column in hidden.T]
 
 
 # Lines ----------------------------------------------------------------------------------------------------
 
 
 def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: bool = True) -> Drawing:
-    """Tokens at both sides and lines between them: the more opaque the larger the weight.
-
-    Several heads have a colour each, and lines beside each other.
-    """
+    """Tokens at both sides and lines between them, the more opaque the larger the weight; for each head a colour."""
     sides = (attention.rows, attention.keys)
     rows = max(map(len, sides))
     size = 9.0 if rows <= 40 else 7.5 if rows <= 80 else 6.0
@@ -122,47 +99,44 @@ def head_picture(attention: Attention, what: Chosen, palette: Palette, caption: 
     if caption:
         above = top - 0.6 * SMALL
         of_left, of_right = ("target", "source") if attention.kind == "cross" else ("looks", "at")
-        drawing.add(Text(left, above, of_left, SMALL, palette.quiet, "end"))
-        drawing.add(Text(right, above, of_right, SMALL, palette.quiet))
+        drawing.caption(left, above, of_left, "end")
+        drawing.caption(right, above, of_right)
     middles = [[top + pitch * (i + (rows - len(side) + 1) / 2) for i in range(len(side))] for side in sides]
-    _lines(drawing, what, (left + 4, right - 4), middles, palette)
-    for i, text in enumerate(names[0]):
-        drawing.add(Text(left, middles[0][i] + 0.35 * size, text, size, palette.ink, "end"))
-    for i, text in enumerate(names[1]):
-        colour = palette.quiet if i in what.padding else palette.ink
-        drawing.add(Text(right, middles[1][i] + 0.35 * size, text, size, colour))
-    if what.several:
-        _key(drawing, what.heads, palette)
+    _lines(drawing, what, (left + 4, right - 4), middles)
+    for y, text in zip(middles[0], names[0], strict=True):
+        drawing.add(Text(left, y + 0.35 * size, text, size, palette.ink, "end"))
+    for y, text, colour in zip(middles[1], names[1], _colours(what, palette), strict=True):
+        drawing.add(Text(right, y + 0.35 * size, text, size, colour))
+    if len(what.heads) > 1:
+        _key(drawing, what.heads)
     many = int((what.weights >= LEAST).sum()) > MOST
     notes = [attention.legend("left", "right"), *[f"the heaviest {MOST:,} lines are drawn"] * many]
-    return _note(drawing, notes, palette, caption)
+    return _note(drawing, notes, caption)
 
 
-def _lines(
-    drawing: Drawing, what: Chosen, across: tuple[float, float], middles: list[list[float]], palette: Palette
-) -> None:
+def _lines(drawing: Drawing, what: Chosen, across: tuple[float, float], middles: list[list[float]]) -> None:
     """A line for each weight; those of several heads beside each other."""
     least = max(LEAST, float(np.sort(what.weights, None)[-MOST:][0]))
     pitch = middles[0][1] - middles[0][0] if len(middles[0]) > 1 else 14.0
     apart = min(1.3, 0.5 * pitch / len(what.heads))
     for k, (head, weights) in enumerate(zip(what.heads, what.weights, strict=True)):
-        colour = palette.nth(head) if what.several else palette.accent
+        colour = drawing.palette.nth(head) if len(what.heads) > 1 else drawing.palette.accent
         lower = apart * (k - (len(what.heads) - 1) / 2)
         for opacity, places in _shaded(weights, least):
             ends = [(across[0], middles[0][t] + lower, across[1], middles[1][s] + lower) for t, s in places]
             drawing.add(Strokes(ends, colour, 1.1, opacity, True))
 
 
-def _key(drawing: Drawing, heads: tuple[int, ...], palette: Palette) -> None:
+def _key(drawing: Drawing, heads: tuple[int, ...]) -> None:
     """The colour of each head, in lines at the bottom, in the order in which their lines lie."""
     first, y = MARGIN + width("head", SMALL) + 6, drawing.height - MARGIN + 2 * SMALL
-    drawing.add(Text(MARGIN, y, "head", SMALL, palette.quiet))
+    drawing.caption(MARGIN, y, "head")
     x = first
-    for head in heads:
-        label = str(head)
+    for label in map(str, heads):
         if x > first and x + 7 + width(label, SMALL) > drawing.width - MARGIN:
             x, y = first, y + 1.6 * SMALL
-        drawing.add(Cells([(x, y - 5, 5, 5)], palette.nth(head)), Text(x + 7, y, label, SMALL, palette.quiet))
+        drawing.add(Cells([(x, y - 5, 5, 5)], drawing.palette.nth(int(label))))
+        drawing.caption(x + 7, y, label)
         x += 15 + width(label, SMALL)
     drawing.height = y + MARGIN
 
@@ -182,48 +156,38 @@ def matrix_picture(attention: Attention, what: Chosen, palette: Palette, caption
     high = size + max(across) * (_SLANT if few else 1.0)
     beyond = max(0.0, *(_SLANT * w - cell * (columns - i - 0.5) for i, w in enumerate(across))) if few else 0.0
     left = MARGIN + max(width(text, size) for text in names[0]) + 5
-    at = Square(left, MARGIN + (2.2 * SMALL if caption else 0.0) + high, cell, cell)
-    title = f"{what.title} (mean)" if what.several else what.title
-    drawing = _titled(left + cell * columns + beyond, at.top + cell * rows, title, palette, caption)
-    _cells(drawing, weights, at, palette)
-    _blocked(drawing, what.blocked, at, palette)
+    top = MARGIN + (2.2 * SMALL if caption else 0.0) + high
+    title = f"{what.title} (mean)" if len(what.heads) > 1 else what.title
+    drawing = _titled(left + cell * columns + beyond, top + cell * rows, title, palette, caption)
+    _cells(drawing, weights, (left, top, cell, cell))
+    if what.blocked is not None:
+        places = [(left + cell * s, top + cell * t) for t, s in np.argwhere(what.blocked).tolist()]
+        ends = [(x + 0.3 * cell, y + 0.7 * cell, x + 0.7 * cell, y + 0.3 * cell) for x, y in places]
+        drawing.add(Strokes(ends, palette.quiet, max(0.3, cell / 24), 0.45))
     for i, text in enumerate(names[0]):
-        drawing.add(Text(left - 5, at.top + cell * (i + 0.5) + 0.35 * size, text, size, palette.ink, "end"))
-    for i, text in enumerate(names[1]):
+        drawing.add(Text(left - 5, top + cell * (i + 0.5) + 0.35 * size, text, size, palette.ink, "end"))
+    for i, (text, colour) in enumerate(zip(names[1], _colours(what, palette), strict=True)):
         x = left + cell * (i + 0.5) + (0.0 if few else 0.35 * size)
-        colour = palette.quiet if i in what.padding else palette.ink
-        drawing.add(Text(x, at.top - 4, text, size, colour, "start", 45.0 if few else 90.0))
+        drawing.add(Text(x, top - 4, text, size, colour, "start", 45.0 if few else 90.0))
     for (t, s), weight in np.ndenumerate(weights) if few else ():
         if weight >= 0.005:
             colour = palette.on_accent(opacity_of(float(weight)))
-            x, y = left + cell * (s + 0.5), at.top + cell * (t + 0.5) + 2.5
+            x, y = left + cell * (s + 0.5), top + cell * (t + 0.5) + 2.5
             drawing.add(Text(x, y, f"{100 * float(weight):.0f}", 7, colour, "middle"))
     notes = [attention.legend("row", "column"), *["numbers: per cent"] * few]
     notes += ["a stroke: forbidden by a mask"] * (what.blocked is not None)
-    return _note(drawing, notes, palette, caption)
+    return _note(drawing, notes, caption)
 
 
-def _cells(drawing: Drawing, weights: Array, at: Square, palette: Palette) -> None:
-    """Shaded cells, and a frame around all."""
-    left, top, w, h = at
+def _cells(drawing: Drawing, weights: Array, first: Box) -> None:
+    """Shaded cells from the first on, and a frame around all."""
+    left, top, w, h = first
     for opacity, places in _shaded(weights, FAINTEST):
-        drawing.add(Cells([(left + w * s, top + h * t, w, h) for t, s in places], palette.accent, opacity))
+        boxes = [(left + w * s, top + h * t, w, h) for t, s in places]
+        drawing.add(Cells(boxes, drawing.palette.accent, opacity))
     right, bottom = left + w * weights.shape[1], top + h * weights.shape[0]
     frame = [(left, y, right, y) for y in (top, bottom)] + [(x, top, x, bottom) for x in (left, right)]
-    drawing.add(Strokes(frame, palette.line, 0.5))
-
-
-def _blocked(drawing: Drawing, blocked: Array | None, at: Square, palette: Palette) -> None:
-    """A stroke through each cell that a mask forbids."""
-    left, top, w, h = at
-    ends = [
-        (left + w * (s + 0.3), top + h * (t + 0.7), left + w * (s + 0.7), top + h * (t + 0.3))
-        for t, s in (np.argwhere(blocked).tolist() if blocked is not None else ())
-    ]
-    drawing.add(Strokes(ends, palette.quiet, max(0.3, w / 24), 0.45))
-
-
-# All heads ------------------------------------------------------------------------------------------------
+    drawing.add(Strokes(frame, drawing.palette.line, 0.5))
 
 
 def model_picture(attention: Attention, palette: Palette, caption: bool = True) -> Drawing:
@@ -234,15 +198,15 @@ def model_picture(attention: Attention, palette: Palette, caption: bool = True) 
     right, bottom = left + columns * step - (step - side), top + rows * step - (step - side)
     drawing = _titled(right, bottom, f"{attention.title} · layers × heads", palette, caption)
     for head in range(columns):
-        drawing.add(Text(left + head * step + side / 2, top - 4, str(head), SMALL, palette.quiet, "middle"))
+        drawing.caption(left + head * step + side / 2, top - 4, str(head), "middle")
     for i, layer in enumerate(attention.layers):
-        drawing.add(Text(left - 6, top + i * step + side / 2 + 2.5, str(i), SMALL, palette.quiet, "end"))
+        drawing.caption(left - 6, top + i * step + side / 2 + 2.5, str(i), "end")
         for head, weights in enumerate(layer.weights):
             small = pooled(weights)
-            height, wide = side / small.shape[0], side / small.shape[1]
-            _cells(drawing, small, Square(left + head * step, top + i * step, wide, height), palette)
+            cell = side / small.shape[1], side / small.shape[0]
+            _cells(drawing, small, (left + head * step, top + i * step, *cell))
     notes = ["layers downwards, heads across", attention.legend("row", "column")]
-    return _note(drawing, notes, palette, caption)
+    return _note(drawing, notes, caption)
 
 
 def pooled(weights: Array, most: int = POOLED) -> Array:

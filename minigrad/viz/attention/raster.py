@@ -25,7 +25,7 @@ def rendered(drawing: Drawing, ending: Literal["pdf", "png"]) -> bytes:
     """The content of the file. Raises ImportError where matplotlib is missing."""
     library = matplotlib()
     size = (drawing.width / 72, drawing.height / 72)
-    figure = library.figure.Figure(size, dpi=DOTS, facecolor=drawing.paper)
+    figure = library.figure.Figure(size, dpi=DOTS, facecolor=drawing.palette.paper)
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set(xlim=(0, drawing.width), ylim=(drawing.height, 0))
     axes.axis("off")
@@ -40,7 +40,7 @@ def rendered(drawing: Drawing, ending: Literal["pdf", "png"]) -> bytes:
         warnings.simplefilter("always")
         with library.rc_context({"pdf.fonttype": 42}):  # text stays text, in a font that journals take
             # Fonts that are wider than the drawing's make the picture larger, and are not cut off.
-            around = {"facecolor": drawing.paper, "bbox_inches": "tight", "pad_inches": 0}
+            around = {"facecolor": drawing.palette.paper, "bbox_inches": "tight", "pad_inches": 0}
             figure.savefig(file, format=ending, metadata=_NO_DATES[ending], **around)
     tell_missing(caught)
     return file.getvalue()
@@ -69,12 +69,7 @@ def _shape(shape: Cells | Strokes, library: Any) -> Any:
 def matplotlib() -> Any:
     """The library. Raises ImportError where it is missing."""
     try:
-        import matplotlib.collections
-        import matplotlib.figure
-        import matplotlib.font_manager
-        import matplotlib.patches
-        import matplotlib.path
-        import matplotlib.text
+        import matplotlib.figure  # and with it shapes, text and fonts
     except ImportError as error:
         raise ImportError(
             "a PDF or PNG needs matplotlib: pip install 'minigrad[viz]', or matplotlib alone; SVG does not"
@@ -86,10 +81,13 @@ def matplotlib() -> Any:
 
 
 def installed(library: Any, letters: str, first: Iterable[str] = ("DejaVu Sans",)) -> list[str]:
-    """The installed fonts in which matplotlib should look for letters, in order: the ``first``, and others until each
-    letter is in one, or there are no more."""
+    """The installed fonts in which matplotlib is to look for letters: the ``first``, and others until all are found."""
     manager = library.font_manager
-    files = {font.name: font.fname for font in sorted(manager.fontManager.ttflist, key=_plain)}
+    # of a font's faces the one that is neither slanted, bold nor narrow comes last, and is kept
+    faces = sorted(
+        manager.fontManager.ttflist, key=lambda f: (f.style == "normal", f.weight == 400, f.stretch == "normal")
+    )
+    files = {face.name: face.fname for face in faces}
     fonts = [name for name in first if name in files] or ["DejaVu Sans"]
     missing = {ord(c) for c in letters if unicodedata.category(c)[0] not in "CZ"}  # spaces, and what joins
     missing.difference_update(*(_code_points(manager, files[name]) for name in fonts))
@@ -100,11 +98,6 @@ def installed(library: Any, letters: str, first: Iterable[str] = ("DejaVu Sans",
             fonts.append(name)
             missing -= new
     return fonts
-
-
-def _plain(font: Any) -> tuple[bool, ...]:
-    """Sorts the faces of a font: the one that is neither slanted, bold nor narrow comes last."""
-    return font.style == "normal", font.weight == 400, font.stretch == "normal"
 
 
 def _code_points(manager: Any, file: str) -> set[int]:

@@ -1,31 +1,23 @@
-"""Attention as a model computes it: every one that runs in a forward, with the module that it belongs to.
-
-The forward runs once, in evaluation mode, while the tape shows each op to a ``Trace``. Nothing of the model
-is replaced, and nothing of it is different afterwards.
-"""
+"""Attention as a model computes it: every one that runs in a forward, with the module that it belongs to. The forward
+runs once, in evaluation mode, while a ``Trace`` sees each op. Nothing of the model is different afterwards."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from ...autograd import enable_grad
-from ...autograd.observer import Observer, observed
+from ...autograd.observer import observed
 from ...autograd.tape import Node, Variable
 from ...nn.module import Module
-from ...ops.op import Op
 from ...tensor import Tensor
 from ..numbers import Array, checked_number
-from .data import KINDS, Attention, Kind, Layer, is_causal
-from .tokens import Sides, named
-from .trace import Match, Trace, ancestors
-
-Ids = list[int] | None  # of tokens; None for what is no list of ids
-Seen = tuple[Kind, Layer]  # an attention that ran
+from .data import Kind, Layer, Seen, is_causal
+from .tokens import Ids
+from .trace import PRODUCTS, Trace
 
 
 class Frame(NamedTuple):
@@ -36,14 +28,11 @@ class Frame(NamedTuple):
 
 
 def from_call(
-    model: Callable[..., Any],
-    inputs: tuple[Any, ...],
-    named_inputs: Mapping[str, Any],
-    tokens: Sides,
-    sentence: int = 0,
-) -> list[Attention]:
-    """The attentions of ``model(*inputs, **named_inputs)``; see ``viz.attention``."""
-    seen = recorded(model, inputs, named_inputs, sentence)
+    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int = 0
+) -> tuple[list[Seen], Ids, Ids]:
+    """The attentions of one sentence of ``model(*inputs, **named_inputs)`` in the order in which they ran, and the
+    source's and the target's ids; see ``viz.attention``."""
+    seen = _recorded(model, inputs, named_inputs, sentence)
     if not seen:
         name = f"this {type(model).__name__}" if isinstance(model, Module) else getattr(model, "__name__", "this")
         raise ValueError(
@@ -52,62 +41,45 @@ def from_call(
             f"runs under no_grad, or with ops on bare arrays (decoding with a cache), is not seen"
         )
     read = [*inputs, *(value for name, value in named_inputs.items() if "mask" not in name)]
-    return _grouped(seen, tokens, *_ids(read, sentence, all(kind == "decoder" for kind, _ in seen)))
+    return seen, *_ids(read, sentence, all(kind == "decoder" for kind, _ in seen))
 
 
-def recorded(
-    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int = 0
+def _recorded(
+    model: Callable[..., Any], inputs: tuple[Any, ...], named_inputs: Mapping[str, Any], sentence: int
 ) -> list[Seen]:
-    """Every attention of one sentence, in the order in which they ran."""
-    frames = list[Frame]()
-    finder = _Finder(_batch([*inputs, *named_inputs.values()]), frames, sentence)
-    copies = dict[int, Any]()
-    inputs = tuple(_wanting(value, copies) for value in inputs)
-    named_inputs = {name: _wanting(value, copies) for name, value in named_inputs.items()}
+    seen, frames, batches = list[Seen](), list[Frame](), list[int]()
+
+    def report(layer: Layer, query: Variable | None, key: Variable | None) -> None:
+        batches.append(len(layer.weights))
+        one = _of_sentence(layer, sentence % batches[-1], frames[-1].path if frames else "")
+        seen.append((_kind(one, query, key, frames), one))
+
+    values = [*inputs, *named_inputs.values()]
+    copies = {id(v): _wanting(v) for v in values}  # one for each tensor
+    tensors = [v for v in values if isinstance(v, Tensor)]
+    batch = next((len(v) for v in tensors if v.ndim >= (3 if v.is_floating_point() else 2)), 1)  # (B, T) or (B, T, D)
     with ExitStack() as around:
         if isinstance(model, Module):
             around.enter_context(in_evaluation(model))
             around.enter_context(_framed(model, frames))
         else:
-            frames.append(Frame("", _floating([*inputs, *named_inputs.values()])))
+            frames.append(Frame("", _floating(copies.values())))
         around.enter_context(enable_grad())
-        around.enter_context(observed(finder))
-        model(*inputs, **named_inputs)
-    if finder.error is not None:
-        raise finder.error
-    return finder.seen
-
-
-class _Finder(Observer):
-    """Notes the attentions among the ops that are recorded."""
-
-    def __init__(self, batch: int, frames: list[Frame], sentence: int) -> None:
-        self.trace, self.frames, self.sentence = Trace(batch), frames, sentence
-        self.seen: list[Seen] = []
-        self.error: ValueError | None = None  # there is no such sentence: said once the call is over
-
-    def applied(self, op: Op, args: tuple[Any, ...], result: Any, node: Node | None) -> None:
-        match = None if node is None else self.trace.observe(node, args, result)
-        if match is not None and self.error is None:
-            path = self.frames[-1].path if self.frames else ""
-            try:
-                layer = replace(_of_sentence(match.layer, self.sentence), path=path)
-            except ValueError as error:
-                self.error = error
-            else:
-                self.seen.append((_kind(match, layer, self.frames), layer))
+        around.enter_context(observed(Trace(batch, report)))
+        model(*(copies[id(v)] for v in inputs), **{name: copies[id(v)] for name, v in named_inputs.items()})
+    for count in batches:
+        checked_number("sentence", sentence, count, "the batch has")
+    return seen
 
 
 # Around the forward -----------------------------------------------------------------------------------------
 
 
-def _wanting(value: Any, copies: dict[int, Any]) -> Any:
-    """A copy of a tensor that requires a gradient, so that the tape records its ops; one for each tensor."""
-    if not isinstance(value, Tensor) or not value.is_floating_point() or value.requires_grad:
-        return value
-    if id(value) not in copies:
-        copies[id(value)] = value.detach().requires_grad_()
-    return copies[id(value)]
+def _wanting(value: Any) -> Any:
+    """A copy of a tensor that requires a gradient, so that the tape records its ops."""
+    if isinstance(value, Tensor) and value.is_floating_point() and not value.requires_grad:
+        return value.detach().requires_grad_()
+    return value
 
 
 @contextmanager
@@ -145,72 +117,65 @@ def _framed(model: Module, frames: list[Frame]) -> Iterator[None]:
         yield
 
 
-def _floating(values: list[Any]) -> tuple[Variable, ...]:
+def _floating(values: Iterable[Any]) -> tuple[Variable, ...]:
     return tuple(v for v in values if isinstance(v, Tensor) and v.is_floating_point())
 
 
 # What an attention is ---------------------------------------------------------------------------------------
 
 
-def _kind(match: Match, layer: Layer, frames: list[Frame]) -> Kind:
-    """Whether queries and keys come from the same tensor; and of self-attention, whose.
-
-    Within a module whose inputs are the model's states, queries and keys go back to one of these or to two. A
-    module whose inputs are finished queries and keys does not show it; then the one around it is asked.
-    """
+def _kind(layer: Layer, query: Variable | None, key: Variable | None, frames: list[Frame]) -> Kind:
+    """Whether queries and keys come from the same tensor; and of self-attention, whose. Within a module whose inputs
+    are the model's states they go back to one of these or to two. Where they are its inputs, the module around it
+    decides."""
     target, source = layer.weights.shape[-2:]
-    answers = (answer for frame in reversed(frames) if (answer := _crosses(match, frame)) is not None)
+    answers = (answer for frame in reversed(frames) if (answer := _crosses(query, key, frame)) is not None)
     if next(answers, target != source):
         return "cross"
     decodes = any(word.startswith("dec") for word in layer.path.lower().split("."))
     return "decoder" if is_causal(layer.blocked) or decodes else "encoder"
 
 
-def _crosses(match: Match, frame: Frame) -> bool | None:
+def _crosses(query: Variable | None, key: Variable | None, frame: Frame) -> bool | None:
     """Whether queries and keys go back to different inputs of a module; None where that cannot be seen."""
-    query, query_maps = _origins(match.query, frame)
-    key, key_maps = _origins(match.key, frame)
-    if query and query == key:
+    (of_query, query_maps), (of_key, key_maps) = (_origins(x, frame) for x in (query, key))
+    if of_query and of_query == of_key:
         return False
-    return True if (query or key) and (query_maps or key_maps) else None
+    return True if (of_query or of_key) and (query_maps or key_maps) else None
 
 
 def _origins(x: Variable | None, frame: Frame) -> tuple[set[int], bool]:
     """Which inputs of a module a tensor was made from, and whether a map or product lies between."""
-    inputs = {id(v if (node := v._source()[0]) is None else node): i for i, v in enumerate(frame.inputs)}
-    reached = [(inputs[id(at)], maps) for maps, at in ancestors(x, inputs) if id(at) in inputs]
-    return {number for number, _ in reached}, any(maps for _, maps in reached)
+    inputs = {id(v._source()[0] or v): i for i, v in enumerate(frame.inputs)}  # its node, or the leaf itself
+    waiting: list[tuple[Any, bool]] = [] if x is None else [(x._source()[0] or x, False)]
+    reached, through, seen = set[int](), False, set[int]()
+    for at, mapped in waiting:  # grows
+        if id(at) in seen:
+            continue
+        seen.add(id(at))
+        if id(at) in inputs:
+            reached.add(inputs[id(at)])
+            through |= mapped
+        elif isinstance(at, Node):
+            waiting += [(edge[0], mapped or at.op.name in ("linear", *PRODUCTS)) for edge in at.edges]
+    return reached, through
 
 
-def _of_sentence(layer: Layer, sentence: int) -> Layer:
+def _of_sentence(layer: Layer, sentence: int, path: str) -> Layer:
     """One sentence of a layer's arrays (B, H, ...); masks that all heads share are kept once."""
-    at = checked_number("sentence", sentence, len(layer.weights), "the batch has")
 
     def one(x: Array | None, shared: bool = False) -> Array | None:
-        return None if x is None else np.array(x[at][:1] if shared and (x[at] == x[at][:1]).all() else x[at])
+        x = None if x is None else x[sentence]
+        return None if x is None else np.array(x[:1] if shared and (x == x[:1]).all() else x)
 
-    weights = np.array(layer.weights[at])
+    weights = np.array(layer.weights[sentence])
     blocked, bias = one(layer.blocked, True), one(layer.bias, True)
-    return Layer(weights, layer.path, blocked, one(layer.query), one(layer.key), layer.scale, bias)
-
-
-# Tokens and groups ------------------------------------------------------------------------------------------
-
-
-def _batch(values: list[Any]) -> int:
-    """How many sentences the first input holds: ids (B, T), or states (B, T, D)."""
-    for value in values:
-        if isinstance(value, Tensor) and value.ndim >= (3 if value.is_floating_point() else 2):
-            return int(value.shape[0])
-    return 1
+    return Layer(weights, path, blocked, one(layer.query), one(layer.key), layer.scale, bias)
 
 
 def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Ids]:
-    """The source's and the target's ids of one sentence, (T) or (B, T), if they are among a model's inputs.
-
-    The source is the first tensor, the target the next one of integers. A decoder alone reads the first one
-    of integers, and what follows it, as a mask, is something else.
-    """
+    """The source's and the target's ids of one sentence, (T) or (B, T), if they are among a model's inputs: the source
+    is the first tensor, the target the next one of integers. A decoder alone reads the first one of integers."""
 
     def read(value: Tensor) -> Ids:
         if value.array.dtype.kind not in "iu" or value.ndim not in (1, 2):
@@ -222,19 +187,3 @@ def _ids(values: list[Any], sentence: int, decoder_alone: bool) -> tuple[Ids, Id
     if decoder_alone or not ids:
         return first, first
     return ids[0], next((one for one in ids[1:] if one is not None), first)
-
-
-def _grouped(seen: list[Seen], tokens: Sides, source_ids: Ids, target_ids: Ids) -> list[Attention]:
-    """Layers of one kind and of the same lengths together."""
-    groups: dict[tuple[Kind, int, int], list[Layer]] = {}
-    for kind, layer in seen:
-        groups.setdefault((kind, *layer.weights.shape[-2:]), []).append(layer)
-    kinds = [kind for kind, _, _ in groups]
-    attentions = []
-    for (kind, target, source), layers in sorted(groups.items(), key=lambda group: KINDS.index(group[0][0])):
-        of_queries, of_keys = tokens.of(kind)
-        queries = named(of_queries, source_ids if kind == "encoder" else target_ids, target)
-        keys = named(of_keys, target_ids if kind == "decoder" else source_ids, source)
-        note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
-        attentions.append(Attention(kind, tuple(layers), queries, keys, note, tokens.written_in(kind)).checked())
-    return attentions

@@ -6,8 +6,9 @@ import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from .data import Kind
+from .data import KINDS, Attention, Kind, Layer, Seen
 
+Ids = list[int] | None  # of tokens; None for what is no list of ids
 Side = Sequence[str] | Callable[[int], str] | None
 Tokens = Side | tuple[Side, Side] | Mapping[str, Side]
 _SHAPELESS = ("Cc", "Cs", "Zl", "Zp")  # control characters, halves of pairs, ends of lines and paragraphs
@@ -31,17 +32,9 @@ class Sides(NamedTuple):
         both = other if first is None else first
         return both, both
 
-    def written_in(self, kind: Kind) -> tuple[str, ...]:
-        """What is written at the queries; () where that is not known, as in an encoder."""
-        return () if kind == "encoder" or self.written is None else named(self.written, None, 0)
 
-
-def sides(tokens: Tokens) -> Sides:
-    """The tokens of both sides: from one list for both, a pair, or {"source": …, "target": …, "written": …}.
-
-    Raises:
-        TypeError: something else.
-    """
+def sides(tokens: Any) -> Sides:
+    """The tokens of both sides: see ``viz.attention``. Raises TypeError for something else."""
     if isinstance(tokens, Mapping):
         if unknown := set(tokens) - set(Sides._fields):
             raise TypeError(f"tokens are those of 'source', 'target' and 'written', not of {sorted(map(str, unknown))}")
@@ -70,7 +63,24 @@ def _side(tokens: Any) -> Side:
     return listed
 
 
-def named(side: Side, ids: Sequence[int] | None, count: int) -> tuple[str, ...]:
+def grouped(tokens: Sides, seen: Sequence[Seen], source_ids: Ids = None, target_ids: Ids = None) -> list[Attention]:
+    """Layers of one kind and of the same lengths together, with the texts of their tokens."""
+    groups: dict[tuple[Kind, int, int], list[Layer]] = {}
+    for kind, layer in seen:
+        groups.setdefault((kind, *layer.weights.shape[-2:]), []).append(layer)
+    kinds = [kind for kind, _, _ in groups]
+    attentions = []
+    for (kind, target, source), layers in sorted(groups.items(), key=lambda group: KINDS.index(group[0][0])):
+        of_queries, of_keys = tokens.of(kind)
+        queries = _named(of_queries, source_ids if kind == "encoder" else target_ids, target)
+        keys = _named(of_keys, target_ids if kind == "decoder" else source_ids, source)
+        note = f"({target} × {source})" if kinds.count(kind) > 1 else ""
+        written = () if kind == "encoder" or tokens.written is None else _named(tokens.written, None, 0)
+        attentions.append(Attention(kind, tuple(layers), queries, keys, note, written))
+    return attentions
+
+
+def _named(side: Side, ids: Ids, count: int) -> tuple[str, ...]:
     """Texts for ``count`` positions: those of a side, else those of the ids, else the ids, else numbers."""
     if side is not None and not callable(side):
         return tuple(map(clean, side))

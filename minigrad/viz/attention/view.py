@@ -23,9 +23,7 @@ Heads = int | Sequence[int] | None
 
 
 class AttentionView(Picture):
-    """Attention of some tokens: all kinds, layers and heads.
-
-    Layers and heads are counted from 0, as everywhere in Python; -1 is the last.
+    """Attention of some tokens: all kinds, layers and heads, counted from 0; -1 is the last.
 
     Attributes:
         attentions: one of each kind: see ``data.Attention``. title: of the page.

@@ -1,149 +1,145 @@
-"""Nodes of the tape turned into those of a graph, with the leaves that they read."""
+"""Nodes of the tape turned into those of a graph, with the leaves that they read, their modules and their memory."""
 
 from __future__ import annotations
 
 import linecache
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import accumulate, islice
 from typing import Any
 
 from ...autograd.tape import RETAINED, Lost, Node, Variable
-from ...backend.dtype import Array
 from ...nn.parameter import Parameter
+from ...utils._pytree import tree_leaves
 from . import data
-from .belonging import modules_of
-from .data import Edge, Graph, Kind, OpInfo, Value
-from .gradients import Shown, tape_of
-from .memory import Memory
-from .names import Modules, argument_text, function_text, input_name, is_array, readable
-from .observe import Observation
+from .data import Edge, Graph, Kind, Saved, common
+from .names import Modules, Named, argument_text, function_text, input_name, is_array, readable
+from .observe import Arrays, Observation, Shown, tape_of
 from .rules import op_info
 from .values import outline, value_of
-
-Named = list[tuple[str, Variable]]
 
 
 class Builder:
     """All nodes that lead to a tensor, in the order of creation, each after the leaves that it reads; with what
     was observed of the call, if somebody watched."""
 
-    def __init__(self, root: Variable, modules: Modules, named: Named, seen: Observation | None = None) -> None:
-        self.root, self.modules, self.seen = root, modules, seen
+    def __init__(
+        self, title: str, root: Variable, modules: Modules, named: Named, seen: Observation | None = None
+    ) -> None:
+        self.root, self.modules = root, modules
         self.tape = tape_of(root)
         self.number: dict[Node | int, int] = {}  # in the graph, by node or by a leaf's id
+        self.edges: dict[tuple[Node, int], Edge] = {}  # those that a gradient goes back on, by node and position
+        self._ops_seen, self._leaves_seen = (seen.ops, seen.leaves) if seen else ({}, {})
         self._names = _Names(modules, named, seen)
-        self._modules = modules_of(self.tape, self._names.parameters) if seen is None else {}
-        self._nodes: list[data.Node] = []
-        self._edges: list[Edge] = []
-        self._of_edge: dict[tuple[Node, int], Edge] = {}
+        self._modules = {} if seen else modules_of(self.tape, self._names.parameters)
+        self._graph = Graph(title, [], [], {}, {}, 0)
         self._leaves: dict[int, Any] = {}  # by number
-        self._ops: dict[str, OpInfo] = {}
         self._op_keys: dict[int, str] = {}  # by the op's id
-        self._results = _Results(root, self.tape)
+        self._alive = _alive(root, self.tape)
+        self._shapes = {edge[:2]: edge[2:] for node in self.tape for edge in node.edges}
         for node in self.tape:
             self._add(node)
         self._add_memory()
 
     def leaves(self) -> list[Variable]:
         """The tensors that no recorded op made, and that want a gradient."""
-        return [leaf for i, leaf in self._leaves.items() if self._nodes[i].kind != "constant"]
+        return [leaf for i, leaf in self._leaves.items() if self._graph.nodes[i].kind != "constant"]
 
     def is_released(self) -> bool:
         """Whether a backward has freed what nodes kept."""
         return any(node.saved is None for node in self.tape)
 
-    def graph(self, title: str, gradients: Shown) -> Graph:
+    def graph(self, gradients: Shown) -> Graph:
         """The whole, with the gradients of a backward pass, if one has run."""
+        graph = self._graph
         for key, number in self.number.items():
-            node = self._nodes[number]
+            node = graph.nodes[number]
             node.gradient = gradients.first(key)
             if isinstance(key, Node):
                 node.backward_seconds = gradients.seconds.get(key)
-        for place, edge in self._of_edge.items():
+        for place, edge in self.edges.items():
             edge.gradient = gradients.edges.get(place)
-        source = self.root._source()[0]
-        assert source is not None
-        output = self._nodes[self.number[source]]
+        graph.output = self.number[self.tape[-1]]
+        graph.backward = "done" if gradients.ran else "none"
         if gradients.ran and self.root.array.size != 1:
-            output.attributes["backward"] = "begins with its sum"
-        modules = self.modules.infos({node.module for node in self._nodes})
-        backward: Any = "done" if gradients.ran else "none"
-        return Graph(title, self._nodes, self._edges, modules, self._ops, output.id, backward)
+            graph.nodes[graph.output].attributes["backward"] = "begins with its sum"
+        graph.modules = self.modules.infos({node.module for node in graph.nodes})
+        return graph
 
     def _add(self, node: Node) -> None:
         """A node of the tape, after the leaves that it reads."""
-        seen = self.seen.seen.get(node) if self.seen else None
-        module = seen.module if seen else self._modules.get(node, "")
-        reads = [
-            (name, self._source(edge[0], module, name), edge[1])
-            for name, edge in zip((input_name(node, i) for i in node.plan.inputs), node.edges, strict=True)
-        ]
-        kept = [] if seen else [(i, input_name(node, i), value) for i, value in _kept(node)]
-        constants = seen.others if seen else [(n, v) for i, n, v in kept if i not in node.plan.inputs and is_array(v)]
-        others = [(name, self._constant(value, module, name), getattr(value, "_slot", 0)) for name, value in constants]
-        number = self.number[node] = len(self._nodes)
-        added = data.Node(number, "op", self._op_key(node), self._names.result(node) or node.op.name, module)
-        if seen:
-            added.place, added.code = seen.place, seen.code
-            added.attributes, added.value = seen.attributes, seen.value
-            added.forward_seconds = seen.seconds
-        else:
-            added.place, added.code = _noted(node)
-            plain = ((name, value) for _, name, value in kept if value is not None and not is_array(value))
-            added.attributes = {name: argument_text(value) for name, value in plain}
-            added.value = self._results.value(node)
+        added, others = self._ops_seen.get(node) or self._unseen(node)
+        names = [input_name(node, i) for i in node.plan.inputs]
+        sources = [self._read(edge[0], "input", added, name) for edge, name in zip(node.edges, names, strict=True)]
+        constants = [self._read(value, "constant", added, name) for name, value in others]
+        added.id = self.number[node] = len(self._graph.nodes)
+        added.op, added.name = self._op_key(node), self._names.result(node) or node.op.name
         added.attributes |= _hooks(*(node.hooks or {}).values())
-        self._nodes.append(added)
-        for position, (name, source, slot) in enumerate(reads):
-            self._of_edge[node, position] = Edge(source, number, name, slot)
-            self._edges.append(self._of_edge[node, position])
-        self._edges += [Edge(source, number, name, slot) for name, source, slot in others]
+        self._graph.nodes.append(added)
+        for position, (name, source) in enumerate(zip(names, sources, strict=True)):
+            edge = self.edges[node, position] = Edge(source, added.id, name, node.edges[position][1])
+            self._graph.edges.append(edge)
+        for (name, value), source in zip(others, constants, strict=True):
+            self._graph.edges.append(Edge(source, added.id, name, getattr(value, "_slot", 0)))
+
+    def _unseen(self, node: Node) -> tuple[data.Node, Arrays]:
+        """What is known of an op that nobody watched: what it keeps, and the line that anomaly mode has noted."""
+        file, _, line = (node.place or "").rpartition(":")
+        place, code = (f"{readable(file)}:{line}", linecache.getline(file, int(line)).strip()) if file else ("", "")
+        kept = [(i, input_name(node, i), value) for i, value in _kept_arguments(node) if value is not None]
+        attributes = {name: argument_text(value) for _, name, value in kept if not is_array(value)}
+        others = [(name, value) for i, name, value in kept if i not in node.plan.inputs and is_array(value)]
+        added = data.Node(-1, "op", "", "", self._modules.get(node, ""), place, code, attributes)
+        if (node, 0) in self._alive:
+            added.value = value_of(self._alive[node, 0])
+        elif (node, 0) in self._shapes:
+            added.value = outline(*self._shapes[node, 0], str(self.root.device))  # type: ignore[attr-defined]
+        return added, others
 
     def _op_key(self, node: Node) -> str:
         """The key of a node's op: its name, numbered where Functions have the same name."""
         op = node.op
         if id(op) not in self._op_keys:
-            key, count = op.name, 2
-            while key in self._ops:
-                key, count = f"{op.name} {count}", count + 1
-            self._op_keys[id(op)] = key
-            self._ops[key] = op_info(op, self.root.array)
+            same = sum(info.name == op.name for info in self._graph.ops.values())
+            key = self._op_keys[id(op)] = f"{op.name} {same + 1}" if same else op.name
+            self._graph.ops[key] = op_info(op, self.root.array)
         return self._op_keys[id(op)]
 
-    def _source(self, target: Any, module: str, name: str) -> int:
-        """The number of a node, or of a leaf, which is added where it is new."""
-        known = self.number.get(target if isinstance(target, Node) else id(target))
-        return self._add_leaf(target, "input", module, name) if known is None else known
-
-    def _constant(self, value: Any, module: str, name: str) -> int:
-        """The same of an argument that wants no gradient."""
-        known = self._place(value) if isinstance(value, Variable) else None
-        known = self.number.get(id(value)) if known is None else known
-        return self._add_leaf(value, "constant", module, name) if known is None else known
-
-    def _add_leaf(self, leaf: Any, kind: Kind, module: str, read_as: str) -> int:
-        number = self.number[id(leaf)] = len(self._nodes)
-        self._leaves[number] = leaf
-        added = self._names.leaf(number, leaf, kind, module, read_as)
-        added.attributes |= _hooks(getattr(leaf, "_hooks", None) or {})
-        seen = self.seen.leaves.get(id(leaf)) if self.seen else None
-        added.value = seen or value_of(leaf.array if isinstance(leaf, Variable) else leaf)
-        self._nodes.append(added)
+    def _read(self, value: Any, kind: Kind, reader: data.Node, name: str) -> int:
+        """The number of what an op reads as ``name``: of a leaf, which is added where it is new."""
+        number = self._place(value)
+        if number is None:
+            number = self.number[id(value)] = len(self._graph.nodes)
+            self._leaves[number] = value
+            leaf = self._names.leaf(number, value, kind, reader.module, name)
+            leaf.attributes |= _hooks(getattr(value, "_hooks", None) or {})
+            seen = self._leaves_seen.get(id(value))
+            leaf.value = seen[0] if seen else value_of(value.array if isinstance(value, Variable) else value)
+            self._graph.nodes.append(leaf)
         return number
 
+    def _place(self, value: Any) -> int | None:
+        """The number of a node, of the node whose result a tensor is, or of a leaf; None of others."""
+        node = value if isinstance(value, Node) else getattr(value, "_node", None)
+        number = None if node is None else self.number.get(node)
+        return self.number.get(id(value)) if number is None else number
+
     def _add_memory(self) -> None:
-        """Note what nodes keep alive now."""
-        memory = Memory([leaf.array for i, leaf in self._leaves.items() if self._nodes[i].kind == "parameter"])
+        """Note the bytes that nodes keep alive now, each piece of memory once: the oldest node that keeps it pays.
+        Arrays that live anyhow, as the parameters' do, are free, and so is what a checkpoint computes again."""
+        parameters = (leaf for i, leaf in self._leaves.items() if self._graph.nodes[i].kind == "parameter")
+        paid = {id(owner) for leaf in parameters for owner in _owners(leaf)}
         for node in self.tape:
-            added = self._nodes[self.number[node]]
-            added.saved, added.released = memory.of(node, self._place), node.saved is None
+            added = self._graph.nodes[self.number[node]]
+            added.released = node.saved is None
             if isinstance(node.saved, Lost):
                 added.attributes["checkpoint"] = "computed again in backward"
-
-    def _place(self, result: Any) -> int | None:
-        """The number of a node, or of the node whose result a tensor is."""
-        if isinstance(result, Node):
-            return self.number.get(result)
-        return self.number.get(result._node if result._node is not None else id(result))
+                continue
+            for name, value, whose in _kept(node):
+                if owners := _owners(value):
+                    new = {id(owner): int(owner.nbytes) for owner in owners if id(owner) not in paid}
+                    paid |= set(new)
+                    added.saved.append(Saved(name, sum(new.values()), self._place(whose)))
 
 
 class _Names:
@@ -152,7 +148,7 @@ class _Names:
     def __init__(self, modules: Modules, named: Named, seen: Observation | None) -> None:
         self.parameters = modules.parameters()
         self.arguments: dict[int, str] = {}
-        self.variables = dict(seen.leaf_names) if seen else {}
+        self.variables = {i: name for i, (_, name, _) in seen.leaves.items()} if seen else {}
         self.results = dict(seen.variables.names) if seen else {}
         for name, tensor in named:
             self.arguments.setdefault(id(tensor), name)
@@ -166,57 +162,32 @@ class _Names:
         return ", ".join(name for slot in slots if (name := self.results.get((node, slot))))
 
     def leaf(self, number: int, leaf: Any, kind: Kind, module: str, read_as: str) -> data.Node:
-        """A leaf's node: named by its module, as an argument, as a variable, or as what first reads it."""
+        """A leaf's node: named by its module, as an argument, as a variable, as a view, or as what first reads it."""
         names = self.parameters.get(id(leaf), [])
         if kind == "input" and (names or isinstance(leaf, Parameter)):
             kind = "parameter"
         if names:
             all_names = {"names": ", ".join(names)} if len(names) > 1 else {}
             return data.Node(number, kind, "", names[0], names[0].rpartition(".")[0], attributes=all_names)
-        argument = self.arguments.get(id(leaf), "")
-        name = argument or self.variables.get(id(leaf), "") or self._of_view(leaf) or read_as
+        argument, base = self.arguments.get(id(leaf), ""), id(getattr(leaf, "_base", None))
+        viewed = next(iter(self.parameters.get(base, ())), self.arguments.get(base, ""))
+        name = argument or self.variables.get(id(leaf), "") or (f"{viewed} (a view)" if viewed else read_as)
         return data.Node(number, kind, "", name, "" if argument else module)
 
-    def _of_view(self, leaf: Any) -> str:
-        """The name of what a leaf is a view of."""
-        base = getattr(leaf, "_base", None)
-        names = [] if base is None else [*self.parameters.get(id(base), []), self.arguments.get(id(base), "")]
-        return f"{names[0]} (a view)" if names and names[0] else ""
 
-
-class _Results:
-    """The results that nobody has noted: those still alive, and the shapes of others.
-
-    Alive are the tensor that all lead to, and what nodes keep and nobody has changed since.
-    """
-
-    def __init__(self, root: Variable, tape: list[Node]) -> None:
-        source, slot = root._source()
-        self.device = str(root.device)  # type: ignore[attr-defined]
-        self.alive: dict[Any, Array] = {(source, slot): root.array}
-        self.shapes: dict[Any, tuple[tuple[int, ...], Any]] = {}
-        for node in tape:
-            for target, slot, shape, dtype in node.edges:
-                self.shapes[target, slot] = shape, dtype
-            if any(version[0] != noted for version, noted in node.versions):
-                continue
-            if node.out is not None:
-                self.alive.setdefault((node, 0), node.out)
-            for _, value in _kept(node):
-                if isinstance(value, Variable) and "array" in vars(value):
-                    self.alive.setdefault((value._node, value._slot), value.array)
-
-    def value(self, node: Node) -> Value | None:
-        """Of a node's first result."""
-        if (array := self.alive.get((node, 0))) is not None:
-            return value_of(array)
-        return outline(*self.shapes[node, 0], self.device) if (node, 0) in self.shapes else None
-
-
-def _noted(node: Node) -> tuple[str, str]:
-    """The line that called a node's op and its text, where anomaly mode has noted it."""
-    file, _, line = (node.place or "").rpartition(":")
-    return (f"{readable(file)}:{line}", linecache.getline(file, int(line)).strip()) if file else ("", "")
+def _alive(root: Variable, tape: list[Node]) -> dict[Any, Any]:
+    """The arrays of results that nobody has noted and that are still alive, by node and slot: of the tensor that all
+    lead to, and of what nodes keep and nobody has changed since."""
+    alive: dict[Any, Any] = {root._source(): root.array}
+    for node in tape:
+        if any(version[0] != noted for version, noted in node.versions):
+            continue
+        if node.out is not None:
+            alive.setdefault((node, 0), node.out)
+        for _, value in _kept_arguments(node):
+            if isinstance(value, Variable) and "array" in vars(value):
+                alive.setdefault((value._node, value._slot), value.array)
+    return alive
 
 
 def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
@@ -226,8 +197,69 @@ def _hooks(*tables: Mapping[int, Callable[..., Any]]) -> dict[str, str]:
     return {"hooks": ", ".join(map(function_text, hooks))} if hooks else {}
 
 
-def _kept(node: Node) -> list[tuple[int, Any]]:
+# What nodes keep ------------------------------------------------------------------------------------------
+
+
+def _kept_arguments(node: Node) -> list[tuple[int, Any]]:
     """The arguments that a node of an op keeps, by position."""
     if not isinstance(node.saved, list) or node.op.backward is not None:
         return []
     return list(zip(node.plan.keep, node.saved, strict=True))
+
+
+def _kept(node: Node) -> Iterator[tuple[str, Any, Any]]:
+    """Names and values of all that a node keeps, and what leads to the node whose results they are."""
+    yield from ((input_name(node, i), value, value) for i, value in _kept_arguments(node))
+    if node.op.backward is None:
+        yield "out", node.out, node
+        yield "kernel", node.residual, None
+        return
+    for i, value in enumerate(node.saved or ()):  # type: ignore[arg-type]  # a Function's
+        is_result = not isinstance(value, Variable)  # then it is a reference, or None
+        array = getattr(value, "array", None) if is_result else value
+        yield f"saved_tensors {i}", array, node if is_result else value
+    for name, value in vars(node.residual).items() if node.residual else ():  # what its forward noted on ctx
+        if not name.startswith("_"):
+            yield f"ctx.{name}", value, value
+
+
+def _owners(value: Any) -> list[Any]:
+    """The arrays whose memory a value, and all that it holds, keeps alive."""
+    owners = []
+    for leaf in tree_leaves(value):
+        array: Any = vars(leaf).get("array") if isinstance(leaf, Variable) else leaf
+        if hasattr(array, "nbytes") and hasattr(array, "strides"):
+            while getattr(array, "base", None) is not None and hasattr(array.base, "nbytes"):
+                array = array.base
+            owners.append(array)
+    return owners
+
+
+# Which module an op belongs to, where nobody watched the call ----------------------------------------------
+
+
+def modules_of(tape: Sequence[Node], names: Mapping[int, Sequence[str]]) -> dict[Node, str]:
+    """The path of a module for each op, from the names of parameters by their ids.
+
+    An op that reads parameters belongs to their module (but for one with several names). What runs between two
+    such ops is in the innermost module around both: a relu between "layers.0.linear1" and "layers.0.linear2" in
+    "layers.0".
+    """
+    known: dict[Node, str] = {}
+    for node in tape:
+        read = (names.get(id(edge[0]), ()) for edge in node.edges)
+        if modules := [name.rpartition(".")[0] for name, *others in filter(None, read) if not others]:
+            known[node] = _around(*modules)
+    before, after = _last(tape, known), _last(tape[::-1], known)
+    return {node: known.get(node, _around(before[node], after[node])) for node in tape}
+
+
+def _last(tape: Sequence[Node], known: Mapping[Node, str]) -> dict[Node, str]:
+    """For each node the last module known up to there, "" before the first."""
+    modules = accumulate(tape, lambda module, node: known.get(node, module), initial="")
+    return dict(zip(tape, islice(modules, 1, None), strict=True))
+
+
+def _around(*paths: str) -> str:
+    """The innermost module around all of them."""
+    return ".".join(common(path.split(".") for path in paths))

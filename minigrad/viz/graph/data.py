@@ -6,8 +6,10 @@ reads its result, and modules, nested by their paths. All of it turns into JSON 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Literal
+from itertools import accumulate, takewhile
+from typing import Any, Literal
 
 Kind = Literal["op", "parameter", "input", "constant"]
 
@@ -113,3 +115,13 @@ class Graph:
     ops: dict[str, OpInfo]
     output: int  # the node that all lead to
     backward: Literal["none", "done"] = "none"  # where none has run, there are no gradients (they are not zero)
+
+
+def ways(path: str) -> list[str]:
+    """The paths to a module, from the outside: to "a.b.c" these are "a", "a.b" and "a.b.c"; none to ""."""
+    return list(accumulate(path.split("."), "{}.{}".format)) if path else []
+
+
+def common(paths: Iterable[Iterable[Any]]) -> list[Any]:
+    """What several paths have in common, from their beginning on; of none, nothing."""
+    return [steps[0] for steps in takewhile(lambda steps: len({*steps}) == 1, zip(*paths, strict=False))]

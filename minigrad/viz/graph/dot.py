@@ -1,4 +1,4 @@
-"""A folded graph in Graphviz' language: nested clusters, what boxes say, and colours in six digits.
+"""A folded graph in Graphviz' language (nested clusters, what boxes say, colours in six digits), and drawn by it.
 
 All that a program named is quoted, and long names lose their middle: a box should be small, and older
 programs have a limit to what a quoted text may hold.
@@ -7,24 +7,37 @@ programs have a limit to what a quoted text may hold.
 from __future__ import annotations
 
 import math
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from typing import Literal
 
+from ..palette import LIGHT, rgb
 from .data import Graph, Node, Value
 from .fold import Child, Total, Tree, norm, total, wires
 
 Direction = Literal["forward", "backward", "both"]
 Colour = Literal["none", "time", "bytes", "gradient"]
+Format = Literal["svg", "png", "pdf"]
 LONGEST = 40  # characters of a name
 _JOINERS = "\u200c\u200d"  # within emoji and in many scripts
-FORWARD, BACKWARD, INK, QUIET, LINE, PAPER = "#35618f", "#9a4a1c", "#1b1c1e", "#5f6368", "#c9cbcd", "#ffffff"
-TINTS = {"time": (0xB3, 0x40, 0x2A), "bytes": (0x24, 0x58, 0xB3), "gradient": (0x9A, 0x4A, 0x1C)}
+FORWARD, BACKWARD, LINE = "#35618f", "#9a4a1c", "#c9cbcd"
+INK, QUIET, PAPER = LIGHT.ink, LIGHT.quiet, LIGHT.paper
+TINTS = {"time": LIGHT.minus, "bytes": LIGHT.plus, "gradient": BACKWARD}
 _LEAF = f', shape=ellipse, style=filled, height=0.25, margin="0.04,0.02", color="{LINE}"'
 _LOOKS = {"folded": f', color="{INK}"', "repeat": f', color="{INK}", peripheries=2'}
 _LOOKS |= dict.fromkeys(("parameter", "constant", "input"), _LEAF)
 _MANY = 150  # boxes from which on the layout has to hurry
 _HURRY = "nslimit=1, nslimit1=1, mclimit=0.1, splines=line, "
+_DPI = 144  # of a PNG
+_CODE = """
+import sys, pygraphviz
+graph = pygraphviz.AGraph(string=sys.stdin.buffer.read().decode())
+sys.stdout.buffer.write(graph.draw(format=sys.argv[1], prog="dot"))
+"""
 
 
 @dataclass(frozen=True)
@@ -50,8 +63,8 @@ def source(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colo
         f'fontsize=11, color="{QUIET}", fontcolor="{INK}", fillcolor="{PAPER}"];',
         "  edge [arrowsize=0.55, penwidth=0.9];",
     ]
-    lines += _clusters(graph, tree, 0, boxes, 1)
-    lines += (f"  {line}" for line in _edges(graph, tree, direction))
+    lines += _clusters(graph, tree, 0, boxes, "  ")
+    lines += _edges(graph, tree, direction)
     return "\n".join([*lines, "}"]) + "\n"
 
 
@@ -97,8 +110,8 @@ def _name(graph: Graph, tree: Tree, node: Node) -> str:
     op = graph.ops[node.op].name if node.kind == "op" else ""
     name = tree.names.get(node.id, node.name or op or node.kind)
     path = tree.groups[tree.group_of[node.id]].path
-    if node.kind != "op" and path and name.startswith(f"{path}."):
-        name = name[len(path) + 1 :]
+    if node.kind != "op":
+        name = name.removeprefix(f"{path}.")
     return f"{shortened(name)}  {shortened(op) if name != op else ''}".rstrip()
 
 
@@ -167,15 +180,14 @@ def _tint(value: float | None, scale: tuple[float, float], colour: Colour) -> st
         return PAPER
     low, high = scale
     part = math.log(value / low) / math.log(high / low) if high > low and math.isfinite(high) else 1.0
-    mixed = (round(255 - (255 - channel) * (0.05 + 0.4 * part)) for channel in TINTS[colour])
+    mixed = (round(255 - (255 - channel) * (0.05 + 0.4 * part)) for channel in rgb(TINTS[colour]))
     return "#" + "".join(f"{channel:02x}" for channel in mixed)
 
 
 # Clusters and edges ----------------------------------------------------------------------------------------
 
 
-def _clusters(graph: Graph, tree: Tree, number: int, boxes: list[Box], depth: int) -> Iterator[str]:
-    indent = "  " * depth
+def _clusters(graph: Graph, tree: Tree, number: int, boxes: list[Box], indent: str) -> Iterator[str]:
     for box in boxes:
         if box.group == number:
             label = "\\n".join(text(line) for line in box.lines if line)
@@ -183,26 +195,24 @@ def _clusters(graph: Graph, tree: Tree, number: int, boxes: list[Box], depth: in
             yield f'{indent}{box.key} [id="{box.key}", label="{label}", {look}];'
     for kind, child in tree.groups[number].children:
         if kind == "group" and child in tree.opened:
-            yield f'{indent}subgraph "cluster_g{child}" {{'
             title = text(_title(graph, tree, child))
+            yield f'{indent}subgraph "cluster_g{child}" {{'
             yield (
                 f'{indent}  graph [id="g{child}", label="{title}", tooltip="{title}", labeljust=l, '
                 f'style=rounded, color="{LINE}", fontcolor="{QUIET}"];'
             )
-            yield from _clusters(graph, tree, child, boxes, depth + 1)
+            yield from _clusters(graph, tree, child, boxes, f"{indent}  ")
             yield f"{indent}}}"
 
 
 def _edges(graph: Graph, tree: Tree, direction: Direction) -> Iterator[str]:
     """Gradients are edges drawn back, so that both directions have the same ranks."""
-    for wire in wires(graph, tree, tree.opened):
-        ends = f"{key_of(wire.source)} -> {key_of(wire.target)}"
-        back = any(graph.edges[number].gradient is not None for number in wire.edges)
-        results = any(graph.nodes[graph.edges[number].source].kind == "op" for number in wire.edges)
-        weight = 4 if results else 1  # chains of ops are straight
+    for (source, target), edges in wires(graph, tree, tree.opened).items():
+        ends = f"  {key_of(source)} -> {key_of(target)}"
+        weight = 4 if any(graph.nodes[edge.source].kind == "op" for edge in edges) else 1  # chains of ops are straight
         if direction != "backward":
             yield f'{ends} [color="{FORWARD}", weight={weight}];'
-        if direction != "forward" and back:
+        if direction != "forward" and any(edge.gradient for edge in edges):
             free = ", constraint=false" if direction == "both" else ""
             yield f'{ends} [color="{BACKWARD}", dir=back{free}];'
         elif direction == "backward":
@@ -212,3 +222,39 @@ def _edges(graph: Graph, tree: Tree, direction: Direction) -> Iterator[str]:
 def key_of(box: Child) -> str:
     """What a box is called in DOT, in SVG and in the page."""
     return f"{box[0][0]}{box[1]}"
+
+
+# Graphviz: always in a child process, as a layout cannot be stopped from within, and some inputs have crashed it
+
+
+class TooSlowError(TimeoutError):
+    """The layout did not end within its time."""
+
+
+def renderer() -> Literal["dot", "pygraphviz"] | None:
+    """What draws: the program ``dot``, else pygraphviz, which brings Graphviz along, or nothing."""
+    if shutil.which("dot"):
+        return "dot"
+    return "pygraphviz" if find_spec("pygraphviz") else None
+
+
+def render(source: str, format: Format, seconds: float = 10.0) -> bytes:
+    """A picture of some DOT. Raises TooSlowError: it took longer than ``seconds``; RuntimeError: nothing here can
+    draw, or it failed."""
+    program = renderer()
+    if program is None:
+        raise RuntimeError(
+            f"nothing here draws {format.upper()}: pip install 'minigrad[viz]' brings Graphviz along (so "
+            "does pip install pygraphviz), or install the program dot. SVG and HTML need neither"
+        )
+    if format == "png":
+        source = source.replace("graph [", f"graph [dpi={_DPI}, ", 1)
+    command = ["dot", f"-T{format}"] if program == "dot" else [sys.executable, "-P", "-c", _CODE, format]
+    try:
+        done = subprocess.run(command, input=source.encode(), capture_output=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired as late:
+        raise TooSlowError(f"the layout took longer than {seconds:g} s") from late
+    if done.returncode or not done.stdout:
+        reason = done.stderr.decode(errors="replace").strip()[-500:] or f"it ended with {done.returncode}"
+        raise RuntimeError(f"{program} could not draw: {reason}")
+    return done.stdout

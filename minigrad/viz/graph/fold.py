@@ -11,15 +11,13 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from itertools import takewhile
 from typing import Literal
 
-from .data import Graph, Value
+from .data import Edge, Graph, Value, common, ways
 
 BUDGET = 40  # boxes that one screen shows
 CLICKS = 3  # the last of them selects the node
 DOCKED = 3
-_BUDGETS = (12, 18, 26, BUDGET, 60, 90, 140, 200)  # of what opens with a click: the least that will do
 Child = tuple[Literal["group", "node"], int]  # and its number
 
 
@@ -54,6 +52,10 @@ class Tree:
         """How many boxes are seen when it is open."""
         return len(self.seen(self.groups[group].children))
 
+    def inner(self, group: int) -> list[int]:
+        """The groups directly inside."""
+        return [child for kind, child in self.groups[group].children if kind == "group"]
+
     def around(self, group: int | None) -> Iterator[int]:
         """A group and those around it, from the inside."""
         while group is not None:
@@ -73,21 +75,17 @@ class Tree:
         closed = [group for group in self.around(self.group_of[node]) if group not in opened]
         return ("group", closed[-1]) if closed else ("node", node)
 
-    def boxes(self, opened: set[int], group: int = 0) -> list[Child]:
-        """What is visible in a group: nodes and closed groups, in the program's order."""
+    def boxes(self, opened: set[int], group: int = 0, docked: bool = False) -> list[Child]:
+        """What is visible in a group: nodes (``docked``: leaves at the side of one, too) and closed groups, in the
+        program's order."""
         if group not in opened:
             return [("group", group)]
-        seen = self.seen(self.groups[group].children)
-        return [box for child in seen for box in ([child] if child[0] == "node" else self.boxes(opened, child[1]))]
-
-
-@dataclass
-class Wire:
-    """Edges between the same two boxes, as one. ``edges``: their places in Graph.edges."""
-
-    source: Child
-    target: Child
-    edges: list[int]
+        children = self.groups[group].children
+        return [
+            box
+            for kind, number in (children if docked else self.seen(children))
+            for box in ([(kind, number)] if kind == "node" else self.boxes(opened, number, docked))
+        ]
 
 
 def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | None = None) -> Tree:
@@ -95,11 +93,7 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     open: so many that ``budget`` boxes are visible, if folding can achieve it, or all modules nested less deep than
     ``depth`` (0 is one box), but for repeats."""
     tree = _by_time(graph)
-    readers: list[list[int]] = [[] for _ in graph.nodes]  # of each node, one for each edge
-    for edge in graph.edges:
-        readers[edge.source].append(edge.target)
-    _place_leaves(graph, tree, readers)
-    _dock(graph, tree, readers)
+    _place_leaves(graph, tree)
     _dissolve(tree)
     if repeats:
         _fold_repeats(graph, tree)
@@ -115,15 +109,14 @@ def tree(graph: Graph, repeats: bool = True, budget: int = BUDGET, depth: int | 
     return tree
 
 
-def wires(graph: Graph, tree: Tree, opened: set[int]) -> list[Wire]:
-    """The edges between what is visible, those of two boxes as one, in the order of their first edge."""
+def wires(graph: Graph, tree: Tree, opened: set[int]) -> dict[tuple[Child, Child], list[Edge]]:
+    """The edges between what is visible by the two boxes that they join, in the order of their first edge."""
     box = [tree.box_of(node.id, opened) for node in graph.nodes]
-    wires: dict[tuple[Child, Child], Wire] = {}
-    for number, edge in enumerate(graph.edges):
-        pair = box[edge.source], box[edge.target]
-        if pair[0] != pair[1]:
-            wires.setdefault(pair, Wire(*pair, [])).edges.append(number)
-    return list(wires.values())
+    wires: dict[tuple[Child, Child], list[Edge]] = {}
+    for edge in graph.edges:
+        if box[edge.source] != box[edge.target]:
+            wires.setdefault((box[edge.source], box[edge.target]), []).append(edge)
+    return wires
 
 
 def clicks(tree: Tree, node: int) -> int:
@@ -152,13 +145,15 @@ def total(graph: Graph, nodes: list[int]) -> Total:
     """The sum over some nodes; of one node, its gradient's norm is that of what arrives at it."""
     chosen = [graph.nodes[number] for number in nodes]
     weights = [node for node in chosen if node.kind == "parameter"]
+    forward = [node.forward_seconds for node in chosen if node.forward_seconds is not None]
+    backward = [node.backward_seconds for node in chosen if node.backward_seconds is not None]
     norms = [norm(node.gradient) for node in (chosen if len(chosen) == 1 else weights)]
     known = [value for value in norms if value is not None]
     return Total(
         nodes=len(chosen),
         parameters=sum(math.prod(node.value.shape) for node in weights if node.value),
-        forward_seconds=_sum(node.forward_seconds for node in chosen),
-        backward_seconds=_sum(node.backward_seconds for node in chosen),
+        forward_seconds=math.fsum(forward) if forward else None,
+        backward_seconds=math.fsum(backward) if backward else None,
         bytes=sum(node.value.bytes for node in chosen if node.value),
         saved_bytes=sum(saved.bytes for node in chosen for saved in node.saved),
         gradient=math.hypot(*known) if known else None,
@@ -184,8 +179,8 @@ def _by_time(graph: Graph) -> Tree:
     for node in graph.nodes:
         if node.kind != "op":
             continue
-        chain = ["", *_modules(graph, node.module)]
-        same = len([*takewhile(lambda pair: pair[0] == pair[1][0], zip(chain, stack, strict=False))])
+        chain = ["", *(way for way in ways(node.module) if way in graph.modules or way == node.module)]
+        same = len(common([chain, [path for path, _ in stack]]))
         del stack[same:]
         for path in chain[same:]:
             around, parent = stack[-1]
@@ -197,39 +192,28 @@ def _by_time(graph: Graph) -> Tree:
     return tree
 
 
-def _modules(graph: Graph, path: str) -> list[str]:
-    """The known modules on the way to one, from the outside: "a.b.c" has "a", "a.b" and "a.b.c"."""
-    parts = path.split(".") if path else []
-    ways = [".".join(parts[: i + 1]) for i in range(len(parts))]
-    return [way for way in ways if way in graph.modules or way == path]
-
-
-def _place_leaves(graph: Graph, tree: Tree, readers: list[list[int]]) -> None:
-    """Tensors that no op made: in the innermost group with all their readers, before the first of them."""
+def _place_leaves(graph: Graph, tree: Tree) -> None:
+    """Tensors that no op made: in the innermost group with all their readers, before the first of them. Those that
+    a single op of their group reads stand at its side, no more than DOCKED of them."""
+    readers: list[list[int]] = [[] for _ in graph.nodes]  # of each node, one for each edge
+    for edge in graph.edges:
+        readers[edge.source].append(edge.target)
     before: dict[Child | None, list[Child]] = {}
+    docked: Counter[int] = Counter()
     for node in graph.nodes:
         if node.kind == "op":
             continue
-        ways = [list(tree.around(tree.group_of[reader]))[::-1] for reader in readers[node.id]]
-        common = [groups[0] for groups in zip(*ways, strict=False) if len({*groups}) == 1]
-        tree.group_of[node.id] = common[-1] if common else 0
-        first = tree.box_of(min(readers[node.id]), {*common}) if ways else None
+        reading = readers[node.id]
+        groups = common(list(tree.around(tree.group_of[reader]))[::-1] for reader in reading)
+        tree.group_of[node.id] = groups[-1] if groups else 0
+        first = tree.box_of(min(reading), {*groups}) if reading else None
         before.setdefault(first, []).append(("node", node.id))
+        if node.kind != "input" and len(reading) == 1 and docked[reading[0]] < DOCKED:
+            tree.docks[node.id] = reading[0]
+            docked[reading[0]] += 1
     for group in tree.groups:
         group.children = [each for child in group.children for each in (*before.get(child, ()), child)]
     tree.groups[0].children[:0] = before.get(None, [])[::-1]
-
-
-def _dock(graph: Graph, tree: Tree, readers: list[list[int]]) -> None:
-    """Leaves that a single op of their group reads stand at its side: no more than DOCKED of them."""
-    count: Counter[int] = Counter()
-    for node in graph.nodes:
-        if node.kind not in ("parameter", "constant") or len(readers[node.id]) != 1:
-            continue
-        op = readers[node.id][0]
-        if tree.group_of[op] == tree.group_of[node.id] and count[op] < DOCKED:
-            tree.docks[node.id] = op
-            count[op] += 1
 
 
 def _dissolve(tree: Tree) -> None:
@@ -267,12 +251,10 @@ def _fold_repeats(graph: Graph, tree: Tree) -> None:
 
 def _alike(graph: Graph, tree: Tree, a: Child, b: Child) -> bool:
     """Whether two children are numbered modules of the same structure, such as "layers.0" and "layers.1"."""
-    if a[0] != "group" or b[0] != "group":
-        return False
-    one, two = (graph.modules.get(tree.groups[number].path) for _, number in (a, b))
-    if not (one and two and one.path != two.path and one.alike and one.alike == two.alike):
-        return False
-    return re.sub(r"\d+", "0", one.path) == re.sub(r"\d+", "0", two.path)
+    paths = [tree.groups[number].path for kind, number in (a, b) if kind == "group"]
+    modules = [graph.modules[path] for path in paths if path in graph.modules and graph.modules[path].alike]
+    structures = {(module.alike, re.sub(r"\d+", "0", module.path)) for module in modules}
+    return len(modules) == 2 and modules[0] != modules[1] and len(structures) == 1
 
 
 def _fold_sections(tree: Tree, budget: int) -> None:
@@ -317,7 +299,7 @@ def _adopt(tree: Tree, parent: int, runs: list[list[Child]], kind: Literal["repe
 def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
     """The groups inside an open one that can be open as well, within the budget: level by level. Of the level
     that is too large, those that fit; of repeats none, as they look alike."""
-    count, chosen, level = tree.size(group), list[int](), _inner(tree, group)
+    count, chosen, level = tree.size(group), list[int](), tree.inner(group)
     while level:
         can = [inner for inner in level if tree.groups[inner].kind == "module" or repeats]
         whole = count + sum(tree.size(inner) - 1 for inner in can) <= budget
@@ -327,23 +309,14 @@ def _fitting(tree: Tree, group: int, budget: int, repeats: bool) -> list[int]:
             if count + tree.size(inner) - 1 <= budget:
                 count += tree.size(inner) - 1
                 chosen.append(inner)
-        level = [deeper for inner in can for deeper in _inner(tree, inner)] if whole else []
+        level = [deeper for inner in can for deeper in tree.inner(inner)] if whole else []
     return chosen
-
-
-def _inner(tree: Tree, group: int) -> list[int]:
-    return [child for kind, child in tree.groups[group].children if kind == "group"]
 
 
 def _choose_opens(tree: Tree) -> None:
     """What opens with each group: as little as can be, if no node is then more than CLICKS away."""
-    for budget in _BUDGETS:
+    for budget in (12, 18, 26, BUDGET, 60, 90, 140, 200):
         for number, group in enumerate(tree.groups):
             group.opens = _fitting(tree, number, budget, repeats=budget > BUDGET)
         if all(clicks(tree, node) <= CLICKS for node in range(len(tree.group_of))):
             return
-
-
-def _sum(values: Iterator[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return math.fsum(known) if known else None

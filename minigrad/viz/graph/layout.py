@@ -7,26 +7,30 @@ path into the box instead.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import pairwise
+from operator import attrgetter
 from statistics import fmean, median
 from unicodedata import east_asian_width
 
 from ..vector import Drawing
 from .data import Graph
 from .dot import BACKWARD, FORWARD, INK, LINE, PAPER, QUIET, Box, Colour, Direction, drawn, key_of, shortened
-from .fold import Child, Tree, wires
+from .fold import Tree, wires
 
 GAP, RANK, HEIGHT, PAD = 24.0, 44.0, 40.0, 16.0
-SWEEPS = 12
+SWEEPS = 6  # down and up
+Side = Callable[["Spot"], list["Spot"]]  # the spot's neighbours above or below
 
 
-@dataclass
+@dataclass(eq=False)
 class Spot:
     """A place in a rank: of a box, or (width 0) of a wire that passes."""
 
     width: float
+    rank: int = 0
     x: float = 0.0
     above: list[Spot] = field(default_factory=list)
     below: list[Spot] = field(default_factory=list)
@@ -34,96 +38,90 @@ class Spot:
 
 def svg(graph: Graph, tree: Tree, direction: Direction = "both", colour: Colour = "none") -> str:
     """What is open in a tree, as SVG. Elements have the ids "n3" of nodes and "g4" of groups."""
-    order = {key: place for place, key in enumerate(_in_order(tree, ("group", 0)))}
+    order = {key_of(box): place for place, box in enumerate(tree.boxes(tree.opened, docked=True))}
     boxes = sorted(drawn(graph, tree, direction, colour), key=lambda box: order[box.key])
     visible = wires(graph, tree, tree.opened)
-    links = [(key_of(wire.source), key_of(wire.target)) for wire in visible]
-    back = [any(graph.edges[number].gradient is not None for number in wire.edges) for wire in visible]
-    ranks, ways = layers({box.key: _width(box) for box in boxes}, links)
+    links = [(key_of(source), key_of(target)) for source, target in visible]
+    ranks, spots, ways = layers({box.key: _width(box) for box in boxes}, links)
     left = min((spot.x - spot.width / 2 for row in ranks for spot in row), default=0.0) - PAD
     right = max((spot.x + spot.width / 2 for row in ranks for spot in row), default=0.0) + PAD
-    rows = enumerate(ranks)
-    place = {id(spot): (spot.x - left, PAD + rank * (HEIGHT + RANK)) for rank, row in rows for spot in row}
     drawing = Drawing(right - left, 2 * PAD + len(ranks) * (HEIGHT + RANK) - RANK, shortened(graph.title))
-    for way, goes_back in zip(ways.ways, back, strict=True):
-        points = [place[id(spot)] for spot in way]
+    for way, edges in zip(ways, visible.values(), strict=True):
+        points = [(spot.x - left, PAD + spot.rank * (HEIGHT + RANK)) for spot in way]
+        goes_back = any(edge.gradient for edge in edges)
         both = direction == "both" and goes_back
         if direction != "backward":
             _line(drawing, points, FORWARD, -2.5 * both)
         if direction != "forward" and goes_back:
             _line(drawing, points, BACKWARD, 2.5 * both, back=True)
     for box in boxes:
-        _box(drawing, box, *place[id(ways.spots[box.key])])
+        spot = spots[box.key]
+        _box(drawing, box, spot.x - left, PAD + spot.rank * (HEIGHT + RANK), spot.width)
     return drawing.svg(PAPER, "Helvetica, Arial, sans-serif")
 
 
-@dataclass
-class Ways:
-    """The spot of each box, and of each link the spots that it leads through."""
-
-    spots: dict[str, Spot]
-    ways: list[list[Spot]]
-
-
-def layers(widths: dict[str, float], links: list[tuple[str, str]]) -> tuple[list[list[Spot]], Ways]:
-    """Ranks of spots with their x, for boxes in an order in which no link runs back."""
-    order = {key: place for place, key in enumerate(widths)}
-    rank = dict.fromkeys(widths, 0)
-    for source, target in sorted(links, key=lambda link: order[link[1]]):
-        rank[target] = max(rank[target], rank[source] + 1)
-    inner = {target for _, target in links}
-    for key in widths:  # what nothing leads to stands just above its first reader
-        if key not in inner and (below := [rank[target] for source, target in links if source == key]):
-            rank[key] = min(below) - 1
-    ranks: list[list[Spot]] = [[] for _ in range(max(rank.values(), default=-1) + 1)]
+def layers(
+    widths: dict[str, float], links: list[tuple[str, str]]
+) -> tuple[list[list[Spot]], dict[str, Spot], list[list[Spot]]]:
+    """Ranks of spots with their x, for boxes in an order in which no link runs back; the spot of each box, and of
+    each link the spots that it leads through."""
     spots = {key: Spot(width) for key, width in widths.items()}
-    for key, spot in spots.items():
-        ranks[rank[key]].append(spot)
+    order = {key: place for place, key in enumerate(widths)}
+    for source, target in sorted(links, key=lambda link: order[link[1]]):
+        spots[target].rank = max(spots[target].rank, spots[source].rank + 1)
+    inner = {target for _, target in links}
+    for key, spot in spots.items():  # what nothing leads to stands just above its first reader
+        if key not in inner and (below := [spots[target].rank for source, target in links if source == key]):
+            spot.rank = min(below) - 1
     passing: dict[tuple[str, int], Spot] = {}
     ways = []
     for source, target in links:
-        way = [spots[source]]
-        for between in range(rank[source] + 1, rank[target]):
-            if (source, between) not in passing:
-                passing[source, between] = Spot(0.0)
-                ranks[between].append(passing[source, between])
-            way.append(passing[source, between])
-        way.append(spots[target])
-        ways.append(way)
-        for upper, lower in pairwise(way):
+        between = range(spots[source].rank + 1, spots[target].rank)
+        through = [passing.setdefault((source, rank), Spot(0.0, rank)) for rank in between]
+        ways.append([spots[source], *through, spots[target]])
+        for upper, lower in pairwise(ways[-1]):
             if lower not in upper.below:
                 upper.below.append(lower)
                 lower.above.append(upper)
+    ranks: list[list[Spot]] = [[] for _ in range(max((spot.rank for spot in spots.values()), default=-1) + 1)]
+    for spot in (*spots.values(), *passing.values()):
+        ranks[spot.rank].append(spot)
     _arrange(ranks)
-    return ranks, Ways(spots, ways)
+    return ranks, spots, ways
 
 
 def _arrange(ranks: list[list[Spot]]) -> None:
-    """Order within each rank by barycentres, then x by medians, pushed apart."""
-    place: dict[int, float] = {}
+    """Order within each rank by barycentres, where x is the place in the rank; then x by medians, pushed apart."""
     for row in ranks:
-        place.update((id(spot), float(i)) for i, spot in enumerate(row))
-    for row, sides in _sweeps(ranks):
-        mean = {
-            id(spot): fmean(place[id(s)] for s in near) if near else place[id(spot)]
-            for spot, near in zip(row, sides, strict=True)
-        }
-        row.sort(key=lambda spot, mean=mean: mean[id(spot)])  # type: ignore[misc]
-        place.update((id(spot), float(i)) for i, spot in enumerate(row))
+        _number(row)
+    for row, side in _sweeps(ranks):
+        row.sort(key=partial(_barycentre, side))
+        _number(row)
     for row in ranks:
+        for spot in row:
+            spot.x = 0.0
         _apart(row)
-    for row, sides in _sweeps(ranks):
-        for spot, near in zip(row, sides, strict=True):
-            if near:
+    for row, side in _sweeps(ranks):
+        for spot in row:
+            if near := side(spot):
                 spot.x = median(other.x for other in near)
         _apart(row)
 
 
-def _sweeps(ranks: list[list[Spot]]) -> Iterator[tuple[list[Spot], list[list[Spot]]]]:
+def _barycentre(side: Side, spot: Spot) -> float:
+    return fmean(near.x for near in side(spot)) if side(spot) else spot.x
+
+
+def _number(row: list[Spot]) -> None:
+    for place, spot in enumerate(row):
+        spot.x = place
+
+
+def _sweeps(ranks: list[list[Spot]]) -> Iterator[tuple[list[Spot], Side]]:
     """The ranks, down and up in turn, with the neighbours of each spot on the side that the sweep comes from."""
-    for sweep in range(SWEEPS):
-        for row in ranks if sweep % 2 == 0 else ranks[::-1]:
-            yield row, [spot.above if sweep % 2 == 0 else spot.below for spot in row]
+    for _ in range(SWEEPS):
+        yield from ((row, attrgetter("above")) for row in ranks)
+        yield from ((row, attrgetter("below")) for row in reversed(ranks))
 
 
 def _apart(row: list[Spot]) -> None:
@@ -139,16 +137,6 @@ def _apart(row: list[Spot]) -> None:
         spot.x = (a + b) / 2
 
 
-# SVG -------------------------------------------------------------------------------------------------------
-
-
-def _in_order(tree: Tree, box: Child) -> Iterator[str]:
-    """Keys of all that can be visible in a box, in the program's order."""
-    yield key_of(box)
-    for child in tree.groups[box[1]].children if box[0] == "group" else ():
-        yield from _in_order(tree, child)
-
-
 def _width(box: Box) -> float:
     """Of its text, as wide letters are; those of East Asia and emoji take twice as much."""
     first, second = (sum(1 + (east_asian_width(c) in "WF") for c in line) for line in box.lines)
@@ -157,24 +145,18 @@ def _width(box: Box) -> float:
 
 def _line(drawing: Drawing, points: list[tuple[float, float]], colour: str, beside: float, back: bool = False) -> None:
     """Through all points, from the first box's lower edge to the last one's upper edge, with a tip."""
-    (x, y), *rest = points
-    x, y = x + beside, y + HEIGHT
-    path = f"M{x:.1f} {y:.1f}"
-    start = (x, y)
-    for i, (to, top) in enumerate(rest):
-        to, middle = to + beside, (y + top) / 2
+    path = ""
+    for (x, y), (to, top) in pairwise(points):
+        x, y, to = x + beside, y + HEIGHT, to + beside
+        middle = (y + top) / 2
+        path += f"V{y:.1f}" if path else f"M{x:.1f} {y:.1f}"
         path += f"C{x:.1f} {middle:.1f} {to:.1f} {middle:.1f} {to:.1f} {top:.1f}"
-        x, y = to, top
-        if i + 1 < len(rest):
-            y = top + HEIGHT
-            path += f"V{y:.1f}"
-    (tip_x, tip_y), sign = (start, 7) if back else ((x, y), -7)
+    tip = f"{points[0][0] + beside:.1f} {points[0][1] + HEIGHT:.1f}l-3.4 7" if back else f"{to:.1f} {top:.1f}l-3.4 -7"
     drawing.add("path", d=path, fill="none", stroke=colour, stroke_width=1.2)
-    drawing.add("path", d=f"M{tip_x:.1f} {tip_y:.1f}l-3.4 {sign}h6.8z", fill=colour)
+    drawing.add("path", d=f"M{tip}h6.8z", fill=colour)
 
 
-def _box(drawing: Drawing, box: Box, x: float, y: float) -> None:
-    width = _width(box)
+def _box(drawing: Drawing, box: Box, x: float, y: float, width: float) -> None:
     leaf = box.kind in ("parameter", "input", "constant")
     ink = INK if box.kind in ("folded", "repeat") else LINE if leaf else QUIET
     drawing.open("g", id=box.key)

@@ -7,8 +7,9 @@ import hashlib
 import inspect
 import linecache
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from traceback import walk_stack
 from types import FrameType
 from typing import Any
 
@@ -18,23 +19,12 @@ from ...autograd.tape import Node, Variable
 from ...nn.module import Module
 from ...profiler.names import ModuleNames
 from ..vector import cut
-from .data import ModuleInfo
+from .data import ModuleInfo, ways
 
 PACKAGE = __name__.split(".")[0]
-_ROOT = Path(__file__).resolve().parents[3]  # the folder that holds the package
-_LONGEST = 200  # characters of an attribute's text
+_PACKAGE = Path(__file__).parents[2]
+Named = list[tuple[str, Variable]]
 _REFERENCES = 3  # to a dictionary that a call, a variable and an argument refer to, and nobody else
-
-
-# Places in the program ------------------------------------------------------------------------------------
-
-
-def stack(frame: FrameType | None = None) -> Iterator[FrameType]:
-    """The calls that are running, the innermost first: from a frame, or from the caller on."""
-    frame = frame or sys._getframe(1)
-    while frame is not None:
-        yield frame
-        frame = frame.f_back
 
 
 def place_of(frame: FrameType) -> tuple[str, str]:
@@ -45,12 +35,7 @@ def place_of(frame: FrameType) -> tuple[str, str]:
 
 def readable(file: str) -> str:
     """A path as short as it can be understood: within the library, the working folder, or the user's home."""
-    folders: tuple[tuple[str, Callable[[], Path]], ...] = (
-        (PACKAGE, lambda: _ROOT / PACKAGE),
-        ("", Path.cwd),
-        ("~", Path.home),
-    )
-    for name, folder in folders:
+    for name, folder in ((PACKAGE, _PACKAGE.resolve), ("", Path.cwd), ("~", Path.home)):
         try:
             return (name / Path(file).relative_to(folder())).as_posix()
         except (ValueError, OSError, RuntimeError):  # it lies elsewhere; the folder is gone; there is no home
@@ -72,9 +57,9 @@ def variables(frame: FrameType) -> dict[str, Any]:
     return copied
 
 
-def variables_of(frame: FrameType) -> tuple[list[tuple[str, Variable]], dict[str, Module]]:
+def variables_of(frame: FrameType) -> tuple[Named, dict[str, Module]]:
     """The local and global variables of a function that are tensors or modules."""
-    tensors, modules = list[tuple[str, Variable]](), dict[str, Module]()
+    tensors, modules = Named(), dict[str, Module]()
     for name, value in [*variables(frame).items(), *frame.f_globals.items()]:
         if isinstance(value, Variable):
             tensors.append((name, value))
@@ -101,41 +86,30 @@ class Variables:
         self.names: dict[tuple[Node, int], str] = {}  # of results, by node and slot
         self._frames: dict[FrameType, int] = {}  # and the age of the first node that each recorded
 
-    def look(self, end: bool = False) -> None:
-        """Read the variables of all these functions, the innermost first, and forget those that have returned
-        (at the end, all)."""
-        running = set() if end else set(stack())
-        for frame in reversed(list(self._frames)):
-            self._name(frame)
-            if frame not in running:
-                del self._frames[frame]
-
-    def expect(self, frame: FrameType, node: Node) -> None:
-        """Note that a function has recorded an op."""
-        self._frames.setdefault(frame, node.order)
-
-    def _name(self, frame: FrameType) -> None:
-        first, code = self._frames[frame], frame.f_code
-        arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-        for name, value in variables(frame).items():
-            node = value._node if isinstance(value, Variable) else None
-            if node is not None and name.isidentifier() and (node.order >= first or name not in arguments):
-                self.names.setdefault((node, value._slot), name)
+    def look(self, frame: FrameType | None = None, node: Node | None = None) -> None:
+        """Read the variables of all these functions, the innermost first, and forget those that have returned; then
+        note the function that has recorded an op (at the end there is none, and all are forgotten)."""
+        for recorder, first in reversed(self._frames.items()):
+            code = recorder.f_code
+            arguments = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            for name, value in variables(recorder).items():
+                source = value._node if isinstance(value, Variable) else None
+                if source is not None and name.isidentifier() and (source.order >= first or name not in arguments):
+                    self.names.setdefault((source, value._slot), name)
+        running = {frame for frame, _ in walk_stack(frame)} if frame else set()
+        self._frames = {frame: first for frame, first in self._frames.items() if frame in running}
+        if frame and node:
+            self._frames.setdefault(frame, node.order)
 
 
 # Leaves ---------------------------------------------------------------------------------------------------
 
 
-def fields_of(value: Any) -> Any:
-    """A dataclass or a named tuple as a mapping; anything else as it is."""
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        return {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
-    return value._asdict() if hasattr(value, "_asdict") else value
-
-
-def tensors_within(value: Any, name: str) -> Iterator[tuple[str, Variable]]:
+def tensors_within(value: Any, name: str = "") -> Iterator[tuple[str, Variable]]:
     """The tensors of a value and what they are called: "batch", "batch 0", "batch.mask"."""
-    value = fields_of(value)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        value = {field.name: getattr(value, field.name, None) for field in dataclasses.fields(value)}
+    value = value._asdict() if hasattr(value, "_asdict") else value  # a named tuple
     if isinstance(value, Variable):
         yield name, value
     elif isinstance(value, Mapping):
@@ -146,9 +120,7 @@ def tensors_within(value: Any, name: str) -> Iterator[tuple[str, Variable]]:
             yield from tensors_within(inner, f"{name} {i}" if name else str(i))
 
 
-def argument_names(
-    function: Callable[..., Any], inputs: tuple[Any, ...], named: dict[str, Any]
-) -> list[tuple[str, Variable]]:
+def argument_names(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> Named:
     """The tensors among a call's arguments, with the names that the function has for them."""
     called = function.forward if isinstance(function, Module) else function
     try:
@@ -174,10 +146,8 @@ class Modules:
 
     def name(self, module: Module, caller: str) -> str:
         """The path of a module that the one at the path ``caller`` calls ("" for none)."""
-        outer = f"{self._root}.{caller}" if self._root and caller else self._root or caller
-        path = self._names.path(module, outer)
-        if self._root and (path == self._root or path.startswith(f"{self._root}.")):
-            path = path[len(self._root) + 1 :]
+        path = self._names.path(module, ".".join(filter(None, (self._root, caller))))
+        path = f"{path}.".removeprefix(f"{self._root}.").removesuffix(".")
         if path not in self._by_path:
             self.add(path, module)
         return path
@@ -198,26 +168,20 @@ class Modules:
 
     def infos(self, paths: set[str]) -> dict[str, ModuleInfo]:
         """What is known of the modules at these paths, and of those around them."""
-        wanted = {""} | paths
-        for path in paths:
-            parts = path.split(".")
-            wanted |= {".".join(parts[:n]) for n in range(1, len(parts))}
+        wanted = {""}.union(*map(ways, paths))
         return {path: _info(path, self._by_path.get(path)) for path in sorted(wanted)}
 
 
 def _info(path: str, module: Module | None) -> ModuleInfo:
     if module is None:
         return ModuleInfo(path, "")
-    alike = hashlib.sha256(repr(_structure(module)).encode()).hexdigest()[:16]
+    structure: list[Any] = []  # of it and all that it holds: class, own text, shapes and dtypes
+    for name, inner in module.named_modules(remove_duplicate=False):
+        held = {**inner._parameters, **inner._buffers}
+        shapes = [(key, None if p is None else argument_text(p.array)) for key, p in held.items()]
+        structure += [name, type(inner).__module__, type(inner).__qualname__, inner.extra_repr(), shapes]
+    alike = hashlib.sha256(repr(structure).encode()).hexdigest()[:16]
     return ModuleInfo(path, type(module).__name__, module.extra_repr(), alike)
-
-
-def _structure(module: Module) -> tuple[Any, ...]:
-    """Class, own text, parameters' shapes and dtypes, and the same of the children."""
-    kind, held = type(module), {**module._parameters, **module._buffers}
-    shapes = [(name, None if p is None else argument_text(p.array)) for name, p in held.items()]
-    children = [(name, None if m is None else _structure(m)) for name, m in module._modules.items()]
-    return kind.__module__, kind.__qualname__, module.extra_repr(), shapes, children
 
 
 # Arguments of ops -----------------------------------------------------------------------------------------
@@ -242,7 +206,7 @@ def is_array(value: Any) -> bool:
 
 def argument_text(value: Any) -> str:
     """An argument that is no tensor, as text; slices as in an index, arrays by dtype and shape."""
-    return cut(_text(value), _LONGEST)
+    return cut(_text(value), 200)
 
 
 def _text(value: Any) -> str:

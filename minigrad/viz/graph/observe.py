@@ -1,41 +1,33 @@
-"""A call that is watched: each recorded op's arguments and result, its line, its module, and its time.
+"""What is observed: of a call each op with its line, module and time, of a backward pass the gradients.
 
-Values are looked at when they are made, as the program may change them later, and nothing is kept of results
-but what is shown.
+Values are looked at when they are made, as the program may change them later, and nothing is kept of results but
+what is shown. The walk back is the engine's own, so each gradient is the one that ``backward()`` would have added up.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from types import FrameType
 from typing import Any
 
 from ... import cuda
-from ...autograd.observer import Observer, attach, detach
+from ...autograd.observer import Observer, attach, detach, observed
 from ...autograd.places import user_frame
-from ...autograd.tape import Node, Variable
+from ...autograd.tape import RETAINED, Node, Variable, wrap
+from ...autograd.walk import pass_back
+from ...backend import xp
 from ...ops.op import Op
 from ...profiler import watch
-from ...profiler.recorder import gpu_clock
+from ...profiler.watch import gpu_clock
+from . import data
 from .data import Value
 from .names import Modules, Variables, argument_text, input_name, is_array, place_of, variables
 from .values import value_of
 
-
-@dataclass
-class Seen:
-    """One recorded op."""
-
-    value: Value  # of its (first) result
-    module: str  # the path of the one that it belongs to
-    place: str  # the program's line, "file:line",
-    code: str  # and its text
-    attributes: dict[str, str]  # arguments that are no arrays
-    others: list[tuple[str, Any]]  # arguments that are arrays and want no gradient: their names, and themselves
-    seconds: float  # that it took, without the time of watching
+Arrays = list[tuple[str, Any]]  # arguments of an op and their names
+Target = tuple[Node | int, int]  # a node, or a leaf's id as tensors compare element by element; and the slot
 
 
 class Observation(Observer):
@@ -43,13 +35,13 @@ class Observation(Observer):
 
     def __init__(self, modules: Modules) -> None:
         self.modules, self.variables = modules, Variables()  # they know the paths of modules, the names of results
-        self.seen: dict[Node, Seen] = {}
-        self.leaves: dict[int, Value] = {}  # the values of what ops read and none made, by id, as it was then
-        self.leaf_names: dict[int, str] = {}  # what the function that recorded the op calls them, by id
+        self.ops: dict[Node, tuple[data.Node, Arrays]] = {}  # not numbered yet, and arrays that want no gradient
+        # Of what ops read and none made, by id: its value as it was then, what the function that recorded the op
+        # calls it, and itself, as its id is in use.
+        self.leaves: dict[int, tuple[Value, str, Any]] = {}
         self.clock = clock()
         self._running: list[tuple[Op, list[int]]] = []  # the ops that are running: since when, the time of watching
         self._within: list[str] = [""]  # the modules around each span that has begun
-        self._held: list[Any] = []  # leaves, as their ids are in use
 
     def __enter__(self) -> Observation:
         if watch.recording() is not None:
@@ -59,7 +51,7 @@ class Observation(Observer):
 
     def __exit__(self, *raised: object) -> None:
         detach(self)  # the call may have left other observers
-        self.variables.look(end=True)
+        self.variables.look()
 
     def entered(self, name: str, kind: str, subject: Any) -> None:
         around = self._within[-1]
@@ -77,12 +69,12 @@ class Observation(Observer):
         begin, aside = self._running.pop()[1]
         if node is not None:
             frame = user_frame()
-            self.variables.look()
-            self.variables.expect(frame, node)
+            self.variables.look(frame, node)
             attributes, others = self._arguments(node, args, frame)
-            value = value_of((result[0] if isinstance(result, tuple) else result).array)
-            place, seconds = place_of(frame), (end - begin - aside) / 1e9
-            self.seen[node] = Seen(value, self._within[-1], *place, attributes, others, seconds)
+            seen = data.Node(-1, "op", op.name, op.name, self._within[-1], *place_of(frame), attributes)
+            seen.value = value_of((result[0] if isinstance(result, tuple) else result).array)
+            seen.forward_seconds = (end - begin - aside) / 1e9
+            self.ops[node] = seen, others
         if self._running:
             self._running[-1][1][1] += aside + self.clock() - end
 
@@ -90,34 +82,114 @@ class Observation(Observer):
         while self._running and self._running.pop()[0] is not op:
             continue
 
-    def _arguments(
-        self, node: Node, args: tuple[Any, ...], frame: FrameType
-    ) -> tuple[dict[str, str], list[tuple[str, Any]]]:
-        """The arguments that are no arrays, and those that are and want no gradient; the values of leaves."""
-        attributes, others = {}, []
+    def _arguments(self, node: Node, args: tuple[Any, ...], frame: FrameType) -> tuple[dict[str, str], Arrays]:
+        """The arguments that are no arrays, and those that are and want no gradient; looks at leaves."""
+        attributes, others = dict[str, str](), Arrays()
         for i, argument in enumerate(args):
-            array = argument.array if isinstance(argument, Variable) else argument
-            if not is_array(argument):
-                if argument is not None:
-                    attributes[input_name(node, i)] = argument_text(argument)
-                continue
-            if i not in node.plan.inputs:
-                others.append((input_name(node, i), argument))
-            elif argument._node is not None:
-                continue
-            if id(argument) not in self.leaves:
-                self._add_leaf(argument, array, frame)
+            if is_array(argument):
+                wanted = i in node.plan.inputs
+                if not wanted:
+                    others.append((input_name(node, i), argument))
+                if id(argument) not in self.leaves and not (wanted and argument._node):
+                    names = (name for name, value in variables(frame).items() if value is argument)
+                    name = next(filter(str.isidentifier, names), "")
+                    array = argument.array if isinstance(argument, Variable) else argument
+                    self.leaves[id(argument)] = value_of(array), name, argument
+            elif argument is not None:
+                attributes[input_name(node, i)] = argument_text(argument)
         return attributes, others
 
-    def _add_leaf(self, leaf: Any, array: Any, frame: FrameType) -> None:
-        """Look at what an op reads and no op has made (or none that a gradient goes back to)."""
-        self.leaves[id(leaf)] = value_of(array)
-        self._held.append(leaf)
-        name = next((name for name, value in variables(frame).items() if value is leaf), "")
-        if name.isidentifier():
-            self.leaf_names[id(leaf)] = name
+
+class Shown(Observer):
+    """Keeps what is shown of the gradients of all nodes on a tape. Where one edge alone leads to a result, its
+    gradient and the result's are one Value."""
+
+    def __init__(self, tape: list[Node]) -> None:
+        self.edges: dict[tuple[Node, int], Value] = {}  # by node and position
+        self.results: dict[Target, Value] = {}
+        self.seconds: dict[Node, float] = {}  # of a node's rules and of adding up their results
+        self.ran = False  # whether there are any gradients
+        self._clock, self._begin, self._aside = clock(), 0, 0
+        self._depth = 0  # of walks within this one: a rule may go back itself
+        self._readers: dict[Target, list[tuple[Node, int]]] = {}
+        for node in tape:
+            for position, (target, slot, *_) in enumerate(node.edges):
+                self._readers.setdefault(target_of(target, slot), []).append((node, position))
+
+    def arrived(self, target: Node | Variable, slot: int, gradient: Any) -> None:
+        if self._depth:
+            return
+        self.ran = True
+        hooks = (target.hooks or {}).get(slot) if isinstance(target, Node) else target._hooks
+        key = target_of(target, slot)
+        readers = self._readers.get(key, [])
+        same = self.edges.get(readers[0]) if len(readers) == 1 and not hooks else None
+        self.results[key] = same or value_of(gradient)
+
+    def passing(self, node: Node) -> None:
+        self._depth += 1
+        if self._depth == 1:
+            self._begin, self._aside = self._clock(), 0
+
+    def delivered(self, node: Node, position: int, gradient: Any) -> None:
+        if self._depth == 1:
+            begin = perf_counter_ns()
+            self.note(node, position, gradient)
+            self._aside += perf_counter_ns() - begin
+
+    def note(self, node: Node, position: int, gradient: Any) -> None:
+        """Keep what is shown of the gradient on an edge, before it is summed."""
+        self.edges[node, position] = value_of(gradient)
+
+    def passed(self, node: Node, gradients: Any) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self.seconds[node] = (self._clock() - self._begin - self._aside) / 1e9
+
+    def first(self, target: Node | int) -> Value | None:
+        """The gradient of a leaf, or of the first of a node's results that got one."""
+        slots = range(len(target.results or (None,)) if isinstance(target, Node) else 1)
+        return next((self.results[target, slot] for slot in slots if (target, slot) in self.results), None)
+
+    def take(self, leaves: Sequence[Variable]) -> None:
+        """What a backward that is over has left: the leaves' ``.grad``."""
+        self.ran = True
+        for leaf in leaves:
+            if leaf._grad is not None:
+                self.results[id(leaf), 0] = value_of(leaf._grad.array)
 
 
 def clock() -> Callable[[], int]:
     """The time in ns; where there is a GPU in use, once it has done its work."""
     return gpu_clock if "cupy" in sys.modules and cuda.is_available() else perf_counter_ns
+
+
+def target_of(target: Node | Variable, slot: int) -> Target:
+    """The key of a node's result, or of a leaf."""
+    return target if isinstance(target, Node) else id(target), slot
+
+
+def watch_backward(root: Variable, observer: Observer, free: bool = False) -> None:
+    """Walk back from a tensor, with ones there; ``free`` what nodes keep, or not (what a checkpoint has computed again
+    is kept then, too). Hooks that the program has registered on tensors run, as their results replace gradients; those
+    of ``retain_grad`` do not, which would add to a ``.grad``."""
+    tables = [hooks for node in tape_of(root) for hooks in (node.hooks or {}).values() if RETAINED in hooks]
+    away = [hooks.pop(RETAINED) for hooks in tables]
+    try:
+        with observed(observer):
+            pass_back(root, wrap(xp(root.array).ones_like(root.array)), retain=not free)
+    finally:
+        for hooks, hook in zip(tables, away, strict=True):
+            hooks[RETAINED] = hook
+
+
+def tape_of(root: Variable) -> list[Node]:
+    """All nodes that lead to a tensor, the oldest first."""
+    source = root._source()[0]
+    stack, seen = [] if source is None else [source], set[Node]()
+    while stack:
+        node = stack.pop()
+        if node not in seen:
+            seen.add(node)
+            stack.extend(edge[0] for edge in node.edges if isinstance(edge[0], Node))
+    return sorted(seen, key=lambda node: node.order)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,9 +15,8 @@ from ...nn.module import Module
 from ...ops.op import REGISTRY
 from .build import Builder
 from .data import Graph
-from .gradients import Shown, tape_of, watch_backward
-from .names import Modules, argument_names, fields_of, variables_of
-from .observe import Observation, clock
+from .names import Modules, argument_names, tensors_within, variables_of
+from .observe import Observation, Shown, tape_of, watch_backward
 
 
 def record(
@@ -29,25 +29,40 @@ def record(
     """The graph of a tensor, or of a call of a module or function that is made now; see ``viz.graph``.
 
     The backward pass of a call starts from the first tensor of the result that wants a gradient ("loss", where
-    there is something of that name); of one that is no scalar, from its sum. It touches no ``.grad``. Where a
-    backward has run already, as in a training step, and has freed the graph, the gradients are those that it
-    has left: the leaves' ``.grad``, as it has added up.
+    there is something of that name); of one that is no scalar, from its sum. Where a backward has freed the graph,
+    as in a training step, the gradients are those that it has left: the leaves' ``.grad``, as it has added up.
 
-    Of a tensor the values are those still alive; tensors and parameters have the names of the caller's variables
-    and modules.
+    Of a tensor the values are those still alive; its names are those of the caller's variables and modules.
     """
-    nodes, title = built("graph", what, inputs, named or {}, modules)
-    return nodes.graph(title, _went_back(nodes, backward or not isinstance(what, Variable)))
+    nodes = built("graph", what, inputs, named or {}, modules)
+    return _with_gradients(nodes, backward or not isinstance(what, Variable))
 
 
-# Before anything goes back: for playback and explain, too -------------------------------------------------
+def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
+    """The graph that leads to ``root``, and the number of a tensor in it; ``run``: go back for the gradients also
+    where no backward has run (no leaf has a ``.grad``)."""
+    nodes = _of_tensor(root)
+    source = tensor._source()[0]
+    number = nodes.number.get(id(tensor) if source is None else source)
+    if number is None:
+        raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
+    return _with_gradients(nodes, run or any(leaf._grad is not None for leaf in nodes.leaves())), number
+
+
+def _with_gradients(nodes: Builder, run: bool) -> Graph:
+    """The graph; if a backward has freed it, with the gradients that it has left; if ``run``, with all."""
+    gradients = Shown(nodes.tape)
+    if nodes.is_released():
+        gradients.take(nodes.leaves())
+    elif run:
+        watch_backward(nodes.root, gradients)
+    return nodes.graph(gradients)
 
 
 def built(
     caller: str, what: Any, inputs: Sequence[Any], named: Mapping[str, Any], modules: Mapping[str, Module] | None = None
-) -> tuple[Builder, str]:
-    """The nodes of a tensor, or of a call that is made now and watched, and what to call their graph; see
-    ``record``."""
+) -> Builder:
+    """The nodes of a tensor, or of a call that is made now and watched; see ``record``."""
     if isinstance(what, Variable):
         if inputs or named:
             raise TypeError(f"{caller} takes a tensor alone, or a module or function and its inputs")
@@ -57,25 +72,27 @@ def built(
     return _of_call(what, inputs, named)
 
 
-def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> tuple[Builder, str]:
+def _of_call(function: Callable[..., Any], inputs: Sequence[Any], named: Mapping[str, Any]) -> Builder:
     owner = function if isinstance(function, Module) else getattr(function, "__self__", None)
     modules = Modules(owner if isinstance(owner, Module) else None)
-    arguments = argument_names(function, tuple(inputs), dict(named))
+    arguments = argument_names(function, inputs, named)
     for op in REGISTRY.values():  # so that no op's time has the import of its kernel in it
         of(np.empty(0)).kernel(op.name)
     with Observation(modules) as observation:
-        root = _leading(function(*inputs, **named))
+        result = function(*inputs, **named)
     title = type(function).__name__ if isinstance(function, Module) else getattr(function, "__name__", "call")
+    results = [(name, tensor) for name, tensor in tensors_within(result) if _is_result(tensor)]
+    _, root = min(results, key=lambda pair: "loss" not in re.split("[. ]", pair[0]), default=("", None))
     if root is None:
         raise RuntimeError(
             f"nothing in what {title} returned wants a gradient, so that no op was recorded: set "
             f"requires_grad on an input or a parameter, and call it outside no_grad()"
         )
-    return Builder(root, modules, arguments, observation), title
+    return Builder(title, root, modules, arguments, observation)
 
 
-def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> tuple[Builder, str]:
-    if not tensor._wanted() or tensor._source()[0] is None:
+def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) -> Builder:
+    if not _is_result(tensor):
         raise RuntimeError(
             "no recorded op made this tensor, so that there is no graph: compute it from tensors that "
             "require a gradient, outside no_grad()"
@@ -85,44 +102,11 @@ def _of_tensor(tensor: Variable, modules: Mapping[str, Module] | None = None) ->
     for name, module in (of_caller if modules is None else modules).items():
         known.add(name, module)
     title = next((name for name, variable in variables if variable is tensor), "tensor")
-    return Builder(tensor, known, variables), title
+    return Builder(title, tensor, known, variables)
 
 
-def _went_back(nodes: Builder, run: bool) -> Shown:
-    """The gradients of a graph: if a backward has freed it, those that it has left; if ``run``, all."""
-    gradients = Shown(nodes.tape, clock())
-    if nodes.is_released():
-        gradients.take(nodes.leaves())
-    elif run:
-        watch_backward(nodes.root, gradients)
-    return gradients
-
-
-def _leading(result: Any) -> Variable | None:
-    """The tensor of a call's result that backward starts from."""
-    if isinstance(result, Variable):
-        return result if result._wanted() and result._source()[0] is not None else None
-    result = fields_of(result)
-    if isinstance(result, Mapping):
-        parts = [result[key] for key in ("loss",) if key in result] + list(result.values())
-    else:
-        parts = list(result) if isinstance(result, tuple | list) else []
-    return next((tensor for part in parts if (tensor := _leading(part)) is not None), None)
-
-
-# For explain ----------------------------------------------------------------------------------------------
-
-
-def graph_of(root: Variable, tensor: Variable, run: bool) -> tuple[Graph, int]:
-    """The graph that leads to ``root``, and the number of a tensor in it; ``run``: go back for the gradients also
-    where no backward has run (no leaf has a ``.grad``)."""
-    nodes, title = _of_tensor(root)
-    source = tensor._source()[0]
-    number = nodes.number.get(id(tensor) if source is None else source)
-    if number is None:
-        raise RuntimeError("explain: the tensor is no part of the graph: nothing was computed from it there")
-    run = run or any(leaf._grad is not None for leaf in nodes.leaves())
-    return nodes.graph(title, _went_back(nodes, run)), number
+def _is_result(tensor: Variable) -> bool:
+    return tensor._wanted() and tensor._source()[0] is not None
 
 
 def last_result_of(tensor: Variable) -> Variable | None:

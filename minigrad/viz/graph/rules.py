@@ -1,6 +1,6 @@
 """An op's formulas, its definition and its gradient rules, as they stand in the source.
 
-A rule is a lambda in a call such as ``tanh.gradient(x=lambda g, out: ...)``. The compiled code has the lines
+A rule is a lambda in a decorator such as ``@op("dx = ...", x=lambda g, out: ...)``. The compiled code has the lines
 and columns of its expressions, which say which lambda of its file it is.
 """
 
@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import lru_cache
 from types import CodeType, FunctionType
 from typing import Any
@@ -39,23 +39,22 @@ def op_info(op: Op, array: Array | None = None) -> OpInfo:
     kernel = of(np.empty(0) if array is None else array).kernel(op.name)
     accelerator = source_of(getattr(kernel, "backward", None) or getattr(kernel, "forward", None))
     forward = source_of(op.__wrapped__)
-    return OpInfo(op.name, _first_line(op), forward, sources, dict(_helpers(op)), formulas, accelerator)
+    return OpInfo(op.name, _first_line(op), forward, sources, _helpers(op), formulas, accelerator)
 
 
-def _helpers(op: Op) -> Iterator[tuple[str, Source]]:
+def _helpers(op: Op) -> dict[str, Source]:
     """The functions that the rules leave work to: of a rule's file, or of another file of ops. Those that
     helpers call are helpers as well."""
-    known: set[str] = set()
+    helpers: dict[str, Source] = {}
     todo = [rule for rule, _ in op.rules.values() if isinstance(rule, FunctionType)]
     for rule in todo:  # grows
-        for name in sorted(_names(rule.__code__) - known):
+        for name in sorted(_names(rule.__code__) - helpers.keys()):
             helper: Any = rule.__globals__.get(name)
-            if not isinstance(helper, FunctionType) or not helper.__module__.startswith((rule.__module__, _OPS)):
-                continue
-            if (source := source_of(helper)) is not None:
-                known.add(name)
+            of_ops = isinstance(helper, FunctionType) and helper.__module__.startswith((rule.__module__, _OPS))
+            if of_ops and (source := source_of(helper)):
+                helpers[name] = source
                 todo.append(helper)
-                yield name, source
+    return helpers
 
 
 def _names(code: CodeType) -> set[str]:
@@ -70,10 +69,8 @@ def _first_line(thing: Any) -> str:
 
 
 def source_of(function: Function | None) -> Source | None:
-    """The text of a function or lambda, exactly, without the indentation that its first line has.
-
-    None where there is none: built-in functions, and code that was typed in.
-    """
+    """The text of a function or lambda, exactly, without the indentation that its first line has; None where there is
+    none, of built-in functions and of code that was typed in."""
     function = inspect.unwrap(function) if function is not None else None
     code = getattr(function, "__code__", None)
     if code is None:
@@ -96,21 +93,15 @@ def _text(lines: list[str], node: Definition) -> str:
 
 
 def _node_of(code: CodeType, text: str) -> Definition | None:
-    """The definition that was compiled to some code: of several lambdas that begin in one line, the last
-    whose expression has all of the code's expressions in it."""
+    """The definition that was compiled to some code: of several lambdas that begin in one line, the one whose
+    expression begins where the code's first expression does."""
     is_lambda = code.co_name == "<lambda>"
     begun = [n for n in _definitions(text).get(code.co_firstlineno, ()) if isinstance(n, ast.Lambda) == is_lambda]
     if len(begun) > 1 and is_lambda:
-        spans = [(line, end, a, b) for line, end, a, b in code.co_positions() if None not in (line, end, a) and b]
-        begun = [n for n in begun if isinstance(n, ast.Lambda) and spans and _holds(n.body, spans)]
-        begun.sort(key=lambda node: (node.lineno, node.col_offset))
+        positions: Any = code.co_positions()
+        begin = min(((line, column) for line, _, column, end in positions if end), default=None)
+        begun = [n for n in begun if isinstance(n, ast.Lambda) and (n.body.lineno, n.body.col_offset) == begin]
     return begun[-1] if begun else None
-
-
-def _holds(body: ast.expr, spans: list[Any]) -> bool:
-    """Whether all spans (first line, last line, first column, last column) lie in an expression."""
-    begin, end = (body.lineno, body.col_offset), (body.end_lineno or 0, body.end_col_offset or 0)
-    return all(begin <= (line, column) and (last, after) <= end for line, last, column, after in spans)
 
 
 @lru_cache(64)
@@ -128,5 +119,4 @@ def _definitions(text: str) -> dict[int, list[Definition]]:
 
 
 def _first(node: Definition) -> int:
-    decorators = [] if isinstance(node, ast.Lambda) else node.decorator_list
-    return min([node.lineno, *(d.lineno for d in decorators)])
+    return min([node.lineno, *(decorator.lineno for decorator in getattr(node, "decorator_list", ()))])

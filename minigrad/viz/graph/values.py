@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from dataclasses import is_dataclass
 from typing import Any
 
 import numpy as np
@@ -19,6 +19,7 @@ from .data import Value
 
 TABLE = 64  # the most elements that are shown one by one
 CELLS = 32  # the most rows, and columns, of a heat map
+FEW = 16  # elements that a line of text has as numbers
 HEAT_BYTES = 1_500_000  # of all heat maps of a page together; where they are more, their cells get larger
 _UNKNOWN = 255  # the cell of a number that is not finite
 
@@ -48,10 +49,10 @@ def outline(shape: tuple[int, ...], dtype: Any, device: str) -> Value:
 
 def _table(array: Array) -> list[list[float]]:
     """Its elements as Python numbers, row by row of the last axis."""
-    host = _matrix(of(array).to_numpy(array))
-    if host.dtype.kind == "c":
-        host = np.stack((host.real, host.imag), -1).reshape(len(host), 2 * host.shape[1])
-    rows: list[list[float]] = (host.astype(np.uint8) if host.dtype.kind == "b" else host).tolist()
+    host = np.ascontiguousarray(_matrix(of(array).to_numpy(array)))
+    if host.dtype.kind in "bc":
+        host = host.view(np.uint8 if host.dtype.kind == "b" else host.real.dtype)
+    rows: list[list[float]] = host.tolist()
     return rows
 
 
@@ -62,10 +63,8 @@ def _matrix(array: Array) -> Array:
 
 @np.errstate(all="ignore")  # of infinities of both signs the mean is NaN
 def _heat(array: Array) -> list[list[float]]:
-    """Means over cells: neighbouring rows of the last axis and neighbouring columns go into one.
-
-    Three digits, which is more than a colour can show, keep files small.
-    """
+    """Means over cells: neighbouring rows of the last axis and neighbouring columns go into one. Three digits, which
+    is more than a colour can show, keep files small."""
     cells = _merged(_merged(_matrix(array), 0), 1)
     return [[float(f"{cell:.3g}") for cell in row] for row in of(cells).to_numpy(cells).tolist()]
 
@@ -81,6 +80,30 @@ def _merged(array: Array, axis: int) -> Array:
     return m.concatenate(parts, axis=axis)
 
 
+# In a line of text -----------------------------------------------------------------------------------------
+
+
+def summary(value: Value) -> str:
+    """Shape, and all of a few numbers; of more some statistics, and how many are not finite."""
+    numbers = value.statistics
+    if value.table is not None:
+        array: Array = np.array(value.table, np.float64)
+        array = (array.view(np.complex128) if value.dtype.startswith("complex") else array).reshape(value.shape)
+        if array.size <= FEW:
+            return f"{value.shape} = {_nested(array)}"
+        numbers = statistics(np.absolute(array) if array.dtype.kind == "c" else array)
+    if numbers is None:
+        return str(value.shape)
+    wrong = round(numbers["nan"])
+    parts = [f"{name} {numbers[name]:.4g}" for name in ("min", "max", "norm") if wrong < math.prod(value.shape)]
+    return f"{value.shape} with {', '.join(parts + [f'{wrong} not finite'] * (wrong > 0))}"
+
+
+def _nested(array: Any) -> str:
+    """All its numbers in brackets: "[[1, 2], [3, 4]]", "[1+2j]"."""
+    return f"[{', '.join(map(_nested, array))}]" if array.ndim else f"{array.item() + 0.0:.4g}"
+
+
 # In a page -------------------------------------------------------------------------------------------------
 
 
@@ -88,29 +111,30 @@ class Stored:
     """All values of a page, equal ones once: most gradients on an edge are those that arrive, as nothing else is
     added. Heat maps get coarser where they are many (HEAT_BYTES)."""
 
-    def __init__(self, values: Iterable[Value | None]) -> None:
+    def __init__(self) -> None:
         self.values: list[Value] = []
         self._places: dict[str, int] = {}
         self._seen: dict[int, int] = {}  # by id: to write a value out takes long
-        for value in values:
-            self.place(value)
-        cells = sum(len(value.heat) * len(value.heat[0]) for value in self.values if value.heat)
-        self._step = max(1, math.ceil(math.sqrt(cells / HEAT_BYTES)))
 
-    def place(self, value: Value | None) -> int | None:
-        """Where a value stands among those of the page; None for None."""
-        if value is None:
-            return None
-        if id(value) not in self._seen:
-            place = self._places.setdefault(repr(value), len(self.values))
-            if place == len(self.values):
-                self.values.append(value)
-            self._seen[id(value)] = place
-        return self._seen[id(value)]
+    def encoded(self, data: Any) -> Any:
+        """Data for JSON: dataclasses as dictionaries, and values by their places among those of the page."""
+        if isinstance(data, Value):
+            if id(data) not in self._seen:
+                place = self._seen[id(data)] = self._places.setdefault(repr(data), len(self.values))
+                if place == len(self.values):
+                    self.values.append(data)
+            return self._seen[id(data)]
+        if isinstance(data, list | tuple):
+            return [self.encoded(inner) for inner in data]
+        if isinstance(data, dict):
+            return {key: self.encoded(inner) for key, inner in data.items()}
+        return self.encoded(vars(data)) if is_dataclass(data) else data
 
     def packed(self) -> list[dict[str, Any]]:
         """All of them, for JSON."""
-        return [{**vars(value), "heat": heat(value.heat, self._step)} for value in self.values]
+        cells = sum(len(value.heat) * len(value.heat[0]) for value in self.values if value.heat)
+        step = max(1, math.ceil(math.sqrt(cells / HEAT_BYTES)))
+        return [{**vars(value), "heat": heat(value.heat, step)} for value in self.values]
 
 
 @np.errstate(all="ignore")  # cells may hold infinities

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from itertools import chain
+from typing import Any, get_args
 
 from ...autograd.tape import Variable
 from ...nn.module import Module
@@ -11,11 +14,17 @@ from ..page import Page
 from ..view import Picture
 from . import dot, layout
 from .data import Graph
-from .dot import Colour, Direction
-from .fold import BUDGET, Tree, tree
-from .page import page
+from .dot import Colour, Direction, Format, TooSlowError, render, renderer
+from .fold import BUDGET, Tree, total, tree
 from .record import record
-from .render import Format, TooSlowError, render, renderer
+from .values import Stored
+
+_SCRIPTS = tuple(f"graph{part}.js" for part in ("_layout", "_panel", "_boxes", "_drawing", "_camera", "_search", ""))
+_BODY = """<div id="graph">
+<header class="bar"></header>
+<main><svg id="drawing" role="application" aria-label="compute graph" tabindex="0"></svg></main>
+<aside id="panel" aria-live="polite" hidden></aside>
+</div>"""
 
 
 def graph(
@@ -54,37 +63,42 @@ def graph(
     """
     recorded = what if isinstance(what, Graph) else record(what, inputs, named, backward, modules)
     direction = direction or ("forward" if recorded.backward == "none" else "both")
-    _check("direction", direction, ("forward", "backward", "both"))
-    _check("colour", colour, ("none", "time", "bytes", "gradient"))
+    for name, value, known in (("direction", direction, get_args(Direction)), ("colour", colour, get_args(Colour))):
+        if value not in known:
+            raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
     if (depth is not None and depth < 0) or (not isinstance(fold, bool) and fold < 1):
         raise ValueError(f"depth is {depth} and fold is {fold}; they must be 0 and 1 at least")
     return GraphView(recorded, direction, depth, fold, colour, seconds)
 
 
+@dataclass(eq=False)
 class GraphView(Picture):
-    """A graph to look at; ``viz.graph`` makes it.
-
-    Attributes:
-        graph: what is known. tree: its nested boxes, and which are open.
-    """
+    """A graph to look at; ``viz.graph`` makes it, and says what its attributes are."""
 
     endings = (".html", ".svg", ".png", ".pdf", ".dot")
-
-    def __init__(
-        self, graph: Graph, direction: Direction, depth: int | None, fold: bool | int, colour: Colour, seconds: float
-    ) -> None:
-        self.graph, self.direction, self.colour, self.seconds = graph, direction, colour, seconds
-        self._repeats, self._fit = fold is not False, depth is None and isinstance(fold, bool)
-        self._budget = BUDGET if isinstance(fold, bool) else fold
-        self.tree = self._folded(self._budget, depth)
+    graph: Graph  # what is known
+    direction: Direction
+    depth: int | None
+    fold: bool | int
+    colour: Colour
+    seconds: float
 
     def __repr__(self) -> str:
         boxes = len(self.tree.boxes(self.tree.opened))
         return f"<graph of {self.graph.title}: {len(self.graph.nodes)} nodes, {boxes} boxes>"
 
+    @cached_property
+    def tree(self) -> Tree:
+        """The nested boxes of the graph, and which are open."""
+        return self._folded(BUDGET if isinstance(self.fold, bool) else self.fold, self.depth)
+
     def page(self) -> Page:
-        """The interactive page, which works offline."""
-        return page(self.graph, self.tree, self.direction, self.colour, self._fit)
+        """The interactive page, which works offline. ``fit``: with more closed, where not all can be read in the
+        window."""
+        fit = self.depth is None and isinstance(self.fold, bool)
+        look = {"direction": self.direction, "colour": self.colour, "fit": fit}
+        data = packed(self.graph, **_boxes(self.graph, self.tree), **look)
+        return Page(self.graph.title, data, _SCRIPTS, ("graph.css",), body=_BODY, height=720)
 
     def dot(self) -> str:
         """Graphviz' language, for what is visible at first."""
@@ -105,12 +119,14 @@ class GraphView(Picture):
         return self._render("pdf")
 
     def _folded(self, budget: int, depth: int | None = None) -> Tree:
-        return tree(self.graph, self._repeats, budget, depth)
+        return tree(self.graph, self.fold is not False, budget, depth)
 
     def _render(self, format: Format) -> bytes:
-        """Fold further until the layout is done in time."""
+        """Fold further until the layout is done in time, at last into a single box."""
         late: TooSlowError | None = None
-        for folded in self._ever_fewer():
+        boxes = len(self.tree.boxes(self.tree.opened))
+        fewer = (self._folded(budget) for budget in (BUDGET, 20, 10, 5) if budget < boxes)
+        for folded in chain([self.tree], fewer, [replace(self.tree, opened=set())]):
             try:
                 source = dot.source(self.graph, folded, self.direction, self.colour)
                 return render(source, format, self.seconds)
@@ -118,15 +134,27 @@ class GraphView(Picture):
                 late = error
         raise RuntimeError(f"even a single box was too slow: {late}. Give more seconds")
 
-    def _ever_fewer(self) -> Iterator[Tree]:
-        yield self.tree
-        visible = len(self.tree.boxes(self.tree.opened))
-        yield from (self._folded(budget) for budget in (BUDGET, 20, 10, 5) if budget < visible)
-        closed = self._folded(self._budget)
-        closed.opened = set()
-        yield closed
+
+# What the page's script (assets/graph*.js) needs, in few bytes ---------------------------------------------
 
 
-def _check(name: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"{name} is {value!r}; it must be one of {', '.join(known)}")
+def packed(graph: Graph, **more: Any) -> dict[str, Any]:
+    """A graph and more for a page's script, with each value once: elsewhere stands its place in "values"."""
+    stored = Stored()
+    edges = [list(vars(edge).values()) for edge in graph.edges]
+    return {**stored.encoded({**vars(graph), "edges": edges, **more}), "values": stored.packed()}
+
+
+def _boxes(graph: Graph, tree: Tree) -> dict[str, Any]:
+    """The nested boxes: of each child, "n" or "g" and its number."""
+    groups = [
+        {
+            **vars(group),
+            "label": dot.label_of(graph, tree, number),
+            "children": [dot.key_of(child) for child in group.children],
+            "total": total(graph, list(tree.nodes(number))),
+        }
+        for number, group in enumerate(tree.groups)
+    ]
+    docks, names = list(tree.docks.items()), list(tree.names.items())
+    return {"groups": groups, "groupOf": tree.group_of, "opened": sorted(tree.opened), "docks": docks, "names": names}

@@ -11,11 +11,8 @@ from ..numbers import Floats
 
 
 def smooth(x: Floats, y: Floats, width: float) -> Floats:
-    """Means of ``y`` weighed by exp(−|distance in x| / width): no lag, and right where points are uneven.
-
-    The two sums, over the points before and those after, are recursions: O(n). Values that are not finite
-    have no weight, and stay as they are. ``x`` ascends.
-    """
+    """Means of ``y`` weighed by exp(−|distance in x| / width), by a recursion to each side: no lag, and right where
+    points are uneven. Values that are not finite have no weight, and stay as they are. ``x`` ascends."""
     if width <= 0 or len(y) < 3:
         return y
     known = np.isfinite(y)
@@ -43,19 +40,16 @@ def thin(x: Floats, y: Floats, cells: int) -> NDArray[np.int64]:
     count = len(y)
     if count <= 4 * cells:
         return np.arange(count)
-    cuts = np.searchsorted(x, np.linspace(x[0], x[-1], cells + 1)[1:-1], side="left").tolist()
-    kept: set[int] = set()
-    for begin, end in zip([0, *cuts], [*cuts, count], strict=True):
-        if begin == end:
+    kept = set[int]()
+    cuts = np.searchsorted(x, np.linspace(x[0], x[-1], cells + 1)[1:-1])
+    for part in np.split(np.arange(count), cuts):
+        if not part.size:
             continue
-        part = y[begin:end]
-        finite = np.isfinite(part)
-        kept.update((begin, end - 1))
-        if finite.any():
-            kept.add(begin + int(np.where(finite, part, np.inf).argmin()))
-            kept.add(begin + int(np.where(finite, part, -np.inf).argmax()))
-        if not finite.all():
-            kept.add(begin + int(finite.argmin()))
+        known = part[np.isfinite(y[part])]
+        kept.update(part[[0, -1]].tolist())
+        if known.size:
+            kept.update((int(known[y[known].argmin()]), int(known[y[known].argmax()])))
+        kept.update(np.setdiff1d(part, known)[:1].tolist())
     return np.array(sorted(kept), np.int64)
 
 

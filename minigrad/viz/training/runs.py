@@ -7,6 +7,8 @@ import math
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
+from numbers import Real
 from pathlib import Path
 from typing import Any
 
@@ -88,61 +90,49 @@ def _different(names: list[str]) -> list[str]:
     """The names, with numbers behind those that have come already."""
     different: dict[str, None] = {}
     for name in names:
-        candidate, number = name, 1
-        while candidate in different:
-            number += 1
-            candidate = f"{name} ({number})"
-        different[candidate] = None
+        candidates = (f"{name} ({i})" if i > 1 else name for i in count(1))
+        different[next(c for c in candidates if c not in different)] = None
     return list(different)
 
 
 def _series(entries: Iterable[Any], source: str) -> tuple[Series, ...]:
     """The quantities of a log, those that people look at first."""
-    columns: dict[tuple[str, bool], list[tuple[int, float, bool]]] = {}  # row, value, whether it was the best
-    places: dict[str, list[float]] = {name: [] for name in _PLACES}
-    before: Mapping[str, Any] = {}
+    columns: dict[tuple[str, bool], list[tuple[int, float]]] = {}  # row and value
+    log: list[Mapping[str, Any]] = []
     for row, entry in enumerate(entries):
         if not isinstance(entry, Mapping):
             raise ValueError(f"{source}, line {row + 1}, is no entry of a log: {_short(entry)}")
-        for name in _PLACES:
-            places[name].append(_number(entry.get(name)))
-        for name, evaluated, value in _quantities(entry, before):
-            points = columns.setdefault((_WORDS.get(name, name), evaluated), [])
-            points.append((row, value, evaluated and entry.get("best") is True))
-        before = entry
-    arrays = {name: np.array(values, np.float64) for name, values in places.items()}
-    _check_steps(arrays, source)
+        for name, evaluated, value in _quantities(entry, log[-1] if log else {}):
+            columns.setdefault((_WORDS.get(name, name), evaluated), []).append((row, value))
+        log.append(entry)
+    places = {name: np.array([number(entry.get(name)) for entry in log]) for name in _PLACES}
+    missing = ~np.isfinite(places["step"])
+    if missing.all():
+        places["step"] = np.arange(1.0, len(log) + 1)
+    elif missing.any():
+        raise ValueError(f"{source}, line {int(missing.argmax()) + 1}, has no step, and others have")
+    best = {row for row, entry in enumerate(log) if entry.get("best") is True}
     shared: dict[bytes, dict[str, Floats]] = {}  # of the same rows: one table of places
     series = []
     for (name, evaluated), points in columns.items():
-        rows, values, best = (np.array(column) for column in zip(*points, strict=True))
-        order = np.argsort(arrays["step"][rows], kind="stable")
-        rows = rows[order]
-        table = {n: a[rows] for n, a in arrays.items() if np.isfinite(a[rows]).all()}
-        places_of_best = tuple(np.argsort(order)[best].tolist())
+        points.sort(key=lambda point: places["step"][point[0]])
+        rows = np.array([row for row, _ in points])
+        table = {n: a[rows] for n, a in places.items() if np.isfinite(a[rows]).all()}
         table = shared.setdefault(rows.tobytes(), table)
-        series.append(Series(name, evaluated, table, values[order], places_of_best))
+        places_of_best = sorted((i for i, (row, _) in enumerate(points) if row in best), key=rows.__getitem__)
+        values = np.array([value for _, value in points])
+        series.append(Series(name, evaluated, table, values, tuple(places_of_best) if evaluated else ()))
     return tuple(sorted(series, key=_rank))
-
-
-def _check_steps(arrays: dict[str, Floats], source: str) -> None:
-    """Steps for all entries: their own, or where none has any, their numbers."""
-    missing = ~np.isfinite(arrays["step"])
-    if missing.all():
-        arrays["step"] = np.arange(1.0, len(missing) + 1)
-    elif missing.any():
-        raise ValueError(f"{source}, line {int(missing.argmax()) + 1}, has no step, and others have")
 
 
 def _quantities(entry: Mapping[str, Any], before: Mapping[str, Any]) -> Iterator[tuple[str, bool, float]]:
     """An entry's numbers, (name, whether of an evaluation, value): nested ones under dotted names."""
     for key, value in entry.items():
-        if key == "evaluation" and isinstance(value, Mapping):
-            yield from ((name, True, number) for name, number in _flat(value))
-        elif key not in _PLACES:
-            yield from ((name, False, number) for name, number in _flat({key: value}))
+        evaluated = key == "evaluation" and isinstance(value, Mapping)
+        if key not in _PLACES:
+            yield from ((name, evaluated, x) for name, x in _flat(value if evaluated else {key: value}))
     if "evaluation" not in entry and "tokens_per_second" not in entry:  # an evaluation's time does not count
-        seconds, tokens = (_number(entry.get(key)) - _number(before.get(key)) for key in ("seconds", "tokens"))
+        seconds, tokens = (number(entry.get(key)) - number(before.get(key)) for key in ("seconds", "tokens"))
         if seconds > 0 and tokens >= 0 and math.isfinite(tokens / seconds):
             yield "tokens_per_second", False, tokens / seconds
 
@@ -151,8 +141,8 @@ def _flat(values: Mapping[Any, Any], prefix: str = "") -> Iterator[tuple[str, fl
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from _flat(value, f"{prefix}{key}.")
-        elif value is None or (_is_number(value) and not isinstance(value, bool)):
-            yield f"{prefix}{key}", _number(value)
+        elif value is None or (isinstance(value, Real) and not isinstance(value, bool)):
+            yield f"{prefix}{key}", number(value)
 
 
 def _rank(series: Series) -> tuple[int, bool, str]:
@@ -164,16 +154,12 @@ def _rank(series: Series) -> tuple[int, bool, str]:
     return (2 + FIRST.index(series.name), False, "") if series.name in FIRST else (9, False, series.name)
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating)
-
-
-def _number(value: Any) -> float:
-    """A number as a float, what is none as NaN, and one that is too large as infinity."""
-    if isinstance(value, bool) or not _is_number(value):
-        return math.nan
+def number(value: Any) -> float:
+    """A number, also one in a tensor, as a float; what is none as NaN, and one that is too large as infinity."""
+    if isinstance(value, Variable):
+        value = value.item()  # type: ignore[attr-defined]
     try:
-        return float(value)
+        return float(value) if isinstance(value, Real) else math.nan
     except OverflowError:
         return math.inf if value > 0 else -math.inf
 

@@ -1,22 +1,147 @@
-"""What is shown beside the curves and follows the step: weights, pictures, arrays, numbers."""
+"""What is shown beside the curves and follows the step: weights from checkpoints, pictures, arrays, numbers."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
-from numbers import Real
+import warnings
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ...autograd.tape import Variable
-from ..numbers import Array, coded, host
-from .runs import Run
-from .weights import checkpoints, heat_map, read_weights, states
+from ...training.checkpoints import RunFolder, read_checkpoint
+from ..numbers import Array, Floats, cell_means, coded, equal_parts, host, statistics
+from .runs import Run, number
 
-_MOST_CELLS = 64  # a side of an array's heat map
+MOST_SNAPSHOTS = 40
+BINS = 40  # of a histogram
+_MOST_CELLS, _LEAST_CELLS, _ALL_CELLS = 24, 6, 1_000_000  # a side of a heat map; in all heat maps together
+_ROW_CELLS = 64  # of a vector's heat map; and a side of one of an array that is shown
 _MOST_PANELS = 64  # heat maps of one step
+_CHUNK = 1 << 20  # elements that are made float64 at a time
+
+
+def checkpoints(folder: Path) -> dict[int, Path]:
+    """A run's snapshots, best and last weights, by their steps: at most MOST_SNAPSHOTS, evenly chosen."""
+    run = RunFolder(folder)
+    paths: dict[int, Path] = {}
+    for path in (run.best, run.last):
+        if path.exists() and (content := _read(path)) is not None and isinstance(content.get("step"), int):
+            paths[content["step"]] = path
+    snapshots = sorted((folder / "snapshots").glob("*.safetensors"))
+    paths.update((int(path.stem), path) for path in snapshots if path.stem.isdigit())
+    steps = sorted(paths)
+    if len(steps) > MOST_SNAPSHOTS:
+        steps = [steps[i] for i in np.linspace(0, len(steps) - 1, MOST_SNAPSHOTS).round().astype(int)]
+    return {step: paths[step] for step in steps}
+
+
+def states(paths: Mapping[int, Path]) -> Iterator[tuple[int, Mapping[str, Any]]]:
+    """The steps, and the model's state at each; what cannot be read is left out, with a warning."""
+    for step, path in paths.items():
+        if (content := _read(path)) is not None:
+            yield step, content["model"]
+
+
+def _read(path: Path) -> dict[str, Any] | None:
+    try:
+        return read_checkpoint(path, mmap=True)
+    except FileNotFoundError:  # a training that goes on deletes old ones
+        return None
+    except RuntimeError as error:
+        warnings.warn(f"left out of the picture: {error}", stacklevel=5)
+        return None
+
+
+@dataclass
+class Parameter:
+    """One parameter over the snapshots: its name and shape as in the model's state, and what changed."""
+
+    name: str
+    shape: tuple[int, ...]
+    # A number a snapshot: norm, change (‖w − w'‖ / ‖w'‖ with the snapshot before; NaN in the first), mean, std,
+    # min, max, and where there are such, how many are "not finite".
+    statistics: dict[str, list[float]]
+    heat: Floats  # (snapshots, rows, columns): means over cells of equal size; a row of the first axis each
+    histogram: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, BINS), np.int64))  # counts, over
+    range: tuple[float, float] = (0.0, 0.0)  # the smallest and largest weight of all snapshots
+
+    def as_data(self) -> dict[str, Any]:
+        """For the page: heat in 255 shades, histogram in 256 heights."""
+        scale = float(np.abs(self.heat).max(initial=0.0, where=np.isfinite(self.heat)))
+        shades = np.nan_to_num(self.heat / (scale or 1.0) * 127, nan=-128, posinf=127, neginf=-127)
+        heights = self.histogram * (255 / max(int(self.histogram.max(initial=0)), 1))
+        packed = {"heat": coded(np.round(shades), "i1"), "histogram": coded(np.ceil(heights), "u1")}
+        return {**vars(self), "scale": scale, "cells": self.heat.shape[1:], **packed}
+
+
+def read_weights(folder: Path) -> tuple[list[int], list[Parameter]]:
+    """The steps of a run's snapshots, and its parameters at each: of those that all snapshots have alike."""
+    snapshots = [(step, _arrays(state)) for step, state in states(checkpoints(folder))]
+    if not snapshots:
+        return [], []
+    shapes = [{name: array.shape for name, array in arrays.items()} for _, arrays in snapshots]
+    names = [n for n, shape in shapes[-1].items() if all(other.get(n) == shape for other in shapes)]
+    matrices = sum(len(shapes[-1][name]) > 1 for name in names) * len(snapshots)
+    most = int(min(_MOST_CELLS, max(_LEAST_CELLS, math.sqrt(_ALL_CELLS / max(matrices, 1)))))
+    with np.errstate(invalid="ignore", over="ignore"):  # of infinities there are no differences
+        parameters = [_parameter(name, [arrays[name] for _, arrays in snapshots], most) for name in names]
+    return [step for step, _ in snapshots], parameters
+
+
+def _arrays(state: Mapping[str, Any]) -> dict[str, Array]:
+    """The arrays of floating-point numbers in a model's state."""
+    arrays = {name: getattr(value, "array", None) for name, value in state.items()}
+    return {name: a for name, a in arrays.items() if isinstance(a, np.ndarray) and a.dtype.kind == "f"}
+
+
+def _parameter(name: str, arrays: list[Array], most: int) -> Parameter:
+    rows = [statistics(array) for array in arrays]
+    for row, pair in zip(rows[1:], pairwise(arrays), strict=True):
+        row["change"] = _change(*pair)
+    names = ("norm", "change", "mean", "std", "min", "max")
+    columns = {name: [row.get(name, math.nan) for row in rows] for name in names}
+    if any(row["nan"] for row in rows):
+        columns["not finite"] = [row["nan"] for row in rows]
+    parameter = Parameter(name, arrays[0].shape, columns, np.stack([heat_map(array, most) for array in arrays]))
+    low, high = min(columns["min"]), max(columns["max"])
+    if math.isfinite(low) and math.isfinite(high):
+        parameter.range = low, high
+        parameter.histogram = np.stack([_counts(array, low, high) for array in arrays])
+    return parameter
+
+
+def _change(old: Array, new: Array) -> float:
+    moved = sum(float(((b - a) ** 2).sum()) for a, b in zip(_parts(old), _parts(new), strict=True))
+    before = sum(float(a @ a) for a in _parts(old))
+    return math.sqrt(moved / before) if before > 0 else math.nan
+
+
+def _parts(array: Array) -> Iterator[Floats]:
+    flat = array.reshape(-1)
+    for begin in range(0, flat.size, _CHUNK):
+        yield flat[begin : begin + _CHUNK].astype(np.float64)
+
+
+def _counts(array: Array, low: float, high: float) -> NDArray[np.int64]:
+    counts = np.zeros(BINS, np.int64)
+    for part in _parts(array):
+        counts += np.histogram(part[np.isfinite(part)], BINS, (low, high))[0]
+    return counts
+
+
+def heat_map(array: Array, most: int, row: int = _ROW_CELLS) -> Floats:
+    """Means over cells: (n,) -> (1, ≤ row); (m, …) -> (≤ most, ≤ most), a row of the first axis each."""
+    if not array.size:
+        return np.zeros((1, 1))
+    flat = array.reshape(1, -1) if array.ndim < 2 else array.reshape(array.shape[0], -1)
+    tall, wide = flat.shape
+    return cell_means(flat, equal_parts(tall, most), equal_parts(wide, row if tall == 1 else most))
 
 
 @dataclass(frozen=True)
@@ -59,10 +184,10 @@ def _track(name: str, snapshots: Any, runs: tuple[Run, ...]) -> Track:
             f"{name} is a mapping from steps to pictures, or a function (step, state) -> picture, not "
             f"{type(snapshots).__name__}"
         )
-    number, folder = next(((i, run.folder) for i, run in enumerate(runs) if run.folder), (0, None))
+    of_run, folder = next(((i, run.folder) for i, run in enumerate(runs) if run.folder), (0, None))
     if folder is None:
         raise ValueError(f"{name}: a function of checkpoints needs a run's folder to read these from")
-    track = _in_order(name, ((step, snapshots(step, state)) for step, state in states(checkpoints(folder))), number)
+    track = _in_order(name, ((step, snapshots(step, state)) for step, state in states(checkpoints(folder))), of_run)
     if not track.steps:
         raise ValueError(f"{name}: {folder} holds no checkpoint")
     return track
@@ -95,16 +220,10 @@ def _table(frames: list[Mapping[str, Any]]) -> list[dict[str, Any]]:
         values = [one.get(name) for one in frames]
         nested = [value if isinstance(value, Mapping) else {} for value in values]
         kinds = dict.fromkeys(str(kind) for value in nested for kind in value)
-        columns = {kind: [_number(value.get(kind)) for value in nested] for kind in kinds}
-        columns = columns or {"value": [_number(value) for value in values]}
+        columns = {kind: [number(value.get(kind)) for value in nested] for kind in kinds}
+        columns = columns or {"value": [number(value) for value in values]}
         rows.append({"name": name, "shape": None, "statistics": columns})
     return rows
-
-
-def _number(value: Any) -> float:
-    if isinstance(value, Variable):
-        value = value.item()  # type: ignore[attr-defined]
-    return float(value) if isinstance(value, Real | np.generic) else math.nan
 
 
 def _frame(value: Any, place: str) -> dict[str, Any]:
@@ -112,21 +231,17 @@ def _frame(value: Any, place: str) -> dict[str, Any]:
     columns, a panel for each of their elements."""
     if isinstance(value, Variable) or (hasattr(value, "shape") and hasattr(value, "dtype")):
         return {"heat": _panels(host(value), place)}
-    text = value if isinstance(value, str) else _drawn(value, place)
+    draw = getattr(value, "svg", None) or getattr(value, "_repr_svg_", None)
+    if not isinstance(value, str) and not callable(draw):
+        raise TypeError(
+            f"{place}: a picture is the text of an SVG, an object with svg(), an array or a mapping of numbers, "
+            f"not {type(value).__name__}"
+        )
+    text = draw() if callable(draw) else value
+    text = text.decode() if isinstance(text, bytes) else str(text)
     if not text.lstrip("\ufeff \n").startswith(("<svg", "<?xml", "<!--", "<!DOCTYPE svg")):
         raise ValueError(f"{place}: a text must be an SVG, and this begins with {text[:30]!r}")
     return {"svg": text.encode(errors="replace").decode()}  # without halves of pairs
-
-
-def _drawn(value: Any, place: str) -> str:
-    for name in ("svg", "_repr_svg_"):
-        if callable(make := getattr(value, name, None)):
-            text = make()
-            return text.decode() if isinstance(text, bytes) else str(text)
-    raise TypeError(
-        f"{place}: a picture is the text of an SVG, an object with svg(), an array or a mapping of numbers, "
-        f"not {type(value).__name__}"
-    )
 
 
 def _panels(array: Array, place: str) -> list[dict[str, Any]]:
@@ -136,7 +251,7 @@ def _panels(array: Array, place: str) -> list[dict[str, Any]]:
     if (count := math.prod(array.shape[:-2])) > _MOST_PANELS:
         raise ValueError(f"{place}: {count} heat maps of {array.shape} are too many: select some")
     for index in np.ndindex(array.shape[:-2]):
-        cells = heat_map(array[index], _MOST_CELLS, _MOST_CELLS)
+        cells = heat_map(array[index], _ROW_CELLS, _ROW_CELLS)
         name, shape = " · ".join(map(str, index)), array.shape[-2:]
         panels.append({"name": name, "shape": shape, "cells": cells.shape, "values": coded(cells, "<f4")})
     return panels

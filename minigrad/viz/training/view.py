@@ -28,24 +28,17 @@ class TrainingView(Picture):
     @property
     def charts(self) -> tuple[str, ...]:
         """The quantities that can be drawn: loss first, what evaluations measured, and the others."""
-        best: dict[str, int] = {}
-        for run in self.runs:
-            for place, series in enumerate(run.series):
-                best[series.name] = max(best.get(series.name, 0), place)
-        return tuple(sorted(best, key=lambda name: best[name]))
+        places = [(series.name, place) for run in self.runs for place, series in enumerate(run.series)]
+        last = {name: max(place for other, place in places if other == name) for name, _ in places}
+        return tuple(sorted(last, key=lambda name: last[name]))
 
     def page(self) -> Page:
         """The interactive page."""
         places: list[Mapping[str, Floats]] = []
         runs = [{"name": run.name, "series": [_series_data(s, places) for s in run.series]} for run in self.runs]
         tables = [{name: _listed(values) for name, values in table.items()} for table in places]
-        data = {
-            "title": self.title,
-            "charts": self.charts,
-            "runs": runs,
-            "tables": tables,
-            "tracks": [vars(track) for track in self.tracks],
-        }
+        tracks = [vars(track) for track in self.tracks]
+        data = {"title": self.title, "charts": self.charts, "runs": runs, "tables": tables, "tracks": tracks}
         scripts = ("training_curves.js", "training_snapshots.js", "training.js")
         return Page.of("training", self.title, data, scripts)
 
@@ -132,13 +125,8 @@ def _series_data(series: Series, tables: list[Mapping[str, Floats]]) -> dict[str
     number = next((i for i, table in enumerate(tables) if table is series.places), len(tables))
     if number == len(tables):
         tables.append(series.places)
-    return {
-        "name": series.name,
-        "evaluated": series.evaluated,
-        "table": number,
-        "values": _listed(series.values),
-        "best": series.best,
-    }
+    values = _listed(series.values)
+    return {"name": series.name, "evaluated": series.evaluated, "table": number, "values": values, "best": series.best}
 
 
 def _listed(values: Any) -> list[float | int]:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from minigrad.backend.kernels import _few_scores as few_scores
+from minigrad.backend.kernels import scaled_dot_product_attention as attention
 from minigrad.ops.attention import scaled_dot_product_attention as op
 from tests.support.plain_checks import normal
 
@@ -23,13 +23,13 @@ MASKS = {
 def counted(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """A number for each call of the kernel."""
     calls: list[int] = []
-    forward = few_scores.forward
+    forward = attention.few_scores
 
     def count(*args: Any) -> Any:
         calls.append(1)
         return forward(*args)
 
-    monkeypatch.setattr(few_scores, "forward", count)
+    monkeypatch.setattr(attention, "few_scores", count)
     return calls
 
 
@@ -57,6 +57,6 @@ def test_what_it_is_not_for(counted: list[int], monkeypatch: pytest.MonkeyPatch)
     q, k = normal(1, 2, 3, 4), normal(1, 2, 5, 4, seed=2)
     op(q, k, k, None, None, True, 0.5, 0.0)
     op(q, k, k, None, normal(1, 2, 3, 5) > 0, False, 0.5, 0.5)
-    monkeypatch.setattr(few_scores, "MOST", 29)
+    monkeypatch.setattr(attention, "MOST", 29)
     op(q, k, k, None, None, False, 0.5, 0.0)
     assert counted == []

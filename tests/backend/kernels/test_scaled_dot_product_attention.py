@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import minigrad
-from minigrad.backend.kernels import _few_scores as few_scores
 from minigrad.backend.kernels import _rows as rows
 from minigrad.backend.kernels import scaled_dot_product_attention
 from tests.support.plain_checks import RTOL, check, close, normal, plain, run
@@ -207,7 +206,7 @@ def test_few_scores_and_many_agree(
     args = [*qkv(shape, source, width), mask, None, False, 0.3, 0.0]
     needs, g = (False,) * 8, np.zeros(0)
     few = run(NAME, args, needs, g)[0]
-    monkeypatch.setattr(few_scores, "MOST", 0)
+    monkeypatch.setattr(scaled_dot_product_attention, "MOST", 0)
     many = run(NAME, args, needs, g)[0]
     np.testing.assert_allclose(few, many, rtol=1e-12, atol=1e-13)
 

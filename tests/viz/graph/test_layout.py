@@ -18,20 +18,20 @@ LINKS = [("a", "b"), ("b", "c"), ("a", "d"), ("c", "d"), ("e", "d"), ("a", "f")]
 
 
 def test_links_lead_down_and_boxes_have_room() -> None:
-    ranks, ways = layers(dict.fromkeys("abcefd", 80.0), LINKS)
+    ranks, spots, ways = layers(dict.fromkeys("abcefd", 80.0), LINKS)
     rank = {id(spot): r for r, row in enumerate(ranks) for spot in row}
-    for (source, target), way in zip(LINKS, ways.ways, strict=True):
-        assert way[0] is ways.spots[source] and way[-1] is ways.spots[target]
+    for (source, target), way in zip(LINKS, ways, strict=True):
+        assert way[0] is spots[source] and way[-1] is spots[target]
         assert all(rank[id(b)] == rank[id(a)] + 1 for a, b in pairwise(way))
-    assert rank[id(ways.spots["e"])] == rank[id(ways.spots["d"])] - 1  # close to its reader
+    assert rank[id(spots["e"])] == rank[id(spots["d"])] - 1  # close to its reader
     for row in ranks:
         for before, spot in pairwise(row):
             assert spot.x - before.x >= (before.width + spot.width) / 2 + GAP - 1e-9
 
 
 def test_a_chain_is_straight() -> None:
-    _, ways = layers(dict.fromkeys("abc", 50.0), [("a", "b"), ("b", "c")])
-    assert len({round(spot.x, 6) for spot in ways.spots.values()}) == 1
+    _, spots, _ = layers(dict.fromkeys("abc", 50.0), [("a", "b"), ("b", "c")])
+    assert len({round(spot.x, 6) for spot in spots.values()}) == 1
 
 
 @pytest.mark.parametrize("direction", ["forward", "backward", "both"])

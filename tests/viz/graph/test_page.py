@@ -11,8 +11,6 @@ import pytest
 
 import minigrad
 from minigrad import nn
-from minigrad.viz.graph.fold import tree
-from minigrad.viz.graph.page import page
 from minigrad.viz.graph.values import heat
 from minigrad.viz.graph.view import graph as view
 from tests.support import graphs
@@ -20,7 +18,7 @@ from tests.support import graphs
 
 def test_equal_values_are_stored_once() -> None:
     graph = graphs.transformer(12)
-    data = page(graph, tree(graph), "both", "none").data
+    data = view(graph).page().data
     assert len(data["values"]) < len(graph.nodes)
     for node, told in zip(graph.nodes, data["nodes"], strict=True):
         assert data["values"][told["value"]]["shape"] == node.value.shape
@@ -30,7 +28,7 @@ def test_equal_values_are_stored_once() -> None:
 
 def test_repeats_tell_how_many() -> None:
     graph = graphs.transformer(12, listed=True)
-    groups = page(graph, tree(graph), "both", "none").data["groups"]
+    groups = view(graph).page().data["groups"]
     assert [(g["label"], g["times"]) for g in groups if g["kind"] == "repeat"] == [("blocks", 12)]
 
 

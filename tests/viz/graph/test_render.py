@@ -11,11 +11,10 @@ from importlib.util import find_spec
 
 import pytest
 
-from minigrad.viz.graph import render as module
+from minigrad.viz.graph import dot as module
 from minigrad.viz.graph import view as view_module
-from minigrad.viz.graph.dot import shortened, source
+from minigrad.viz.graph.dot import TooSlowError, render, renderer, shortened, source
 from minigrad.viz.graph.fold import tree
-from minigrad.viz.graph.render import TooSlowError, render, renderer
 from minigrad.viz.graph.view import graph as view
 from tests.support import graphs
 

@@ -162,18 +162,21 @@ def test_an_outline_has_no_numbers() -> None:
 def test_equal_values_are_stored_once() -> None:
     first, same, other = value_of(np.ones(2)), value_of(np.ones(2)), value_of(np.full(2, np.nan))
     late, nan = value_of(np.zeros(3)), value_of(np.full(2, np.nan))
-    stored = Stored([first, None, same, other])
-    assert [stored.place(value) for value in (first, same, other, nan, None, late)] == [0, 0, 1, 1, None, 2]
+    stored = Stored()
+    assert stored.encoded([first, None, same, {"of": other}]) == [0, None, 0, {"of": 1}]
+    assert stored.encoded((first, same, other, nan, None, late)) == [0, 0, 1, 1, None, 2]
     assert [value["table"] for value in stored.packed()][::2] == [[[1.0, 1.0]], [[0.0, 0.0, 0.0]]]
 
 
 def test_many_heat_maps_are_coarser(monkeypatch: pytest.MonkeyPatch) -> None:
     array = np.arange(64.0).reshape(8, 8)
     array = np.concatenate([array, array])
-    few = Stored([value_of(array)]).packed()[0]["heat"]
+    stored = Stored()
+    stored.encoded(value_of(array))
+    few = stored.packed()[0]["heat"]
     assert (few["rows"], few["columns"]) == (16, 8)
     monkeypatch.setattr(values, "HEAT_BYTES", 16)  # for 256 cells: 4 × 4 become one
-    stored = Stored([value_of(array), value_of(array + 1)])
+    stored.encoded(value_of(array + 1))
     many = [value["heat"] for value in stored.packed()]
     assert [(cells["rows"], cells["columns"]) for cells in many] == [(4, 2)] * 2
     assert many[0]["low"] == array[:4, :4].mean() and many[0]["high"] == array[4:8, 4:].mean()

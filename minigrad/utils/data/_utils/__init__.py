@@ -1,3 +1,3 @@
-"""What a DataLoader is made of: collating, fetching, worker processes."""
+"""What a DataLoader is made of: collating, worker processes."""
 
-from . import collate, fetch, worker
+from . import collate, worker

@@ -23,10 +23,7 @@ def collate(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
     Args:
         batch: a sequence of examples of one structure.
         collate_fn_map: by type, or tuple of types: ``function(batch, *, collate_fn_map)`` for examples of it.
-            Other mappings, named tuples and sequences are collated item by item.
-
-    Raises:
-        TypeError: examples of a type that is not in the map. RuntimeError: sequences of different lengths.
+            Other mappings, named tuples and sequences of one length are collated item by item.
     """
     first = batch[0]
     join = _joiner(type(first), collate_fn_map or {})
@@ -77,46 +74,23 @@ def _unknown(kind: Any) -> TypeError:
     )
 
 
-def collate_tensor_fn(batch: Any, *, collate_fn_map: Joiners | None = None) -> Tensor:
-    """Tensors of one shape, stacked along a new first axis."""
-    return stack(list(batch), 0)
-
-
-def collate_numpy_array_fn(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
-    """Arrays of one shape, stacked as tensors. Raises TypeError for text and objects."""
+def _stacked_arrays(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
     if batch[0].dtype.kind in "SaUO":
         raise _unknown(batch[0].dtype)
     return collate([as_tensor(array) for array in batch], collate_fn_map=collate_fn_map)
 
 
-def collate_numpy_scalar_fn(batch: Any, *, collate_fn_map: Joiners | None = None) -> Tensor:
-    """NumPy's numbers as one tensor of their dtype."""
-    return as_tensor(batch)
-
-
-def collate_float_fn(batch: Any, *, collate_fn_map: Joiners | None = None) -> Tensor:
-    """Floats as a float64 tensor."""
-    return tensor(batch, dtype=dt.float64)
-
-
-def collate_int_fn(batch: Any, *, collate_fn_map: Joiners | None = None) -> Tensor:
-    """Ints as an int64 tensor, bools as a bool tensor."""
-    return tensor(batch)
-
-
-def collate_str_fn(batch: Any, *, collate_fn_map: Joiners | None = None) -> Any:
-    """Text stays a list."""
-    return batch
+def _by(join: Callable[[Any], Any]) -> Joiner:
+    return lambda batch, *, collate_fn_map=None: join(batch)
 
 
 default_collate_fn_map: Joiners = {
-    Tensor: collate_tensor_fn,
-    np.ndarray: collate_numpy_array_fn,
-    (np.bool_, np.number, np.object_): collate_numpy_scalar_fn,
-    float: collate_float_fn,
-    int: collate_int_fn,
-    str: collate_str_fn,
-    bytes: collate_str_fn,
+    Tensor: _by(lambda tensors: stack(list(tensors), 0)),
+    np.ndarray: _stacked_arrays,
+    (np.bool_, np.number, np.object_): _by(as_tensor),
+    float: _by(lambda numbers: tensor(numbers, dtype=dt.float64)),
+    int: _by(tensor),
+    (str, bytes): _by(lambda texts: texts),
 }
 
 

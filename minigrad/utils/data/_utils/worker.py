@@ -24,33 +24,26 @@ import numpy as np
 
 from ....backend.parallel import set_num_threads
 from ....backend.random import manual_seed
-from .fetch import IterableFetcher
 
 
 @dataclass(frozen=True)
 class WorkerInfo:
-    """The result of ``get_worker_info()`` in a worker.
+    """The result of ``get_worker_info()`` in a worker."""
 
-    Attributes:
-        id: its number, from 0.
-        num_workers: the number of workers.
-        seed: of its random numbers: one seed for all workers, plus the id.
-        dataset: its copy of the dataset, which it may change to yield a part.
-    """
-
-    id: int
+    id: int  # from 0
     num_workers: int
-    seed: int
-    dataset: Any
+    seed: int  # of its random numbers: one seed for all workers, plus the id
+    dataset: Any  # its copy, which it may change to yield a part
 
 
 @dataclass(frozen=True)
 class Job:
-    """A worker's arguments."""
+    """A worker's arguments; ``fetcher`` makes a function that fetches from a dataset, which may be ``iterable``."""
 
     info: WorkerInfo
     base_seed: int
-    make_fetcher: Callable[[Any], Any]
+    fetcher: Callable[[Any], Callable[[Any], Any]]
+    iterable: bool
     init: Callable[[int], Any] | None
 
 
@@ -132,31 +125,23 @@ def _work(job: Job, tasks: SimpleQueue[Any], answers: SimpleQueue[bytes | None])
     """Answer (epoch, index) with (epoch, batch); each epoch has a new fetcher."""
     where = f"in DataLoader worker process {job.info.id}"
     failure = _prepare(job, where)
-    fetcher: Any = None
-    fetching = None  # the epoch of the fetcher
+    fetch: Any = None
+    fetching = None  # the epoch of ``fetch``
     while (task := tasks.get()) is not None:
         epoch, index = task
-        answer: Any = failure
+        answer: Any = failure or Ended()
         try:
             if failure is None and epoch != fetching:
-                fetching, fetcher = epoch, None
-                fetcher = job.make_fetcher(job.info.dataset)
-            if failure is None:
-                answer = Ended() if fetcher is None else _fetch(fetcher, index)
+                fetching, fetch = epoch, None
+                fetch = job.fetcher(job.info.dataset)
+            if fetch is not None:
+                answer = fetch(index)
         except Exception as error:
-            answer = Failure(error, where)
-        if isinstance(answer, Ended):
-            fetcher = None
+            if isinstance(error, StopIteration) and job.iterable:
+                fetch = None
+            else:
+                answer = Failure(error, where)
         answers.put(_pickled(epoch, answer, where))
-
-
-def _fetch(fetcher: Any, index: Any) -> Any:
-    try:
-        return fetcher.fetch(index)
-    except StopIteration:
-        if isinstance(fetcher, IterableFetcher):
-            return Ended()
-        raise  # the dataset's own
 
 
 def _prepare(job: Job, where: str) -> Failure | None:
@@ -191,13 +176,7 @@ def _pickled(epoch: int, answer: Any, where: str) -> bytes:
 
 
 class Worker:
-    """A worker process, seen from its parent.
-
-    Args:
-        context: of multiprocessing, which starts the process.
-        job: the arguments of the worker.
-        others: the workers that were started before it.
-    """
+    """A worker process, seen from its parent, which has started the ``others`` before."""
 
     def __init__(self, context: Any, job: Job, others: list[Worker]) -> None:
         self.connection, theirs = context.Pipe()

@@ -1,0 +1,175 @@
+"""Rows of a table by index: one by one, or reduced by bags; and one-hot vectors."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...autograd import no_grad
+from ...autograd.calls import apply
+from ...autograd.tape import wrap
+from ...backend import xp
+from ...functions.creation import arange
+from ...functions.indexing import unique
+from ...functions.pointwise import where
+from ...functions.reduction import norm
+from ...ops import indexing as ops
+from ...tensor import Tensor
+from ._checks import integers
+
+__all__ = ["embedding", "embedding_bag", "one_hot"]
+
+
+def embedding(
+    input: Tensor,
+    weight: Tensor,
+    padding_idx: int | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2.0,
+    scale_grad_by_freq: bool = False,
+    sparse: bool = False,
+) -> Tensor:
+    """Rows of ``weight`` (V, D) by index: input (...) of integers -> (..., D).
+
+    Args:
+        padding_idx: a row that gets no gradient.
+        max_norm: rows that are looked up are first scaled down, in place, to at most this norm (of ``norm_type``).
+        scale_grad_by_freq: divide the gradient of a row by the number of its lookups.
+        sparse: ignored: gradients are dense.
+
+    Raises:
+        RuntimeError: indices are not integers. IndexError: an index is outside 0 .. V - 1 (checked on the CPU).
+    """
+    if not isinstance(input, Tensor):
+        raise TypeError(f"embedding(): argument 'input' must be Tensor, not {type(input).__name__}")
+    integers("embedding", "indices", input)
+    rows = weight.array.shape[0]
+    padding_idx = padding_row(padding_idx, rows)
+    ops.check_indices(input.array, rows, "embedding")
+    if max_norm is not None:
+        _renormalize(weight, input, max_norm, norm_type)
+    out: Tensor = apply(ops.embedding, (weight, input, padding_idx))
+    if scale_grad_by_freq and out.requires_grad:
+        _, which, counts = unique(input, return_inverse=True, return_counts=True)
+        lookups = counts[which].unsqueeze(-1)
+        out.register_hook(lambda g: g / lookups)
+        out = out.clone()  # the gradient of the caller's tensor is not divided
+    return out
+
+
+def padding_row(padding_idx: int | None, rows: int) -> int | None:
+    """``padding_idx`` counted from the first row."""
+    if padding_idx is not None and not -rows <= padding_idx < rows:
+        raise AssertionError(f"Padding_idx must be within num_embeddings ({rows}), not {padding_idx}")
+    return None if padding_idx is None else padding_idx % rows
+
+
+@no_grad()
+def _renormalize(weight: Tensor, input: Tensor, max_norm: float, norm_type: float) -> None:
+    """Scale down, in place, the rows that are looked up and longer than ``max_norm``."""
+    used = unique(input)
+    rows = weight[used]
+    length = norm(rows, norm_type, dim=-1, keepdim=True)
+    weight[used] = where(length > max_norm, rows * (max_norm / (length + 1e-7)), rows)
+
+
+def one_hot(tensor: Tensor, num_classes: int = -1) -> Tensor:
+    """Integers (...) as one-hot vectors, (..., num_classes) int64; -1 stands for the largest integer plus 1."""
+    if tensor.array.dtype.kind not in "iu":
+        raise RuntimeError(f"one_hot is only applicable to index tensors of type long, not {tensor.dtype}: use .long()")
+    if num_classes < 0:
+        if tensor.numel() == 0:
+            raise RuntimeError("Can not infer total number of classes from empty tensor: pass num_classes")
+        num_classes = int(tensor.max().item()) + 1
+    elif num_classes == 0:
+        raise RuntimeError("num_classes should be positive")
+    if tensor.numel() and (int(tensor.min()) < 0 or int(tensor.max()) >= num_classes):
+        bound = "non-negative" if int(tensor.min()) < 0 else f"smaller than num_classes ({num_classes})"
+        raise RuntimeError(f"one_hot: Class values must be {bound}")
+    return (tensor.unsqueeze(-1) == arange(num_classes, device=tensor.device)).long()
+
+
+def embedding_bag(
+    input: Tensor,
+    weight: Tensor,
+    offsets: Tensor | None = None,
+    max_norm: float | None = None,
+    norm_type: float = 2,
+    scale_grad_by_freq: bool = False,
+    mode: str = "mean",
+    sparse: bool = False,
+    per_sample_weights: Tensor | None = None,
+    include_last_offset: bool = False,
+    padding_idx: int | None = None,
+) -> Tensor:
+    """The sum, mean or maximum of the rows of ``weight`` (V, D) in each bag of indices, (B, D).
+
+    Args:
+        input: (B, L) integers, a bag a row; or (M) with ``offsets`` (B), where each bag begins.
+        mode: "sum", "mean" or "max"; an empty bag gives zeros.
+        per_sample_weights: (the input's shape): factors of the rows, for "sum" only.
+        include_last_offset: whether ``offsets`` has one more entry, the end of the last bag.
+        padding_idx: an index that is left out.
+        sparse: ignored: gradients are dense.
+        max_norm, scale_grad_by_freq: not provided.
+    """
+    if max_norm is not None or scale_grad_by_freq:
+        raise NotImplementedError(
+            "embedding_bag: there are no max_norm and scale_grad_by_freq: scale the weight yourself"
+        )
+    if mode not in ("sum", "mean", "max"):
+        raise ValueError(f"mode has to be one of sum, mean or max, not {mode!r}")
+    if per_sample_weights is not None and mode != "sum":
+        raise NotImplementedError(f"embedding_bag: per_sample_weights is only supported for mode='sum', not {mode!r}")
+    if per_sample_weights is not None and per_sample_weights.array.shape != input.array.shape:
+        shapes = f"({tuple(per_sample_weights.shape)}) must have the same shape as the input ({tuple(input.shape)})"
+        raise ValueError(f"embedding_bag: per_sample_weights {shapes}")
+    bag, bags = _bags(input, offsets, include_last_offset)
+    flat = input.reshape(-1)
+    factors = None if per_sample_weights is None else per_sample_weights.reshape(-1)
+    if padding_idx is not None:
+        is_kept = flat != padding_idx % weight.array.shape[0]
+        flat, bag = flat[is_kept], bag[is_kept]
+        factors = None if factors is None else factors[is_kept]
+    rows = embedding(flat, weight)
+    if mode == "max":
+        return _largest(rows, bag, bags)
+    total: Tensor = apply(ops.scatter_add_rows, (rows if factors is None else rows * factors.unsqueeze(-1), bag, bags))
+    return total if mode == "sum" else total / _counts(rows, bag, bags).clamp_min(1)
+
+
+def _bags(input: Tensor, offsets: Tensor | None, include_last_offset: bool) -> tuple[Tensor, int]:
+    """The bag of each index, (M), and the number of bags."""
+    if input.array.ndim == 2:
+        if offsets is not None:
+            raise ValueError("if input is 2D, then offsets has to be None: each row is a bag")
+        rows, length = input.array.shape
+        return arange(rows, device=input.device).repeat_interleave(length), rows
+    if input.array.ndim != 1:
+        raise ValueError(f"input has to be 1D or 2D Tensor, but got Tensor of dimension {input.array.ndim}")
+    if offsets is None or offsets.array.ndim != 1:
+        raise ValueError(f"offsets has to be a 1D Tensor but got {offsets and tuple(offsets.shape)}")
+    starts = offsets.array[:-1] if include_last_offset else offsets.array
+    if starts.size and (int(starts[0]) != 0 or int(starts[-1]) > input.array.size):
+        expected = f"offsets[0] has to be 0 and offsets[-1] not greater than input's length {input.array.size}"
+        raise RuntimeError(f"{expected}, but got {int(starts[0])} and {int(starts[-1])}")
+    places: Any = xp(starts).arange(input.array.size)
+    return wrap(xp(starts).searchsorted(starts, places, side="right") - 1), starts.shape[0]
+
+
+def _counts(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
+    """The number of rows of each bag, (bags, 1)."""
+    return apply(ops.scatter_add_rows, (rows.detach().new_ones(rows.array.shape[0], 1), bag, bags))
+
+
+def _largest(rows: Tensor, bag: Tensor, bags: int) -> Tensor:
+    """The largest of each column in each bag, from a grid (bags, longest bag) of row numbers."""
+    number, width = bag.array.shape[0], rows.array.shape[1]
+    if not number:
+        return rows.new_zeros(bags, width)
+    counts = _counts(rows, bag, bags).long()
+    ends = counts.cumsum(0)
+    grid = arange(int(counts.max().item()), device=rows.device)
+    exists = (grid < counts).unsqueeze(-1)  # (bags, longest, 1)
+    taken = rows[(ends - counts + grid).clamp(max=number - 1)]
+    largest = taken.masked_fill(~exists, float("-inf")).max(1).values
+    return largest.masked_fill(counts == 0, 0.0)
