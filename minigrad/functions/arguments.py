@@ -185,7 +185,11 @@ def _holds_numpy(data: Any) -> bool:
 
 
 def scalars_as_vectors(function: Function) -> Function:
-    """Let a function along an axis take a tensor without axes, whose one axis then is 0, as PyTorch does."""
+    """Let a function along an axis take a tensor without axes, whose one axis then is 0, as PyTorch does.
+
+    The result has no axes either, but for ``gather``'s, which has the shape of its index.
+    """
+    shaped_by_index = function.__name__ in ("gather", "take_along_dim")
 
     @wraps(function)
     def with_an_axis(input: Any, *args: Any, **kwargs: Any) -> Any:
@@ -193,7 +197,8 @@ def scalars_as_vectors(function: Function) -> Function:
             return function(input, *args, **kwargs)
         operands = [v for v in (*args, *kwargs.values()) if isinstance(v, Variable)]
         result = function(_vector(input), *map(_vector, args), **{name: _vector(v) for name, v in kwargs.items()})
-        return result if any(v.array.ndim for v in operands) else _scalar(result)
+        keep = shaped_by_index and any(v.array.ndim for v in operands)
+        return result if keep else _scalar(result)
 
     return with_an_axis  # type: ignore[return-value]
 

@@ -192,7 +192,7 @@ def gather(input: Tensor, dim: int, index: Tensor, *, sparse_grad: bool = False)
     """out[i, j] = input[index[i, j], j] for dim 0, and so on."""
     place, index = _along(input, dim, index, "gather")
     if not index.array.size:
-        return input.new_empty(index.array.shape)
+        return input.reshape(-1)[:0].reshape(index.array.shape)
     if index.array.ndim != input.array.ndim:
         raise RuntimeError(
             f"gather: index tensor must have the same number of dimensions as input tensor "
@@ -220,7 +220,7 @@ def take_along_dim(input: Tensor, indices: Tensor, dim: int | None = None) -> Te
         )
     shape = common_shape(*((*t.array.shape[:place], 1, *t.array.shape[place + 1 :]) for t in (input, indices)))
     input, indices = (t.expand((*shape[:place], t.array.shape[place], *shape[place + 1 :])) for t in (input, indices))
-    return gather(input, place, indices)
+    return gather(input, place, indices + (indices < 0) * input.array.shape[place])
 
 
 @method(in_place=True)
@@ -303,8 +303,11 @@ def index_add(input: Tensor, dim: int, index: Tensor, source: Tensor, *, alpha: 
 def index_fill(input: Tensor, dim: int, index: Tensor, value: Scalar) -> Tensor:
     """A copy whose slices index[i] along ``dim`` are ``value``."""
     place, index = _along(input, dim, index, "index_fill")
-    where = (*(slice(None),) * place, index.array.copy())
-    return apply(i.put, (input, operand(value, input), where))
+    chosen = xp(input.array).zeros(input.array.shape[place], bool)
+    chosen[index.array] = True
+    chosen = chosen.reshape((-1, *(1,) * (input.array.ndim - place - 1)))
+    one = isinstance(value, Variable) and value.array.size == 1
+    return masked_fill(input, wrap(chosen), value.reshape(()) if one else value)  # type: ignore[union-attr]
 
 
 @method(in_place=True)

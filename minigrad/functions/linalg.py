@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from math import prod
+from string import ascii_letters, ascii_lowercase, ascii_uppercase
 from typing import Any
 
 import numpy as np
 
 from ..autograd.calls import apply
+from ..autograd.tape import Variable
 from ..ops import linear as ops
 from ..tensor import Tensor
 from .creation import arange, eye
@@ -96,17 +98,20 @@ def baddbmm(input: Tensor, batch1: Tensor, batch2: Tensor, *, beta: float = 1, a
 
 
 @function
-def einsum(equation: str, *operands: Any) -> Tensor:
+def einsum(equation: Any, *operands: Any) -> Tensor:
     """Einstein's sum: "bhid,bhjd->bhij". Letters that the result leaves out are summed over.
 
     Args:
         equation: letters for the axes of each operand, an ellipsis for those that broadcast, "->" and the
             result's letters (by default those that stand once, in alphabetical order).
-        operands: the tensors, separate or in one list; contracted from left to right.
+        operands: the tensors, separate or in one list; contracted from left to right. In place of an equation, each
+            tensor may be followed by the numbers of its axes, at the end the result's: ``einsum(a, [0, 1], b, [1, 2])``.
 
     Raises:
         RuntimeError: the equation does not fit the operands.
     """
+    if isinstance(equation, Variable):
+        equation, operands = _from_numbers((equation, *operands))
     tensors = list(operands[0]) if len(operands) == 1 and isinstance(operands[0], (list, tuple)) else list(operands)
     terms, result = _parse(equation, tensors)
     _broadcast(equation, terms, tensors)
@@ -161,6 +166,18 @@ def _broadcast(equation: str, terms: list[str], tensors: list[Tensor]) -> None:
     for i, (term, tensor) in enumerate(zip(terms, tensors, strict=True)):
         shape = tuple(lengths[c] for c in term)
         tensors[i] = tensor if tensor.array.shape == shape else tensor.expand(shape)
+
+
+def _from_numbers(operands: tuple[Any, ...]) -> tuple[str, tuple[Any, ...]]:
+    """Tensors, each followed by the numbers of its axes, as an equation and tensors."""
+    lists = [*operands[1::2], *(operands[-1:] if len(operands) % 2 else ())]
+    numbers = [n for axes in lists for n in axes if n is not Ellipsis]
+    if not all(isinstance(n, int) and 0 <= n < len(ascii_letters) for n in numbers):
+        raise RuntimeError(f"einsum(): subscripts must be numbers from 0 to {len(ascii_letters) - 1}, not {numbers}")
+    ordered = ascii_uppercase + ascii_lowercase
+    terms = ["".join("..." if n is Ellipsis else ordered[n] for n in axes) for axes in lists]
+    count = len(operands) // 2
+    return ",".join(terms[:count]) + "".join(f"->{term}" for term in terms[count:]), operands[: 2 * count : 2]
 
 
 def _without_repeats(tensor: Tensor, term: str) -> tuple[Tensor, str]:
@@ -246,9 +263,17 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2) -> Tensor:
     rows = [d for d in range(a.array.ndim) if d not in left]
     columns = [d for d in range(b.array.ndim) if d not in right]
     shape = [a.array.shape[d] for d in rows] + [b.array.shape[d] for d in columns]
+    if len(left) != len(right):
+        raise RuntimeError(f"tensordot: both dimension lists should have the same length: {left} and {right}")
+    for m, n in zip(left, right, strict=True):
+        if 1 not in (a.array.shape[m], b.array.shape[n]) and a.array.shape[m] != b.array.shape[n]:
+            raise RuntimeError(
+                f"contracted dimensions need to match, but axis {m} of the first has length {a.array.shape[m]} and "
+                f"axis {n} of the second {b.array.shape[n]}"
+            )
+        if a.array.shape[m] != b.array.shape[n]:  # one of length 1 broadcasts
+            a, b = (a, b.sum(n, True)) if a.array.shape[m] == 1 else (a.sum(m, True), b)
     count = prod(a.array.shape[d] for d in left)
-    if [a.array.shape[d] for d in left] != [b.array.shape[d] for d in right]:
-        raise RuntimeError("contracted dimensions need to match: the axes summed over differ in length")
     product = a.permute(rows + left).reshape(-1, count) @ b.permute(right + columns).reshape(count, -1)
     return product.reshape(shape)
 

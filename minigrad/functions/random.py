@@ -262,7 +262,9 @@ def normal(
     *,
     generator: Generator | None = None,
     dtype: Maybe = None,
+    layout: Any = None,
     device: Maybe = None,
+    pin_memory: bool = False,
     requires_grad: bool = False,
 ) -> Tensor:
     """Normal numbers of a mean and standard deviation (numbers with a ``size``, or tensors)."""

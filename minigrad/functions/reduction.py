@@ -38,11 +38,16 @@ def _listed(dim: Any) -> tuple[int, ...]:
     return (dim,) if isinstance(dim, int) else tuple(dim)
 
 
+def _of_dtype(dtype: Any, result: Tensor) -> Tensor:
+    """A result in the dtype that was asked for: the op gives int64 for any integers."""
+    return result if dtype is None else result.to(dtype)
+
+
 @method
 def sum(input: Tensor, dim: Dims = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Σ over ``dim``, over everything if None."""
     input = input if dtype is None else input.to(dtype)
-    return apply(r.sum, (input, axes(dim, input.array.ndim), keepdim))
+    return _of_dtype(dtype, apply(r.sum, (input, axes(dim, input.array.ndim), keepdim)))
 
 
 @method
@@ -80,7 +85,7 @@ std = _spread(r.std, "The standard deviation over ``dim``: the root of ``var``."
 def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype: Any = None) -> Tensor:
     """Π over ``dim``, over everything if None."""
     input = input if dtype is None else input.to(dtype)
-    return apply(cumulative_ops.prod, (input, axes(dim, input.array.ndim), keepdim))
+    return _of_dtype(dtype, apply(cumulative_ops.prod, (input, axes(dim, input.array.ndim), keepdim)))
 
 
 @method(in_place=True)
@@ -88,7 +93,7 @@ def prod(input: Tensor, dim: int | None = None, keepdim: bool = False, *, dtype:
 def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running sums along ``dim``."""
     input = input if dtype is None else input.to(dtype)
-    return apply(cumulative_ops.cumsum, (input, axis(dim, input.array.ndim)))
+    return _of_dtype(dtype, apply(cumulative_ops.cumsum, (input, axis(dim, input.array.ndim))))
 
 
 @method(in_place=True)
@@ -96,7 +101,7 @@ def cumsum(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
 def cumprod(input: Tensor, dim: int, *, dtype: Any = None) -> Tensor:
     """Running products along ``dim``."""
     input = input if dtype is None else input.to(dtype)
-    return apply(cumulative_ops.cumprod, (input, axis(dim, input.array.ndim)))
+    return _of_dtype(dtype, apply(cumulative_ops.cumprod, (input, axis(dim, input.array.ndim))))
 
 
 @method

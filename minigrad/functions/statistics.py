@@ -341,7 +341,7 @@ def unique_consecutive(
     inverse = (np.cumsum(first) - 1).reshape(host.shape if dim is None else -1)
     values = rows[first] if dim is None else np.moveaxis(rows[first], 0, dim)
     parts = [values] + [inverse] * return_inverse + [np.diff(np.append(starts, len(rows)))] * return_counts
-    results = tuple(tensor_on(np.ascontiguousarray(part), input.device) for part in parts)
+    results = tuple(tensor_on(np.array(part, order="C"), input.device) for part in parts)
     return results if len(results) > 1 else results[0]
 
 
