@@ -105,7 +105,7 @@ def einsum(equation: Any, *operands: Any) -> Tensor:
         equation: letters for the axes of each operand, an ellipsis for those that broadcast, "->" and the
             result's letters (by default those that stand once, in alphabetical order).
         operands: the tensors, separate or in one list; contracted from left to right. In place of an equation, each
-            tensor may be followed by the numbers of its axes, at the end the result's: ``einsum(a, [0, 1], b, [1, 2])``.
+            tensor may be followed by the numbers of its axes; the result's come last: ``einsum(a, [0, 1], [1, 0])``.
 
     Raises:
         RuntimeError: the equation does not fit the operands.
