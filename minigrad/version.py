@@ -22,7 +22,8 @@ class TorchVersion(str):
         return (mine > theirs) - (mine < theirs)
 
     def __eq__(self, other: Any) -> bool:
-        return str.__eq__(self, other) is True or (_is_version(other) and self._compare(other) == 0)
+        is_version = isinstance(other, tuple) or bool(re.match(r"v?\d", str(other)))
+        return str.__eq__(self, other) is True or (is_version and self._compare(other) == 0)
 
     def __ne__(self, other: Any) -> bool:
         return not self == other
@@ -40,10 +41,6 @@ class TorchVersion(str):
         return self._compare(other) >= 0
 
     __hash__ = str.__hash__
-
-
-def _is_version(value: Any) -> bool:
-    return isinstance(value, tuple) or bool(re.match(r"v?\d", str(value)))
 
 
 def _numbers(version: Any) -> list[int]:

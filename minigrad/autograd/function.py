@@ -183,9 +183,10 @@ class Function:
         mask = sum(1 << i for i, want in enumerate(wanted) if want) if state.grad else 0
         results = output if isinstance(output, tuple) else (output,)
         results = _recorded(cls._op, ctx, args, mask, results)
-        node = node_of(tuple(r for r in results if isinstance(r, Variable))) if mask else None
+        tensors = tuple(r for r in results if isinstance(r, Variable))  # observers see no other results
+        node = node_of(tensors) if mask else None
         for observer in watch.observers:
-            observer.applied(cls._op, args, results if isinstance(output, tuple) else results[0], node)
+            observer.applied(cls._op, args, tensors[0] if len(tensors) == 1 else tensors, node)
         return results if isinstance(output, tuple) else results[0]
 
 

@@ -80,15 +80,11 @@ class MultiheadAttention(Module):
         device: Any = None,
         dtype: Any = None,
     ) -> None:
+        sizes = f"did get embed_dim={embed_dim} and num_heads={num_heads}"
         if embed_dim <= 0 or num_heads <= 0:
-            raise ValueError(
-                f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
-                f"num_heads={num_heads} instead"
-            )
+            raise ValueError(f"embed_dim and num_heads must be greater than 0, {sizes}")
         if embed_dim % num_heads:
-            raise AssertionError(
-                f"embed_dim must be divisible by num_heads, did get embed_dim={embed_dim} and num_heads={num_heads}"
-            )
+            raise AssertionError(f"embed_dim must be divisible by num_heads, {sizes}")
         super().__init__()
         self.embed_dim, self.num_heads, self.head_dim = embed_dim, num_heads, embed_dim // num_heads
         self.kdim, self.vdim = embed_dim if kdim is None else kdim, embed_dim if vdim is None else vdim

@@ -120,16 +120,15 @@ def _call_silently(hook: Hook, *arguments: Any) -> None:
 
 
 class _Through(Function):
-    """The identity; ``seen`` gets the gradients that pass, and its result goes on. Other values than tensors stay."""
+    """The identity; ``seen`` gets the gradients that pass, and its result goes on."""
 
     @staticmethod
-    def forward(ctx: Any, seen: Callable[[Args], Args], zeros: bool, *values: Any) -> Args:
-        """The same values."""
+    def forward(ctx: Any, seen: Callable[[Args], Args], zeros: bool, *tensors: Tensor) -> Args:
+        """The same tensors."""
         ctx.seen = seen
         ctx.set_materialize_grads(zeros)
-        out = tuple(v.detach() if isinstance(v, Tensor) else v for v in values)
-        pairs = zip(out, values, strict=True)
-        ctx.mark_non_differentiable(*(o for o, v in pairs if isinstance(v, Tensor) and not v.requires_grad))
+        out = tuple(t.detach() for t in tensors)
+        ctx.mark_non_differentiable(*(o for o, t in zip(out, tensors, strict=True) if not t.requires_grad))
         return out
 
     @staticmethod
@@ -204,14 +203,24 @@ class Border:
 def _tied(values: Args, seen: Callable[[Args], Args], zeros: bool) -> Args:
     """The values, with the tensors passed through an identity; the same tuple if none requires a gradient.
 
-    With ``zeros``, ``seen`` gets zeros, and not None, for a gradient that does not arrive.
+    ``seen`` gets the gradients in the places of the tensors, and None in the others'. With ``zeros``, it gets zeros,
+    and not None, for a gradient that does not arrive.
     """
-    if not any(isinstance(value, Tensor) and value.requires_grad for value in values):
+    tensors = {i: value for i, value in enumerate(values) if isinstance(value, Tensor)}
+    if not any(tensor.requires_grad for tensor in tensors.values()):
         return values
-    through = _Through.apply(seen, zeros, *values)
-    if not any(isinstance(value, Tensor) and value.requires_grad for value in through):  # nothing is recorded here
+
+    def spread(grads: Args) -> Args:
+        by_place = dict(zip(tensors, grads, strict=True))
+        passed = seen(tuple(by_place.get(i) for i in range(len(values))))
+        return tuple(passed[i] for i in tensors)
+
+    through = _Through.apply(spread, zeros, *tensors.values())
+    if not any(tensor.requires_grad for tensor in through):  # nothing is recorded here
         return values
-    return through if type(values) is tuple else type(values)(*through)
+    replaced = dict(zip(tensors, through, strict=True))
+    tied = tuple(replaced.get(i, value) for i, value in enumerate(values))
+    return tied if type(values) is tuple else type(values)(*tied)
 
 
 def _replaced(replacement: Any, grads: Args, what: str) -> Args:

@@ -163,9 +163,7 @@ class RNNBase(_Recurrent):
         if input.dim() != expected:
             raise RuntimeError(f"input must have {expected} dimensions, got {input.dim()}")
         if input.size(-1) != self.input_size:
-            raise RuntimeError(
-                f"input.size(-1) must be equal to input_size. Expected {self.input_size}, got {input.size(-1)}"
-            )
+            raise RuntimeError(f"input.size(-1) must be equal to input_size={self.input_size}, got {input.size(-1)}")
         if batch_sizes is None and input.size(1 if self.batch_first else 0) == 0:
             raise RuntimeError("Expected sequence length to be larger than 0 in RNN")
 
@@ -302,10 +300,7 @@ def _shapes(gates: int, width: int, hidden: int, bias: bool, projected: int = 0)
 
 def _check_options(mode: str, input_size: int, hidden_size: int, num_layers: int, dropout: Any, proj_size: int) -> None:
     if isinstance(dropout, bool) or not isinstance(dropout, Number) or not 0 <= dropout <= 1:  # type: ignore[operator]
-        raise ValueError(
-            f"dropout should be a number in range [0, 1] representing the probability of an element being "
-            f"zeroed, not {dropout!r}"
-        )
+        raise ValueError(f"dropout should be a number in range [0, 1], a probability of being zeroed, not {dropout!r}")
     if dropout > 0 and num_layers == 1:  # type: ignore[operator]
         warnings.warn(
             f"dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "

@@ -76,8 +76,10 @@ def update(
     parameters: list[Tensor] = [p for group in optimizer.param_groups for p in group["params"]]
     present = [p.grad for p in parameters if p.grad is not None]
     factor = parts[0].weight / total
-    for array in (gradient.array for gradient in present if factor != 1):  # far faster than tensors if they are small
-        array *= factor
+    if factor != 1:
+        for gradient in present:
+            array = gradient.array  # many times faster than the tensor, if it is small
+            array *= factor
     norm = get_total_norm(present)
     mean = sum(float(part.loss) * part.weight for part in parts) / total
     for name, value in (("loss", mean), ("norm of the gradient", float(norm))):

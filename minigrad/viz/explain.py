@@ -27,8 +27,7 @@ Label = tuple[int, ...]
 class Explanation(str):
     """A text that prints itself, and that a notebook shows."""
 
-    def __repr__(self) -> str:
-        return str(self)
+    __repr__ = str.__str__
 
     def _repr_html_(self) -> str:
         return f"<pre>{html.escape(self)}</pre>"

@@ -269,3 +269,25 @@ def test_complex_tensors() -> None:
         (slope,) = minigrad.autograd.grad(minigrad.view_as_real(turned(z)).select(-1, 0).sum(), z)
         slopes.append(slope.tolist())
     assert slopes[0] == slopes[1] == [-1j, -1j]
+
+
+class _Described(Function):
+    """A result that is no tensor, before one that is."""
+
+    @staticmethod
+    def forward(ctx: Any, x: Any) -> Any:
+        return "doubled", x * 2
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return gradients[-1] * 2
+
+
+def test_observers_see_the_tensors_alone() -> None:
+    x = minigrad.ones(2).requires_grad_()
+    with minigrad.autograd.detect_anomaly():
+        text, y = _Described.apply(x)
+        y.sum().backward()
+    assert text == "doubled"
+    assert x.grad is not None
+    assert x.grad.tolist() == [2, 2]

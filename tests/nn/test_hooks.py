@@ -113,6 +113,20 @@ def test_backward_hooks_with_a_graph_of_the_gradients() -> None:
     compare(run)
 
 
+def test_backward_hooks_under_an_observer_of_ops() -> None:
+    """What is no tensor does not pass through an op."""
+
+    class Scaled(nn.Module):
+        def forward(self, options: dict[str, int], x: Any) -> tuple[dict[str, int], Any]:
+            return options, x * options["factor"]
+
+    net, seen = Scaled(), []
+    net.register_full_backward_hook(lambda m, gi, go: seen.append(([g is None for g in gi], [g is None for g in go])))
+    with minigrad.autograd.detect_anomaly():
+        net({"factor": 2}, minigrad.ones(1, requires_grad=True))[1].sum().backward()
+    assert seen == [([True, False], [True, False])]
+
+
 def test_backward_hooks_do_not_disturb_inference() -> None:
     net = nn.Linear(2, 2)
     net.register_full_backward_hook(lambda m, gi, go: pytest.fail("no backward has run"))

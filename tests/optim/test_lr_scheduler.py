@@ -274,6 +274,17 @@ def test_an_epoch_given_is_the_closed_form(name: str) -> None:
         assert rates(optimiser) == pytest.approx([formula(0.5, e), formula(0.1, e)], rel=1e-12, abs=1e-15)
 
 
+@pytest.mark.parametrize("name", ["ConstantLR", "LinearLR", "PolynomialLR"])
+def test_no_iterations_as_in_pytorch(name: str) -> None:
+    mine, other = groups(minigrad), groups(torch)
+    ours = getattr(lr_scheduler, name)(mine, total_iters=0)
+    theirs = getattr(torch.optim.lr_scheduler, name)(other, total_iters=0)
+    for _ in range(4):
+        assert rates(mine) == pytest.approx(rates(other), rel=1e-12)
+        ours.step()
+        theirs.step()
+
+
 def test_two_schedules_on_one_optimiser() -> None:
     mine, other = groups(minigrad), groups(torch)
     pairs = [

@@ -52,13 +52,12 @@ class _SpectralNorm(Module):
 
     def __init__(self, weight: Tensor, n_power_iterations: int = 1, dim: int = 0, eps: float = 1e-12) -> None:
         super().__init__()
-        if not -weight.ndim <= dim < weight.ndim:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [-{weight.ndim}, {weight.ndim - 1}] but got {dim})"
-            )
+        ndim = weight.ndim
+        if not -ndim <= dim < ndim:
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}] but got {dim})")
         check_iterations(n_power_iterations)
-        self.dim, self.eps, self.n_power_iterations = dim % weight.ndim, eps, n_power_iterations
-        if weight.ndim > 1:
+        self.dim, self.eps, self.n_power_iterations = dim % ndim, eps, n_power_iterations
+        if ndim > 1:
             u, v = new_vectors(weight, self.dim, eps)
             self.register_buffer("_u", u)
             self.register_buffer("_v", v)

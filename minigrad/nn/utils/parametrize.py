@@ -136,10 +136,8 @@ def register_parametrization(module: M, tensor_name: str, parametrization: Modul
     tables = (module._parameters, module._buffers)
     table: Any = next((t for t in tables if t.get(tensor_name) is not None), None)
     if table is None:
-        raise ValueError(
-            f"Module '{module}' does not have a parameter, a buffer, or a parametrized element with name "
-            f"'{tensor_name}'"
-        )
+        kinds = "a parameter, a buffer, or a parametrized element"
+        raise ValueError(f"Module '{module}' does not have {kinds} with name '{tensor_name}'")
     original = table[tensor_name]
     listed = ParametrizationList([parametrization], original, unsafe)
     if not unsafe:

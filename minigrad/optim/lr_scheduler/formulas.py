@@ -57,7 +57,7 @@ class ConstantLR(FactorScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self, e: int) -> float:
-        return self.factor if e < self.total_iters else 1.0
+        return 1.0 if e >= self.total_iters > 0 else self.factor  # without iterations it stays, as in PyTorch
 
 
 class LinearLR(FactorScheduler):
@@ -83,7 +83,8 @@ class LinearLR(FactorScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self, e: int) -> float:
-        return self.start_factor + (self.end_factor - self.start_factor) * min(e, self.total_iters) / self.total_iters
+        share = min(e, self.total_iters) / max(self.total_iters, 1)
+        return self.start_factor + (self.end_factor - self.start_factor) * share
 
 
 class ExponentialLR(FactorScheduler):
@@ -105,7 +106,7 @@ class PolynomialLR(FactorScheduler):
         super().__init__(optimizer, last_epoch)
 
     def _factor(self, e: int) -> float:
-        return (1 - min(e, self.total_iters) / self.total_iters) ** self.power
+        return (1 - min(e, self.total_iters) / max(self.total_iters, 1)) ** self.power
 
 
 class CosineAnnealingLR(FactorScheduler):

@@ -45,11 +45,13 @@ def thin(x: Floats, y: Floats, cells: int) -> NDArray[np.int64]:
     for part in np.split(np.arange(count), cuts):
         if not part.size:
             continue
-        known = part[np.isfinite(y[part])]
-        kept.update(part[[0, -1]].tolist())
+        finite = np.isfinite(y[part])
+        known = part[finite]
+        kept.update((int(part[0]), int(part[-1])))
         if known.size:
             kept.update((int(known[y[known].argmin()]), int(known[y[known].argmax()])))
-        kept.update(np.setdiff1d(part, known)[:1].tolist())
+        if known.size < part.size:
+            kept.add(int(part[finite.argmin()]))
     return np.array(sorted(kept), np.int64)
 
 
