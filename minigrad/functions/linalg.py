@@ -14,6 +14,7 @@ from ..ops import linear as ops
 from ..tensor import Tensor
 from .creation import arange, eye
 from .define import function, method
+from .pointwise import level
 from .shaping import stack
 from .spelling import factors_first
 
@@ -313,6 +314,7 @@ def matrix_power(input: Tensor, n: int) -> Tensor:
     if n < 0:
         return matrix_power(apply(ops.inverse, (input,)), -n)
     out = eye(input.array.shape[-1], dtype=input.dtype, device=input.device).expand(input.array.shape)
+    out = level(out, input) if n == 0 else out
     while n:
         out = matmul(out, input) if n & 1 else out
         input, n = (matmul(input, input) if n > 1 else input), n >> 1

@@ -39,7 +39,7 @@ mul, pow, true_divide = binary(e.mul), binary(e.pow), binary(e.div, name="true_d
 remainder, fmod, floor_divide = binary(e.remainder), binary(e.fmod), binary(e.floor_divide)
 maximum, minimum = binary(e.maximum, in_place=False), binary(e.minimum, in_place=False)
 logaddexp = binary(e.logaddexp, in_place=False)
-atan2, hypot = binary(e.atan2), binary(e.hypot)
+atan2, hypot, copysign = binary(e.atan2), binary(e.hypot), binary(e.copysign)
 eq, ne = binary(e.eq, in_place=changing), binary(e.ne, in_place=changing)
 lt, le = binary(e.lt, in_place=changing), binary(e.le, in_place=changing)
 gt, ge = binary(e.gt, in_place=changing), binary(e.ge, in_place=changing)
@@ -81,6 +81,12 @@ def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     return apply(e.add, (left, right if alpha == 1 else right * alpha))
 
 
+def level(value: Tensor, *inputs: Any) -> Tensor:
+    """A value that is the same all around the inputs it was computed from: their gradients are 0, not missing."""
+    tensors = [x for x in inputs if isinstance(x, Tensor) and x.requires_grad]
+    return apply(e.level, (value, *tensors)) if tensors else value
+
+
 def _is_bool(operand: Any) -> bool:
     return isinstance(operand, bool) or (hasattr(operand, "array") and operand.array.dtype.kind == "b")
 
@@ -112,7 +118,7 @@ def div(input: Tensor, other: Tensor | Scalar, *, rounding_mode: str | None = No
     if rounding_mode is None:
         return apply(e.div, operands)
     if rounding_mode == "floor":
-        return apply(e.floor_divide, operands)
+        return level(apply(e.floor_divide, operands), *operands)
     if rounding_mode == "trunc":
         quotient = apply(e.trunc, (apply(e.div, operands),))
         kind = result_type(*map(raw, operands))
@@ -326,14 +332,6 @@ def float_power(input: Any, exponent: Any) -> Tensor:
 def ldexp(input: Tensor, other: Tensor) -> Tensor:
     """input · 2ᵒᵗʰᵉʳ."""
     return input * exp2(other)
-
-
-@method(in_place=True)
-def copysign(input: Tensor, other: Tensor | Scalar) -> Tensor:
-    """|input| with the sign of ``other``, which -0.0 has too."""
-    signs: Any = as_tensor_like(other, input)
-    negative = signbit(signs)
-    return where(negative, -abs(input), abs(input))
 
 
 @method

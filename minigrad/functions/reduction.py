@@ -15,6 +15,7 @@ from ..tensor import Tensor
 from . import return_types
 from .arguments import Dims, axes, axis, scalars_as_vectors
 from .define import function, method, named
+from .pointwise import level
 
 
 def _check_not_empty(input: Tensor, dim: Dims, name: str) -> None:
@@ -177,7 +178,7 @@ def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool 
     if p == -math.inf:
         return amin(input.abs(), dim, keepdim)
     if p == 0:
-        return sum((input != 0).to(input.dtype), dim, keepdim)
+        return level(sum((input != 0).to(input.dtype), dim, keepdim), input)
     if p == 1:
         return sum(input.abs(), dim, keepdim)
     if p == 2:

@@ -10,6 +10,7 @@ import numpy as np
 from ..autograd.calls import apply
 from ..autograd.tape import Variable, wrap
 from ..backend import of, xp
+from ..backend.dtype import get_default_dtype
 from ..ops import cumulative as cumulative_ops
 from ..ops import indexing as i
 from ..tensor import Tensor
@@ -218,6 +219,7 @@ def cov(input: Tensor, *, correction: int = 1, fweights: Any = None, aweights: A
     if input.array.ndim > 2:
         raise RuntimeError(f"cov(): expected input to have two or fewer dimensions but got {input.array.ndim}")
     rows = input if input.array.ndim == 2 else input.reshape(1, -1)
+    rows = rows if rows.array.dtype.kind in "fc" else rows.to(get_default_dtype())
     count = rows.array.shape[1]
     weights = None
     for name, kinds, given in (("fweights", "iu", fweights), ("aweights", "f", aweights)):

@@ -466,11 +466,34 @@ def lerp(a: Array, b: Array, weight: Array) -> Array:
     "da = g b / (a² + b²); db = −g a / (a² + b²)",
     a=lambda g, a, b: g * b / (a * a + b * b),
     b=lambda g, a, b: -g * a / (a * a + b * b),
-    promote="same",
+    promote="float",
 )
 def atan2(a: Array, b: Array) -> Array:
     """The angle of the point (b, a)"""
     return xp(_array_of(a, b)).arctan2(a, b)
+
+
+@op(
+    "da = g y / a, 0 where a = 0; db = 0",
+    a=lambda g, a, out: where(a == 0, 0.0, g * out / where(a == 0, 1.0, a)),
+    b=lambda g, shape: zeros_of(g, shape),
+    promote="float",
+)
+def copysign(a: Array, b: Array) -> Array:
+    """|a| with the sign of b, which -0.0 has too"""
+    return xp(_array_of(a, b)).copysign(a, b)
+
+
+@op("dxᵢ = 0", xs=lambda g, shapes, which: zeros_of(g, shapes[which]))
+def level(value: Array, *xs: Array) -> Array:
+    """A value that is the same all around the xᵢ it was computed from, such as a rounded quotient"""
+    return value
+
+
+@op()
+def zeros_of(like: Array, lengths: tuple[int, ...]) -> Array:
+    """Zeros of a shape, in the dtype of another array"""
+    return xp(like).zeros(lengths, like.dtype)
 
 
 @op("da = g a / y; db = g b / y", a=lambda g, a, out: g * (a / out), b=lambda g, b, out: g * (b / out), promote="float")

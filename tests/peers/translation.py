@@ -56,7 +56,9 @@ class Translation:
             return {name: self(part) for name, part in value.items()}
         if isinstance(value, (torch.layout, torch.memory_format)):
             return LAYOUTS[value] if value in LAYOUTS else _no_counterpart(value)
-        return translated_function(value) if isinstance(value, types.FunctionType) else value
+        if isinstance(value, torch.nn.Module):
+            return getattr(minigrad.nn, type(value).__name__)()
+        return function_for(value) if isinstance(value, types.FunctionType) else value
 
     def tensor(self, value: torch.Tensor) -> Any:
         """A tensor with the same values and strides."""
@@ -85,6 +87,13 @@ def _seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return op(*args, **kwargs)
 
 
+def function_for(function: Any) -> Any:
+    """The function for an argument: PyTorch's by its name, the databases' own translated."""
+    if function.__module__ == "torch.nn.functional":
+        return getattr(minigrad.nn.functional, function.__name__)
+    return translated_function(function)
+
+
 def translated_function(function: Any) -> Any:
     """A function of the databases' own, such as ``lambda x: x.T``, with minigrad for torch."""
     names = {**function.__globals__, "torch": minigrad, "wrapper_set_seed": _seeded, "np": np}
@@ -99,7 +108,7 @@ def counterpart(name: str, function: Any) -> Any:
     """
     if isinstance(function, types.FunctionType) and "testing" in function.__module__:
         return translated_function(function)
-    found: Any = minigrad
+    found: Any = minigrad.Tensor if name.startswith("__") else minigrad
     for part in name.removeprefix("torch.").split("."):
         found = getattr(found, part)
     return found
