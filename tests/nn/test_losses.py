@@ -86,6 +86,26 @@ def test_the_mean_over_no_target_is_nan(device: str) -> None:
     assert math.isnan(loss.item())
 
 
+@pytest.mark.parametrize("shape", SHAPES, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("smoothing", [0, 0.1])
+def test_the_gradient_of_the_mean_over_no_target_is_0(
+    shape: tuple[int, ...], weighted: bool, smoothing: float, device: str
+) -> None:
+    logits, target = logits_and_classes(shape)
+    weight, tweight = pair(rng.uniform(0.5, 2, 7), device) if weighted else (None, None)
+    mine, other = (
+        library.nn.CrossEntropyLoss(w, label_smoothing=smoothing)
+        for library, w in ((minigrad, weight), (torch, tweight))
+    )
+    compare(mine, other, [logits, np.full_like(target, -100)], device)
+    x = ours(logits, True, device)
+    loss = mine(x, minigrad.full(target.shape, -100, device=device))
+    (slope,) = minigrad.autograd.grad(loss, x, create_graph=True)  # by the rule, not by the kernel
+    (curve,) = minigrad.autograd.grad(slope.sum(), x)
+    assert not slope.any() and not curve.any()
+
+
 def test_cross_entropy_of_extreme_logits(device: str) -> None:
     logits = ours(np.array([[1e4, -1e4, 0.0], [-1e4, 1e4, 0.0]]), True, device)
     loss = F.cross_entropy(logits, minigrad.tensor([0, 0], device=device), reduction="none")
