@@ -480,6 +480,7 @@ def test_empty_batches_of_margins(device: str) -> None:
     x = minigrad.zeros(0, 3, device=device)
     none = minigrad.zeros(0, dtype=minigrad.int64, device=device)
     assert F.multi_margin_loss(x, none, reduction="none").shape == (0,)
+    assert F.multi_margin_loss(minigrad.tensor(2.0), minigrad.tensor(0), reduction="none").shape == ()
     assert F.multilabel_margin_loss(x, x.long(), reduction="none").shape == (0,)
     assert F.multilabel_margin_loss(x, x.long(), reduction="sum").item() == 0
 
