@@ -81,10 +81,15 @@ def _no_counterpart(value: Any) -> Any:
 
 
 def _seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
-    """The databases' ``wrapper_set_seed``."""
+    """The databases' ``wrapper_set_seed``; dropout draws from PyTorch's stream."""
+    stream = minigrad.get_dropout_stream()
     with minigrad.random.fork_rng():
         minigrad.manual_seed(42)
-        return op(*args, **kwargs)
+        minigrad.set_dropout_stream("pytorch")
+        try:
+            return op(*args, **kwargs)
+        finally:
+            minigrad.set_dropout_stream(stream)
 
 
 def function_for(function: Any) -> Any:
