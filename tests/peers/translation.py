@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from torch.nn.utils.rnn import PackedSequence
 
 import minigrad
 
@@ -49,6 +50,8 @@ class Translation:
             return _no_counterpart(value)
         if isinstance(value, torch.Size):
             return minigrad.Size(value)
+        if isinstance(value, PackedSequence):
+            return minigrad.nn.utils.rnn.PackedSequence(*map(self, value))
         if isinstance(value, (tuple, list)):
             parts = [self(part) for part in value]
             return type(value)(*parts) if hasattr(value, "_fields") else type(value)(parts)
@@ -58,6 +61,8 @@ class Translation:
             return LAYOUTS[value] if value in LAYOUTS else _no_counterpart(value)
         if isinstance(value, torch.nn.Module):
             return getattr(minigrad.nn, type(value).__name__)()
+        if isinstance(value, types.BuiltinFunctionType):
+            return getattr(minigrad.nn.functional, value.__name__)
         return function_for(value) if isinstance(value, types.FunctionType) else value
 
     def tensor(self, value: torch.Tensor) -> Any:
@@ -80,7 +85,7 @@ def _no_counterpart(value: Any) -> Any:
     raise NoCounterpart(str(value))
 
 
-def _seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+def seeded(op: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The databases' ``wrapper_set_seed``; dropout draws from PyTorch's stream."""
     stream = minigrad.get_dropout_stream()
     with minigrad.random.fork_rng():
@@ -101,7 +106,7 @@ def function_for(function: Any) -> Any:
 
 def translated_function(function: Any) -> Any:
     """A function of the databases' own, such as ``lambda x: x.T``, with minigrad for torch."""
-    names = {**function.__globals__, "torch": minigrad, "wrapper_set_seed": _seeded, "np": np}
+    names = {**function.__globals__, "torch": minigrad, "wrapper_set_seed": seeded, "np": np}
     return types.FunctionType(function.__code__, names, function.__name__, function.__defaults__, function.__closure__)
 
 
