@@ -195,6 +195,7 @@ ERRORS: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
     "one value": (lambda: nn.BatchNorm1d(3)(one(1, 3)), ValueError, "Expected more than 1 value per channel"),
     "channels": (lambda: nn.BatchNorm1d(3)(one(2, 4)), RuntimeError, "running_mean should contain 4 elements not 3"),
     "dtype": (lambda: nn.BatchNorm1d(3)(one(2, 3).double()), RuntimeError, "to have the same dtype"),
+    "eps": (lambda: nn.BatchNorm1d(3, eps=0)(one(2, 3)), ValueError, "eps must be positive"),
     "no statistics": (lambda: F.batch_norm(one(2, 3), None, None), RuntimeError, "must be defined in"),
     "groups": (lambda: nn.GroupNorm(2, 5), ValueError, r"\(5\) must be divisible by num_groups \(2\)"),
     "groups of the input": (

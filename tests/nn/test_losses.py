@@ -137,6 +137,27 @@ def test_cross_entropy_errors() -> None:
         F.cross_entropy(x, minigrad.tensor([0, 1]), weight=minigrad.ones(2))
     with pytest.raises(RuntimeError, match="integer dtype"):
         F.nll_loss(x, minigrad.ones(2))
+    with pytest.raises(RuntimeError, match="ignore_index is not supported for floating point target"):
+        F.cross_entropy(x, minigrad.ones(2, 3), ignore_index=1)
+    with pytest.raises(ValueError, match=r"batch_size \(2\) to match target batch_size \(4\)"):
+        F.cross_entropy(x, minigrad.ones(4, 3))
+    with pytest.raises(RuntimeError, match="does not fit target"):
+        F.linear_cross_entropy(x, minigrad.ones(2, 3), minigrad.zeros(2, 2).long())
+    with pytest.raises(RuntimeError, match=r"expected weight shape to be \(2,\), got \(3,\)"):
+        nn.LinearCrossEntropyLoss(3, 2, weight=minigrad.ones(3))
+    with pytest.raises(RuntimeError, match=r"label_smoothing to be in range \[0, 1\], got 2.0"):
+        nn.LinearCrossEntropyLoss(3, 2, label_smoothing=2.0)
+    with pytest.raises(TypeError, match="delta must be a float or int, got: <class 'complex'>"):
+        nn.HuberLoss(delta=1j)  # type: ignore[arg-type]
+
+
+def test_the_variance_of_a_normal_distribution_may_be_that_of_all_samples(device: str) -> None:
+    for shape in ((1, 3), (4, 1), (4,), (4, 3)):
+        x, tx = pair(rng.standard_normal((4, 3)), device)
+        var, tvar = pair(rng.uniform(0.5, 2, shape), device)
+        assert_close(F.gaussian_nll_loss(x, x * 2, var), torch.nn.functional.gaussian_nll_loss(tx, tx * 2, tvar))
+    with pytest.raises(ValueError, match="var is of incorrect size"):
+        F.gaussian_nll_loss(x, x, minigrad.ones(1, 1))
 
 
 def test_old_reduction_flags() -> None:

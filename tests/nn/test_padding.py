@@ -94,6 +94,8 @@ def test_the_result_has_memory_of_its_own() -> None:
 
 def test_errors() -> None:
     x = minigrad.ones(2, 3)
+    with pytest.raises(ValueError, match=r"expected 2D or 3D input \(got 4D input\)"):
+        minigrad.nn.CircularPad1d(1)(minigrad.ones(2, 3, 4, 5))
     with pytest.raises(NotImplementedError, match="Unrecognised padding mode foo"):
         F.pad(x, (1, 1), mode="foo")
     with pytest.raises(RuntimeError, match="at most 2 for mode 'reflect' on axis 1 of length 3"):

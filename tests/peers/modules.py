@@ -60,18 +60,17 @@ def _compare_sample(theirs: Any, ours: Any, sample: Any, training: bool, dtype: 
     own = seeded(ours, *translate(made.args), **translate(made.kwargs))
     kind = translate(dtype)
     assert repr(module) == repr(own), f"repr is {own!r}, PyTorch's {module!r}"
-    if not is_lazy:
-        _check_state(module, own, "first numbers")
     module, own = module.to(dtype).train(training), own.to(kind).train(training)
     if given is None:
-        return
+        return _check_state(module, own, "first numbers")
     args, kwargs = translate(given.args), translate(given.kwargs)
     if is_lazy:
         with torch.no_grad(), minigrad.no_grad():
             _seeded_alike(lambda: module(*given.args, **given.kwargs))
             seeded(own, *args, **kwargs)
         assert repr(module) == repr(own), f"repr is {own!r}, PyTorch's {module!r}"
-        _check_state(module, own, "first numbers")
+    _check_state(module, own, "first numbers")
+    own.load_state_dict(Translation()(dict(module.state_dict())))  # the last bits of normal numbers may differ
     expected, result = _seeded_alike(lambda: module(*given.args, **given.kwargs)), seeded(own, *args, **kwargs)
     for number, (a, b) in enumerate(zip(tensors(expected), tensors(result), strict=True)):
         check_equal(a, b, f"result {number}")

@@ -83,11 +83,13 @@ def batch_norm(
         weight, bias: (C), or None.
 
     Raises:
-        ValueError: one value a channel in training.
+        ValueError: one value a channel in training, or an eps that is not positive.
     """
     shape = input.array.shape
     if shape == (0,):
         return input.clone()
+    if eps <= 0:
+        raise ValueError(f"batch_norm: eps must be positive, but got {eps}")
     if len(shape) < 2:
         raise RuntimeError(f"batch_norm: expected an input (N, C, ...), but got one of size {list(shape)}")
     parameters = {"weight": weight, "bias": bias}
