@@ -172,8 +172,8 @@ def count_nonzero(input: Tensor, dim: Dims = None) -> Tensor:
 def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool = False, dtype: Any = None) -> Tensor:
     """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|."""
     input = input if dtype is None else input.to(dtype)
-    input = input.abs() if input.is_complex() else input
     p = 2.0 if p == "fro" else float(p)
+    input = input.abs() if input.is_complex() else input
     if p == math.inf:
         return amax(input.abs(), dim, keepdim)
     if p == -math.inf:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ..backend import xp
 from ..backend.dtype import Array
-from . import cumulative, device, elementwise, fourier, indexing, joining, reduction, shape
+from . import convolution, cumulative, device, elementwise, fourier, indexing, joining, reduction, shape
 from .op import Op, Rule, op
 
 _COMPLEX = {"float32": np.complex64, "float64": np.complex128}
@@ -108,6 +108,7 @@ def _of(module: Any) -> list[Op]:
 _THEMSELVES = (
     *_of(shape),
     *_of(joining),
+    *(convolution.columns, convolution.overlay),
     *(elementwise.add, elementwise.sub, elementwise.neg, elementwise.clone, elementwise.where, elementwise.cast),
     *(elementwise.level, elementwise.zeros_of, elementwise.nan_to_num),
     *(elementwise.eq, elementwise.ne, elementwise.isnan, elementwise.isinf, elementwise.isfinite),
@@ -119,15 +120,15 @@ _THEMSELVES = (
     *(indexing.scatter_add_rows, indexing.embedding, indexing.nonzero),
     *(view_as_real, real, imag, conj, modulus, phase, angle, fourier.fft, fourier.ifft, device.moved),
 )
-_FOR_COMPLEX: dict[Op, Op] = {op: op for op in _THEMSELVES} | {elementwise.abs: modulus, elementwise.sign: phase}
+IN_PLACE_OF: dict[Op, Op] = {op: op for op in _THEMSELVES} | {elementwise.abs: modulus, elementwise.sign: phase}
 
 
 def for_complex(op: Op) -> Op | None:
     """The op that computes the same of complex numbers, perhaps ``op`` itself; None where it has no meaning there."""
-    other = _FOR_COMPLEX.get(op)
+    other = IN_PLACE_OF.get(op)
     if other is None and op.holomorphic:
-        other = _FOR_COMPLEX[op] = _conjugating(op)
-        _FOR_COMPLEX[other] = other
+        other = IN_PLACE_OF[op] = _conjugating(op)
+        IN_PLACE_OF[other] = other
     return other
 
 

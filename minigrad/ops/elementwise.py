@@ -99,12 +99,18 @@ def _power_slope(a: Array, b: Array) -> Array:
 
 
 def _exponent_slope(a: Array, b: Array, out: Array) -> Array:
-    """aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there."""
-    if isinstance(a, (int, float, complex)) and a != 0 and bare(out).dtype.kind == "c":
-        return out * cmath.log(a)
+    """aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a real power has no real value."""
     if isinstance(a, (int, float, complex)):
-        return out * math.log(a) if a > 0 else where(b.real >= 0, 0.0, float("-inf" if a == 0 else "nan"))
-    return where((a == 0) & (b.real >= 0), 0.0, out * log(where(a == 0, 1.0, a)))
+        return out * _logarithm(a, bare(out)) if a else where(b.real >= 0, 0.0, -math.inf)
+    flat = (a == 0) & (b.real >= 0)
+    return where(flat, 0.0, out * log(where(flat, 1.0, a)))
+
+
+def _logarithm(a: Any, like: Array) -> Any:
+    """ln a of a number, complex where the powers of it are."""
+    if like.dtype.kind == "c":
+        return cmath.log(a)
+    return math.log(a) if a > 0 else math.nan
 
 
 def _array_of(*operands: Any) -> Any:

@@ -161,17 +161,13 @@ def on_host(function: Any, *arrays: Array) -> Any:
     return moved if isinstance(results, tuple) else moved[0]
 
 
-@op(
-    "dx = −yᵀ g yᵀ",
-    x=lambda g, out: -matmul(transpose(out, -1, -2), matmul(g, transpose(out, -1, -2))),
-    holomorphic=True,
-)
+@op("dx = −yᵀ g yᵀ", x=lambda g, out: -matmul(transpose(out, -1, -2), matmul(g, transpose(out, -1, -2))))
 def inverse(x: Array) -> Array:
     """x⁻¹ of square matrices"""
     return on_host(np.linalg.inv, x)
 
 
-@op("dx = g y x⁻ᵀ", x=lambda g, x, out: _one_matrix(g * out) * transpose(inverse(x), -1, -2), holomorphic=True)
+@op("dx = g y x⁻ᵀ", x=lambda g, x, out: _one_matrix(g * out) * transpose(inverse(x), -1, -2))
 def det(x: Array) -> Array:
     """|x| of square matrices"""
     return on_host(np.linalg.det, x)
@@ -193,7 +189,6 @@ def _one_matrix(x: Array) -> Array:
     a=lambda g, a, out: -matmul(solve(transpose(a, -1, -2), g), transpose(out, -1, -2)),
     b=lambda g, a: solve(transpose(a, -1, -2), g),
     promote="same",
-    holomorphic=True,
 )
 def solve(a: Array, b: Array) -> Array:
     """x of a x = b, for square a (..., N, N) and b (..., N, K)"""

@@ -165,3 +165,11 @@ def test_powers_at_zero_and_of_negative_numbers() -> None:
     c = minigrad.tensor(0.5 + 1j, dtype=minigrad.complex128, requires_grad=True)
     (minigrad.tensor(-2.0 + 0j, dtype=minigrad.complex128) ** c).real.backward()
     assert b.grad is not None and c.grad is not None and abs((b.grad - c.grad).item()) < 1e-12
+
+
+def test_a_complex_number_has_no_gradient_by_itself() -> None:
+    z = minigrad.tensor(1j, requires_grad=True)
+    with pytest.raises(RuntimeError, match="grad can be implicitly created only for real scalar outputs but got"):
+        (z * z).backward()
+    (z * z).backward(minigrad.tensor(1 + 0j))
+    assert z.grad is not None and z.grad.item() == -2j
