@@ -198,8 +198,8 @@ def _names_two(dim: Any) -> bool:
 
 @spelled
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Σ x y along an axis."""
-    return sum(x * y, dim)
+    """Σ conj(x) y along an axis."""
+    return sum(x.conj() * y, dim)
 
 
 @spelled

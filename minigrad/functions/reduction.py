@@ -177,6 +177,7 @@ def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool 
     if input.array.dtype == np.float16:
         return norm(input.float(), p, dim, keepdim).half()
     p = 2.0 if p == "fro" else float(p)
+    input = input.abs() if input.is_complex() else input
     if p == math.inf:
         return amax(input.abs(), dim, keepdim)
     if p == -math.inf:

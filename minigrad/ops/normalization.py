@@ -49,6 +49,7 @@ def _standardize_slope(g: Array, x: Array, eps: float) -> Array:
     "dx = (gw − x̂ mean(gw x̂)) / √(mean(x²) + eps); dw = Σ g x̂",
     x=lambda g, x, weight, eps: _rms_slope(g if weight is None else g * weight, x, _inverse_rms(x, eps)),
     weight=lambda g, x, eps: g * (x * _inverse_rms(x, eps)),
+    holomorphic=True,
 )
 def rms_norm(x: Array, weight: Array = None, eps: float = 1e-6) -> Array:
     """x / √(mean of x² + eps) · weight over the last axis (Zhang and Sennrich 2019)"""

@@ -138,7 +138,7 @@ def counterpart(name: str, function: Any) -> Any:
     found: Any = minigrad.Tensor if name.startswith("__") else minigrad
     for part in name.removeprefix("torch.").split("."):
         found = getattr(found, part)
-    return found
+    return getattr(minigrad.Tensor, name) if isinstance(found, minigrad.dtype) else found  # the method of that name
 
 
 def tensors(value: Any) -> Iterator[Any]:

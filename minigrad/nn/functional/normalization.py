@@ -59,7 +59,7 @@ def rms_norm(
 ) -> Tensor:
     """x / √(mean of x² + eps) · weight over the last axes (Zhang and Sennrich 2019); eps is the dtype's machine epsilon
     if None."""
-    small = _EPSILON[input.array.dtype.itemsize] if eps is None else float(eps)
+    small = _EPSILON[input.array.real.itemsize] if eps is None else float(eps)
     out: Tensor = apply(ops.rms_norm, (*_flat("rms_norm", input, normalized_shape, weight), small))
     return out if out.array.shape == input.array.shape else out.reshape(input.shape)
 
