@@ -27,6 +27,7 @@ from .functions.complex import isreal as isreal
 from .functions.complex import polar as polar
 from .functions.complex import real as real
 from .functions.complex import resolve_conj as resolve_conj
+from .functions.complex import resolve_neg as resolve_neg
 from .functions.complex import view_as_complex as view_as_complex
 from .functions.complex import view_as_real as view_as_real
 from .functions.conversion import detach as detach
@@ -91,7 +92,6 @@ from .functions.pointwise import clamp_max as clamp_max
 from .functions.pointwise import clamp_min as clamp_min
 from .functions.pointwise import clip as clip
 from .functions.pointwise import clone as clone
-from .functions.pointwise import copysign as copysign
 from .functions.pointwise import deg2rad as deg2rad
 from .functions.pointwise import div as div
 from .functions.pointwise import divide as divide
@@ -245,6 +245,8 @@ from .linalg import pinverse as pinverse
 from .linalg import qr as qr
 from .linalg import slogdet as slogdet
 from .linalg import svd as svd
+from .spectrum import istft as istft
+from .spectrum import stft as stft
 from .tensor import Tensor
 
 __all__ = [
@@ -437,6 +439,7 @@ __all__ = [
     "isneginf",
     "isposinf",
     "isreal",
+    "istft",
     "kaiser_window",
     "kron",
     "kthvalue",
@@ -537,6 +540,7 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "resolve_conj",
+    "resolve_neg",
     "result_type",
     "roll",
     "rot90",
@@ -573,6 +577,7 @@ __all__ = [
     "stack",
     "std",
     "std_mean",
+    "stft",
     "sub",
     "subtract",
     "sum",
@@ -772,6 +777,9 @@ def blackman_window(
 
 def ceil(input: Tensor) -> Tensor:
     """⌈x⌉, elementwise."""
+
+def copysign(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
 def cos(input: Tensor) -> Tensor:
     """cos x, elementwise."""

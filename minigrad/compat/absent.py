@@ -48,8 +48,6 @@ ABSENT = _by_name(
         "from_file": "use from_numpy(numpy.memmap(...))",
         "futures": "use concurrent.futures",
         "gru* lstm* rnn_relu* rnn_tanh*": "use the layer: nn.LSTM, nn.GRU, nn.RNN or their cells",
-        "igamma*": "use scipy.special on x.numpy()",
-        "istft stft": "use numpy.fft on x.numpy()",
         "library": "write an autograd.Function",
         "lobpcg": "use linalg.eigh",
         "monitor": "use utils.tensorboard",

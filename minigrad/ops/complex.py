@@ -122,6 +122,7 @@ _THEMSELVES = (
     indexing.put_back,
     indexing.put,
     indexing.assign_view,
+    indexing.index_add,
     indexing.index_select,
     indexing.masked_fill,
     device.moved,
