@@ -64,7 +64,6 @@ ABSENT = _by_name(
         "profiler.itt": "use profile and record_function",
         "quasirandom": "use scipy.stats.qmc",
         "segment_reduce": "use scatter_reduce",
-        "signal": "use the windows of torch itself, hann_window and its like, or scipy.signal",
         "sparse* Tensor.coalesce Tensor.sparse* Tensor.to_dense Tensor.to_sparse*": (
             "there are no sparse tensors; use dense ones"
         ),
