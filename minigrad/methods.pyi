@@ -1066,7 +1066,18 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of a matrix and a vector."""
 
     def mvlgamma(self, p: builtins.int) -> Tensor:
-        """The logarithm of the multivariate gamma function of dimension ``p``."""
+        """The logarithm of the multivariate gamma function of dimension ``p``.
+
+        Raises:
+            RuntimeError: p is below 1.
+        """
+
+    def mvlgamma_(self, p: builtins.int) -> Tensor:
+        """In place: The logarithm of the multivariate gamma function of dimension ``p``.
+
+        Raises:
+            RuntimeError: p is below 1.
+        """
 
     def nan_to_num(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
@@ -1250,6 +1261,9 @@ class Methods(Viewing, Generic[Tensor]):
 
     def polygamma(self, n: builtins.int) -> Tensor:
         """The n-th derivative of ``digamma``."""
+
+    def polygamma_(self, n: builtins.int) -> Tensor:
+        """In place: The n-th derivative of ``digamma``."""
 
     def positive(self) -> Tensor:
         """The tensor itself."""
@@ -1779,11 +1793,11 @@ class Methods(Viewing, Generic[Tensor]):
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """This tensor where the condition holds, ``other`` elsewhere."""
 
-    def xlogy(self, other: Any) -> Tensor:
-        """input · ln(other), 0 where the input is 0 and the other not NaN."""
+    def xlogy(self, other: Tensor | Scalar) -> Tensor:
+        """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
-    def xlogy_(self, other: Any) -> Tensor:
-        """In place: input · ln(other), 0 where the input is 0 and the other not NaN."""
+    def xlogy_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
     def zero_(self) -> Tensor:
         """In place: every element 0."""

@@ -124,7 +124,6 @@ from .functions.pointwise import softmax as softmax
 from .functions.pointwise import sub as sub
 from .functions.pointwise import subtract as subtract
 from .functions.pointwise import where as where
-from .functions.pointwise import xlogy as xlogy
 from .functions.random import bernoulli as bernoulli
 from .functions.random import get_rng_state as get_rng_state
 from .functions.random import initial_seed as initial_seed
@@ -1243,6 +1242,9 @@ def var(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> Tensor:
     """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
+
+def xlogy(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
 def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Zeros of a shape."""

@@ -25,6 +25,8 @@ UNARY = [
     "special.ndtr",
     "special.gammaln",
     "special.psi",
+    "special.erfcx",
+    "special.log_ndtr",
 ]
 
 
@@ -73,7 +75,7 @@ def test_polygamma(n: int, device: str) -> None:
         minigrad.polygamma(-1, ours(x))
 
 
-@pytest.mark.parametrize("name", ["entr", "ndtr", "ndtri"])
+@pytest.mark.parametrize("name", ["entr", "ndtr", "ndtri", "log_ndtr", "erfcx"])
 def test_gradients_of_what_is_made_of_others(name: str, device: str) -> None:
     x = np.array([0.1, 0.5, 0.9])
     a, b = ours(x, True, device), theirs(x, True)
@@ -93,3 +95,40 @@ def test_in_place() -> None:
     for name in ("lgamma_", "digamma_", "i0_"):
         x = np.array([0.5, 2.0])
         assert_close(getattr(ours(x), name)(), getattr(theirs(x), name)())
+    x = np.array([1.5, 2.0])
+    assert_close(ours(x).polygamma_(2), theirs(x).polygamma_(2))
+    assert_close(ours(x).mvlgamma_(3), theirs(x).mvlgamma_(3))
+
+
+@pytest.mark.parametrize("name", ["xlogy", "special.xlogy", "special.xlog1py"])
+def test_products_with_logarithms_at_the_edges(name: str, device: str) -> None:
+    a = np.array([0.0, 0.0, 0.0, 0.0, 2.0, 2.0, -1.0, math.nan, 0.0])
+    b = np.array([2.0, 0.0, -1.0, -3.0, 0.5, 3.0, math.inf, 1.0, math.nan])
+    found, expected = [], []
+    for library, make, into in ((minigrad, ours, found), (torch, theirs, expected)):
+        on = {"device": device} if library is minigrad else {}
+        x, y = make(a, True, **on), make(b, True, **on)
+        out = named(library, name)(x, y)
+        into += [out, *library.autograd.grad(out.sum(), (x, y))]
+        into += [named(library, name)(2.0, y), named(library, name)(x, 3), named(library, name)(0, y)]
+    for mine, other in zip(found, expected, strict=True):
+        np.testing.assert_allclose(mine.numpy(force=True), other.numpy(force=True), rtol=1e-12)
+
+
+def test_tails_of_the_normal_distribution() -> None:
+    x = minigrad.tensor([-1e10, -300.0, -40.0, -5.0, -0.9, 9.0], dtype=minigrad.float64)
+    logs = [-5e19, -45006.622732118663, -804.60844201375379, -15.064998393988726, -1.6924928065613382]
+    assert_close(minigrad.special.log_ndtr(x), np.array([*logs, -1.1285884059538407e-19]), rtol=1e-14)
+    scaled = [5.641895835477563e-11, 0.0018806214973780645, 0.014100335983377814]
+    assert_close(minigrad.special.erfcx(-x[:3]), np.array(scaled), rtol=1e-14)
+    assert minigrad.special.erfcx(minigrad.tensor(-30.0)) == math.inf
+
+
+@pytest.mark.parametrize("dtype", ["int64", "int32", "bool"])
+@pytest.mark.parametrize("name", ["ndtr", "log_ndtr", "erfcx", "entr"])
+def test_integers_become_floats(name: str, dtype: str) -> None:
+    x = np.array([0, 1])
+    found = named(minigrad.special, name)(ours(x).to(getattr(minigrad, dtype)))
+    expected = named(torch.special, name)(theirs(x).to(getattr(torch, dtype)))
+    assert found.dtype is minigrad.float32
+    assert_close(found, expected, rtol=1e-6)
