@@ -685,6 +685,18 @@ class Methods(Viewing, Generic[Tensor]):
     def i0_(self) -> Tensor:
         """In place: The modified Bessel function of the first kind of order 0, elementwise."""
 
+    def igamma(self, other: Tensor | Scalar) -> Tensor:
+        """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+    def igamma_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: ∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+    def igammac(self, other: Tensor | Scalar) -> Tensor:
+        """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+
+    def igammac_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: ∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+
     @property
     def imag(self) -> Tensor:
         """The imaginary part, in the same memory. Raises RuntimeError for a real tensor."""

@@ -412,6 +412,8 @@ __all__ = [
     "hstack",
     "hypot",
     "i0",
+    "igamma",
+    "igammac",
     "imag",
     "index_add",
     "index_copy",
@@ -929,6 +931,12 @@ def hypot(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0, elementwise."""
+
+def igamma(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+def igammac(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
 
 def isfinite(input: Tensor) -> Tensor:
     """x is neither NaN nor infinite, elementwise."""

@@ -22,6 +22,7 @@ erf, erfc, erfinv, exp2, expm1 = pointwise.erf, pointwise.erfc, pointwise.erfinv
 expit, log1p, logit, round = pointwise.sigmoid, pointwise.log1p, pointwise.logit, pointwise.round
 sinc, xlogy, softmax, log_softmax = pointwise.sinc, pointwise.xlogy, pointwise.softmax, pointwise.log_softmax
 digamma, i0, psi, gammaln = functions.digamma, functions.i0, functions.digamma, functions.lgamma
+gammainc, gammaincc = functions.igamma, functions.igammac
 multigammaln, logsumexp = functions.mvlgamma, reduction.logsumexp
 
 if not TYPE_CHECKING:  # checkers see the names above

@@ -13,6 +13,7 @@ from .pointwise import erfinv, isnan, log, where
 from .spelling import spelled
 
 lgamma, digamma, i0 = unary(s.lgamma), unary(s.digamma), unary(s.i0)
+igamma, igammac = binary(s.igamma), binary(s.igammac)
 
 
 @function

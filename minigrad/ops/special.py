@@ -7,6 +7,7 @@ from typing import Any
 
 from ..backend import gamma, special, xp
 from ..backend.dtype import Array
+from ..backend.incomplete_gamma import incomplete_gamma
 from .elementwise import exp, sign, where
 from .op import op
 
@@ -114,3 +115,37 @@ def _times_log(a: Any, b: Any, log: str) -> Array:
     m = xp(a if hasattr(a, "dtype") else b)
     product = a * getattr(m, log)(m.asarray(b, getattr(a, "dtype", None) or b.dtype))
     return m.where((m.asarray(a) == 0) & ~m.isnan(m.asarray(b)), m.zeros_like(product), product)
+
+
+# Without a gradient of one input, as in PyTorch -------------------------------------------------------------
+
+
+def _no_rule(name: str, input: str) -> Any:
+    raise NotImplementedError(f"the derivative for '{input}' of {name} is not implemented: use {input}.detach()")
+
+
+@op(
+    "da is not implemented; dx = g xᵃ⁻¹ e⁻ˣ / Γ(a)",
+    a=lambda g: _no_rule("igamma", "input"),
+    x=lambda g, a, x: g * _gamma_density(a, x),
+    promote="float",
+)
+def igamma(a: Array, x: Array) -> Array:
+    """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a)"""
+    return incomplete_gamma(a, x, False)
+
+
+@op(
+    "da is not implemented; dx = −g xᵃ⁻¹ e⁻ˣ / Γ(a)",
+    a=lambda g: _no_rule("igammac", "input"),
+    x=lambda g, a, x: -g * _gamma_density(a, x),
+    promote="float",
+)
+def igammac(a: Array, x: Array) -> Array:
+    """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on"""
+    return incomplete_gamma(a, x, True)
+
+
+def _gamma_density(a: Array, x: Array) -> Array:
+    """xᵃ⁻¹ e⁻ˣ / Γ(a)"""
+    return exp(xlogy(a - 1, x) - x - lgamma(a))

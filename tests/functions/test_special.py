@@ -132,3 +132,45 @@ def test_integers_become_floats(name: str, dtype: str) -> None:
     expected = named(torch.special, name)(theirs(x).to(getattr(torch, dtype)))
     assert found.dtype is minigrad.float32
     assert_close(found, expected, rtol=1e-6)
+
+
+IGAMMA = [  # a, x, P(a, x), Q(a, x): mpmath's, with 40 digits
+    (0.001, 0.5, 0.99943993334352925, 0.00056006665647074989),
+    (0.3, 1e-08, 0.0044358793136453295, 0.99556412068635467),
+    (0.5, 1.2, 0.87866474964151785, 0.12133525035848215),
+    (2.5, 0.1, 0.00088613878881244261, 0.99911386121118756),
+    (2.5, 3.6, 0.79381408029044412, 0.20618591970955588),
+    (7.0, 30.0, 0.99999988268057998, 1.1731942002346961e-7),
+    (19.0, 25.0, 0.90795914080114265, 0.092040859198857349),
+    (30.0, 30.0, 0.52428301389368007, 0.47571698610631993),
+    (40.0, 12.0, 1.5587113102364608e-10, 0.99999999984412887),
+    (60.0, 150.0, 0.99999999999999998, 2.0761530190828101e-17),
+    (200.0, 188.0, 0.1997749030965198, 0.8002250969034802),
+    (5000.0, 5100.0, 0.92067111892238102, 0.079328881077618977),
+]
+
+
+def test_incomplete_gamma_functions(device: str) -> None:
+    a, x, lower, upper = np.array(IGAMMA).T
+    for function, expected in ((minigrad.igamma, lower), (minigrad.igammac, upper)):
+        found = function(ours(a, device=device), ours(x, device=device))
+        np.testing.assert_allclose(found.numpy(force=True), expected, rtol=1e-11)
+    assert_close(ours(a).igamma_(ours(x)), lower, rtol=1e-13)
+    single = minigrad.special.gammaincc(ours(a).float(), ours(x).float())
+    assert single.dtype is minigrad.float32
+    assert_close(single, upper.astype(np.float32), rtol=1e-5)
+    assert minigrad.igamma(minigrad.zeros(0, 1), minigrad.ones(3)).shape == (0, 3)
+
+
+@pytest.mark.parametrize("name", ["igamma", "igammac"])
+def test_incomplete_gamma_functions_at_the_edges(name: str) -> None:
+    edges = np.array([-1.0, 0.0, 1e-300, 0.5, 3.0, 1e10, math.inf])
+    a, x = np.meshgrid(edges, edges)
+    found, expected = getattr(minigrad, name)(ours(a), ours(x)), getattr(torch, name)(theirs(a), theirs(x))
+    np.testing.assert_allclose(found.numpy(), expected.numpy(), rtol=1e-10, atol=1e-300)
+
+
+def test_a_gradient_that_is_not_there() -> None:
+    a = minigrad.tensor([2.0], requires_grad=True)
+    with pytest.raises(NotImplementedError, match="derivative for 'input' of igamma is not implemented"):
+        minigrad.igamma(a, a.detach()).backward()

@@ -132,4 +132,5 @@ def test_gradient_of_logcumsumexp_of_far_numbers(x: list[float]) -> None:
     expected = theirs(np.array(x), True)
     found.logcumsumexp(0).backward(ours(g))
     expected.logcumsumexp(0).backward(theirs(g))
-    np.testing.assert_allclose(found.grad.numpy(), expected.grad.numpy(), rtol=1e-12)
+    numbers = np.nan_to_num(expected.grad.numpy())  # PyTorch has NaN where the output is -inf
+    np.testing.assert_allclose(found.grad.numpy(), numbers, rtol=1e-12)
