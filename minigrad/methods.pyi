@@ -294,11 +294,17 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """In place: numbers from the Cauchy distribution."""
 
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """As complex128."""
+
     def ceil(self) -> Tensor:
         """⌈x⌉, elementwise."""
 
     def ceil_(self) -> Tensor:
         """In place: ⌈x⌉, elementwise."""
+
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """As complex64."""
 
     def char(self, memory_format: Any = None) -> Tensor:
         """As int8."""
@@ -349,10 +355,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
 
     def copysign(self, other: Tensor | Scalar) -> Tensor:
-        """|input| with the sign of ``other``, which -0.0 has too."""
+        """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
     def copysign_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: |input| with the sign of ``other``, which -0.0 has too."""
+        """In place: |a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
     def corrcoef(self) -> Tensor:
         """The correlations of the rows (variables) over the columns (observations)."""
@@ -373,7 +379,15 @@ class Methods(Viewing, Generic[Tensor]):
         """How many elements over ``dim`` are not 0, int64."""
 
     def cov(self, *, correction: builtins.int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-        """The covariances of the rows (variables) over the columns (observations)."""
+        """The covariances of the rows (variables) over the columns (observations).
+
+        Args:
+            fweights: (N,) integers, how often each observation was made.
+            aweights: (N,) floats, how much each observation counts.
+
+        Raises:
+            RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+        """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
         """In main memory."""
@@ -671,6 +685,18 @@ class Methods(Viewing, Generic[Tensor]):
     def i0_(self) -> Tensor:
         """In place: The modified Bessel function of the first kind of order 0, elementwise."""
 
+    def igamma(self, other: Tensor | Scalar) -> Tensor:
+        """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+    def igamma_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: ∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+    def igammac(self, other: Tensor | Scalar) -> Tensor:
+        """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+
+    def igammac_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: ∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
+
     @property
     def imag(self) -> Tensor:
         """The imaginary part, in the same memory. Raises RuntimeError for a real tensor."""
@@ -783,6 +809,30 @@ class Methods(Viewing, Generic[Tensor]):
 
     def isreal(self) -> Tensor:
         """Whether each element has no imaginary part."""
+
+    def istft(
+        self,
+        n_fft: builtins.int,
+        hop_length: builtins.int | None = None,
+        win_length: builtins.int | None = None,
+        window: Tensor | None = None,
+        center: builtins.bool = True,
+        normalized: builtins.bool = False,
+        onesided: builtins.bool | None = None,
+        length: builtins.int | None = None,
+        return_complex: builtins.bool = False,
+    ) -> Tensor:
+        """The signal whose ``stft`` with the same arguments is nearest (Griffin and Lim 1984): complex spectra
+        (frequencies, frames) -> (L,), or (B, frequencies, frames) -> (B, L).
+
+        Args:
+            onesided: the spectra have n_fft // 2 + 1 frequencies; by default told by their number.
+            length: cut the signal to this length, or fill it up to it with zeros.
+            return_complex: the signal is complex.
+
+        Raises:
+            RuntimeError: lengths that do not go together; a place of the signal where all windows are 0.
+        """
 
     @property
     def itemsize(self) -> builtins.int:
@@ -984,10 +1034,18 @@ class Methods(Viewing, Generic[Tensor]):
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order."""
+        """Axes moved to other places, the rest in order.
+
+        Raises:
+            RuntimeError: an axis is named twice, or their numbers differ.
+        """
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order."""
+        """Axes moved to other places, the rest in order.
+
+        Raises:
+            RuntimeError: an axis is named twice, or their numbers differ.
+        """
 
     def msort(self) -> Tensor:
         """Sorted along the first axis."""
@@ -1020,7 +1078,18 @@ class Methods(Viewing, Generic[Tensor]):
         """The product of a matrix and a vector."""
 
     def mvlgamma(self, p: builtins.int) -> Tensor:
-        """The logarithm of the multivariate gamma function of dimension ``p``."""
+        """The logarithm of the multivariate gamma function of dimension ``p``.
+
+        Raises:
+            RuntimeError: p is below 1.
+        """
+
+    def mvlgamma_(self, p: builtins.int) -> Tensor:
+        """In place: The logarithm of the multivariate gamma function of dimension ``p``.
+
+        Raises:
+            RuntimeError: p is below 1.
+        """
 
     def nan_to_num(
         self, nan: builtins.float = 0.0, posinf: builtins.float | None = None, neginf: builtins.float | None = None
@@ -1205,6 +1274,9 @@ class Methods(Viewing, Generic[Tensor]):
     def polygamma(self, n: builtins.int) -> Tensor:
         """The n-th derivative of ``digamma``."""
 
+    def polygamma_(self, n: builtins.int) -> Tensor:
+        """In place: The n-th derivative of ``digamma``."""
+
     def positive(self) -> Tensor:
         """The tensor itself."""
 
@@ -1302,10 +1374,17 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: the shape of another tensor."""
 
     def resolve_conj(self) -> Tensor:
-        """a - bi of a + bi; a real tensor is itself."""
+        """The tensor itself: conjugation happens at once."""
+
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negation happens at once."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
-        """Elements moved along ``dims``; those that fall off come in at the other end."""
+        """Elements moved along ``dims``; those that fall off come in at the other end.
+
+        Raises:
+            RuntimeError: shifts and axes are not equally many.
+        """
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
         """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
@@ -1483,6 +1562,39 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """The standard deviation over ``dim``: the root of ``var``."""
 
+    def stft(
+        self,
+        n_fft: builtins.int,
+        hop_length: builtins.int | None = None,
+        win_length: builtins.int | None = None,
+        window: Tensor | None = None,
+        center: builtins.bool = True,
+        pad_mode: str = "reflect",
+        normalized: builtins.bool = False,
+        onesided: builtins.bool | None = None,
+        return_complex: builtins.bool | None = None,
+        align_to_window: builtins.bool | None = None,
+    ) -> Tensor:
+        """The spectra of a signal's frames: (L,) -> (frequencies, frames), or (B, L) -> (B, frequencies, frames).
+
+        Args:
+            n_fft: the length of a frame.
+            hop_length: the distance of two frames, a quarter of one by default.
+            win_length: the length of the window, by default that of a frame; a shorter one stands in the frame's
+                middle.
+            window: what frames are multiplied by; ones by default.
+            center: frame t has its middle rather than its beginning at t · hop_length, as the signal is first padded
+                by half a frame (``pad_mode``: "reflect", "replicate", "circular" or "constant").
+            normalized: divide by √n_fft.
+            onesided: keep n_fft // 2 + 1 frequencies only, which real signals have; by default of these.
+            return_complex: False for a last axis (real, imaginary) in place of complex numbers. Of real signals it has
+                no default.
+            align_to_window: without ``center``, frame t's window rather than the frame begins at t · hop_length.
+
+        Raises:
+            RuntimeError: lengths that do not go together, or that are not positive.
+        """
+
     def storage(self) -> Storage:
         """The memory that the tensor shows, to compare or to measure."""
 
@@ -1542,8 +1654,13 @@ class Methods(Viewing, Generic[Tensor]):
     def take(self, index: Tensor) -> Tensor:
         """The elements at places in the flattened tensor."""
 
-    def take_along_dim(self, indices: Tensor, dim: builtins.int) -> Tensor:
-        """``gather`` whose index broadcasts to the input on the other axes."""
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the
+        flattened input.
+
+        Raises:
+            RuntimeError: other numbers of axes, or shapes that do not broadcast.
+        """
 
     def tan(self) -> Tensor:
         """tan x, elementwise."""
@@ -1688,11 +1805,11 @@ class Methods(Viewing, Generic[Tensor]):
     def where(self, condition: Tensor, other: Any) -> Tensor:
         """This tensor where the condition holds, ``other`` elsewhere."""
 
-    def xlogy(self, other: Any) -> Tensor:
-        """input · ln(other), 0 where the input is 0 and the other not NaN."""
+    def xlogy(self, other: Tensor | Scalar) -> Tensor:
+        """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
-    def xlogy_(self, other: Any) -> Tensor:
-        """In place: input · ln(other), 0 where the input is 0 and the other not NaN."""
+    def xlogy_(self, other: Tensor | Scalar) -> Tensor:
+        """In place: a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
     def zero_(self) -> Tensor:
         """In place: every element 0."""

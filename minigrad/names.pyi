@@ -27,6 +27,7 @@ from .functions.complex import isreal as isreal
 from .functions.complex import polar as polar
 from .functions.complex import real as real
 from .functions.complex import resolve_conj as resolve_conj
+from .functions.complex import resolve_neg as resolve_neg
 from .functions.complex import view_as_complex as view_as_complex
 from .functions.complex import view_as_real as view_as_real
 from .functions.conversion import detach as detach
@@ -91,7 +92,6 @@ from .functions.pointwise import clamp_max as clamp_max
 from .functions.pointwise import clamp_min as clamp_min
 from .functions.pointwise import clip as clip
 from .functions.pointwise import clone as clone
-from .functions.pointwise import copysign as copysign
 from .functions.pointwise import deg2rad as deg2rad
 from .functions.pointwise import div as div
 from .functions.pointwise import divide as divide
@@ -124,7 +124,6 @@ from .functions.pointwise import softmax as softmax
 from .functions.pointwise import sub as sub
 from .functions.pointwise import subtract as subtract
 from .functions.pointwise import where as where
-from .functions.pointwise import xlogy as xlogy
 from .functions.random import bernoulli as bernoulli
 from .functions.random import get_rng_state as get_rng_state
 from .functions.random import initial_seed as initial_seed
@@ -245,6 +244,8 @@ from .linalg import pinverse as pinverse
 from .linalg import qr as qr
 from .linalg import slogdet as slogdet
 from .linalg import svd as svd
+from .spectrum import istft as istft
+from .spectrum import stft as stft
 from .tensor import Tensor
 
 __all__ = [
@@ -411,6 +412,8 @@ __all__ = [
     "hstack",
     "hypot",
     "i0",
+    "igamma",
+    "igammac",
     "imag",
     "index_add",
     "index_copy",
@@ -437,6 +440,7 @@ __all__ = [
     "isneginf",
     "isposinf",
     "isreal",
+    "istft",
     "kaiser_window",
     "kron",
     "kthvalue",
@@ -537,6 +541,7 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "resolve_conj",
+    "resolve_neg",
     "result_type",
     "roll",
     "rot90",
@@ -573,6 +578,7 @@ __all__ = [
     "stack",
     "std",
     "std_mean",
+    "stft",
     "sub",
     "subtract",
     "sum",
@@ -773,6 +779,9 @@ def blackman_window(
 def ceil(input: Tensor) -> Tensor:
     """⌈x⌉, elementwise."""
 
+def copysign(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
+
 def cos(input: Tensor) -> Tensor:
     """cos x, elementwise."""
 
@@ -922,6 +931,12 @@ def hypot(input: Tensor, other: Tensor | Scalar) -> Tensor:
 
 def i0(input: Tensor) -> Tensor:
     """The modified Bessel function of the first kind of order 0, elementwise."""
+
+def igamma(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """∫₀ˣ tᵃ⁻¹ e⁻ᵗ dt / Γ(a), elementwise; the operands broadcast."""
+
+def igammac(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """∫ tᵃ⁻¹ e⁻ᵗ dt / Γ(a) from x on, elementwise; the operands broadcast."""
 
 def isfinite(input: Tensor) -> Tensor:
     """x is neither NaN nor infinite, elementwise."""
@@ -1235,6 +1250,9 @@ def var(
     input: Tensor, dim: Dims = None, unbiased: bool = True, keepdim: bool = False, *, correction: float | None = None
 ) -> Tensor:
     """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
+
+def xlogy(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """a ln b, 0 where a = 0 unless b is NaN, elementwise; the operands broadcast."""
 
 def zeros(*size: Any, dtype: Maybe = None, device: Maybe = None, requires_grad: bool = False, **size_kw: Any) -> Tensor:
     """Zeros of a shape."""

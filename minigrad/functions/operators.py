@@ -159,7 +159,7 @@ def where(self: Tensor, condition: Tensor, other: Any) -> Tensor:
     return pointwise.where(condition, self, other)
 
 
-@method(free=False)
-def polygamma(self: Tensor, n: int) -> Tensor:
+@method(free=False, in_place=True)
+def polygamma(input: Tensor, n: int) -> Tensor:
     """The n-th derivative of ``digamma``."""
-    return special.polygamma(n, self)
+    return special.polygamma(n, input)

@@ -123,3 +123,14 @@ def test_refusals() -> None:
         minigrad.quantile(x, x)
     with pytest.raises(RuntimeError, match="expected fweights to be 3 numbers"):
         minigrad.cov(x, fweights=x)
+
+
+@pytest.mark.parametrize("x", [[0.0, 100.0], [0.0, 1000.0, -3.0], [-np.inf, -np.inf, 2.0, 900.0, 1.0], [5.0]])
+def test_gradient_of_logcumsumexp_of_far_numbers(x: list[float]) -> None:
+    g = np.linspace(-1, 2, len(x))
+    found = ours(np.array(x), True)
+    expected = theirs(np.array(x), True)
+    found.logcumsumexp(0).backward(ours(g))
+    expected.logcumsumexp(0).backward(theirs(g))
+    numbers = np.nan_to_num(expected.grad.numpy())  # PyTorch has NaN where the output is -inf
+    np.testing.assert_allclose(found.grad.numpy(), numbers, rtol=1e-12)

@@ -942,3 +942,11 @@ case("polygamma", lambda t, x: x.polygamma(3), between(1.3, 20, 2, 3))
 for _name in ("i0", "i0e", "i1", "i1e"):
     case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), (3, 4))
     case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), between(8, 20, 2, 2))
+for _name in ("erfcx", "log_ndtr", "ndtr"):
+    case(_name, lambda t, x, f=_name: getattr(t.special, f)(x), (3, 4))
+for _name in ("xlogy", "xlog1py"):
+    case(_name, lambda t, a, b, f=_name: getattr(t.special, f)(a, b), (3, 4), between(0.2, 3, 4))
+    case(_name, lambda t, b, f=_name: getattr(t.special, f)(1.5, b) + getattr(t.special, f)(b, 3), between(0.2, 3, 4))
+for _name in ("igamma", "igammac"):
+    case(_name, lambda t, x, f=_name: getattr(t, f)(t.ones_like(x) * 2.5, x), between(0.5, 6, 3, 4))
+    case(_name, lambda t, x, f=_name: getattr(t, f)(t.ones_like(x) * 40, x), between(30, 50, 2, 3))
