@@ -54,7 +54,7 @@ def _train(p: argparse.ArgumentParser) -> None:
         metavar="DIR",
         help="the folder of the run (default: runs/, and the preset's or the data's name)",
     )
-    p.add_argument("--fresh", action="store_true", help="delete an earlier training in the folder")
+    p.add_argument("--fresh", action="store_true", help="begin anew: an earlier training in the folder is renamed")
     _settings(p)
 
 

@@ -8,8 +8,12 @@ last.safetensors, best.safetensors, snapshots/, log.jsonl    see minigrad.traini
 
 from __future__ import annotations
 
-import shutil
+import os
 import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +27,12 @@ from minigrad.training.lock import locked
 from models.transformer import Config, Transformer
 
 from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
-from .settings import Settings, as_toml
+from .settings import Settings
 
 PROGRAM, VERSION = "examples.translate", 2
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
 REPORTS = ("validation.json", "test.json")
-FILES = (MODEL, BEST, LAST, "settings.toml", "log.jsonl", "snapshots", "corpus", "tensorboard", *REPORTS)
+FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "corpus", "tensorboard", *REPORTS)
 
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
@@ -61,9 +65,8 @@ def write_model(folder: Path, weights: dict[str, Tensor], step: int, description
     return path
 
 
-def write_settings(folder: Path, settings: Settings) -> None:
+def write_settings(folder: Path, text: str) -> None:
     """Write settings.toml, for people alone: if it cannot be written, print a note."""
-    text = as_toml(settings, f"Settings of the run {folder.name}")
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with replaced(folder / "settings.toml") as temporary:
@@ -129,21 +132,48 @@ def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPa
     try:
         check_same(path, {**description["config"], **then}, configuration(settings, train))
     except ValueError as error:
-        raise ValueError(f"{error}. Or delete it: --fresh") from None
+        raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
     return tokenizer_pair_from_dict(description["tokenizers"]), description["config"]
 
 
-def remove(folder: Path) -> None:
-    """Delete the files of a run, and nothing else.
+@contextmanager
+def prepared(folder: Path, fresh: bool) -> Iterator[Path]:
+    """The folder for what is written before a training begins: its own, or, for a ``fresh`` one in the place of a run,
+    a temporary one inside it, which ``set_aside`` empties."""
+    if not (fresh and _files(folder)):
+        yield folder
+        return
+    with tempfile.TemporaryDirectory(prefix=".fresh.", dir=folder) as place:
+        yield Path(place)
+
+
+def set_aside(folder: Path, place: Path) -> None:
+    """Rename the files of a run, and nothing else, into a new folder beside it ("toy.old-1"), and put those of
+    ``place`` into theirs. Nothing is deleted.
 
     Raises:
-        BlockingIOError: a process is training there.
+        BlockingIOError: a process is training there. OSError: they cannot be renamed; they are where they were.
     """
-    if not folder.is_dir():
+    if not _files(folder):
         return
     with locked(folder):
-        for path in (folder / name for name in FILES):
-            if path.is_dir():
-                shutil.rmtree(path)
-            else:
-                path.unlink(missing_ok=True)
+        whole = folder.resolve()
+        old = next(path for n in count(1) if not (path := whole.with_name(f"{whole.name}.old-{n}")).exists())
+        old.mkdir()
+        moved: list[tuple[Path, Path]] = []
+        try:
+            for source, target in ((folder, old), (place, folder)):
+                for path in _files(source):
+                    path.rename(target / path.name)
+                    moved.append((target / path.name, path))
+        except OSError:
+            for path, origin in reversed(moved):
+                path.rename(origin)
+            old.rmdir()
+            raise
+    print(f"note: the earlier run is now in {old}", file=sys.stderr)
+
+
+def _files(folder: Path) -> list[Path]:
+    """The files of a run. ``last`` is the first to be renamed: without it, no training goes on with a part of them."""
+    return [path for name in FILES if os.path.lexists(path := folder / name)]

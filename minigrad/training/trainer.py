@@ -106,19 +106,32 @@ class Trainer:
         self._saved_step = -1
         self._clock = self._saved_at = time.monotonic()
 
-    def fit(self) -> Outcome:
+    def check(self) -> None:
+        """Raise what ``fit`` would, before it touches the folder. Raises ValueError: processes cannot share the model;
+        ImportError: TensorBoard is asked for, and not installed."""
+        check(self.model, self.settings.processes)
+        if self.settings.tensorboard:
+            from ..utils.tensorboard import SummaryWriter as SummaryWriter
+
+    def fit(self, begun: Callable[[], None] | None = None) -> Outcome:
         """Train to the end, from where an earlier call stopped. The model then has the last weights.
 
         Ctrl-C and SIGTERM finish the update, save, and return; a second signal interrupts at once.
 
+        Args:
+            begun: called when the folder is held and its checkpoint has been accepted, before the first step.
+
         Raises:
+            ValueError, ImportError: as ``check``.
             OSError: the folder cannot be written to, or the last save failed for ``retry_seconds``.
-            ValueError: the run in the folder has another configuration; or processes cannot share the model.
+            ValueError: the run in the folder has another configuration.
             RuntimeError: its checkpoint is damaged; or a loss or a gradient is not finite.
         """
-        check(self.model, self.settings.processes)
+        self.check()
         with self.folder.held():
             self._restore()
+            if begun is not None:
+                begun()
             if not self.model.training:  # else its modules keep their modes
                 self.model.train()
             state, settings = self.state, self.settings
