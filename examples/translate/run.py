@@ -15,9 +15,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict, get_type_hints
 
 from minigrad import Tensor
+from minigrad.serialization.schema import check, short
 from minigrad.serialization.source import replaced
 from minigrad.text import Pairs, TokenizerPair, tokenizer_pair_from_dict
 from minigrad.text.lines import Texts
@@ -27,12 +28,23 @@ from minigrad.training.lock import locked
 from models.transformer import Config, Transformer
 
 from . import english_italian as english_italian  # its scheme must be known to load a tokenizer
-from .settings import Settings
+from .settings import Settings, check_positions
 
 PROGRAM, VERSION = "examples.translate", 2
 MODEL, BEST, LAST = "model.safetensors", "best.safetensors", "last.safetensors"
 REPORTS = ("validation.json", "test.json")
 FILES = (LAST, MODEL, BEST, "settings.toml", "log.jsonl", "snapshots", "corpus", "tensorboard", *REPORTS)
+
+
+class Description(TypedDict):
+    """The schema of what a checkpoint says besides weights, see ``extra``."""
+
+    program: str
+    version: int
+    config: dict[str, bool | int | float | str | list[str]]
+    settings: dict[str, dict[str, bool | int | float | str | list[str]]]
+    model: dict[str, Any]
+    tokenizers: dict[str, Any]
 
 
 def configuration(settings: Settings, train: Pairs) -> dict[str, Any]:
@@ -81,12 +93,43 @@ def load(path: Path, device: str) -> tuple[Transformer, TokenizerPair, Settings]
     Raises:
         FileNotFoundError: there is none. ValueError, RuntimeError: it is damaged, or of another program.
     """
-    checkpoint = read_checkpoint(find(path))
-    description = checked(path, checkpoint["extra"])
-    model = Transformer(Config(**description["model"])).to(device)
+    file = find(path)
+    checkpoint = read_checkpoint(file)
+    description = checked(file, checkpoint.get("extra"))
+    try:
+        sizes = sizes_of(description["model"], checkpoint["model"])
+        tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
+        lengths = {"vocabulary": len(tokenizers.target), "source_vocabulary": len(tokenizers.source)}
+        if any(getattr(sizes, name) not in (None, length) for name, length in lengths.items()):
+            raise ValueError("its tokenizers have other vocabularies than its model")
+        settings = Settings.from_dict(description["settings"], str(file))
+    except ValueError as error:
+        raise ValueError(f"{file} cannot be used: {error}") from None
+    model = Transformer(sizes)
     model.load_state_dict(checkpoint["model"])
-    tokenizers = tokenizer_pair_from_dict(description["tokenizers"])
-    return model.eval(), tokenizers, Settings.from_dict(description["settings"], str(path))
+    return model.to(device).eval(), tokenizers, settings
+
+
+def sizes_of(model: dict[str, Any], weights: dict[str, Any]) -> Config:
+    """The model's configuration. Raises ValueError: wrong types, or sizes that are not those of the weights: nothing
+    is made in sizes that a file merely claims."""
+    hints = get_type_hints(Config.__init__)
+    for name, value in model.items():
+        if name not in hints:
+            raise ValueError(f"its model has an entry {short(name)}, which there is not")
+        check(value, hints[name], f"its model's {name}")
+    check(weights, dict[str, Tensor], "its weights")
+    if "vocabulary" not in model or any(type(value) is int and value < 1 for value in model.values()):
+        raise ValueError("its model has no sizes")
+    config = Config(**model)
+    inner = weights.get("encoder.0.feed_forward.inner.weight")
+    layers = {name.split(".")[1] for name in weights if name.startswith("encoder.")}
+    embedding = weights.get("embedding.weight")
+    shapes = [None if weight is None else tuple(weight.shape) for weight in (embedding, inner)]
+    if shapes != [(config.vocabulary, config.d_model), (config.d_ff, config.d_model)] or len(layers) != config.layers:
+        raise ValueError("its weights are not of the sizes that its model has")
+    check_positions(config.positions, config.d_model)
+    return config
 
 
 def find(path: Path) -> Path:
@@ -107,12 +150,16 @@ def checked(path: Path, description: Any) -> dict[str, Any]:
     """The result of ``extra`` in a checkpoint.
 
     Raises:
-        ValueError: the file is of another program, or of another version of this one.
+        ValueError: the file is of another program, of another version of this one, or damaged.
     """
     if not isinstance(description, dict) or description.get("program") != PROGRAM:
         raise ValueError(f"{path} is a training's checkpoint, but not of {PROGRAM}")
-    if description["version"] != VERSION:
-        raise ValueError(f"{path} is of version {description['version']}, this program reads version {VERSION}")
+    if (version := description.get("version", "unknown")) != VERSION:
+        raise ValueError(f"{path} is of version {short(version)}, this program reads version {VERSION}")
+    try:
+        check(description, Description, "its description")
+    except ValueError as error:
+        raise ValueError(f"{path} is damaged: {error}") from None
     return description
 
 
@@ -127,13 +174,16 @@ def started(folder: Path, settings: Settings, train: Pairs) -> tuple[TokenizerPa
     path = folder / LAST
     if not path.exists():
         return None
-    description = checked(path, read_checkpoint(path, mmap=True)["extra"])
+    description = checked(path, read_checkpoint(path, mmap=True).get("extra"))
     then = Settings.from_dict(description["settings"], str(path)).fixed()
     try:
         check_same(path, {**description["config"], **then}, configuration(settings, train))
     except ValueError as error:
         raise ValueError(f"{error}. Or rename it, and begin anew: --fresh") from None
-    return tokenizer_pair_from_dict(description["tokenizers"]), description["config"]
+    try:
+        return tokenizer_pair_from_dict(description["tokenizers"]), description["config"]
+    except ValueError as error:
+        raise ValueError(f"{path} cannot be used: {error}") from None
 
 
 @contextmanager

@@ -8,7 +8,6 @@ would take for ever to walk through.
 
 from __future__ import annotations
 
-import math
 import types
 from dataclasses import is_dataclass
 from reprlib import Repr
@@ -53,7 +52,8 @@ def check_size(value: Any) -> None:
 
 
 def check(value: Any, schema: Any, where: str) -> None:
-    """Raise ValueError unless a value is of a type. An int is a float, but a bool is no int; numbers are finite.
+    """Raise ValueError unless a value is of a type. An int is a float, but a bool is no int; ints have 64
+    bits, and floats are finite.
     ``where`` names the value in the message."""
     origin, arguments = get_origin(schema), get_args(schema)
     if schema is Any:
@@ -76,7 +76,9 @@ def check(value: Any, schema: Any, where: str) -> None:
         for i, part in enumerate(value):
             check(part, arguments[0], f"{where}[{i}]")
     elif schema is float:
-        _expect(is_number(value) and (isinstance(value, int) or math.isfinite(value)), value, schema, where)
+        _expect(is_number(value) and abs(value) < 2**63, value, schema, where)  # not NaN
+    elif schema is int:
+        _expect(isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 2**63, value, schema, where)
     else:
         kind = type(None) if schema is None else origin or schema
         _expect(isinstance(value, kind) and (kind is bool or not isinstance(value, bool)), value, schema, where)
