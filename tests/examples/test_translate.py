@@ -341,6 +341,29 @@ def test_a_line_that_is_piped_in_is_translated_at_once(trained: list[str]) -> No
     assert process.returncode == 0
 
 
+@pytest.mark.skipif(os.name != "posix", reason="the shell's redirections")
+@pytest.mark.parametrize(
+    ("sentences", "streams", "status", "out", "err"),
+    [
+        ("", "<&-", 1, 0, "standard input is closed"),
+        ("one", ">&-", 1, 0, "standard output is closed"),
+        ("'one 猫'", "2>&-", 0, 1, ""),  # the note on the character is lost, and not a translation
+        ("one", "<&- >&- 2>&-", 1, 0, ""),
+        ("one", "2>/dev/full >/dev/full", 1, 0, ""),
+        ("one", ">/dev/full", 1, 0, "error: "),
+    ],
+)
+def test_streams_that_are_closed_or_full(
+    trained: list[str], sentences: str, streams: str, status: int, out: int, err: str
+) -> None:
+    command = (
+        f"exec {sys.executable} -m examples.translate translate {sentences} {' '.join(trained)} --beam 1 {streams}"
+    )
+    ran = subprocess.run(["sh", "-c", command], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert ran.returncode == status and len(ran.stdout.splitlines()) == out and "note:" not in ran.stdout
+    assert err in ran.stderr and len(ran.stderr.splitlines()) == bool(err), ran.stderr
+
+
 def test_the_cache_and_the_batch_change_nothing(table: Path, trained: list[str]) -> None:
     translator = Translator.load(table / "run")
     sentences = ["one cat", "two dog and three cat", "four", "and one and two and three and four"]
