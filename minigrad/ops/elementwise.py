@@ -91,10 +91,11 @@ def _power_slope(a: Array, b: Array) -> Array:
 
 
 def _exponent_slope(a: Array, b: Array, out: Array) -> Array:
-    """aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there."""
+    """aᵇ ln a, and 0 where a = 0 and b >= 0, as aᵇ is flat in b there; NaN where a < 0."""
     if isinstance(a, (int, float)):
-        return out * math.log(a) if a > 0 else where(b >= 0, 0.0, float("-inf" if a == 0 else "nan"))
-    return where((a == 0) & (b >= 0), 0.0, out * log(where(a == 0, 1.0, a)))
+        return out * (math.log(a) if a > 0 else math.nan) if a else where(b >= 0, 0.0, -math.inf)
+    flat = (a == 0) & (b >= 0)
+    return where(flat, 0.0, out * log(where(flat, 1.0, a)))
 
 
 def _array_of(*operands: Any) -> Any:
@@ -125,8 +126,8 @@ def sign(x: Array) -> Array:
 
 @op("dx = 2 g x", x=lambda g, x: g * (2 * x))
 def square(x: Array) -> Array:
-    """x²"""
-    return x * x
+    """x²; of bools int64"""
+    return x * x if x.dtype.kind != "b" else x.astype(np.int64)
 
 
 @op("dx = g / (2y)", x=lambda g, out: g / (2 * out), promote="float")

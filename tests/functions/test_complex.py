@@ -120,3 +120,10 @@ def test_what_is_not_provided_is_refused() -> None:
         minigrad.view_as_real(minigrad.ones(2))
     with pytest.raises(RuntimeError, match="two float32 or two float64"):
         minigrad.complex(minigrad.ones(2), minigrad.ones(2).double())
+
+
+@pytest.mark.parity
+def test_a_conjugate_that_is_resolved_stays_one() -> None:
+    torch = pytest.importorskip("torch")
+    found, expected = (t.tensor([1 + 2j, 3 - 1j]).conj().resolve_conj() for t in (minigrad, torch))
+    assert found.tolist() == expected.tolist() == [1 - 2j, 3 + 1j]

@@ -267,3 +267,11 @@ def test_default_dtype() -> None:
         minigrad.set_default_dtype(minigrad.float32)
     with pytest.raises(TypeError, match="floating-point"):
         minigrad.set_default_dtype(minigrad.int64)
+
+
+@pytest.mark.parametrize("shapes", [[(1,)], [(1,), ()], [(1, 1), (1,)]], ids=str)
+def test_lists_of_tensors_of_one_element(shapes: list[tuple[int, ...]]) -> None:
+    """They count as numbers: of ``[t, t, t]`` comes a vector."""
+    found, expected = (t.tensor([t.full(shape, 2.0) for shape in shapes] * 3) for t in (minigrad, torch))
+    assert found.shape == tuple(expected.shape) == (3 * len(shapes),)
+    assert found.tolist() == expected.tolist()
