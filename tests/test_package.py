@@ -33,7 +33,7 @@ LAYERS: list[set[str]] = [
     {"minigrad.handle", "minigrad.methods"},
     {"minigrad.tensor"},
     {"minigrad.functions"},
-    {"minigrad.fft", "minigrad.linalg", "minigrad.special", "minigrad.printing"},
+    {"minigrad.fft", "minigrad.linalg", "minigrad.masked", "minigrad.special", "minigrad.printing"},
     {"minigrad.names"},
     {"minigrad.cuda"},
     {"minigrad.nn"},

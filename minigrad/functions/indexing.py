@@ -456,7 +456,7 @@ def scatter_reduce(
     """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax"
     or "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
     place, index = _along(input, dim, index, "scatter_reduce")
-    neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": _extreme(input, "min"), "amin": _extreme(input, "max")}
+    neutral = {"sum": 0, "mean": 0, "prod": 1, "amax": extreme(input, "min"), "amin": extreme(input, "max")}
     if reduce not in neutral:
         raise RuntimeError(f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}.")
     part = src[tuple(slice(0, n) for n in index.array.shape)]
@@ -474,7 +474,7 @@ def scatter_reduce(
     return apply(scattering.scatter_extreme, (start, place, index, part, reduce == "amax"))
 
 
-def _extreme(input: Tensor, which: str) -> Any:
+def extreme(input: Tensor, which: str) -> Any:
     """The least or greatest value of a dtype."""
     kind = input.array.dtype
     if kind.kind == "f":
