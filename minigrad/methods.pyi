@@ -185,10 +185,41 @@ class Methods(Viewing, Generic[Tensor]):
     def as_strided(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
-        """Elements of the tensor's memory by sizes and steps, in elements (a copy, not a view).
+        """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements (a copy,
+        not a view). The gradient is that of the elements that are the tensor's.
+
+        Args:
+            storage_offset: where to begin in that memory; by default where the tensor does.
 
         Raises:
-            RuntimeError: the tensor has gaps in memory, or the elements would lie outside of it.
+            RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
+        """
+
+    def as_strided_(
+        self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
+    ) -> Tensor:
+        """In place: Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in
+        elements (a copy, not a view). The gradient is that of the elements that are the tensor's.
+
+        Args:
+            storage_offset: where to begin in that memory; by default where the tensor does.
+
+        Raises:
+            RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
+        """
+
+    def as_strided_scatter(
+        self,
+        src: Tensor,
+        size: Sequence[builtins.int],
+        stride: Sequence[builtins.int],
+        storage_offset: builtins.int | None = None,
+    ) -> Tensor:
+        """A copy in which what ``as_strided`` would take is ``src``.
+
+        Raises:
+            RuntimeError: the input is not contiguous, or a part of larger memory; ``src`` is not of shape ``size``;
+                two elements would share a place.
         """
 
     def asin(self) -> Tensor:
@@ -294,11 +325,17 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """In place: numbers from the Cauchy distribution."""
 
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """As complex128."""
+
     def ceil(self) -> Tensor:
         """⌈x⌉, elementwise."""
 
     def ceil_(self) -> Tensor:
         """In place: ⌈x⌉, elementwise."""
+
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """As complex64."""
 
     def char(self, memory_format: Any = None) -> Tensor:
         """As int8."""
@@ -340,7 +377,10 @@ class Methods(Viewing, Generic[Tensor]):
         """a - bi of a + bi; a real tensor is itself."""
 
     def conj_physical(self) -> Tensor:
-        """a - bi of a + bi; a real tensor is itself."""
+        """``conj``, which is computed at once here in any case."""
+
+    def conj_physical_(self) -> Tensor:
+        """In place: ``conj``, which is computed at once here in any case."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself where its memory is in order, else a copy in order."""
@@ -349,10 +389,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
 
     def copysign(self, other: Tensor | Scalar) -> Tensor:
-        """|input| with the sign of ``other``, which -0.0 has too."""
+        """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
     def copysign_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: |input| with the sign of ``other``, which -0.0 has too."""
+        """In place: |a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
     def corrcoef(self) -> Tensor:
         """The correlations of the rows (variables) over the columns (observations)."""
@@ -373,7 +413,15 @@ class Methods(Viewing, Generic[Tensor]):
         """How many elements over ``dim`` are not 0, int64."""
 
     def cov(self, *, correction: builtins.int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-        """The covariances of the rows (variables) over the columns (observations)."""
+        """The covariances of the rows (variables) over the columns (observations).
+
+        Args:
+            fweights: (N,) integers, how often each observation was made.
+            aweights: (N,) floats, how much each observation counts.
+
+        Raises:
+            RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+        """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
         """In main memory."""
@@ -527,7 +575,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: numbers from the exponential distribution of rate ``lambd``."""
 
     def fill_(self, value: Any) -> Tensor:
-        """In place: every element ``value``."""
+        """In place: every element ``value``, a number or a tensor without axes."""
 
     def fill_diagonal_(self, fill_value: builtins.float, wrap: builtins.bool = False) -> Tensor:
         """In place: the main diagonal ``fill_value``; with ``wrap`` it begins again below a tall matrix."""
@@ -984,10 +1032,18 @@ class Methods(Viewing, Generic[Tensor]):
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order."""
+        """Axes moved to other places, the rest in order.
+
+        Raises:
+            RuntimeError: an axis is named twice, or their numbers differ.
+        """
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order."""
+        """Axes moved to other places, the rest in order.
+
+        Raises:
+            RuntimeError: an axis is named twice, or their numbers differ.
+        """
 
     def msort(self) -> Tensor:
         """Sorted along the first axis."""
@@ -1105,6 +1161,20 @@ class Methods(Viewing, Generic[Tensor]):
         **size_kw: Any,
     ) -> Tensor:
         """Unset elements with this tensor's dtype and device."""
+
+    def new_empty_strided(
+        self,
+        size: Any,
+        stride: Any,
+        *,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        """Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device."""
 
     def new_full(
         self,
@@ -1302,10 +1372,17 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: the shape of another tensor."""
 
     def resolve_conj(self) -> Tensor:
-        """a - bi of a + bi; a real tensor is itself."""
+        """The tensor itself: conjugation happens at once."""
+
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negation happens at once."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
-        """Elements moved along ``dims``; those that fall off come in at the other end."""
+        """Elements moved along ``dims``; those that fall off come in at the other end.
+
+        Raises:
+            RuntimeError: shifts and axes are not equally many.
+        """
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
         """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
@@ -1356,13 +1433,13 @@ class Methods(Viewing, Generic[Tensor]):
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
         """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax" or
-        "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
+        "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
 
     def scatter_reduce_(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
         """In place: A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod",
-        "amax" or "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
+        "amax" or "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
 
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """The slice ``index`` of an axis."""
@@ -1462,10 +1539,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: √x, elementwise."""
 
     def square(self) -> Tensor:
-        """x², elementwise."""
+        """x²; of bools int64, elementwise."""
 
     def square_(self) -> Tensor:
-        """In place: x², elementwise."""
+        """In place: x²; of bools int64, elementwise."""
 
     def squeeze(self, dim: Any = None) -> Tensor:
         """Without axes of length 1: all of them, or those in ``dim``."""
@@ -1542,8 +1619,13 @@ class Methods(Viewing, Generic[Tensor]):
     def take(self, index: Tensor) -> Tensor:
         """The elements at places in the flattened tensor."""
 
-    def take_along_dim(self, indices: Tensor, dim: builtins.int) -> Tensor:
-        """``gather`` whose index broadcasts to the input on the other axes."""
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the
+        flattened input.
+
+        Raises:
+            RuntimeError: other numbers of axes, or shapes that do not broadcast.
+        """
 
     def tan(self) -> Tensor:
         """tan x, elementwise."""
@@ -1650,6 +1732,19 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Any:
         """The values without repeats in a row; also, if asked, where each element's is, and counts."""
 
+    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """About ``chunks`` pieces of equal length."""
+
+    def unsafe_split(
+        self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
+    ) -> tuple[Tensor, ...]:
+        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+
+    def unsafe_split_with_sizes(
+        self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
+    ) -> tuple[Tensor, ...]:
+        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """A new axis of length 1 at ``dim``."""
 
@@ -1701,6 +1796,7 @@ class Methods(Viewing, Generic[Tensor]):
     def __add__(self, other: Any) -> Tensor: ...
     def __and__(self, other: Any) -> Tensor: ...
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
+    def __div__(self, other: Any) -> Tensor: ...
     def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
     def __floordiv__(self, other: Any) -> Tensor: ...
     def __ge__(self, other: Any) -> Tensor: ...
@@ -1708,6 +1804,7 @@ class Methods(Viewing, Generic[Tensor]):
     def __gt__(self, other: Any) -> Tensor: ...
     def __iadd__(self, other: Any) -> Tensor: ...
     def __iand__(self, other: Any) -> Tensor: ...
+    def __idiv__(self, other: Any) -> Tensor: ...
     def __ifloordiv__(self, other: Any) -> Tensor: ...
     def __ilshift__(self, other: Any) -> Tensor: ...
     def __imod__(self, other: Any) -> Tensor: ...
@@ -1733,6 +1830,7 @@ class Methods(Viewing, Generic[Tensor]):
     def __pow__(self, other: Any) -> Tensor: ...
     def __radd__(self, other: Any) -> Tensor: ...
     def __rand__(self, other: Any) -> Tensor: ...
+    def __rdiv__(self, other: Any) -> Tensor: ...
     def __repr__(self) -> str: ...
     def __reversed__(self) -> Tensor: ...
     def __rfloordiv__(self, other: Any) -> Tensor: ...

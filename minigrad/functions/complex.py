@@ -79,7 +79,10 @@ def conj(input: Tensor) -> Tensor:
     return apply(c.conj, (input,)) if input.is_complex() else input
 
 
-conj_physical = conj
+@method(in_place=True)
+def conj_physical(input: Tensor) -> Tensor:
+    """``conj``, which is computed at once here in any case."""
+    return conj(input)
 
 
 @method
