@@ -185,10 +185,41 @@ class Methods(Viewing, Generic[Tensor]):
     def as_strided(
         self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
     ) -> Tensor:
-        """Elements of the tensor's memory by sizes and steps, in elements (a copy, not a view).
+        """Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in elements (a copy,
+        not a view). The gradient is that of the elements that are the tensor's.
+
+        Args:
+            storage_offset: where to begin in that memory; by default where the tensor does.
 
         Raises:
-            RuntimeError: the tensor has gaps in memory, or the elements would lie outside of it.
+            RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
+        """
+
+    def as_strided_(
+        self, size: Sequence[builtins.int], stride: Sequence[builtins.int], storage_offset: builtins.int | None = None
+    ) -> Tensor:
+        """In place: Elements of the memory that the tensor shows, or shows a part of, by sizes and steps, in
+        elements (a copy, not a view). The gradient is that of the elements that are the tensor's.
+
+        Args:
+            storage_offset: where to begin in that memory; by default where the tensor does.
+
+        Raises:
+            RuntimeError: the elements would lie outside of the memory, or some of the tensor's share a place.
+        """
+
+    def as_strided_scatter(
+        self,
+        src: Tensor,
+        size: Sequence[builtins.int],
+        stride: Sequence[builtins.int],
+        storage_offset: builtins.int | None = None,
+    ) -> Tensor:
+        """A copy in which what ``as_strided`` would take is ``src``.
+
+        Raises:
+            RuntimeError: the input is not contiguous, or a part of larger memory; ``src`` is not of shape ``size``;
+                two elements would share a place.
         """
 
     def asin(self) -> Tensor:
@@ -346,7 +377,10 @@ class Methods(Viewing, Generic[Tensor]):
         """a - bi of a + bi; a real tensor is itself."""
 
     def conj_physical(self) -> Tensor:
-        """a - bi of a + bi; a real tensor is itself."""
+        """``conj``, here the same: it happens at once."""
+
+    def conj_physical_(self) -> Tensor:
+        """In place: ``conj``, here the same: it happens at once."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself where its memory is in order, else a copy in order."""
@@ -541,7 +575,7 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: numbers from the exponential distribution of rate ``lambd``."""
 
     def fill_(self, value: Any) -> Tensor:
-        """In place: every element ``value``."""
+        """In place: every element ``value``, a number or a tensor without axes."""
 
     def fill_diagonal_(self, fill_value: builtins.float, wrap: builtins.bool = False) -> Tensor:
         """In place: the main diagonal ``fill_value``; with ``wrap`` it begins again below a tall matrix."""
@@ -568,10 +602,10 @@ class Methods(Viewing, Generic[Tensor]):
         """As float32."""
 
     def float_power(self, exponent: Any) -> Tensor:
-        """input to the power of ``exponent``, in float64."""
+        """input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
 
     def float_power_(self, exponent: Any) -> Tensor:
-        """In place: input to the power of ``exponent``, in float64."""
+        """In place: input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
 
     def floor(self) -> Tensor:
         """⌊x⌋, elementwise."""
@@ -1175,6 +1209,20 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """Unset elements with this tensor's dtype and device."""
 
+    def new_empty_strided(
+        self,
+        size: Any,
+        stride: Any,
+        *,
+        dtype: Maybe = None,
+        layout: Any = None,
+        device: Maybe = None,
+        pin_memory: builtins.bool = False,
+        requires_grad: builtins.bool = False,
+        memory_format: Any = None,
+    ) -> Tensor:
+        """Unset elements laid out with these steps (in elements), by default with this tensor's dtype and device."""
+
     def new_full(
         self,
         size: Any,
@@ -1243,7 +1291,8 @@ class Methods(Viewing, Generic[Tensor]):
     def norm(
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
     ) -> Tensor:
-        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|."""
+        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|. float16 is summed up in
+        float32."""
 
     def normal_(
         self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
@@ -1435,13 +1484,13 @@ class Methods(Viewing, Generic[Tensor]):
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
         """A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod", "amax" or
-        "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
+        "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
 
     def scatter_reduce_(
         self, dim: builtins.int, index: Tensor, src: Tensor, reduce: str, *, include_self: builtins.bool = True
     ) -> Tensor:
         """In place: A copy in which the elements of ``src`` that go to one place are reduced: "sum", "mean", "prod",
-        "amax" or "amin", together with the element there if ``include_self``. Gradients of "sum" and "mean" only."""
+        "amax" or "amin", together with the element there if ``include_self``. Equal extremes share the gradient."""
 
     def select(self, dim: builtins.int, index: builtins.int) -> Tensor:
         """The slice ``index`` of an axis."""
@@ -1541,10 +1590,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: √x, elementwise."""
 
     def square(self) -> Tensor:
-        """x², elementwise."""
+        """x²; of bools int64, elementwise."""
 
     def square_(self) -> Tensor:
-        """In place: x², elementwise."""
+        """In place: x²; of bools int64, elementwise."""
 
     def squeeze(self, dim: Any = None) -> Tensor:
         """Without axes of length 1: all of them, or those in ``dim``."""
@@ -1767,6 +1816,19 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Any:
         """The values without repeats in a row; also, if asked, where each element's is, and counts."""
 
+    def unsafe_chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
+        """About ``chunks`` pieces of equal length."""
+
+    def unsafe_split(
+        self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
+    ) -> tuple[Tensor, ...]:
+        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+
+    def unsafe_split_with_sizes(
+        self, split_size_or_sections: builtins.int | Sequence[builtins.int], dim: builtins.int = 0
+    ) -> tuple[Tensor, ...]:
+        """Pieces of one length (the last may be shorter), or of the lengths listed."""
+
     def unsqueeze(self, dim: builtins.int) -> Tensor:
         """A new axis of length 1 at ``dim``."""
 
@@ -1787,7 +1849,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
 
     def vdot(self, other: Tensor) -> Tensor:
-        """Σ aᵢ bᵢ of two vectors."""
+        """Σ conj(aᵢ) bᵢ of two vectors."""
 
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
         """``reshape`` that never copies; with a dtype, the same bytes read as that dtype.
@@ -1818,6 +1880,7 @@ class Methods(Viewing, Generic[Tensor]):
     def __add__(self, other: Any) -> Tensor: ...
     def __and__(self, other: Any) -> Tensor: ...
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any: ...
+    def __div__(self, other: Any) -> Tensor: ...
     def __eq__(self, other: Any) -> Tensor: ...  # type: ignore[override]
     def __floordiv__(self, other: Any) -> Tensor: ...
     def __ge__(self, other: Any) -> Tensor: ...
@@ -1825,6 +1888,7 @@ class Methods(Viewing, Generic[Tensor]):
     def __gt__(self, other: Any) -> Tensor: ...
     def __iadd__(self, other: Any) -> Tensor: ...
     def __iand__(self, other: Any) -> Tensor: ...
+    def __idiv__(self, other: Any) -> Tensor: ...
     def __ifloordiv__(self, other: Any) -> Tensor: ...
     def __ilshift__(self, other: Any) -> Tensor: ...
     def __imod__(self, other: Any) -> Tensor: ...
@@ -1850,6 +1914,7 @@ class Methods(Viewing, Generic[Tensor]):
     def __pow__(self, other: Any) -> Tensor: ...
     def __radd__(self, other: Any) -> Tensor: ...
     def __rand__(self, other: Any) -> Tensor: ...
+    def __rdiv__(self, other: Any) -> Tensor: ...
     def __repr__(self) -> str: ...
     def __reversed__(self) -> Tensor: ...
     def __rfloordiv__(self, other: Any) -> Tensor: ...

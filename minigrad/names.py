@@ -15,6 +15,7 @@ from .functions import (  # noqa: F401
     comparison,
     complex,
     conversion,
+    copies,
     creation,
     dtypes,
     indexing,

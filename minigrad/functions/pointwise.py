@@ -80,7 +80,23 @@ negative = neg
 def add(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
     """input + alpha · other, elementwise; the operands broadcast."""
     left, right = pair(e.add, input, other)
-    return apply(e.add, (left, right if alpha == 1 else right * alpha))
+    return apply(e.add, (left, _times(alpha, right, left)))
+
+
+def _times(alpha: Scalar, right: Any, left: Any) -> Any:
+    """The second operand of a sum times ``alpha``.
+
+    Raises:
+        RuntimeError: a factor with a point, of two integers.
+    """
+    if isinstance(alpha, float) and not any(_is_inexact(v) for v in (left, right)):
+        raise RuntimeError("For integral input tensors, argument alpha must not be a floating point number.")
+    return right if alpha == 1 else right * alpha
+
+
+def _is_inexact(operand: Any) -> bool:
+    """Whether an operand is of floating-point or complex numbers."""
+    return operand.array.dtype.kind in "fc" if hasattr(operand, "array") else isinstance(operand, (float, complex))
 
 
 def level(value: Tensor, *inputs: Any) -> Tensor:
@@ -107,7 +123,7 @@ def sub(input: Tensor, other: Tensor | Scalar, *, alpha: Scalar = 1) -> Tensor:
             "Subtraction, the `-` operator, with a bool tensor is not supported. If you are trying to invert "
             "a mask, use the `~` or `logical_not()` operator instead."
         )
-    return apply(e.sub, (left, right if alpha == 1 else right * alpha))
+    return apply(e.sub, (left, _times(alpha, right, left)))
 
 
 subtract = sub

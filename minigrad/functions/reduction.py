@@ -187,18 +187,18 @@ def norm(input: Tensor, p: float | str = "fro", dim: Dims = None, keepdim: bool 
     if p == 1:
         return sum(input.abs(), dim, keepdim)
     if p == 2:
-        return _at_zero_zero(lambda total: total.sqrt(), sum(input * input, dim, keepdim))
+        return _flat_at_zero(lambda total: total.sqrt(), sum(input * input, dim, keepdim))
     size = input.abs()
-    powers = _at_zero_zero(lambda x: x**p, size) if 0 < p < 1 else size**p
-    return _at_zero_zero(lambda total: total ** (1 / p), sum(powers, dim, keepdim))
+    powers = _flat_at_zero(lambda x: x**p, size, 0.0 if p > 0 else math.inf) if p < 1 else size**p
+    return _flat_at_zero(lambda total: total ** (1 / p), sum(powers, dim, keepdim))
 
 
-def _at_zero_zero(function: Callable[[Tensor], Tensor], x: Tensor) -> Tensor:
-    """A root, whose gradient at 0 is 0 and not 0/0."""
+def _flat_at_zero(function: Callable[[Tensor], Tensor], x: Tensor, value: float = 0.0) -> Tensor:
+    """A power with its value at 0, whose gradient there is 0 and not 0/0 or infinite."""
     if not x.requires_grad:
         return function(x)
     zero = x == 0
-    return function(x.masked_fill(zero, 1.0)).masked_fill(zero, 0.0)
+    return function(x.masked_fill(zero, 1.0)).masked_fill(zero, value)
 
 
 # Areas and lengths ------------------------------------------------------------------------------------------

@@ -95,9 +95,8 @@ def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False
 
 
 def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
-    """n - correction, and NaN (not a division by zero) where too few elements are there."""
-    left = _count(shape, dim) - correction
-    return left if left > 0 else float("nan")
+    """n - correction, and 0 where too few elements are there: a variance over 0 is inf, or NaN of equal ones."""
+    return max(_count(shape, dim) - correction, 0)
 
 
 def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:

@@ -423,6 +423,16 @@ case(
     (3, 4),
     theirs=lambda t, x, i, v: x.scatter_add(1, i, v[:2, :3]),
 )
+for _reduce in ("amax", "amin", "prod"):
+    _op = "scatter_prod" if _reduce == "prod" else "scatter_extreme"
+    case(_op, lambda t, x, i, v, how=_reduce: t.scatter_reduce(x, 0, i, v, how), (3, 3), _AT, (2, 3))
+    case(
+        _op,
+        lambda t, x, i, v, how=_reduce: x.scatter_reduce(1, i, v, how, include_self=False),
+        (2, 3),
+        np.array([[0, 0, 2, 0, 2], [1, 1, 1, 1, 1]]),
+        (2, 5),
+    )
 case("index_select", lambda t, x, i: t.index_select(x, 1, i), (2, 3), np.array([0, 2, 2]))
 case("index_add", lambda t, x, i, v: t.index_add(x, 0, i, v), (3, 2), np.array([0, 2, 2]), (3, 2))
 case("index_add", lambda t, x, i, v: x.index_add(1, i, v, alpha=2), (2, 3), np.array([1, 1]), (2, 2))

@@ -72,7 +72,7 @@ class Translation:
             return self._tensors[id(value)][1]
         if value.layout is not torch.strided or value.dtype not in DTYPES:
             return _no_counterpart(value.dtype)
-        result = minigrad.from_numpy(numbers(value).copy(order="K"))
+        result = minigrad.from_numpy(_with_its_memory(value))
         if value.requires_grad:
             result.requires_grad_(True)
             self.leaves.append((value, result))
@@ -91,6 +91,16 @@ class Translation:
         result = getattr(minigrad.nn, type(value).__name__)(**arguments)
         result.load_state_dict(self(dict(value.state_dict())))
         return result
+
+
+def _with_its_memory(value: torch.Tensor) -> Any:
+    """A copy of a tensor's values; of a part of larger memory, that part of a copy of the memory."""
+    memory = value.untyped_storage().nbytes() // value.itemsize
+    if memory == value.numel() or 0 in value.stride() or value.is_conj() or value.is_neg():
+        return numbers(value).copy(order="K")
+    whole = numbers(value.detach().as_strided((memory,), (1,), 0)).copy()
+    steps = [n * whole.itemsize for n in value.stride()]
+    return np.ndarray(tuple(value.shape), whole.dtype, whole, value.storage_offset() * whole.itemsize, steps)
 
 
 def numbers(value: torch.Tensor) -> Any:
