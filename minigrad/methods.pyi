@@ -294,17 +294,33 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """In place: numbers from the Cauchy distribution."""
 
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """As complex128."""
+
     def ceil(self) -> Tensor:
         """⌈x⌉, elementwise."""
 
     def ceil_(self) -> Tensor:
         """In place: ⌈x⌉, elementwise."""
 
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """As complex64."""
+
     def char(self, memory_format: Any = None) -> Tensor:
         """As int8."""
 
-    def cholesky(self, *, upper: builtins.bool = False) -> Tensor:
-        """L of L Lᵀ = A for positive definite A, or its transpose if ``upper``."""
+    def cholesky(self, upper: builtins.bool = False) -> Tensor:
+        """L of L Lᴴ = A for positive definite A, or Lᴴ if ``upper``.
+
+        Raises:
+            LinAlgError: a matrix is not positive definite.
+        """
+
+    def cholesky_inverse(self, upper: builtins.bool = False) -> Tensor:
+        """(L Lᴴ)⁻¹ for L of ``linalg.cholesky`` (of Lᴴ L for an upper triangle)."""
+
+    def cholesky_solve(self, L: Tensor, upper: builtins.bool = False) -> Tensor:
+        """X of L Lᴴ X = input for L of ``linalg.cholesky`` (of Lᴴ L X = input for an upper triangle)."""
 
     def chunk(self, chunks: builtins.int, dim: builtins.int = 0) -> tuple[Tensor, ...]:
         """About ``chunks`` pieces of equal length."""
@@ -349,10 +365,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
 
     def copysign(self, other: Tensor | Scalar) -> Tensor:
-        """|input| with the sign of ``other``, which -0.0 has too."""
+        """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
     def copysign_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: |input| with the sign of ``other``, which -0.0 has too."""
+        """In place: |a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
     def corrcoef(self) -> Tensor:
         """The correlations of the rows (variables) over the columns (observations)."""
@@ -373,7 +389,15 @@ class Methods(Viewing, Generic[Tensor]):
         """How many elements over ``dim`` are not 0, int64."""
 
     def cov(self, *, correction: builtins.int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-        """The covariances of the rows (variables) over the columns (observations)."""
+        """The covariances of the rows (variables) over the columns (observations).
+
+        Args:
+            fweights: (N,) integers, how often each observation was made.
+            aweights: (N,) floats, how much each observation counts.
+
+        Raises:
+            RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+        """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
         """In main memory."""
@@ -609,6 +633,10 @@ class Methods(Viewing, Generic[Tensor]):
 
     def geometric_(self, p: builtins.float, *, generator: Generator | None = None) -> Tensor:
         """In place: how many trials of probability p the first success takes."""
+
+    def geqrf(self) -> return_types.geqrf:
+        """(a, tau): R in the upper triangle of a, and the reflections of Q below it, as
+        ``linalg.householder_product`` takes them; without gradient."""
 
     def ger(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""
@@ -925,6 +953,12 @@ class Methods(Viewing, Generic[Tensor]):
     def lt_(self, other: Tensor | Scalar) -> Tensor:
         """In place: a < b, elementwise; the operands broadcast."""
 
+    def lu(self, pivot: builtins.bool = True, get_infos: builtins.bool = False) -> Any:
+        """(LU, pivots) of ``linalg.lu_factor``, if ``get_infos`` with info."""
+
+    def lu_solve(self, LU_data: Tensor, LU_pivots: Tensor) -> Tensor:
+        """``linalg.lu_solve`` with the right side first."""
+
     @property
     def mH(self) -> Tensor:
         """The last two axes exchanged, and conjugated."""
@@ -953,6 +987,9 @@ class Methods(Viewing, Generic[Tensor]):
 
     def matmul(self, other: Tensor) -> Tensor:
         """The product over the last axis of one and the last but one of the other; leading axes broadcast."""
+
+    def matrix_exp(self) -> Tensor:
+        """eˣ of square matrices: Σ xⁿ / n!"""
 
     def matrix_power(self, n: builtins.int) -> Tensor:
         """A square matrix to a power, n >= 0; of a negative n the power of its inverse."""
@@ -984,10 +1021,18 @@ class Methods(Viewing, Generic[Tensor]):
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order."""
+        """Axes moved to other places, the rest in order.
+
+        Raises:
+            RuntimeError: an axis is named twice, or their numbers differ.
+        """
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order."""
+        """Axes moved to other places, the rest in order.
+
+        Raises:
+            RuntimeError: an axis is named twice, or their numbers differ.
+        """
 
     def msort(self) -> Tensor:
         """Sorted along the first axis."""
@@ -1174,7 +1219,8 @@ class Methods(Viewing, Generic[Tensor]):
     def norm(
         self, p: builtins.float | str = "fro", dim: Dims = None, keepdim: builtins.bool = False, dtype: Any = None
     ) -> Tensor:
-        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|."""
+        """The p-norm over ``dim``: (Σ |x|ᵖ)^(1/p); "fro" is 2; inf is the largest |x|; "nuc" is the sum of the
+        singular values of matrices."""
 
     def normal_(
         self, mean: builtins.float = 0.0, std: builtins.float = 1.0, *, generator: Generator | None = None
@@ -1190,6 +1236,15 @@ class Methods(Viewing, Generic[Tensor]):
     def numel(self) -> builtins.int:
         """The number of elements."""
 
+    def orgqr(self, input2: Tensor) -> Tensor:
+        """``linalg.householder_product`` by its name in torch."""
+
+    def ormqr(
+        self, input2: Tensor, input3: Tensor, left: builtins.bool = True, transpose: builtins.bool = False
+    ) -> Tensor:
+        """Q input3 (input3 Q if not ``left``, with Qᴴ if ``transpose``) for the Q of ``geqrf``: input and tau
+        (input2)."""
+
     def outer(self, vec2: Tensor) -> Tensor:
         """aᵢ bⱼ of two vectors."""
 
@@ -1199,7 +1254,7 @@ class Methods(Viewing, Generic[Tensor]):
     def pin_memory(self) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
 
-    def pinverse(self, *, rcond: builtins.float = 1e-15, hermitian: builtins.bool = False) -> Tensor:
+    def pinverse(self, rcond: Any = 1e-15) -> Tensor:
         """``linalg.pinv`` by its name in torch."""
 
     def polygamma(self, n: builtins.int) -> Tensor:
@@ -1223,8 +1278,8 @@ class Methods(Viewing, Generic[Tensor]):
     def put_(self, index: Tensor, source: Tensor, accumulate: builtins.bool = False) -> Tensor:
         """In place: A copy whose elements at places in the flattened tensor are (or grow by) those of ``source``."""
 
-    def qr(self, mode: str = "reduced") -> return_types.linalg_qr:
-        """(Q, R) of A = Q R, Q with orthonormal columns; without gradient."""
+    def qr(self, some: builtins.bool = True) -> return_types.qr:
+        """(Q, R) of input = Q R; Q is square if not ``some``."""
 
     def quantile(
         self, q: Any, dim: builtins.int | None = None, keepdim: builtins.bool = False, *, interpolation: str = "linear"
@@ -1302,10 +1357,17 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: the shape of another tensor."""
 
     def resolve_conj(self) -> Tensor:
-        """a - bi of a + bi; a real tensor is itself."""
+        """The tensor itself: conjugation happens at once."""
+
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negation happens at once."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
-        """Elements moved along ``dims``; those that fall off come in at the other end."""
+        """Elements moved along ``dims``; those that fall off come in at the other end.
+
+        Raises:
+            RuntimeError: shifts and axes are not equally many.
+        """
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
         """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
@@ -1518,8 +1580,13 @@ class Methods(Viewing, Generic[Tensor]):
     def sum_to_size(self, *size: Any) -> Tensor:
         """The sum over the axes along which ``size`` would be broadcast to the tensor's shape."""
 
-    def svd(self, full_matrices: builtins.bool = True, *, driver: str | None = None) -> return_types.linalg_svd:
-        """(U, S, Vᵀ) of A = U diag(S) Vᵀ; without gradient."""
+    def svd(self, some: builtins.bool = True, compute_uv: builtins.bool = True) -> return_types.svd:
+        """(U, S, V) of input = U diag(S) Vᴴ: V, where ``linalg.svd`` has Vᴴ.
+
+        Args:
+            some: U and V with min(M, N) columns; if not, they are square.
+            compute_uv: if not, U and V are square matrices of zeros, and have no gradient.
+        """
 
     def swapaxes(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """Two axes exchanged."""
@@ -1542,8 +1609,13 @@ class Methods(Viewing, Generic[Tensor]):
     def take(self, index: Tensor) -> Tensor:
         """The elements at places in the flattened tensor."""
 
-    def take_along_dim(self, indices: Tensor, dim: builtins.int) -> Tensor:
-        """``gather`` whose index broadcasts to the input on the other axes."""
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the
+        flattened input.
+
+        Raises:
+            RuntimeError: other numbers of axes, or shapes that do not broadcast.
+        """
 
     def tan(self) -> Tensor:
         """tan x, elementwise."""
@@ -1588,6 +1660,15 @@ class Methods(Viewing, Generic[Tensor]):
 
     def transpose_(self, dim0: builtins.int, dim1: builtins.int) -> Tensor:
         """In place: Two axes exchanged."""
+
+    def triangular_solve(
+        self,
+        A: Tensor,
+        upper: builtins.bool = True,
+        transpose: builtins.bool = False,
+        unitriangular: builtins.bool = False,
+    ) -> return_types.triangular_solve:
+        """(X, A) of A X = input, or of Aᴴ X = input if ``transpose``, for a triangle of A."""
 
     def tril(self, diagonal: builtins.int = 0, *, out: Tensor | None = None) -> Tensor:
         """The lower triangle of the last two axes."""

@@ -27,6 +27,7 @@ from .functions.complex import isreal as isreal
 from .functions.complex import polar as polar
 from .functions.complex import real as real
 from .functions.complex import resolve_conj as resolve_conj
+from .functions.complex import resolve_neg as resolve_neg
 from .functions.complex import view_as_complex as view_as_complex
 from .functions.complex import view_as_real as view_as_real
 from .functions.conversion import detach as detach
@@ -36,6 +37,25 @@ from .functions.creation import from_numpy as from_numpy
 from .functions.creation import frombuffer as frombuffer
 from .functions.creation import scalar_tensor as scalar_tensor
 from .functions.creation import tensor as tensor
+from .functions.decompositions import cholesky as cholesky
+from .functions.decompositions import lu_unpack as lu_unpack
+from .functions.equations import cholesky_inverse as cholesky_inverse
+from .functions.equations import cholesky_solve as cholesky_solve
+from .functions.equations import det as det
+from .functions.equations import inverse as inverse
+from .functions.equations import logdet as logdet
+from .functions.equations import pinverse as pinverse
+from .functions.equations import slogdet as slogdet
+from .functions.equations import triangular_solve as triangular_solve
+from .functions.factors import geqrf as geqrf
+from .functions.factors import lu as lu
+from .functions.factors import lu_solve as lu_solve
+from .functions.factors import orgqr as orgqr
+from .functions.factors import ormqr as ormqr
+from .functions.factors import pca_lowrank as pca_lowrank
+from .functions.factors import qr as qr
+from .functions.factors import svd as svd
+from .functions.factors import svd_lowrank as svd_lowrank
 from .functions.indexing import argsort as argsort
 from .functions.indexing import argwhere as argwhere
 from .functions.indexing import gather as gather
@@ -75,6 +95,7 @@ from .functions.linalg import ger as ger
 from .functions.linalg import inner as inner
 from .functions.linalg import kron as kron
 from .functions.linalg import matmul as matmul
+from .functions.linalg import matrix_exp as matrix_exp
 from .functions.linalg import matrix_power as matrix_power
 from .functions.linalg import mm as mm
 from .functions.linalg import mv as mv
@@ -91,7 +112,6 @@ from .functions.pointwise import clamp_max as clamp_max
 from .functions.pointwise import clamp_min as clamp_min
 from .functions.pointwise import clip as clip
 from .functions.pointwise import clone as clone
-from .functions.pointwise import copysign as copysign
 from .functions.pointwise import deg2rad as deg2rad
 from .functions.pointwise import div as div
 from .functions.pointwise import divide as divide
@@ -237,14 +257,6 @@ from .functions.statistics import unique_consecutive as unique_consecutive
 from .functions.statistics import var_mean as var_mean
 from .functions.typed import set_default_tensor_type as set_default_tensor_type
 from .functions.typed import typename as typename
-from .linalg import cholesky as cholesky
-from .linalg import det as det
-from .linalg import inverse as inverse
-from .linalg import logdet as logdet
-from .linalg import pinverse as pinverse
-from .linalg import qr as qr
-from .linalg import slogdet as slogdet
-from .linalg import svd as svd
 from .tensor import Tensor
 
 __all__ = [
@@ -322,6 +334,8 @@ __all__ = [
     "ceil",
     "chain_matmul",
     "cholesky",
+    "cholesky_inverse",
+    "cholesky_solve",
     "chunk",
     "clamp",
     "clamp_max",
@@ -396,6 +410,7 @@ __all__ = [
     "gather",
     "gcd",
     "ge",
+    "geqrf",
     "ger",
     "get_device",
     "get_rng_state",
@@ -465,10 +480,14 @@ __all__ = [
     "logspace",
     "logsumexp",
     "lt",
+    "lu",
+    "lu_solve",
+    "lu_unpack",
     "masked_fill",
     "masked_scatter",
     "masked_select",
     "matmul",
+    "matrix_exp",
     "matrix_power",
     "max",
     "maximum",
@@ -506,7 +525,10 @@ __all__ = [
     "numel",
     "ones",
     "ones_like",
+    "orgqr",
+    "ormqr",
     "outer",
+    "pca_lowrank",
     "pdist",
     "permute",
     "pinverse",
@@ -537,6 +559,7 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "resolve_conj",
+    "resolve_neg",
     "result_type",
     "roll",
     "rot90",
@@ -577,6 +600,7 @@ __all__ = [
     "subtract",
     "sum",
     "svd",
+    "svd_lowrank",
     "swapaxes",
     "swapdims",
     "t",
@@ -592,6 +616,7 @@ __all__ = [
     "trace",
     "transpose",
     "trapezoid",
+    "triangular_solve",
     "tril",
     "tril_indices",
     "triu",
@@ -772,6 +797,9 @@ def blackman_window(
 
 def ceil(input: Tensor) -> Tensor:
     """⌈x⌉, elementwise."""
+
+def copysign(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
 def cos(input: Tensor) -> Tensor:
     """cos x, elementwise."""
