@@ -106,8 +106,8 @@ def vander(x: Tensor, *, N: int | None = None) -> Tensor:
 
 @spelled
 def vecdot(x: Tensor, y: Tensor, *, dim: int = -1) -> Tensor:
-    """Σ x y along an axis."""
-    return sum(x * y, dim)
+    """Σ conj(x) y along an axis."""
+    return sum((x.conj() if x.array.dtype.kind == "c" else x) * y, dim)
 
 
 @spelled

@@ -136,8 +136,10 @@ def slogdet(A: Tensor) -> return_types.linalg_slogdet:
 
 @method
 def logdet(input: Tensor) -> Tensor:
-    """The logarithm of the determinant, NaN where that is negative."""
+    """The logarithm of the determinant, NaN where that is negative (of complex numbers, the principal one)."""
     sign, size = slogdet(input)
+    if input.array.dtype.kind == "c":
+        return size + sign.angle() * 1j
     return size.where(sign > 0, math.nan).where(sign != 0, -math.inf)
 
 
@@ -186,7 +188,7 @@ def _limits(A: Tensor, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """``atol`` and ``rtol`` of ``pinv`` as NumPy takes them."""
     least, relative = (np.asarray(x.numpy(force=True) if isinstance(x, Tensor) else x or 0.0) for x in (atol, rtol))
     if rtol is None:
-        usual = max(A.array.shape[-2:]) * float(dt.finfo(A.dtype).eps)
+        usual = max(A.array.shape[-2:]) * float(np.finfo(A.array.dtype).eps)
         relative = np.where(least > 0, 0.0, usual)
     return least, relative
 
@@ -352,7 +354,7 @@ def lstsq(A: Tensor, B: Tensor, rcond: float | None = None, *, driver: str | Non
     batch = common_shape(A.array.shape[:-2], columns.array.shape[:-2])
     A, columns = A.expand(*batch, *A.shape[-2:]), columns.expand(*batch, *columns.shape[-2:])
     rows, unknowns = A.array.shape[-2:]
-    rcond = max(rows, unknowns) * float(dt.finfo(A.dtype).eps) if rcond is None or driver == "gels" else rcond
+    rcond = max(rows, unknowns) * float(np.finfo(A.array.dtype).eps) if rcond is None or driver == "gels" else rcond
     X: Tensor = apply(ops.least_squares, (A, columns, float(rcond)))
     values = wrap(ops.on_host(lambda a: np.linalg.svd(a, compute_uv=False), A.array))
     rank = (values > rcond * values[..., :1]).sum(-1)

@@ -14,6 +14,8 @@ import numpy as np
 from ..backend import of, xp
 from ..backend.dtype import Array
 from .complex import IN_PLACE_OF, conj
+from .complex import complex as as_pair
+from .complex import imag as imaginary_part
 from .complex import real as real_part
 from .joining import concatenate
 from .linear import matmul
@@ -59,8 +61,11 @@ def _of_kind(x: Array, kind: Any) -> Array:
 
 def adjoint(x: Array) -> Array:
     """xᴴ: transposed and, if complex, conjugated."""
-    turned = transpose(x, -1, -2)
-    return conj(turned) if bare(x).dtype.kind == "c" else turned
+    return _conjugate(transpose(x, -1, -2))
+
+
+def _conjugate(x: Array) -> Array:
+    return conj(x) if bare(x).dtype.kind == "c" else x
 
 
 def _diag(x: Array) -> Array:
@@ -92,16 +97,21 @@ def inverse(x: Array) -> Array:
     return on_host(np.linalg.inv, x)
 
 
-@op("dx = g y x⁻ᵀ", x=lambda g, x, out: _one_matrix(g * out) * transpose(inverse(x), -1, -2))
+@op("dx = g conj(y) x⁻ᴴ", x=lambda g, x, out: _one_matrix(g * _conjugate(out)) * adjoint(inverse(x)))
 def det(x: Array) -> Array:
     """|x| of square matrices"""
     return on_host(np.linalg.det, x)
 
 
-@op("dx = g x⁻ᵀ", x=lambda g, x: _one_matrix(g[1]) * transpose(inverse(x), -1, -2))
+@op("dx = (g₁ − i Im(conj(g₀) y₀)) x⁻ᴴ", x=lambda g, x, out: _one_matrix(_log_slope(g, out)) * adjoint(inverse(x)))
 def slogdet(x: Array) -> tuple[Array, Array]:
-    """The sign of |x| and the logarithm of its size"""
+    """The sign of |x| (of complex numbers, |x| / abs |x|) and the logarithm of its size"""
     return on_host(lambda a: tuple(np.linalg.slogdet(a)), x)
+
+
+def _log_slope(g: Any, out: Any) -> Array:
+    """The gradient of log |x|, whose imaginary part is the angle of the sign."""
+    return g[1] if bare(g[0]).dtype.kind != "c" else as_pair(g[1], -imaginary_part(conj(g[0]) * out[0]))
 
 
 @op(
@@ -213,7 +223,7 @@ def _least_squares(a: Array, b: Array, rcond: float) -> Array:
 
 
 @op(
-    "dx = the symmetric part of y⁻ᴴ Φ(yᴴ g) y⁻¹, Φ the lower triangle with half the diagonal",
+    "dx = y⁻ᴴ Φ(yᴴ g) y⁻¹, Φ half the lower triangle, repeated above the diagonal",
     x=lambda g, out: _cholesky_slope(g, out),
 )
 def cholesky(x: Array) -> Array:
@@ -222,12 +232,11 @@ def cholesky(x: Array) -> Array:
 
 
 def _cholesky_slope(g: Array, out: Array) -> Array:
-    """L⁻ᴴ Φ(Lᴴ g) L⁻¹ made symmetric, Φ halving the diagonal of the lower triangle (Murray 2016)."""
+    """L⁻ᴴ Φ(Lᴴ g) L⁻¹ (Murray 2016)."""
     lower = tril(matmul(adjoint(out), g), 0)
-    halved = (lower + tril(lower, -1)) * 0.5
-    back = inverse(out)
-    slope = matmul(adjoint(back), matmul(halved, back))
-    return (slope + adjoint(slope)) * 0.5
+    symmetric = (lower + adjoint(tril(lower, -1))) * 0.5
+    divided = lambda x: solve_triangular(adjoint(out), x, True, False)
+    return adjoint(divided(adjoint(divided(symmetric))))
 
 
 @op(
@@ -382,7 +391,7 @@ def _lu(x: Array) -> tuple[Array, Array, Array]:
     pivots = np.empty((*x.shape[:-2], k), np.int32)
     info = np.zeros(x.shape[:-2], np.int32)
     for j in range(k):
-        best = np.abs(out[..., j:, j]).argmax(-1) + j
+        best = _size(out[..., j:, j]).argmax(-1) + j
         pivots[..., j] = best + 1
         chosen = best[..., None, None]
         row = np.take_along_axis(out, chosen, -2)
@@ -393,6 +402,11 @@ def _lu(x: Array) -> tuple[Array, Array, Array]:
         out[..., j + 1 :, j] /= np.where(pivot == 0, 1, pivot)[..., None]
         out[..., j + 1 :, j + 1 :] -= out[..., j + 1 :, j, None] * out[..., None, j, j + 1 :]
     return out, pivots, info
+
+
+def _size(x: Array) -> Array:
+    """What LAPACK compares: |a| + |b| of complex a + bi."""
+    return np.abs(x.real) + np.abs(x.imag) if x.dtype.kind == "c" else np.abs(x)
 
 
 def _lu_slope(g: Any, out: Any) -> Array:
@@ -470,6 +484,6 @@ def _exp(x: Array) -> Array:
     return out
 
 
-_EQUATIONS = (inverse, solve, solve_triangular, pinv, least_squares, matrix_exp)
+_EQUATIONS = (inverse, det, slogdet, solve, solve_triangular, pinv, least_squares, matrix_exp)
 _FACTORS = (cholesky, svd, svdvals, eigh, eigvalsh, eig, qr, lu_factor)
 IN_PLACE_OF.update({known: known for known in _EQUATIONS + _FACTORS})
