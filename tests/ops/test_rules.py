@@ -56,6 +56,7 @@ WITHOUT_GRADIENT = {
     "count_nonzero",
     "nonzero",
     "largest_cells",
+    "largest_cells_at",
     "largest_cells_of_bins",
 }
 FUSED = [case for case in CASES if REGISTRY[case.op].kernel]
