@@ -294,11 +294,17 @@ class Methods(Viewing, Generic[Tensor]):
     ) -> Tensor:
         """In place: numbers from the Cauchy distribution."""
 
+    def cdouble(self, memory_format: Any = None) -> Tensor:
+        """As complex128."""
+
     def ceil(self) -> Tensor:
         """⌈x⌉, elementwise."""
 
     def ceil_(self) -> Tensor:
         """In place: ⌈x⌉, elementwise."""
+
+    def cfloat(self, memory_format: Any = None) -> Tensor:
+        """As complex64."""
 
     def char(self, memory_format: Any = None) -> Tensor:
         """As int8."""
@@ -340,7 +346,10 @@ class Methods(Viewing, Generic[Tensor]):
         """a - bi of a + bi; a real tensor is itself."""
 
     def conj_physical(self) -> Tensor:
-        """a - bi of a + bi; a real tensor is itself."""
+        """``conj``, here the same: it happens at once."""
+
+    def conj_physical_(self) -> Tensor:
+        """In place: ``conj``, here the same: it happens at once."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself where its memory is in order, else a copy in order."""
@@ -349,10 +358,10 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: the elements of another tensor (broadcast, in this one's dtype, from any device)."""
 
     def copysign(self, other: Tensor | Scalar) -> Tensor:
-        """|input| with the sign of ``other``, which -0.0 has too."""
+        """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
     def copysign_(self, other: Tensor | Scalar) -> Tensor:
-        """In place: |input| with the sign of ``other``, which -0.0 has too."""
+        """In place: |a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
     def corrcoef(self) -> Tensor:
         """The correlations of the rows (variables) over the columns (observations)."""
@@ -373,7 +382,15 @@ class Methods(Viewing, Generic[Tensor]):
         """How many elements over ``dim`` are not 0, int64."""
 
     def cov(self, *, correction: builtins.int = 1, fweights: Any = None, aweights: Any = None) -> Tensor:
-        """The covariances of the rows (variables) over the columns (observations)."""
+        """The covariances of the rows (variables) over the columns (observations).
+
+        Args:
+            fweights: (N,) integers, how often each observation was made.
+            aweights: (N,) floats, how much each observation counts.
+
+        Raises:
+            RuntimeError: more than two axes, or weights of another shape, dtype or sign.
+        """
 
     def cpu(self, memory_format: Any = None) -> Tensor:
         """In main memory."""
@@ -554,10 +571,10 @@ class Methods(Viewing, Generic[Tensor]):
         """As float32."""
 
     def float_power(self, exponent: Any) -> Tensor:
-        """input to the power of ``exponent``, in float64."""
+        """input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
 
     def float_power_(self, exponent: Any) -> Tensor:
-        """In place: input to the power of ``exponent``, in float64."""
+        """In place: input to the power of ``exponent``, in float64, or complex128 where one of them is complex."""
 
     def floor(self) -> Tensor:
         """⌊x⌋, elementwise."""
@@ -984,10 +1001,18 @@ class Methods(Viewing, Generic[Tensor]):
         """The commonest along ``dim``, the smallest of equally common ones: (values, indices, of its last)."""
 
     def moveaxis(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order."""
+        """Axes moved to other places, the rest in order.
+
+        Raises:
+            RuntimeError: an axis is named twice, or their numbers differ.
+        """
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
-        """Axes moved to other places, the rest in order."""
+        """Axes moved to other places, the rest in order.
+
+        Raises:
+            RuntimeError: an axis is named twice, or their numbers differ.
+        """
 
     def msort(self) -> Tensor:
         """Sorted along the first axis."""
@@ -1302,10 +1327,17 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: the shape of another tensor."""
 
     def resolve_conj(self) -> Tensor:
-        """a - bi of a + bi; a real tensor is itself."""
+        """The tensor itself: conjugation happens at once."""
+
+    def resolve_neg(self) -> Tensor:
+        """The tensor itself: negation happens at once."""
 
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
-        """Elements moved along ``dims``; those that fall off come in at the other end."""
+        """Elements moved along ``dims``; those that fall off come in at the other end.
+
+        Raises:
+            RuntimeError: shifts and axes are not equally many.
+        """
 
     def rot90(self, k: builtins.int = 1, dims: Sequence[builtins.int] = (0, 1)) -> Tensor:
         """Turned ``k`` times by 90 degrees, from the first of the axes towards the second."""
@@ -1377,10 +1409,10 @@ class Methods(Viewing, Generic[Tensor]):
         """input[key] = value, in place; gradients flow to the value and to the rest of the tensor."""
 
     def sgn(self) -> Tensor:
-        """-1, 0 or 1, elementwise."""
+        """-1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
 
     def sgn_(self) -> Tensor:
-        """In place: -1, 0 or 1, elementwise."""
+        """In place: -1, 0 or 1, elementwise; of complex numbers x / |x|, and 0 at 0."""
 
     def share_memory_(self) -> Tensor:
         """The tensor itself. See ``is_pinned``."""
@@ -1395,10 +1427,18 @@ class Methods(Viewing, Generic[Tensor]):
         """In place: 1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be, elementwise."""
 
     def sign(self) -> Tensor:
-        """-1, 0 or 1, elementwise."""
+        """-1, 0 or 1, elementwise.
+
+        Raises:
+            RuntimeError: a complex tensor.
+        """
 
     def sign_(self) -> Tensor:
-        """In place: -1, 0 or 1, elementwise."""
+        """In place: -1, 0 or 1, elementwise.
+
+        Raises:
+            RuntimeError: a complex tensor.
+        """
 
     def signbit(self) -> Tensor:
         """Whether the sign is minus, also of -0.0."""
@@ -1542,8 +1582,13 @@ class Methods(Viewing, Generic[Tensor]):
     def take(self, index: Tensor) -> Tensor:
         """The elements at places in the flattened tensor."""
 
-    def take_along_dim(self, indices: Tensor, dim: builtins.int) -> Tensor:
-        """``gather`` whose index broadcasts to the input on the other axes."""
+    def take_along_dim(self, indices: Tensor, dim: builtins.int | None = None) -> Tensor:
+        """``gather`` whose index and input broadcast to each other on the other axes; without ``dim`` of the
+        flattened input.
+
+        Raises:
+            RuntimeError: other numbers of axes, or shapes that do not broadcast.
+        """
 
     def tan(self) -> Tensor:
         """tan x, elementwise."""
@@ -1670,7 +1715,7 @@ class Methods(Viewing, Generic[Tensor]):
         """The variance over ``dim``; its divisor is n - correction, by default n - 1."""
 
     def vdot(self, other: Tensor) -> Tensor:
-        """Σ aᵢ bᵢ of two vectors."""
+        """Σ conj(aᵢ) bᵢ of two vectors."""
 
     def view(self, *shape: Any, size: Any = None, dtype: Any = None) -> Tensor:
         """``reshape`` that never copies; with a dtype, the same bytes read as that dtype.

@@ -27,6 +27,7 @@ from .functions.complex import isreal as isreal
 from .functions.complex import polar as polar
 from .functions.complex import real as real
 from .functions.complex import resolve_conj as resolve_conj
+from .functions.complex import resolve_neg as resolve_neg
 from .functions.complex import view_as_complex as view_as_complex
 from .functions.complex import view_as_real as view_as_real
 from .functions.conversion import detach as detach
@@ -91,7 +92,6 @@ from .functions.pointwise import clamp_max as clamp_max
 from .functions.pointwise import clamp_min as clamp_min
 from .functions.pointwise import clip as clip
 from .functions.pointwise import clone as clone
-from .functions.pointwise import copysign as copysign
 from .functions.pointwise import deg2rad as deg2rad
 from .functions.pointwise import div as div
 from .functions.pointwise import divide as divide
@@ -118,6 +118,8 @@ from .functions.pointwise import positive as positive
 from .functions.pointwise import rad2deg as rad2deg
 from .functions.pointwise import round as round
 from .functions.pointwise import rsub as rsub
+from .functions.pointwise import sgn as sgn
+from .functions.pointwise import sign as sign
 from .functions.pointwise import signbit as signbit
 from .functions.pointwise import sinc as sinc
 from .functions.pointwise import softmax as softmax
@@ -537,6 +539,7 @@ __all__ = [
     "repeat_interleave",
     "reshape",
     "resolve_conj",
+    "resolve_neg",
     "result_type",
     "roll",
     "rot90",
@@ -772,6 +775,9 @@ def blackman_window(
 
 def ceil(input: Tensor) -> Tensor:
     """⌈x⌉, elementwise."""
+
+def copysign(input: Tensor, other: Tensor | Scalar) -> Tensor:
+    """|a| with the sign of b, which -0.0 has too, elementwise; the operands broadcast."""
 
 def cos(input: Tensor) -> Tensor:
     """cos x, elementwise."""
@@ -1167,14 +1173,8 @@ def remainder(input: Tensor, other: Tensor | Scalar) -> Tensor:
 def rsqrt(input: Tensor) -> Tensor:
     """1 / √x, elementwise."""
 
-def sgn(input: Tensor) -> Tensor:
-    """-1, 0 or 1, elementwise."""
-
 def sigmoid(input: Tensor) -> Tensor:
     """1 / (1 + e⁻ˣ); where e⁻ˣ overflows to inf this is 0, as it should be, elementwise."""
-
-def sign(input: Tensor) -> Tensor:
-    """-1, 0 or 1, elementwise."""
 
 def sin(input: Tensor) -> Tensor:
     """sin x, elementwise."""
