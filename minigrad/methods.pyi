@@ -346,10 +346,10 @@ class Methods(Viewing, Generic[Tensor]):
         """a - bi of a + bi; a real tensor is itself."""
 
     def conj_physical(self) -> Tensor:
-        """``conj``, here the same: it happens at once."""
+        """``conj``, which is computed at once here in any case."""
 
     def conj_physical_(self) -> Tensor:
-        """In place: ``conj``, here the same: it happens at once."""
+        """In place: ``conj``, which is computed at once here in any case."""
 
     def contiguous(self, memory_format: Any = None) -> Tensor:
         """The tensor itself where its memory is in order, else a copy in order."""

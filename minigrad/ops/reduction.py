@@ -91,7 +91,7 @@ def _count(shape: tuple[int, ...], dim: Axes) -> int:
 )
 def var(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
     """Σ |x - mean|² / (n - correction)"""
-    return _quiet_var(x, dim, correction, keepdim)
+    return _quiet_var(x, dim, correction, keepdim).astype(x.real.dtype, copy=False)
 
 
 def _degrees(shape: tuple[int, ...], dim: Axes, correction: float) -> float:
@@ -115,7 +115,7 @@ def _quiet_var(x: Array, dim: Axes, correction: float, keepdim: bool) -> Array:
 )
 def std(x: Array, dim: Axes = None, correction: float = 1, keepdim: bool = False) -> Array:
     """√var; where it is 0 the gradient is 0"""
-    return xp(x).sqrt(_quiet_var(x, dim, correction, keepdim))
+    return xp(x).sqrt(_quiet_var(x, dim, correction, keepdim)).astype(x.real.dtype, copy=False)
 
 
 @op("dx = g shared among the elements that equal y", x=lambda g, x, out, shape, dim: _to_winners(g, x, out, shape, dim))
